@@ -1,0 +1,163 @@
+//! What an engine must be able to do. Optional abilities are further traits, reached by a method
+//! that answers `None` where an engine lacks them.
+
+use crate::error::Result;
+use crate::value::{Rows, Table, Type, Value};
+
+/// Transaction isolation level; an engine maps it to its own nearest level that is at least as strict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// READ COMMITTED.
+    ReadCommitted,
+    /// REPEATABLE READ; snapshot isolation where the engine is multi-version.
+    RepeatableRead,
+    /// SERIALIZABLE.
+    Serializable,
+}
+
+/// When a statement is parsed and planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prepare {
+    /// Once per connection.
+    Once,
+    /// At every execution, in the same round trip as the execution.
+    Never,
+}
+
+/// A statement with the types the workload declares, so that no engine has to ask the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Statement<'a> {
+    /// SQL in the engine's dialect, with the dialect's placeholders.
+    pub sql: &'a str,
+    /// Types of the parameters, in order.
+    pub params: &'a [Type],
+    /// Types of the result's columns, in order; empty when it returns no rows.
+    pub columns: &'a [Type],
+}
+
+/// Number of a prepared statement: 0, 1, 2 … in the order in which `prepare` was called on that
+/// connection. So a client that prepares the same statements on each of its connections may use
+/// the numbers of the first for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatementId(pub u32);
+
+/// What holds for a whole session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Session {
+    /// Level of every transaction of the session, single calls included.
+    pub isolation: Isolation,
+    /// True for a session of load: it works inside dsbench's own marked place (schema, database),
+    /// which must exist. False for an administrative session, which may not need the place.
+    pub in_place: bool,
+}
+
+/// How an engine speaks SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialect {
+    /// Name of the dialect; workloads pick their SQL files by it.
+    pub name: &'static str,
+    /// True when a transaction can be one call of a stored procedure or function.
+    pub procedures: bool,
+    /// True when the database runs in this process: its CPU time is the client's.
+    pub embedded: bool,
+    /// True when only one transaction may write at a time.
+    pub single_writer: bool,
+    /// True when what is written can be read back. False for an engine that only plays a
+    /// database: what a workload wrote there cannot be checked.
+    pub keeps_data: bool,
+}
+
+/// A database product reached through one driver, bound to one target.
+pub trait Engine: Send + Sync {
+    /// How it speaks SQL.
+    fn dialect(&self) -> &'static Dialect;
+
+    /// Opens a session. Errors: `Setup` when the server is not there or refuses the login,
+    /// `Configuration` when the target makes no sense.
+    fn connect(&self, session: Session) -> Result<Box<dyn Connection>>;
+
+    /// The place that dsbench makes for itself at the target, and may drop.
+    fn place(&self) -> &dyn Place;
+}
+
+/// Who owns the place where dsbench wants to work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlaceState {
+    /// Nothing is there.
+    Absent,
+    /// It carries dsbench's mark, with this text (who made it, when).
+    Marked(String),
+    /// Something is there that does not carry the mark; the text names it. It is never touched.
+    Foreign(String),
+}
+
+/// A database or schema of dsbench's own. It carries dsbench's mark; only what carries it is dropped.
+pub trait Place: Send + Sync {
+    /// Who owns the place now.
+    fn state(&self) -> Result<PlaceState>;
+
+    /// Creates the empty place and marks it with `mark`. Error `Setup` when anything is there.
+    fn create(&self, mark: &str) -> Result<()>;
+
+    /// Drops the place and all in it. Error `Setup`, naming it, unless it carries the mark;
+    /// nothing happens when it is absent.
+    fn drop(&self) -> Result<()>;
+
+    /// Bytes the place takes in the server's storage now, indexes and logs of its own included.
+    fn size_bytes(&self) -> Result<u64>;
+}
+
+/// A session with a database. Outside `begin` … `commit` every statement is a transaction of its own.
+pub trait Connection: Send {
+    /// Makes a statement known. With [`Prepare::Once`] the server parses it now.
+    fn prepare(&mut self, statement: &Statement<'_>, when: Prepare) -> Result<StatementId>;
+
+    /// Opens a transaction at the session's isolation level.
+    fn begin(&mut self) -> Result<()>;
+
+    /// Runs a statement that returns no rows; gives the number of rows it changed.
+    fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64>;
+
+    /// Runs a statement and refills `into` with its rows.
+    fn query(&mut self, id: StatementId, params: &[Value<'_>], into: &mut Rows) -> Result<()>;
+
+    /// Commits. A connection lost here is an error of kind `Unknown`.
+    fn commit(&mut self) -> Result<()>;
+
+    /// Rolls back; harmless when no transaction is open.
+    fn rollback(&mut self) -> Result<()>;
+
+    /// Runs statements that return nothing, each of its own: schema, vacuum, settings.
+    fn script(&mut self, sql: &[&str]) -> Result<()>;
+
+    /// Runs one administrative query and gives all of it as text.
+    fn fetch(&mut self, sql: &str) -> Result<Table>;
+
+    /// The engine's fast path to load rows, where it has one.
+    fn bulk(&mut self) -> Option<&mut dyn BulkLoad> {
+        None
+    }
+
+    /// A handle by which another thread can end what this connection is waiting for.
+    fn interrupt(&self) -> Option<Box<dyn Interrupt>> {
+        None
+    }
+}
+
+/// Ends a blocking call of a connection from another thread; the connection is unusable afterwards.
+pub trait Interrupt: Send + Sync {
+    /// Ends the call under way, and all later ones, with kind `Disconnected` (or `Unknown` in commit).
+    fn interrupt(&self);
+}
+
+/// Where rows of a bulk load come from.
+pub trait RowSource {
+    /// Gives the next row to `emit`, or answers false when there is none left.
+    fn next_row(&mut self, emit: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<bool>;
+}
+
+/// Ability: load many rows by the engine's own fast path, as one transaction.
+pub trait BulkLoad {
+    /// Loads all rows of `source` into `columns` of `table`; gives their number.
+    fn load(&mut self, table: &str, columns: &[(&str, Type)], source: &mut dyn RowSource) -> Result<u64>;
+}

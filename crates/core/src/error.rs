@@ -1,0 +1,153 @@
+//! One error type with a public kind. Engines map their native codes to a kind in one table,
+//! never by the text of a message.
+
+use std::fmt;
+
+/// What went wrong, in the words every engine shares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ErrorKind {
+    /// The isolation level forbids the schedule (SQLSTATE 40001 and the like).
+    Serialization,
+    /// The server broke a deadlock by ending this transaction.
+    Deadlock,
+    /// Another transaction holds or changed the row and the level does not wait for it.
+    Conflict,
+    /// The database or a lock stayed busy for longer than the session waits.
+    Busy,
+    /// The connection is gone; nothing was in commit.
+    Disconnected,
+    /// The connection went while a commit was under way: nobody knows how it ended.
+    Unknown,
+    /// A unique or primary key refused a row.
+    DuplicateKey,
+    /// The server did not understand the statement.
+    Syntax,
+    /// Any other error of a statement: a check, a type, a limit, a full disk.
+    Statement,
+    /// What was asked for cannot be, whatever the state of the server: a bad URL or option.
+    Configuration,
+    /// The place where the run should happen could not be set up: connecting, creating, rights.
+    Setup,
+}
+
+impl ErrorKind {
+    /// All kinds, in the order of the archive's columns.
+    pub const ALL: [ErrorKind; 11] = [
+        ErrorKind::Serialization,
+        ErrorKind::Deadlock,
+        ErrorKind::Conflict,
+        ErrorKind::Busy,
+        ErrorKind::Disconnected,
+        ErrorKind::Unknown,
+        ErrorKind::DuplicateKey,
+        ErrorKind::Syntax,
+        ErrorKind::Statement,
+        ErrorKind::Configuration,
+        ErrorKind::Setup,
+    ];
+
+    /// True when the same inputs may succeed if the transaction is run again.
+    pub fn is_retryable(self) -> bool {
+        matches!(self, Self::Serialization | Self::Deadlock | Self::Conflict | Self::Busy)
+    }
+
+    /// The word that archives, tables and messages use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Serialization => "serialization",
+            Self::Deadlock => "deadlock",
+            Self::Conflict => "conflict",
+            Self::Busy => "busy",
+            Self::Disconnected => "disconnected",
+            Self::Unknown => "unknown",
+            Self::DuplicateKey => "duplicate-key",
+            Self::Syntax => "syntax",
+            Self::Statement => "statement",
+            Self::Configuration => "configuration",
+            Self::Setup => "setup",
+        }
+    }
+}
+
+/// An engine's own code of an error (SQLSTATE, gds code, errno of MySQL …), at most 12 ASCII bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Code([u8; 12]);
+
+impl Code {
+    /// Keeps the first 12 bytes of `text`; costs no allocation.
+    pub fn new(text: &[u8]) -> Self {
+        let mut bytes = [0; 12];
+        let len = text.len().min(12);
+        bytes[..len].copy_from_slice(&text[..len]);
+        Self(bytes)
+    }
+
+    /// The code as text; empty when the engine gave none.
+    pub fn as_str(&self) -> &str {
+        let len = self.0.iter().position(|b| *b == 0).unwrap_or(12);
+        std::str::from_utf8(&self.0[..len]).unwrap_or("?")
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.as_str())
+    }
+}
+
+/// An error of an engine, a workload or the loop.
+///
+/// A retryable error is made on the load path, thousands of times a second when clients collide:
+/// engines leave `message` empty there, so that it allocates nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Error {
+    /// What went wrong.
+    pub kind: ErrorKind,
+    /// The engine's own code.
+    pub code: Code,
+    /// What was being done: "connect", "execute", "commit" …
+    pub context: &'static str,
+    /// What the server or the library said; never holds a password.
+    pub message: Option<Box<str>>,
+}
+
+impl Error {
+    /// An error without a message, which allocates nothing.
+    pub fn new(kind: ErrorKind, context: &'static str) -> Self {
+        Self { kind, code: Code::default(), context, message: None }
+    }
+
+    /// An error with words.
+    pub fn with(kind: ErrorKind, context: &'static str, message: impl Into<String>) -> Self {
+        Self { message: Some(message.into().into_boxed_str()), ..Self::new(kind, context) }
+    }
+
+    /// A configuration error: the user asked for what cannot be.
+    pub fn configuration(message: impl Into<String>) -> Self {
+        Self::with(ErrorKind::Configuration, "configuration", message)
+    }
+
+    /// The same error with the engine's native code.
+    pub fn code(mut self, code: &[u8]) -> Self {
+        self.code = Code::new(code);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.message {
+            Some(message) => write!(f, "{}: {message}", self.context)?,
+            None => write!(f, "{}: {}", self.context, self.kind.name())?,
+        }
+        if !self.code.as_str().is_empty() {
+            write!(f, " ({})", self.code.as_str())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The result of everything an engine or a workload does.
+pub type Result<T> = std::result::Result<T, Error>;

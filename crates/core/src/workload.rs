@@ -1,0 +1,170 @@
+//! What a workload must be able to do: its schema, its rows, its transactions, its check.
+//! A workload owns SQL and random inputs; it never begins, commits, retries or reconnects.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::engine::{Connection, Prepare};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Number of a kind of transaction: its index in [`Workload::kinds`].
+pub type KindId = u8;
+
+/// How the transaction asks to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Commit: it did what it should.
+    Commit,
+    /// Roll back on purpose: counted as done, not as failed.
+    Rollback,
+}
+
+/// Whether the loop sends BEGIN and COMMIT around a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// One statement that is a transaction of its own: one round trip, nothing around it.
+    Single,
+    /// Several statements between `begin` and `commit` (or `rollback`).
+    Block,
+}
+
+/// What the next transaction will be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drawn {
+    /// Its kind.
+    pub kind: KindId,
+    /// Whether it needs BEGIN and COMMIT.
+    pub shape: Shape,
+}
+
+/// One simulated user: owns the random stream, the drawn inputs and the statement numbers.
+pub trait Client: Send {
+    /// Prepares its statements on a connection, always in the same order.
+    fn prepare(&mut self, conn: &mut dyn Connection, when: Prepare) -> Result<()>;
+
+    /// Draws the inputs of transaction `number`, a function of (seed, client, number) alone.
+    fn draw(&mut self, number: u64) -> Drawn;
+
+    /// Runs the transaction with the inputs drawn last; a retry calls it again.
+    fn execute(&mut self, conn: &mut dyn Connection) -> Result<End>;
+
+    /// The loop tells that the transaction drawn last was committed (for sums that `check` needs).
+    fn committed(&mut self) {}
+
+    /// What this client adds up over its committed transactions, by name; see [`Workload::check`].
+    fn sums(&self) -> Vec<(&'static str, i64)> {
+        Vec::new()
+    }
+}
+
+/// Part `index` of `count` of a population, both from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Which part.
+    pub index: u32,
+    /// Of how many.
+    pub count: u32,
+}
+
+impl Part {
+    /// The half-open share of `0..total` that this part covers.
+    pub fn range(self, total: u64) -> std::ops::Range<u64> {
+        let at = |i: u32| (u128::from(total) * u128::from(i) / u128::from(self.count)) as u64;
+        at(self.index)..at(self.index + 1)
+    }
+}
+
+/// Progress of a long step, shared with whoever shows it; also carries the wish to stop.
+#[derive(Debug, Default)]
+pub struct Progress {
+    done: AtomicU64,
+    total: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Progress {
+    /// Says how much there is to do (rows, statements).
+    pub fn expect(&self, total: u64) {
+        self.total.store(total, Ordering::Relaxed);
+    }
+
+    /// Says that `n` more are done; an error of kind `Setup` when the user wants to stop.
+    pub fn advance(&self, n: u64) -> Result<()> {
+        self.done.fetch_add(n, Ordering::Relaxed);
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::with(ErrorKind::Setup, "stopped", "stopped on request"));
+        }
+        Ok(())
+    }
+
+    /// Asks the step to end soon.
+    pub fn request_stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// (done, total).
+    pub fn read(&self) -> (u64, u64) {
+        (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
+    }
+}
+
+/// How rows come into the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Population {
+    /// The engine's fast path, in parallel.
+    Bulk,
+    /// A stored procedure on the server, as in seed 000, section 4.3.
+    Procedure,
+}
+
+/// What the cycles since the population did, as the loop counted it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// Committed transactions per kind, those that ended after the cycle included.
+    pub committed: Vec<u64>,
+    /// Commits of which nobody knows whether they took place.
+    pub unknown: u64,
+    /// Sums of the clients over the committed transactions, by name.
+    pub sums: Vec<(String, i64)>,
+}
+
+/// One condition that the database must meet, with what was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// Short name: "account sum = teller sum".
+    pub name: String,
+    /// Whether it holds.
+    pub holds: bool,
+    /// The numbers, in words.
+    pub detail: String,
+}
+
+/// A schema, its rows, its transactions and the conditions that must hold, at one scale.
+pub trait Workload: Send + Sync {
+    /// Kinds of transactions, by number.
+    fn kinds(&self) -> &'static [&'static str];
+
+    /// Creates the tables without keys, and stored procedures where they are used.
+    fn create(&self, conn: &mut dyn Connection) -> Result<()>;
+
+    /// Number of rows that a full population makes.
+    fn rows(&self) -> u64;
+
+    /// Writes one part of the rows. Parts may run at the same time on several connections when
+    /// `how` is bulk; with a procedure there is one part.
+    fn populate(&self, conn: &mut dyn Connection, how: Population, part: Part, progress: &Progress) -> Result<()>;
+
+    /// Adds the primary keys.
+    fn primary_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()>;
+
+    /// Adds the foreign keys.
+    fn foreign_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()>;
+
+    /// Brings the database into the state in which every cycle should start (vacuum, statistics).
+    fn clean(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()>;
+
+    /// The conditions of the workload against the database as it is now.
+    fn check(&self, conn: &mut dyn Connection, expected: &Expected) -> Result<Vec<Condition>>;
+
+    /// Client number `id` (over all nodes and threads) with the stream of `seed`.
+    fn client(&self, id: u64, seed: u64) -> Box<dyn Client>;
+}

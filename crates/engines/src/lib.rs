@@ -1,0 +1,41 @@
+//! The database engines of dsbench. Adding one: a file or folder here and one line in [`open`].
+
+use dsbench_core::engine::Engine;
+use dsbench_core::error::{Error, Result};
+
+#[cfg(feature = "mock")]
+pub mod mock;
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+
+/// The registry: URL schemes and how their engines are opened.
+type Open = fn(&str) -> Result<Box<dyn Engine>>;
+const REGISTRY: &[(&str, Open)] = &[
+    #[cfg(feature = "postgres")]
+    ("postgresql", postgres::open),
+    #[cfg(feature = "postgres")]
+    ("postgres", postgres::open),
+    #[cfg(feature = "sqlite")]
+    ("sqlite", sqlite::open),
+    #[cfg(feature = "mock")]
+    ("mock", mock::open),
+];
+
+/// The URL schemes that [`open`] knows.
+pub fn schemes() -> Vec<&'static str> {
+    REGISTRY.iter().map(|(scheme, _)| *scheme).collect()
+}
+
+/// Binds an engine to a target URL; no connection is made yet.
+pub fn open(url: &str) -> Result<Box<dyn Engine>> {
+    let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
+    match REGISTRY.iter().find(|(known, _)| *known == scheme) {
+        Some((_, open)) => open(url),
+        None => Err(Error::configuration(format!(
+            "no engine for {scheme:?}; a target starts with one of {}",
+            schemes().join(", ")
+        ))),
+    }
+}

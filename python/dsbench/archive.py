@@ -1,0 +1,240 @@
+"""What a run leaves: a folder written as results arrive, sealed at the end into one zip.
+
+Layout of an archive, format 1::
+
+    run.json                     specification, seed, versions, stack, checks, warnings, status
+    cycles/  buckets/  seconds/  monitors/  phases/  errors/      one Parquet part per event, while it runs
+    cycles.parquet  buckets.parquet …                              the same rows in one file, once sealed
+    trace/                       only with --trace: one Parquet part per cycle
+    results.txt results.csv results.log  results-*.{pdf,svg,vl.json}  report.html
+
+A part appears under its name only when it is complete, so an archive that was cut short holds all
+finished cycles and nothing half-written.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FORMAT: Final = 1
+
+_u64: pa.DataType = pa.uint64()
+_u32: pa.DataType = pa.uint32()
+_f64: pa.DataType = pa.float64()
+_str: pa.DataType = pa.string()
+_KEY: list[tuple[str, pa.DataType]] = [("scale", _u32), ("cycle", _u32), ("node", _str)]
+
+TABLES: Final[dict[str, pa.Schema]] = {
+    # One row per cycle, node, thread and kind. Times in ns; starts and ends count from the cycle's start.
+    "cycles": pa.schema(
+        [
+            *_KEY, ("thread", _u32), ("kind", _str),
+            ("committed", _u64),       # M_inj: committed and ended within the demanded duration
+            ("rolled_back", _u64),     # rolled back on purpose, counted as done
+            ("failed", _u64),          # E_inj: attempts that failed, those that were retried included
+            ("retries", _u64),         # attempts after the first
+            ("unknown", _u64),         # connection lost in commit
+            ("in_flight", _u64),       # ended after the demanded duration: not counted
+            ("late_commits", _u64),    # those of in_flight that the database keeps
+            ("missed", _u64),          # open loop: starts that were due and never made
+            ("remote", _u64),          # committed transactions on another branch's account, late ones included
+            ("residence_ns", _u64),    # R_inj: sum of the residence times of the committed
+            ("response_ns", _u64),     # the same from the intended start; equal in the closed loop
+            ("failed_ns", _u64),       # time spent in transactions that did not succeed
+            ("residence_min_ns", _u64), ("residence_max_ns", _u64),
+            ("first_start_ns", _u64), ("last_end_ns", _u64),   # L_inj = last_end_ns - first_start_ns
+        ]
+    ),
+    # Histogram of residence times: counts of values in [low_ns, high_ns], both inclusive.
+    # measure: "residence" (from the first attempt) or "response" (from the intended start; open loop only).
+    "buckets": pa.schema(
+        [*_KEY, ("kind", _str), ("measure", _str), ("low_ns", _u64), ("high_ns", _u64), ("count", _u64)]
+    ),
+    # The course of a cycle, per second of its demanded duration (0, 1, 2 …) in which transactions ended.
+    "seconds": pa.schema(
+        [*_KEY, ("kind", _str), ("second", _u32), ("count", _u64), ("failed", _u64),
+         ("p50_ns", _u64), ("p99_ns", _u64), ("max_ns", _u64)]
+    ),
+    # Samples of the system under test, about one per second: cumulative counters (unit ends in "total"),
+    # or gauges. at_ns counts from the cycle's start and is negative before it.
+    "monitors": pa.schema(
+        [*_KEY, ("at_ns", pa.int64()), ("monitor", _str), ("metric", _str), ("unit", _str), ("value", _f64)]
+    ),
+    # Steps around the cycles: create, populate, primary_key, foreign_key, clean, check, drop.
+    # cycle is 0 for steps of the whole scale. size_bytes is measured after foreign_key.
+    "phases": pa.schema(
+        [("scale", _u32), ("cycle", _u32), ("phase", _str), ("duration_ns", _u64), ("rows", _u64), ("size_bytes", _u64)]
+    ),
+    # Failed attempts by class: kind of error (dsbench's word), native code, one message as an example.
+    "errors": pa.schema([*_KEY, ("error", _str), ("code", _str), ("count", _u64), ("example", _str)]),
+}
+"""The Parquet tables of an archive and their columns."""
+
+
+class ArchiveError(Exception):
+    """An archive that cannot be written or read: says what, where and what to do."""
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes an archive as results arrive."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, out: Path, name: str) -> Writer:
+        """A new archive ``name`` in ``out``; a counter is appended when the name is taken."""
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            for count in range(1, 1000):
+                path = out / (name if count == 1 else f"{name}-{count}")
+                if path.exists() or path.with_suffix(path.suffix + ".zip").exists():
+                    continue
+                path.mkdir()
+                return cls(path)
+        except OSError as error:
+            raise ArchiveError(f"cannot write to {out}: {error.strerror}; name another folder with --out") from error
+        raise ArchiveError(f"{out} holds a thousand archives called {name}; name another folder with --out")
+
+    def rows(self, table: str, part: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Adds ``rows`` to ``table`` as the part ``part``; replaces a part of that name."""
+        self.table(table, part, pa.Table.from_pylist([dict(r) for r in rows], schema=TABLES[table]))
+
+    def table(self, table: str, part: str, data: pa.Table) -> None:
+        """The same from an Arrow table (its columns are those of ``TABLES[table]``; ``trace`` is free)."""
+        if data.num_rows == 0:
+            return
+        folder = self.path / table
+        folder.mkdir(exist_ok=True)
+        buffer = io.BytesIO()
+        pq.write_table(data, buffer, compression="zstd")
+        _replace(folder / f"{part}.parquet", buffer.getvalue())
+
+    def describe(self, run: Mapping[str, Any]) -> None:
+        """Writes ``run.json``."""
+        _replace(self.path / "run.json", (json.dumps(run, indent=2, ensure_ascii=False) + "\n").encode())
+
+    def text(self, name: str, content: str | bytes) -> Path:
+        """Writes another file of the archive, whole."""
+        path = self.path / name
+        _replace(path, content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def seal(self) -> Path:
+        """Merges the parts of each table into one file and packs the folder into ``<name>.zip``.
+
+        The folder stays beside it, for editing diagrams. Gives the path of the zip.
+        """
+        for table in (*TABLES, "trace"):
+            folder = self.path / table
+            if not folder.is_dir():
+                continue
+            merged = pa.concat_tables([pq.read_table(p) for p in sorted(folder.glob("*.parquet"))])
+            buffer = io.BytesIO()
+            pq.write_table(merged, buffer, compression="zstd")
+            _replace(self.path / f"{table}.parquet", buffer.getvalue())
+            shutil.rmtree(folder)
+        return self.pack()
+
+    def pack(self) -> Path:
+        """Packs the folder as it is into ``<name>.zip``, replacing an older one."""
+        target = self.path.with_name(self.path.name + ".zip")
+        temporary = target.with_name(target.name + ".part")
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as pack:
+            for file in sorted(p for p in self.path.rglob("*") if p.is_file()):
+                pack.write(file, f"{self.path.name}/{file.relative_to(self.path).as_posix()}")
+        os.replace(temporary, target)
+        return target
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = path.with_name(path.name + ".part")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ArchiveError(f"cannot write {path}: {error.strerror}; what was written before stays readable") from error
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Reads an archive, folder or zip alike."""
+
+    path: Path
+
+    @classmethod
+    def open(cls, path: Path) -> Archive:
+        """Opens an archive; ``ArchiveError`` when there is none or its format is newer than this program."""
+        archive = cls(path)
+        if not path.exists():
+            raise ArchiveError(f"no archive at {path}; name the folder or the .zip that a run left")
+        found = archive.run.get("format")
+        if found != FORMAT:
+            raise ArchiveError(f"{path} has format {found}, this program reads {FORMAT}; use the dsbench that wrote it")
+        return archive
+
+    @property
+    def name(self) -> str:
+        """Name of the archive, without ``.zip``."""
+        return self.path.name.removesuffix(".zip")
+
+    @cached_property
+    def run(self) -> dict[str, Any]:
+        """``run.json``."""
+        try:
+            data: dict[str, Any] = json.loads(self.read("run.json"))
+        except (KeyError, OSError, zipfile.BadZipFile, ValueError) as error:
+            raise ArchiveError(f"{self.path} is no dsbench archive: run.json cannot be read ({error})") from None
+        return data
+
+    def read(self, name: str) -> bytes:
+        """The content of one file; ``KeyError`` or ``OSError`` when it is not there."""
+        if self.path.is_dir():
+            return (self.path / name).read_bytes()
+        with zipfile.ZipFile(self.path) as pack:
+            return pack.read(f"{self._root(pack)}{name}")
+
+    def names(self) -> list[str]:
+        """Names of all files, relative to the archive."""
+        if self.path.is_dir():
+            return sorted(p.relative_to(self.path).as_posix() for p in self.path.rglob("*") if p.is_file())
+        with zipfile.ZipFile(self.path) as pack:
+            root = self._root(pack)
+            return sorted(n.removeprefix(root) for n in pack.namelist() if not n.endswith("/"))
+
+    @staticmethod
+    def _root(pack: zipfile.ZipFile) -> str:
+        return next((n.removesuffix("run.json") for n in pack.namelist() if n.split("/")[-1] == "run.json"), "")
+
+    def table(self, name: str) -> pa.Table:
+        """All rows of a table; empty, with the right columns, when nothing was written."""
+        whole, folder = f"{name}.parquet", f"{name}/"
+        parts = [n for n in self.names() if n == whole or (n.startswith(folder) and n.endswith(".parquet"))]
+        tables = [pq.read_table(io.BytesIO(self.read(part))) for part in parts]
+        if tables:
+            return pa.concat_tables(tables)
+        return TABLES[name].empty_table() if name in TABLES else pa.table({})
+
+
+def redacted_lines(lines: Iterable[str], secrets: Iterable[str]) -> list[str]:
+    """``lines`` with every secret replaced by ``***``: for logs of servers that go into an archive."""
+    hidden = [s for s in secrets if s]
+    result = []
+    for line in lines:
+        for secret in hidden:
+            line = line.replace(secret, "***")
+        result.append(line)
+    return result

@@ -1,0 +1,207 @@
+"""What a run is asked to do: frozen values, parsed once, the same names everywhere.
+
+Every setting has one name: in TOML, on the command line, in ``run.json`` and in the browser.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+Isolation = Literal["read-committed", "repeatable-read", "serializable"]
+Call = Literal["procedure", "statements"]
+Population = Literal["bulk", "procedure"]
+Arrival = Literal["poisson", "constant"]
+
+DSI_SCALES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+LEVELS = (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
+"""Confidence levels of seed 000, section 3.4, as quantiles 0-1."""
+
+_SECRET_PARAMETERS = frozenset({"password", "passwd", "pwd", "sslpassword"})
+
+
+class SpecError(ValueError):
+    """A setting that cannot be. ``option`` names it, ``remedy`` says what to do."""
+
+    def __init__(self, option: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{option}: {problem}")
+        self.option = option
+        self.problem = problem
+        self.remedy = remedy
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Target(_Frozen):
+    """The database addressed by a URL, with the settings of a private server where dsbench starts one.
+
+    ``url`` may hold a password: use ``redacted`` for whatever is written or shown.
+    """
+
+    url: str = "private:sqlite"
+    settings: dict[str, str] = Field(default_factory=dict)
+    """Server settings applied to a private server, by the server's own names."""
+    version: str | None = None
+    """Version of the private server that is wanted; ``None`` takes the newest found."""
+    directory: Path | None = None
+    """Where a private server keeps its data; ``None`` is a new folder in the temporary directory."""
+
+    @property
+    def private(self) -> str | None:
+        """Product of a private server (``postgresql`` …), ``None`` for a server of the user's."""
+        return self.url.removeprefix("private:") if self.url.startswith("private:") else None
+
+    @property
+    def redacted(self) -> str:
+        """The URL without its password, in the authority and in the query alike."""
+        return redact(self.url)
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _settings_as_text(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        return {str(k): _setting_text(v) for k, v in value.items()}
+
+
+def _setting_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+def redact(url: str) -> str:
+    """``url`` with every password replaced by ``***``; a text that is no URL comes back unchanged."""
+    if "://" not in url:
+        return url
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    if ":" in user:
+        user = user.partition(":")[0] + ":***"
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    clean = [(k, "***" if k.lower() in _SECRET_PARAMETERS else v) for k, v in query]
+    text = urlencode(clean, quote_via=quote, safe="/*:,") if query else parts.query
+    return urlunsplit((parts.scheme, f"{user}{at}{host}", parts.path, text, parts.fragment))
+
+
+Seconds = Annotated[float, Field(gt=0, le=86_400 * 7)]
+
+
+class RunSpec(_Frozen):
+    """One run: one workload against one target over a ladder of scales (seed 000, section 2.4)."""
+
+    target: Target = Target()
+    workload: str = "tpcb"
+    scales: tuple[int, ...] = (1, 2, 5)
+    """X_s: sizes of the database in the sense of TPC-B."""
+    cycles: Annotated[int, Field(ge=1, le=10_000)] = 10
+    """I: cycles per scale."""
+    duration: Seconds = 60.0
+    """D: demanded duration of a cycle in seconds."""
+    threads: Annotated[int, Field(ge=1, le=100_000)] = 16
+    """J: simulated clients per node."""
+    connections: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """C: connections of each thread, used round robin."""
+    nodes: Annotated[int, Field(ge=0, le=100_000)] = 0
+    """N: remote nodes; 0 makes the load on this machine."""
+    isolation: Isolation = "repeatable-read"
+    call: Call | None = None
+    """``None``: procedure where the engine has them."""
+    population: Population = "bulk"
+    retry: bool = False
+    prepare: bool = False
+    reconnect: bool = False
+    rate: Annotated[float, Field(gt=0)] | None = None
+    """Demanded starts per second of all clients together (open loop); ``None`` is the closed loop."""
+    arrival: Arrival = "poisson"
+    trace: bool = False
+    """Keep every residence time, not only the histogram."""
+    levels: tuple[float, ...] = LEVELS
+    """Quantiles 0-1 of the confidence diagram and of columns 13-18."""
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(default_factory=lambda: secrets.randbits(48))
+    profile: str = ""
+    """Name of the profile the values came from; empty when none was named."""
+
+    @field_validator("scales")
+    @classmethod
+    def _scales_rise(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        if not value:
+            raise ValueError("needs at least one scale, such as 1,2,5")
+        if any(x < 1 or x > 21_474 for x in value):
+            raise ValueError("each scale lies between 1 and 21474")
+        if list(value) != sorted(set(value)):
+            raise ValueError("scales must rise, each only once, such as 1,2,5")
+        return value
+
+    @field_validator("levels")
+    @classmethod
+    def _levels_rise(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if len(value) != len(LEVELS) or any(not 0 < q < 1 for q in value) or list(value) != sorted(set(value)):
+            raise ValueError(f"needs {len(LEVELS)} rising quantiles between 0 and 1")
+        return value
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.reconnect and self.connections > 1:
+            raise ValueError("connections above 1 mean nothing with reconnect: leave one of them out")
+        return self
+
+    def described(self) -> dict[str, Any]:
+        """The specification as it is archived: JSON values, no password."""
+        data = self.model_dump(mode="json")
+        data["target"]["url"] = self.target.redacted
+        return data
+
+
+PROFILES: dict[str, dict[str, Any]] = {
+    "dsi": {"scales": DSI_SCALES, "cycles": 10, "duration": 60.0, "threads": 16},
+    "quick": {"scales": (1, 2, 5), "cycles": 3, "duration": 4.0, "threads": 4},
+}
+"""Named sets of values: ``dsi`` gives comparable figures (seed 000, section 5.2), ``quick`` takes a minute."""
+
+
+def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
+    """A specification from settings by name, over those of ``profile``.
+
+    Raises ``SpecError`` naming the first setting that is wrong.
+    """
+    if profile is not None and profile not in PROFILES:
+        raise SpecError("--profile", f"no profile {profile!r}", f"use one of {', '.join(PROFILES)}")
+    merged = {**PROFILES.get(profile or "", {}), **values, "profile": profile or ""}
+    try:
+        return RunSpec.model_validate(merged)
+    except ValidationError as error:
+        raise _spec_error(error) from None
+
+
+def _spec_error(error: ValidationError) -> SpecError:
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = [str(part) for part in first["loc"]]
+    message = re.sub(r"^Value error, ", "", first["msg"])
+    if not where:
+        return SpecError("--reconnect", message, "see dsbench run --help")
+    option = "--" + where[0] if where[0] != "target" else "TARGET" + ("." + where[1] if len(where) > 1 else "")
+    if first["type"] == "extra_forbidden":
+        known = ", ".join(sorted(RunSpec.model_fields))
+        return SpecError(where[-1], "no setting has this name", f"known settings: {known}")
+    return SpecError(option, message, "see dsbench run --help")
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """Settings of a configuration file, by name. Raises ``SpecError`` when it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise SpecError("--config", f"{path}: {error.strerror}", "name a readable TOML file") from None
+    except tomllib.TOMLDecodeError as error:
+        remedy = "mend the file; the settings are those of dsbench run --help"
+        raise SpecError("--config", f"{path}: {error}", remedy) from None
