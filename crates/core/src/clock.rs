@@ -1,7 +1,6 @@
 //! Time on the load path: integer nanoseconds of the monotonic clock.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Nanoseconds: a point on the monotonic clock or a length of time.
@@ -57,24 +56,24 @@ pub fn sleep_precisely() {
     }
 }
 
-/// A clock that moves only when told, for exact tests. Shared by one thread's loop and its engine.
+/// A clock that moves only when told, for exact tests: a loop and its engine share it (`Arc`).
 #[derive(Debug, Default)]
-pub struct FakeClock(Cell<Nanos>);
+pub struct FakeClock(AtomicU64);
 
 impl FakeClock {
     /// Moves the clock on.
     pub fn advance(&self, by: Nanos) {
-        self.0.set(self.0.get() + by);
+        self.0.fetch_add(by, Ordering::SeqCst);
     }
 }
 
 impl Clock for FakeClock {
     fn now(&self) -> Nanos {
-        self.0.get()
+        self.0.load(Ordering::SeqCst)
     }
 
     fn sleep_until(&self, at: Nanos, _stop: &AtomicBool) {
-        self.0.set(self.0.get().max(at));
+        self.0.fetch_max(at, Ordering::SeqCst);
     }
 }
 

@@ -4,8 +4,15 @@
 //! must do), [`generator`] (the loop), [`recorder`] (what is kept of a transaction).
 
 pub mod clock;
+pub mod course;
 pub mod engine;
 pub mod error;
+pub mod generator;
+pub mod histogram;
+pub mod pacer;
 pub mod random;
+pub mod recorder;
+pub mod threads;
+pub mod trace;
 pub mod value;
 pub mod workload;

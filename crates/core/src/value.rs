@@ -130,7 +130,9 @@ impl Rows {
         match self.get(row, column)? {
             Value::Int(v) => Ok(v),
             Value::Decimal { unscaled, scale: 0 } => Ok(unscaled),
-            other => Err(Error::with(ErrorKind::Statement, "read result", format!("expected an integer, got {other:?}"))),
+            other => {
+                Err(Error::with(ErrorKind::Statement, "read result", format!("expected an integer, got {other:?}")))
+            }
         }
     }
 
@@ -140,7 +142,11 @@ impl Rows {
             Value::Int(v) => (v, 0),
             Value::Decimal { unscaled, scale } => (unscaled, scale),
             other => {
-                return Err(Error::with(ErrorKind::Statement, "read result", format!("expected a decimal, got {other:?}")))
+                return Err(Error::with(
+                    ErrorKind::Statement,
+                    "read result",
+                    format!("expected a decimal, got {other:?}"),
+                ))
             }
         };
         let exact = match scale.cmp(&from) {
@@ -181,12 +187,22 @@ mod tests {
     fn cells_come_back_as_they_were_pushed() {
         let mut rows = Rows::new();
         rows.reset(3);
-        for value in [Value::Int(7), Value::Text("grün"), Value::Null, Value::Decimal { unscaled: 1250, scale: 2 }, Value::Text(""), Value::Timestamp(5)] {
+        for value in [
+            Value::Int(7),
+            Value::Text("grün"),
+            Value::Null,
+            Value::Decimal { unscaled: 1250, scale: 2 },
+            Value::Text(""),
+            Value::Timestamp(5),
+        ] {
             rows.push(value);
         }
         assert_eq!((rows.len(), rows.int(0, 0).unwrap(), rows.text(0, 1).unwrap()), (2, 7, "grün"));
         assert_eq!(rows.get(0, 2).unwrap(), Value::Null);
-        assert_eq!((rows.decimal(1, 0, 2).unwrap(), rows.decimal(1, 0, 4).unwrap(), rows.decimal(1, 0, 1).unwrap()), (1250, 125_000, 125));
+        assert_eq!(
+            (rows.decimal(1, 0, 2).unwrap(), rows.decimal(1, 0, 4).unwrap(), rows.decimal(1, 0, 1).unwrap()),
+            (1250, 125_000, 125)
+        );
         assert!(rows.decimal(1, 0, 0).is_err(), "12.50 is no integer");
         assert!(rows.int(2, 0).is_err() && rows.get(0, 3).is_err());
     }

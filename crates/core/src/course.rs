@@ -1,0 +1,168 @@
+//! The course of a cycle, second by second, in flat memory.
+//!
+//! Each client writes the second under way into one of four slots of its own; the collector empties
+//! a slot one second after its second has ended, by atomic exchange. So the load path takes no lock,
+//! every transaction is counted exactly once, and memory does not grow with the duration.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::Arc;
+
+use crate::clock::Nanos;
+use crate::workload::KindId;
+
+const SECOND: Nanos = 1_000_000_000;
+const SLOTS: usize = 4;
+// Coarse buckets: 16 per doubling from 128 ns to 2^43 ns; a quantile of one second is within 3 %.
+const SUB_BITS: u32 = 4;
+const FLOOR_BITS: u32 = 7;
+const COARSE: usize = (43 - FLOOR_BITS as usize) << SUB_BITS;
+
+fn coarse_of(value: Nanos) -> usize {
+    let value = value.clamp(1 << FLOOR_BITS, (1 << 43) - 1);
+    let doubling = 63 - value.leading_zeros();
+    let within = (value >> (doubling - SUB_BITS)) & ((1 << SUB_BITS) - 1);
+    ((doubling - FLOOR_BITS) as usize) << SUB_BITS | within as usize
+}
+
+fn coarse_middle(index: usize) -> Nanos {
+    let doubling = (index >> SUB_BITS) as u32 + FLOOR_BITS;
+    let width = 1_u64 << (doubling - SUB_BITS);
+    (1 << doubling) + (index as u64 & ((1 << SUB_BITS) - 1)) * width + width / 2
+}
+
+#[derive(Debug)]
+struct Slot {
+    counts: [AtomicU32; COARSE],
+    failed: AtomicU32,
+    max: AtomicU64,
+}
+
+impl Slot {
+    fn new() -> Self {
+        Self { counts: [const { AtomicU32::new(0) }; COARSE], failed: AtomicU32::new(0), max: AtomicU64::new(0) }
+    }
+}
+
+/// One client's share of the course, written by its thread and emptied by the collector.
+#[derive(Debug)]
+pub struct Course {
+    slots: Box<[Slot]>,
+    committed: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl Course {
+    /// For a client whose workload has `kinds` kinds of transactions.
+    pub fn new(kinds: usize) -> Arc<Self> {
+        let slots = (0..kinds * SLOTS).map(|_| Slot::new()).collect();
+        Arc::new(Self { slots, committed: AtomicU64::new(0), failed: AtomicU64::new(0) })
+    }
+
+    fn slot(&self, kind: usize, second: u64) -> &Slot {
+        &self.slots[kind * SLOTS + second as usize % SLOTS]
+    }
+
+    /// A transaction of `kind` was committed `at` ns after the cycle's start.
+    #[inline]
+    pub fn committed(&self, kind: KindId, at: Nanos, residence: Nanos) {
+        let slot = self.slot(kind.into(), at / SECOND);
+        slot.counts[coarse_of(residence)].fetch_add(1, Ordering::Relaxed);
+        if residence > slot.max.load(Ordering::Relaxed) {
+            slot.max.fetch_max(residence, Ordering::Relaxed);
+        }
+        // Only this thread writes: a store is enough and costs no locked bus cycle.
+        self.committed.store(self.committed.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// An attempt of `kind` failed `at` ns after the cycle's start.
+    #[inline]
+    pub fn failed(&self, kind: KindId, at: Nanos) {
+        self.slot(kind.into(), at / SECOND).failed.fetch_add(1, Ordering::Relaxed);
+        self.failed.store(self.failed.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// (committed, failed attempts) so far, for the progress display.
+    pub fn totals(&self) -> (u64, u64) {
+        (self.committed.load(Ordering::Relaxed), self.failed.load(Ordering::Relaxed))
+    }
+}
+
+/// What all clients did in one second, for one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Second {
+    /// Second of the cycle, from 0.
+    pub second: u32,
+    /// Kind of the transactions.
+    pub kind: KindId,
+    /// Transactions committed.
+    pub count: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// Median residence time, within 3 %.
+    pub p50_ns: Nanos,
+    /// 99 % quantile of the residence times, within 3 %.
+    pub p99_ns: Nanos,
+    /// Longest residence time, exact.
+    pub max_ns: Nanos,
+}
+
+/// Empties the slots of all clients for `second`, for one kind.
+pub fn collect(courses: &[Arc<Course>], kind: KindId, second: u32) -> Second {
+    let mut counts = [0_u64; COARSE];
+    let mut sum = Second { second, kind, count: 0, failed: 0, p50_ns: 0, p99_ns: 0, max_ns: 0 };
+    for course in courses {
+        let slot = course.slot(kind.into(), second.into());
+        for (total, count) in counts.iter_mut().zip(&slot.counts) {
+            // Reading first keeps the cache line shared where there is nothing to take.
+            if count.load(Ordering::Relaxed) > 0 {
+                *total += u64::from(count.swap(0, Ordering::Relaxed));
+            }
+        }
+        sum.failed += u64::from(slot.failed.swap(0, Ordering::Relaxed));
+        sum.max_ns = sum.max_ns.max(slot.max.swap(0, Ordering::Relaxed));
+    }
+    sum.count = counts.iter().sum();
+    sum.p50_ns = quantile(&counts, sum.count, 0.5).min(sum.max_ns);
+    sum.p99_ns = quantile(&counts, sum.count, 0.99).min(sum.max_ns);
+    sum
+}
+
+fn quantile(counts: &[u64], total: u64, q: f64) -> Nanos {
+    let rank = (q * total as f64).ceil() as u64;
+    let mut seen = 0;
+    let found = counts.iter().position(|count| {
+        seen += count;
+        *count > 0 && seen >= rank
+    });
+    found.map_or(0, coarse_middle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coarse_buckets_are_within_three_percent() {
+        for value in (7..43).flat_map(|bits| [1_u64 << bits, (1 << bits) + (1 << bits) / 3, (2 << bits) - 1]) {
+            let error = (coarse_middle(coarse_of(value)) as f64 / value as f64 - 1.0).abs();
+            assert!(error <= 1.0 / 31.0, "{value}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_second_is_collected_once_with_its_quantiles() {
+        let courses = [Course::new(2), Course::new(2)];
+        for n in 0..99 {
+            courses[n % 2].committed(1, 2 * SECOND + n as u64, 1_000_000);
+        }
+        courses[0].committed(1, 3 * SECOND - 1, 50_000_000);
+        courses[1].failed(1, 2 * SECOND);
+        courses[0].committed(0, 2 * SECOND, 7);
+        let second = collect(&courses, 1, 2);
+        assert_eq!((second.count, second.failed, second.max_ns), (100, 1, 50_000_000));
+        assert!((second.p50_ns as f64 / 1e6 - 1.0).abs() < 0.04 && second.p99_ns < 1_100_000);
+        assert_eq!(collect(&courses, 1, 2).count, 0, "nothing is collected twice");
+        assert_eq!(collect(&courses, 0, 2).count, 1);
+        assert_eq!(courses[0].totals(), (52, 0));
+    }
+}

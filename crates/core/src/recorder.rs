@@ -1,0 +1,184 @@
+//! What is kept of a transaction. Recording allocates nothing and takes no lock.
+
+use std::sync::Arc;
+
+use crate::clock::Nanos;
+use crate::course::Course;
+use crate::error::{Code, Error, ErrorKind};
+use crate::histogram::Histogram;
+use crate::trace::{Trace, TraceRecord};
+use crate::workload::KindId;
+
+/// How a transaction ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Committed.
+    Committed,
+    /// Rolled back on purpose: done, not failed.
+    RolledBack,
+    /// Failed and given up.
+    Failed,
+    /// The connection was lost in commit: nobody knows.
+    Unknown,
+}
+
+/// One transaction. Times are points on the clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// Kind of the transaction.
+    pub kind: KindId,
+    /// When it should have started; equals `started` in the closed loop.
+    pub intended: Nanos,
+    /// Start of the first attempt.
+    pub started: Nanos,
+    /// End of the last attempt.
+    pub ended: Nanos,
+    /// Attempts after the first.
+    pub retries: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// Counters and histograms of one kind. Times in ns.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// M_inj: committed, and ended within the demanded duration.
+    pub committed: u64,
+    /// Rolled back on purpose within the duration.
+    pub rolled_back: u64,
+    /// E_inj: attempts that failed within the duration, those retried later included.
+    pub failed: u64,
+    /// Attempts after the first.
+    pub retries: u64,
+    /// Connection lost in commit.
+    pub unknown: u64,
+    /// Transactions that ended after the duration, whatever their outcome: not counted elsewhere.
+    pub in_flight: u64,
+    /// Those of `in_flight` that were committed, so that the database holds them.
+    pub late_commits: u64,
+    /// Time within the duration spent in transactions that did not succeed.
+    pub failed_ns: u64,
+    /// Start of the first counted transaction, from the cycle's start.
+    pub first_start: Option<Nanos>,
+    /// End of the last counted transaction, from the cycle's start.
+    pub last_end: Nanos,
+    /// Residence times r_injm of the counted: first attempt's start to the end.
+    pub residence: Histogram,
+    /// Response times of the counted, from the intended start; kept in the open loop only.
+    pub response: Option<Histogram>,
+}
+
+/// Failed attempts of one class: kind of error and native code.
+#[derive(Debug, Clone)]
+pub struct ErrorClass {
+    /// dsbench's kind.
+    pub kind: ErrorKind,
+    /// The engine's own code.
+    pub code: Code,
+    /// Failed attempts within the duration.
+    pub count: u64,
+    /// The first message of the class, where there was one.
+    pub example: Option<Box<str>>,
+}
+
+const CLASSES: usize = 32;
+
+/// Records the transactions of one client in one cycle.
+#[derive(Debug)]
+pub struct Recorder {
+    start: Nanos,
+    end: Nanos,
+    tallies: Vec<Tally>,
+    classes: Vec<ErrorClass>,
+    course: Arc<Course>,
+    trace: Option<Trace>,
+}
+
+impl Recorder {
+    /// For a workload with `kinds` kinds; `open_loop` keeps response times too.
+    pub fn new(kinds: usize, open_loop: bool, course: Arc<Course>, trace: Option<Trace>) -> Self {
+        let tally = || Tally { response: open_loop.then(Histogram::default), ..Tally::default() };
+        let tallies = (0..kinds).map(|_| tally()).collect();
+        Self { start: 0, end: 0, tallies, classes: Vec::with_capacity(CLASSES), course, trace }
+    }
+
+    /// Sets the interval in which transactions count: `[start, end]`.
+    pub fn window(&mut self, start: Nanos, end: Nanos) {
+        (self.start, self.end) = (start, end);
+    }
+
+    /// Records how a transaction ended. A transaction that ended after the window is in flight.
+    #[inline]
+    pub fn record(&mut self, sample: &Sample) {
+        let tally = &mut self.tallies[usize::from(sample.kind)];
+        if let Some(trace) = &mut self.trace {
+            trace.push(TraceRecord::of(sample, self.start));
+        }
+        let residence = sample.ended - sample.started;
+        if sample.outcome == Outcome::Unknown {
+            tally.unknown += 1;
+        }
+        if sample.ended > self.end {
+            tally.in_flight += 1;
+            tally.late_commits += u64::from(sample.outcome == Outcome::Committed);
+            return;
+        }
+        tally.retries += u64::from(sample.retries);
+        match sample.outcome {
+            Outcome::Committed => tally.committed += 1,
+            Outcome::RolledBack => tally.rolled_back += 1,
+            Outcome::Failed | Outcome::Unknown => {
+                tally.failed_ns += residence;
+                return;
+            }
+        }
+        let ended = sample.ended - self.start;
+        tally.first_start.get_or_insert(sample.started - self.start);
+        tally.last_end = ended;
+        tally.residence.record(residence);
+        if let Some(response) = &mut tally.response {
+            response.record(sample.ended - sample.intended);
+        }
+        // An end exactly at the deadline belongs to the last second.
+        self.course.committed(sample.kind, ended.min(self.end - self.start - 1), residence);
+    }
+
+    /// Records an attempt that failed at `at`, whether it will be retried or not.
+    pub fn attempt_failed(&mut self, kind: KindId, error: &Error, at: Nanos) {
+        if at > self.end {
+            return;
+        }
+        self.tallies[usize::from(kind)].failed += 1;
+        self.course.failed(kind, at.min(self.end - 1) - self.start);
+        let full = self.classes.len() == CLASSES;
+        let known =
+            self.classes.iter_mut().find(|class| class.kind == error.kind && (full || class.code == error.code));
+        match known {
+            Some(class) => class.count += 1,
+            // The table holds 32 classes; beyond, an error joins the first one of its kind.
+            None => self.classes.push(ErrorClass {
+                kind: error.kind,
+                code: error.code,
+                count: 1,
+                example: error.message.clone(),
+            }),
+        }
+    }
+
+    /// The counters of each kind.
+    pub fn tallies(&self) -> &[Tally] {
+        &self.tallies
+    }
+
+    /// Failed attempts by class.
+    pub fn classes(&self) -> &[ErrorClass] {
+        &self.classes
+    }
+
+    /// Hands over what is left of the trace.
+    pub fn finish(&mut self) {
+        if let Some(trace) = self.trace.take() {
+            trace.finish();
+        }
+    }
+}

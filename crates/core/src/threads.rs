@@ -1,0 +1,321 @@
+//! A cycle: one thread per client, all connected before the clock starts, one common start.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use crate::clock::{sleep_precisely, Clock, Monotonic, Nanos};
+use crate::course::{collect, Course, Second};
+use crate::engine::{Engine, Interrupt};
+use crate::error::{Error, ErrorKind, Result};
+use crate::generator::{Conduct, Interrupts, Runner};
+use crate::pacer::{ClosedLoop, ConstantRate, Pacer, PoissonRate};
+use crate::recorder::Recorder;
+use crate::trace::TraceWriter;
+use crate::workload::{KindId, Workload};
+
+/// Stack of a client's thread. Only touched pages take memory; TLS handshakes need some depth.
+const STACK_BYTES: usize = 512 * 1024;
+const SECOND: Nanos = 1_000_000_000;
+
+/// When clients start transactions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pacing {
+    /// Each client starts the next transaction when the last one has ended.
+    Closed,
+    /// Open loop, constant starts per second of all clients together.
+    Constant(f64),
+    /// Open loop, Poisson arrivals with this mean rate per second of all clients together.
+    Poisson(f64),
+}
+
+/// Everything that makes a cycle.
+#[derive(Clone)]
+pub struct CyclePlan {
+    /// The database.
+    pub engine: Arc<dyn Engine>,
+    /// What is run.
+    pub workload: Arc<dyn Workload>,
+    /// How it is run.
+    pub conduct: Conduct,
+    /// J: clients of this node.
+    pub threads: usize,
+    /// Number of this node's first client among all clients.
+    pub first_client: u64,
+    /// Clients of all nodes together.
+    pub clients: u64,
+    /// When transactions start.
+    pub pacing: Pacing,
+    /// Seed of this cycle's inputs.
+    pub seed: u64,
+    /// Where to write the full trace, if at all.
+    pub trace: Option<PathBuf>,
+}
+
+/// What one client did.
+pub struct ClientOutcome {
+    /// Its counters and histograms.
+    pub recorder: Recorder,
+    /// Starts that were due and not made.
+    pub missed: u64,
+    /// Its sums over committed transactions.
+    pub sums: Vec<(&'static str, i64)>,
+    /// CPU time of its thread during the cycle: (user, system).
+    pub cpu_ns: (Nanos, Nanos),
+}
+
+/// What a cycle left.
+pub struct CycleOutcome {
+    /// One entry per client, in order.
+    pub clients: Vec<ClientOutcome>,
+    /// The course, by second and kind.
+    pub seconds: Vec<Second>,
+    /// The error that ended the cycle early, if any.
+    pub failure: Option<Error>,
+}
+
+#[derive(Default)]
+struct Handles(Mutex<Vec<Option<Box<dyn Interrupt>>>>);
+
+impl Interrupts for Handles {
+    fn put(&self, index: usize, handle: Option<Box<dyn Interrupt>>) {
+        let mut handles = lock(&self.0);
+        if handles.len() <= index {
+            handles.resize_with(index + 1, || None);
+        }
+        handles[index] = handle;
+    }
+}
+
+struct Shared {
+    stop: AtomicBool,
+    ready: AtomicUsize,
+    running: AtomicUsize,
+    failure: Mutex<Option<Error>>,
+    start: Mutex<Option<Nanos>>,
+    started: Condvar,
+    handles: Vec<Handles>,
+    courses: Vec<Arc<Course>>,
+}
+
+impl Shared {
+    fn fail(&self, error: Error) {
+        // The first error is the cause; what others say afterwards is its consequence.
+        lock(&self.failure).get_or_insert(error);
+        self.end();
+    }
+
+    fn end(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Under the lock, so that a thread about to wait cannot miss it.
+        let _guard = lock(&self.start);
+        self.started.notify_all();
+    }
+
+    /// Waits for the common start; `None` when the cycle is stopped before.
+    fn wait_for_start(&self) -> Option<Nanos> {
+        let mut start = lock(&self.start);
+        while start.is_none() && !self.stop.load(Ordering::Relaxed) {
+            start = self.started.wait(start).unwrap_or_else(PoisonError::into_inner);
+        }
+        *start
+    }
+}
+
+/// A cycle under way. Spawned, then ready, then started, then finished and joined.
+pub struct Cycle {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<ClientOutcome>>,
+    collector: JoinHandle<Vec<Second>>,
+    trace: Option<TraceWriter>,
+}
+
+impl Cycle {
+    /// Starts the threads; each opens its connections and then waits.
+    pub fn spawn(plan: &CyclePlan) -> Result<Self> {
+        let kinds = plan.workload.kinds().len();
+        let trace = plan.trace.as_deref().map(TraceWriter::create).transpose()?;
+        let shared = Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            ready: AtomicUsize::new(0),
+            running: AtomicUsize::new(plan.threads),
+            failure: Mutex::new(None),
+            start: Mutex::new(None),
+            started: Condvar::new(),
+            handles: (0..plan.threads).map(|_| Handles::default()).collect(),
+            courses: (0..plan.threads).map(|_| Course::new(kinds)).collect(),
+        });
+        let mut cycle = Self {
+            threads: Vec::with_capacity(plan.threads),
+            collector: spawn_collector(&shared, kinds, plan.conduct.duration),
+            shared,
+            trace,
+        };
+        for index in 0..plan.threads {
+            match cycle.spawn_client(plan, index) {
+                Ok(thread) => cycle.threads.push(thread),
+                Err(error) => {
+                    cycle.shared.running.store(index, Ordering::Relaxed);
+                    cycle.shared.fail(error);
+                    break;
+                }
+            }
+        }
+        Ok(cycle)
+    }
+
+    fn spawn_client(&self, plan: &CyclePlan, index: usize) -> Result<JoinHandle<ClientOutcome>> {
+        let open_loop = plan.pacing != Pacing::Closed;
+        let trace = self.trace.as_ref().map(|writer| writer.client(index as u64));
+        let recorder =
+            Recorder::new(plan.workload.kinds().len(), open_loop, Arc::clone(&self.shared.courses[index]), trace);
+        let (plan, shared) = (plan.clone(), Arc::clone(&self.shared));
+        let builder = std::thread::Builder::new().name(format!("client-{index}")).stack_size(STACK_BYTES);
+        let spawned = builder.spawn(move || client_thread(&plan, &shared, index, recorder));
+        spawned.map_err(|e| Error::with(ErrorKind::Setup, "start thread", format!("client {index}: {e}")))
+    }
+
+    /// Clients that are connected and wait for the start.
+    pub fn ready(&self) -> usize {
+        self.shared.ready.load(Ordering::Acquire)
+    }
+
+    /// Starts all clients at `at` on the monotonic clock.
+    pub fn start(&self, at: Nanos) {
+        *lock(&self.shared.start) = Some(at);
+        self.shared.started.notify_all();
+    }
+
+    /// True when every client has ended.
+    pub fn finished(&self) -> bool {
+        self.shared.running.load(Ordering::Acquire) == 0
+    }
+
+    /// (committed, failed attempts) so far.
+    pub fn totals(&self) -> (u64, u64) {
+        let totals = self.shared.courses.iter().map(|course| course.totals());
+        totals.fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
+    }
+
+    /// Asks the clients to end after the transaction they are in.
+    pub fn stop(&self) {
+        self.shared.end();
+    }
+
+    /// Ends what the clients are waiting for: for a server that does not answer any more.
+    pub fn abandon(&self) {
+        self.stop();
+        for handles in &self.shared.handles {
+            lock(&handles.0).iter().flatten().for_each(|handle| handle.interrupt());
+        }
+    }
+
+    /// Waits for all clients and gives what they did.
+    pub fn join(self) -> Result<CycleOutcome> {
+        let clients: Vec<_> = self.threads.into_iter().filter_map(|thread| thread.join().ok()).collect();
+        self.shared.end();
+        let seconds = self.collector.join().map_err(|_| Error::new(ErrorKind::Setup, "collect seconds"))?;
+        if let Some(trace) = self.trace {
+            trace.finish()?;
+        }
+        let failure = lock(&self.shared.failure).take();
+        Ok(CycleOutcome { clients, seconds, failure })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A poisoned lock only says that another thread panicked; what it guards is whole at all times.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts a client as ended even when its thread panics, so that nobody waits for it for ever.
+struct Ending<'a>(&'a Shared);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(Error::with(ErrorKind::Setup, "client", "a client thread panicked: a defect of dsbench"));
+        }
+        self.0.running.fetch_sub(1, Ordering::Release);
+    }
+}
+
+fn client_thread(plan: &CyclePlan, shared: &Shared, index: usize, mut recorder: Recorder) -> ClientOutcome {
+    let _ending = Ending(shared);
+    sleep_precisely();
+    let id = plan.first_client + index as u64;
+    let mut client = plan.workload.client(id, plan.seed);
+    let (mut missed, mut cpu_ns) = (0, (0, 0));
+    let engine = plan.engine.as_ref();
+    let handles = &shared.handles[index];
+    let connected = Runner::connect(&plan.conduct, engine, client.as_mut(), Monotonic, &shared.stop, handles);
+    match connected {
+        Err(error) => shared.fail(error),
+        Ok(mut runner) => {
+            shared.ready.fetch_add(1, Ordering::Release);
+            if let Some(start) = shared.wait_for_start() {
+                let mut pacer = pacer_of(plan, id);
+                let before = thread_cpu();
+                match runner.run(start, pacer.as_mut(), &mut recorder) {
+                    Ok(count) => missed = count,
+                    Err(error) => shared.fail(error),
+                }
+                let after = thread_cpu();
+                cpu_ns = (after.0 - before.0, after.1 - before.1);
+            }
+        }
+    }
+    recorder.finish();
+    ClientOutcome { recorder, missed, sums: client.sums(), cpu_ns }
+}
+
+fn pacer_of(plan: &CyclePlan, id: u64) -> Box<dyn Pacer> {
+    match plan.pacing {
+        Pacing::Closed => Box::new(ClosedLoop),
+        Pacing::Constant(rate) => Box::new(ConstantRate::new(id, plan.clients, rate)),
+        Pacing::Poisson(rate) => Box::new(PoissonRate::new(plan.seed, id, plan.clients, rate)),
+    }
+}
+
+/// CPU time of the calling thread: (user, system) in ns; zeros where the system cannot tell.
+fn thread_cpu() -> (Nanos, Nanos) {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: a zeroed rusage is valid, and the call only writes to it.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        if unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) } == 0 {
+            let nanos = |t: libc::timeval| t.tv_sec as Nanos * SECOND + t.tv_usec as Nanos * 1000;
+            return (nanos(usage.ru_utime), nanos(usage.ru_stime));
+        }
+    }
+    (0, 0)
+}
+
+fn spawn_collector(shared: &Arc<Shared>, kinds: usize, duration: Nanos) -> JoinHandle<Vec<Second>> {
+    let shared = Arc::clone(shared);
+    std::thread::spawn(move || {
+        let Some(start) = shared.wait_for_start() else { return Vec::new() };
+        let last = duration.saturating_sub(1) / SECOND;
+        let mut seconds = Vec::new();
+        for second in 0..=last {
+            // A slot is emptied a second after its second ended; by then no client is late.
+            Monotonic.sleep_until(start + (second + 2) * SECOND, &shared.stop);
+            if second < last && !shared.stop.load(Ordering::Relaxed) {
+                drain(&shared, kinds, second, &mut seconds);
+                continue;
+            }
+            // The end: whatever is left, once no client writes any more.
+            while shared.running.load(Ordering::Acquire) > 0 {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            (second..=last.min(second + 3)).for_each(|rest| drain(&shared, kinds, rest, &mut seconds));
+            break;
+        }
+        seconds
+    })
+}
+
+fn drain(shared: &Shared, kinds: usize, second: u64, into: &mut Vec<Second>) {
+    into.extend((0..kinds).map(|kind| collect(&shared.courses, kind as KindId, second as u32)));
+}
