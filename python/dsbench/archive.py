@@ -55,6 +55,7 @@ TABLES: Final[dict[str, pa.Schema]] = {
             ("failed_ns", _u64),       # time spent in transactions that did not succeed
             ("residence_min_ns", _u64), ("residence_max_ns", _u64),
             ("first_start_ns", _u64), ("last_end_ns", _u64),   # L_inj = last_end_ns - first_start_ns
+            ("cpu_ns", _u64),          # CPU time of the client's own thread, user and system
         ]
     ),
     # Histogram of residence times: counts of values in [low_ns, high_ns], both inclusive.
@@ -132,19 +133,29 @@ class Writer:
         _replace(path, content if isinstance(content, bytes) else content.encode())
         return path
 
+    def log(self, line: str) -> None:
+        """Adds a line to ``results.log``."""
+        try:
+            with (self.path / "results.log").open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+        except OSError as error:
+            raise ArchiveError(f"cannot write {self.path / 'results.log'}: {error.strerror}") from error
+
     def seal(self) -> Path:
         """Merges the parts of each table into one file and packs the folder into ``<name>.zip``.
 
         The folder stays beside it, for editing diagrams. Gives the path of the zip.
         """
         for table in (*TABLES, "trace"):
-            folder = self.path / table
+            folder, whole = self.path / table, self.path / f"{table}.parquet"
             if not folder.is_dir():
                 continue
-            merged = pa.concat_tables([pq.read_table(p) for p in sorted(folder.glob("*.parquet"))])
+            # A resumed run adds parts to what an earlier sealing merged.
+            sources = [p for p in (whole, *sorted(folder.glob("*.parquet"))) if p.exists()]
+            merged = pa.concat_tables([pq.read_table(p) for p in sources])
             buffer = io.BytesIO()
             pq.write_table(merged, buffer, compression="zstd")
-            _replace(self.path / f"{table}.parquet", buffer.getvalue())
+            _replace(whole, buffer.getvalue())
             shutil.rmtree(folder)
         return self.pack()
 

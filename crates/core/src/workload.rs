@@ -50,6 +50,9 @@ pub trait Client: Send {
     /// The loop tells that the transaction drawn last was committed (for sums that `check` needs).
     fn committed(&mut self) {}
 
+    /// The inputs drawn last, in words: for comparing the streams of two runs, not for load.
+    fn describe(&self) -> String;
+
     /// What this client adds up over its committed transactions, by name; see [`Workload::check`].
     fn sums(&self) -> Vec<(&'static str, i64)> {
         Vec::new()

@@ -1,1 +1,43 @@
-//! stub
+//! dsbench._core: the only crate that knows Python. It turns values into values and releases the
+//! interpreter's lock around everything that waits; no logic of its own lives here.
+
+mod bench;
+mod cycle;
+mod error;
+mod target;
+mod task;
+
+use dsbench_core::clock::{Clock, Monotonic};
+use pyo3::prelude::*;
+
+/// Nanoseconds of the clock that cycles start by (CLOCK_MONOTONIC where there is one).
+#[pyfunction]
+fn now_ns() -> u64 {
+    Monotonic.now()
+}
+
+/// Names of the workloads.
+#[pyfunction]
+fn workloads() -> Vec<&'static str> {
+    dsbench_workloads::names().to_vec()
+}
+
+/// URL schemes of the engines.
+#[pyfunction]
+fn schemes() -> Vec<&'static str> {
+    dsbench_engines::schemes()
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("CoreError", module.py().get_type::<error::CoreError>())?;
+    module.add_class::<target::Target>()?;
+    module.add_class::<bench::Bench>()?;
+    module.add_class::<task::Task>()?;
+    module.add_class::<cycle::Cycle>()?;
+    module.add_function(wrap_pyfunction!(now_ns, module)?)?;
+    module.add_function(wrap_pyfunction!(workloads, module)?)?;
+    module.add_function(wrap_pyfunction!(schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::draws, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! A workload at one scale on one target: its steps as tasks, its cycles.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use dsbench_core::engine::{Engine, Isolation, Prepare, Session};
+use dsbench_core::error::Error;
+use dsbench_core::generator::Conduct;
+use dsbench_core::threads::{CyclePlan, Pacing};
+use dsbench_core::workload::{Expected, Part, Population, Progress, Workload};
+use dsbench_workloads::{default_call, open, Call, Options};
+use pyo3::prelude::*;
+
+use crate::cycle::Cycle;
+use crate::error::raise;
+use crate::target::Target;
+use crate::task::{Task, Work};
+
+fn call_of(name: &str) -> PyResult<Call> {
+    match name {
+        "procedure" => Ok(Call::Procedure),
+        "statements" => Ok(Call::Statements),
+        other => Err(raise(Error::configuration(format!("--call {other:?}: use procedure or statements")))),
+    }
+}
+
+fn isolation_of(name: &str) -> PyResult<Isolation> {
+    match name {
+        "read-committed" => Ok(Isolation::ReadCommitted),
+        "repeatable-read" => Ok(Isolation::RepeatableRead),
+        "serializable" => Ok(Isolation::Serializable),
+        other => {
+            let words = format!("--isolation {other:?}: use read-committed, repeatable-read or serializable");
+            Err(raise(Error::configuration(words)))
+        }
+    }
+}
+
+/// Options of a cycle, by the names of the specification; times in ns.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct CycleOptions {
+    threads: usize,
+    connections: usize,
+    first_client: u64,
+    clients: u64,
+    duration_ns: u64,
+    patience_ns: u64,
+    isolation: String,
+    prepare: bool,
+    retry: bool,
+    reconnect: bool,
+    rate: Option<f64>,
+    arrival: String,
+    seed: u64,
+    trace: Option<PathBuf>,
+}
+
+impl CycleOptions {
+    fn pacing(&self) -> Pacing {
+        match (self.rate, self.arrival.as_str()) {
+            (None, _) => Pacing::Closed,
+            (Some(rate), "constant") => Pacing::Constant(rate),
+            (Some(rate), _) => Pacing::Poisson(rate),
+        }
+    }
+
+    fn conduct(&self) -> PyResult<Conduct> {
+        Ok(Conduct {
+            session: Session { isolation: isolation_of(&self.isolation)?, in_place: true },
+            prepare: if self.prepare { Prepare::Once } else { Prepare::Never },
+            connections: self.connections,
+            retry: self.retry,
+            reconnect: self.reconnect,
+            duration: self.duration_ns,
+            patience: self.patience_ns,
+        })
+    }
+}
+
+/// A workload bound to a target and a scale.
+#[pyclass(frozen, module = "dsbench._core")]
+pub struct Bench {
+    engine: Arc<dyn Engine>,
+    workload: Arc<dyn Workload>,
+    call: Call,
+}
+
+type StepFn = fn(&dyn Workload, &mut dyn dsbench_core::engine::Connection, &Progress) -> dsbench_core::error::Result<()>;
+
+#[pymethods]
+impl Bench {
+    /// `call` is "procedure", "statements" or None for the engine's default.
+    #[new]
+    fn new(target: &Target, workload: &str, scale: u32, call: Option<&str>) -> PyResult<Self> {
+        let engine = Arc::clone(&target.engine);
+        let dialect = engine.dialect();
+        let call = call.map_or_else(|| Ok(default_call(workload, dialect)), call_of)?;
+        let workload = open(workload, &Options { scale, dialect, call }).map_err(raise)?;
+        Ok(Self { engine, workload: workload.into(), call })
+    }
+
+    /// Kinds of transactions, by number.
+    fn kinds(&self) -> Vec<&'static str> {
+        self.workload.kinds().to_vec()
+    }
+
+    /// Rows of a full population.
+    fn rows(&self) -> u64 {
+        self.workload.rows()
+    }
+
+    /// How transactions are called: "procedure" or "statements".
+    fn call(&self) -> &'static str {
+        match self.call {
+            Call::Procedure => "procedure",
+            Call::Statements => "statements",
+        }
+    }
+
+    /// Starts one step: "create", "primary_key", "foreign_key" or "clean".
+    fn step(&self, name: &str) -> PyResult<Task> {
+        let step: StepFn = match name {
+            "create" => |workload, connection, _| workload.create(connection),
+            "primary_key" => |workload, connection, progress| workload.primary_keys(connection, progress),
+            "foreign_key" => |workload, connection, progress| workload.foreign_keys(connection, progress),
+            "clean" => |workload, connection, progress| workload.clean(connection, progress),
+            other => return Err(raise(Error::configuration(format!("no step {other:?}")))),
+        };
+        let workload = Arc::clone(&self.workload);
+        let work: Work =
+            Box::new(move |connection, progress| step(workload.as_ref(), connection, progress).map(|()| Vec::new()));
+        Ok(Task::spawn(&self.engine, Arc::default(), vec![work]))
+    }
+
+    /// Starts the population: by bulk load in `parts` parallel parts, or by procedure in one.
+    fn populate(&self, by_procedure: bool, parts: u32) -> Task {
+        let how = if by_procedure { Population::Procedure } else { Population::Bulk };
+        let count = if by_procedure { 1 } else { parts.max(1) };
+        let progress = Arc::new(Progress::default());
+        progress.expect(self.workload.rows());
+        let works = (0..count).map(|index| -> Work {
+            let workload = Arc::clone(&self.workload);
+            Box::new(move |connection, progress| {
+                workload.populate(connection, how, Part { index, count }, progress).map(|()| Vec::new())
+            })
+        });
+        Task::spawn(&self.engine, progress, works.collect())
+    }
+
+    /// Starts the check of the workload's conditions against what the cycles counted.
+    fn check(&self, committed: Vec<u64>, unknown: u64, sums: Vec<(String, i64)>) -> Task {
+        let expected = Expected { committed, unknown, sums };
+        let workload = Arc::clone(&self.workload);
+        let work: Work = Box::new(move |connection, _| workload.check(connection, &expected));
+        Task::spawn(&self.engine, Arc::default(), vec![work])
+    }
+
+    /// Starts a cycle: its clients connect and then wait for `Cycle.start`.
+    fn cycle(&self, options: CycleOptions) -> PyResult<Cycle> {
+        let plan = CyclePlan {
+            engine: Arc::clone(&self.engine),
+            workload: Arc::clone(&self.workload),
+            conduct: options.conduct()?,
+            threads: options.threads,
+            first_client: options.first_client,
+            clients: options.clients,
+            pacing: options.pacing(),
+            seed: options.seed,
+            trace: options.trace,
+        };
+        Cycle::spawn(&plan).map_err(raise)
+    }
+}
+
+/// The inputs that `client` draws for transactions `0..count`, as text: to compare two runs.
+#[pyfunction]
+pub fn draws(bench: &Bench, seed: u64, client: u64, count: u64) -> Vec<String> {
+    let mut stream = bench.workload.client(client, seed);
+    (0..count)
+        .map(|number| {
+            stream.draw(number);
+            stream.describe()
+        })
+        .collect()
+}

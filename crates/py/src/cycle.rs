@@ -1,0 +1,167 @@
+//! A cycle under way and what it left, as plain buffers for numpy.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use dsbench_core::error::{Error, ErrorKind};
+use dsbench_core::histogram::Histogram;
+use dsbench_core::recorder::Tally;
+use dsbench_core::threads::{self, ClientOutcome, CycleOutcome, CyclePlan};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use crate::error::raise;
+
+/// A cycle: spawned, ready, started, finished, joined.
+#[pyclass(frozen, module = "dsbench._core")]
+pub struct Cycle(Mutex<Option<threads::Cycle>>);
+
+impl Cycle {
+    pub fn spawn(plan: &CyclePlan) -> dsbench_core::error::Result<Self> {
+        threads::Cycle::spawn(plan).map(|cycle| Self(Mutex::new(Some(cycle))))
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&threads::Cycle) -> T) -> PyResult<T> {
+        let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        guard.as_ref().map(look).ok_or_else(|| raise(Error::new(ErrorKind::Setup, "cycle was joined")))
+    }
+}
+
+#[pymethods]
+impl Cycle {
+    /// Clients that are connected and wait.
+    fn ready(&self) -> PyResult<usize> {
+        self.with(threads::Cycle::ready)
+    }
+
+    /// Starts all clients at `at_ns` of the monotonic clock.
+    fn start(&self, at_ns: u64) -> PyResult<()> {
+        self.with(|cycle| cycle.start(at_ns))
+    }
+
+    /// True when every client has ended.
+    fn finished(&self) -> PyResult<bool> {
+        self.with(threads::Cycle::finished)
+    }
+
+    /// (committed, failed attempts) so far.
+    fn totals(&self) -> PyResult<(u64, u64)> {
+        self.with(threads::Cycle::totals)
+    }
+
+    /// Asks the clients to end after the transaction they are in.
+    fn stop(&self) -> PyResult<()> {
+        self.with(threads::Cycle::stop)
+    }
+
+    /// Ends what the clients wait for, too.
+    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.with(threads::Cycle::abandon))
+    }
+
+    /// Waits for the end and gives everything: see generator.py, which names it.
+    fn join<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let cycle = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let cycle = cycle.ok_or_else(|| raise(Error::new(ErrorKind::Setup, "cycle was joined")))?;
+        let outcome = py.detach(|| cycle.join()).map_err(raise)?;
+        outcome_dict(py, &outcome)
+    }
+}
+
+/// The columns of one tally, in the order of `COUNTERS` in generator.py.
+fn counters(client: &ClientOutcome, kind: usize, tally: &Tally) -> [u64; 17] {
+    // What a client has only once stands with its first kind.
+    let once = |value: u64| if kind == 0 { value } else { 0 };
+    let remote = client.sums.iter().find(|(name, _)| *name == "remote").map_or(0, |(_, sum)| *sum);
+    [
+        tally.committed,
+        tally.rolled_back,
+        tally.failed,
+        tally.retries,
+        tally.unknown,
+        tally.in_flight,
+        tally.late_commits,
+        once(client.missed),
+        once(remote.unsigned_abs()),
+        tally.residence.sum(),
+        tally.response.as_ref().unwrap_or(&tally.residence).sum(),
+        tally.failed_ns,
+        tally.residence.min(),
+        tally.residence.max(),
+        tally.first_start.unwrap_or(0),
+        tally.last_end,
+        once(client.cpu_ns.0 + client.cpu_ns.1),
+    ]
+}
+
+fn bytes<'py>(py: Python<'py>, values: impl Iterator<Item = u64>) -> Bound<'py, PyBytes> {
+    let raw: Vec<u8> = values.flat_map(u64::to_le_bytes).collect();
+    PyBytes::new(py, &raw)
+}
+
+fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let rows = outcome.clients.iter().flat_map(|client| {
+        client.recorder.tallies().iter().enumerate().flat_map(|(kind, tally)| counters(client, kind, tally))
+    });
+    dict.set_item("counters", bytes(py, rows))?;
+    dict.set_item("histograms", histograms(py, outcome)?)?;
+    let seconds = outcome.seconds.iter().flat_map(|s| {
+        [u64::from(s.second), u64::from(s.kind), s.count, s.failed, s.p50_ns, s.p99_ns, s.max_ns]
+    });
+    dict.set_item("seconds", bytes(py, seconds))?;
+    dict.set_item("errors", errors(outcome))?;
+    dict.set_item("sums", sums(outcome))?;
+    let failure = outcome.failure.as_ref().map(|e| (e.kind.name(), e.code.as_str().to_owned(), e.to_string()));
+    dict.set_item("failure", failure)?;
+    Ok(dict)
+}
+
+/// A list of (kind, measure, low/high/count triples) of the merged histograms.
+fn histograms<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    let kinds = outcome.clients.first().map_or(0, |client| client.recorder.tallies().len());
+    for kind in 0..kinds {
+        let tallies = || outcome.clients.iter().map(move |client| &client.recorder.tallies()[kind]);
+        let residence = merged(tallies().map(|tally| &tally.residence));
+        list.append((kind, "residence", triples(py, &residence)))?;
+        if tallies().any(|tally| tally.response.is_some()) {
+            let response = merged(tallies().filter_map(|tally| tally.response.as_ref()));
+            list.append((kind, "response", triples(py, &response)))?;
+        }
+    }
+    Ok(list)
+}
+
+fn merged<'a>(parts: impl Iterator<Item = &'a Histogram>) -> Histogram {
+    parts.fold(Histogram::default(), |mut all, part| {
+        all.merge(part);
+        all
+    })
+}
+
+fn triples<'py>(py: Python<'py>, histogram: &Histogram) -> Bound<'py, PyBytes> {
+    bytes(py, histogram.buckets().flat_map(|(low, high, count)| [low, high, count]))
+}
+
+/// (kind of error, native code, count, example) over all clients.
+fn errors(outcome: &CycleOutcome) -> Vec<(&'static str, String, u64, String)> {
+    let mut merged: BTreeMap<(&'static str, String), (u64, String)> = BTreeMap::new();
+    for class in outcome.clients.iter().flat_map(|client| client.recorder.classes()) {
+        let entry = merged.entry((class.kind.name(), class.code.as_str().to_owned())).or_default();
+        entry.0 += class.count;
+        if entry.1.is_empty() {
+            entry.1 = class.example.as_deref().unwrap_or_default().to_owned();
+        }
+    }
+    merged.into_iter().map(|((kind, code), (count, example))| (kind, code, count, example)).collect()
+}
+
+/// The clients' sums over committed transactions, by name.
+fn sums(outcome: &CycleOutcome) -> BTreeMap<&'static str, i64> {
+    let mut sums = BTreeMap::new();
+    for (name, sum) in outcome.clients.iter().flat_map(|client| &client.sums) {
+        *sums.entry(*name).or_insert(0) += sum;
+    }
+    sums
+}

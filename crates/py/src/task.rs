@@ -1,0 +1,120 @@
+//! A long step on threads of its own, so that Python can show progress and hear Ctrl-C.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use dsbench_core::clock::{Clock, Monotonic, Nanos};
+use dsbench_core::engine::{Connection, Engine, Interrupt, Isolation, Session};
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::workload::{Condition, Progress};
+use pyo3::prelude::*;
+
+use crate::error::raise;
+
+/// What one thread of a step does on its connection.
+pub type Work = Box<dyn FnOnce(&mut dyn Connection, &Progress) -> Result<Vec<Condition>> + Send>;
+
+type Outcome = (Result<Vec<Condition>>, Nanos);
+
+/// A step under way: population, keys, cleaning, check.
+#[pyclass(frozen, module = "dsbench._core")]
+pub struct Task {
+    progress: Arc<Progress>,
+    running: Arc<AtomicUsize>,
+    handles: Arc<Mutex<Vec<Box<dyn Interrupt>>>>,
+    threads: Mutex<Vec<JoinHandle<Outcome>>>,
+    began: Nanos,
+}
+
+const SESSION: Session = Session { isolation: Isolation::ReadCommitted, in_place: true };
+
+impl Task {
+    /// Runs each piece of `works` on a thread and a connection of its own.
+    pub fn spawn(engine: &Arc<dyn Engine>, progress: Arc<Progress>, works: Vec<Work>) -> Self {
+        let running = Arc::new(AtomicUsize::new(works.len()));
+        let handles = Arc::<Mutex<Vec<Box<dyn Interrupt>>>>::default();
+        let began = Monotonic.now();
+        let spawn = |work: Work| {
+            let (engine, progress, running, handles) =
+                (Arc::clone(engine), Arc::clone(&progress), Arc::clone(&running), Arc::clone(&handles));
+            std::thread::spawn(move || {
+                let outcome = run(engine.as_ref(), &progress, &handles, work);
+                if outcome.is_err() {
+                    // One part that failed makes the others useless.
+                    progress.request_stop();
+                }
+                let ended = Monotonic.now();
+                running.fetch_sub(1, Ordering::Release);
+                (outcome, ended)
+            })
+        };
+        let threads = Mutex::new(works.into_iter().map(spawn).collect());
+        Self { progress, running, handles, threads, began }
+    }
+}
+
+fn run(engine: &dyn Engine, progress: &Progress, handles: &Mutex<Vec<Box<dyn Interrupt>>>, work: Work) -> Result<Vec<Condition>> {
+    let mut connection = engine.connect(SESSION)?;
+    if let Some(handle) = connection.interrupt() {
+        handles.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+    }
+    work(connection.as_mut(), progress)
+}
+
+/// The cause among the results of several threads: a part that was only stopped is a consequence.
+fn worst(errors: Vec<Error>) -> Option<Error> {
+    let rank = |error: &Error| usize::from(error.context == "stopped");
+    errors.into_iter().min_by_key(rank)
+}
+
+/// (conditions of a check, duration in ns).
+type Joined = (Vec<(String, bool, String)>, u64);
+
+#[pymethods]
+impl Task {
+    /// (done, total) in rows or statements; total is 0 while unknown.
+    fn progress(&self) -> (u64, u64) {
+        self.progress.read()
+    }
+
+    /// True when every thread has ended.
+    fn finished(&self) -> bool {
+        self.running.load(Ordering::Acquire) == 0
+    }
+
+    /// Asks the step to end soon.
+    fn stop(&self) {
+        self.progress.request_stop();
+    }
+
+    /// Ends the statements under way.
+    fn abandon(&self, py: Python<'_>) {
+        self.progress.request_stop();
+        py.detach(|| {
+            let handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+            handles.iter().for_each(|handle| handle.interrupt());
+        });
+    }
+
+    /// Waits for the end; raises the first error.
+    fn join(&self, py: Python<'_>) -> PyResult<Joined> {
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let joined: Vec<_> = py.detach(|| threads.into_iter().map(JoinHandle::join).collect());
+        let (mut conditions, mut errors, mut ended) = (Vec::new(), Vec::new(), self.began);
+        for outcome in joined {
+            match outcome {
+                Ok((Ok(found), at)) => {
+                    conditions.extend(found.into_iter().map(|c| (c.name, c.holds, c.detail)));
+                    ended = ended.max(at);
+                }
+                Ok((Err(error), _)) => errors.push(error),
+                Err(_) => errors.push(Error::with(ErrorKind::Setup, "step", "a thread panicked: a defect of dsbench")),
+            }
+        }
+        match worst(errors) {
+            Some(error) => Err(raise(error)),
+            None => Ok((conditions, ended - self.began)),
+        }
+    }
+}

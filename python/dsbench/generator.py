@@ -1,0 +1,297 @@
+"""The face of the Rust core: targets, steps and cycles. The only importer of ``dsbench._core``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsbench import _core
+from dsbench.spec import RunSpec
+
+COUNTERS: Final = (
+    "committed", "rolled_back", "failed", "retries", "unknown", "in_flight", "late_commits", "missed", "remote",
+    "residence_ns", "response_ns", "failed_ns", "residence_min_ns", "residence_max_ns", "first_start_ns", "last_end_ns",
+    "cpu_ns",
+)  # fmt: skip
+"""Columns of ``CycleResult.counters``, in the core's order; names as in the archive's table ``cycles``."""
+
+UInts = NDArray[np.uint64]
+
+_POLL_S: Final = 0.05
+
+
+class CoreError(Exception):
+    """An error of an engine, a workload or the loop. ``kind`` is dsbench's word, ``code`` the engine's own."""
+
+    def __init__(self, kind: str, code: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.code = code
+
+
+class Stopped(Exception):
+    """The user asked to stop; what was finished before is kept."""
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except _core.CoreError as error:
+        raise CoreError(*error.args) from None
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How an engine speaks SQL, and what it is."""
+
+    name: str
+    procedures: bool
+    embedded: bool
+    single_writer: bool
+    keeps_data: bool
+
+
+def workloads() -> list[str]:
+    """Names of the workloads this core knows."""
+    return _core.workloads()
+
+
+def schemes() -> list[str]:
+    """URL schemes this core knows."""
+    return _core.schemes()
+
+
+def now_ns() -> int:
+    """Nanoseconds of the monotonic clock by which cycles start."""
+    return _core.now_ns()
+
+
+class Target:
+    """The database behind a URL: its place (what dsbench may create and drop) and queries."""
+
+    def __init__(self, url: str) -> None:
+        with _errors():
+            self._core = _core.Target(url)
+        self.dialect = Dialect(**self._core.dialect())
+
+    def state(self) -> tuple[str, str]:
+        """("absent" | "marked" | "foreign", text of the mark or name of what is there)."""
+        with _errors():
+            return self._core.state()
+
+    def create(self, mark: str) -> None:
+        """Creates the place with dsbench's mark."""
+        with _errors():
+            self._core.create(mark)
+
+    def drop(self) -> None:
+        """Drops the place; refused unless it carries the mark."""
+        with _errors():
+            self._core.drop()
+
+    def size_bytes(self) -> int:
+        """Size of the place in bytes."""
+        with _errors():
+            return self._core.size_bytes()
+
+    def fetch(self, sql: str) -> list[dict[str, str | None]]:
+        """Rows of an administrative query, by column name, all text."""
+        with _errors():
+            columns, rows = self._core.fetch(sql)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def close(self) -> None:
+        """Closes the administrative connection."""
+        self._core.close()
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of a check, with the numbers that were found."""
+
+    name: str
+    holds: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What a step took, and the conditions where it was a check."""
+
+    duration_ns: int
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True)
+class CycleResult:
+    """What one cycle left on this node."""
+
+    counters: UInts
+    """Shape (threads, kinds, 17): the columns of ``COUNTERS``."""
+    histograms: tuple[tuple[int, str, UInts], ...]
+    """(kind, "residence" | "response", array of shape (buckets, 3): low_ns, high_ns, count)."""
+    seconds: UInts
+    """Shape (rows, 7): second, kind, count, failed, p50_ns, p99_ns, max_ns."""
+    errors: tuple[tuple[str, str, int, str], ...]
+    """(kind of error, native code, count, example)."""
+    sums: Mapping[str, int]
+    failure: CoreError | None
+    """What ended the cycle early."""
+    trace: UInts | None = None
+    """Shape (transactions, 5), 64-bit words of the trace file; ``None`` without a trace."""
+
+    def total(self, counter: str) -> int:
+        """Sum of one counter over threads and kinds."""
+        return int(self.counters[:, :, COUNTERS.index(counter)].sum())
+
+    def committed_in_database(self) -> list[int]:
+        """Per kind: transactions the database holds, those that ended after the duration included."""
+        columns = [COUNTERS.index("committed"), COUNTERS.index("late_commits")]
+        return [int(n) for n in self.counters[:, :, columns].sum(axis=(0, 2))]
+
+
+Watch = Callable[[int, int], None]
+"""Called about twenty times a second while something runs: (done, total) or (committed, failed)."""
+
+
+class Bench:
+    """A workload at one scale on one target."""
+
+    def __init__(self, target: Target, workload: str, scale: int, call: str | None) -> None:
+        with _errors():
+            self._core = _core.Bench(target._core, workload, scale, call)
+        self.kinds = self._core.kinds()
+        self.rows = self._core.rows()
+        self.call = self._core.call()
+
+    def draws(self, seed: int, client: int, count: int) -> list[str]:
+        """The inputs ``client`` draws for transactions 0..count, in words."""
+        return _core.draws(self._core, seed, client, count)
+
+    def step(self, name: str, watch: Watch) -> StepResult:
+        """Runs "create", "primary_key", "foreign_key" or "clean"."""
+        with _errors():
+            return _wait(self._core.step(name), watch)
+
+    def populate(self, by_procedure: bool, parts: int, watch: Watch) -> StepResult:
+        """Writes all rows, in parallel parts unless by procedure."""
+        with _errors():
+            return _wait(self._core.populate(by_procedure, parts), watch)
+
+    def check(self, committed: list[int], unknown: int, sums: Mapping[str, int], watch: Watch) -> StepResult:
+        """Checks the workload's conditions against what the cycles counted."""
+        with _errors():
+            return _wait(self._core.check(committed, unknown, sorted(sums.items())), watch)
+
+    def cycle(self, spec: RunSpec, seed: int, trace: Path | None, first_client: int = 0, nodes: int = 1) -> Cycle:
+        """Opens the connections of a cycle; it starts when ``Cycle.start`` says so."""
+        options = {
+            "threads": spec.threads,
+            "connections": spec.connections,
+            "first_client": first_client,
+            "clients": spec.threads * nodes,
+            "duration_ns": round(spec.duration * 1e9),
+            "patience_ns": 5_000_000_000,
+            "isolation": spec.isolation,
+            "prepare": spec.prepare,
+            "retry": spec.retry,
+            "reconnect": spec.reconnect,
+            "rate": spec.rate,
+            "arrival": spec.arrival,
+            "seed": seed,
+            "trace": trace,
+        }
+        with _errors():
+            return Cycle(self._core.cycle(options), spec, len(self.kinds), trace)
+
+
+def _wait(task: _core.Task, watch: Watch) -> StepResult:
+    """Waits for a step. An interruption ends its statements before it goes on upwards."""
+    try:
+        while not task.finished():
+            watch(*task.progress())
+            time.sleep(_POLL_S)
+    except BaseException:
+        task.abandon()
+        # The step was ended on purpose: its complaint about that is no news.
+        with suppress(_core.CoreError):
+            task.join()
+        raise
+    conditions, duration_ns = task.join()
+    return StepResult(duration_ns, tuple(Condition(*c) for c in conditions))
+
+
+class Cycle:
+    """A cycle under way."""
+
+    def __init__(self, core: _core.Cycle, spec: RunSpec, kinds: int, trace: Path | None) -> None:
+        self._core = core
+        self._spec = spec
+        self._kinds = kinds
+        self._trace = trace
+
+    def connect(self, timeout_s: float, watch: Watch) -> None:
+        """Waits until every client is connected. ``CoreError`` when one cannot, or the time is over."""
+        give_up = time.monotonic() + timeout_s
+        while (ready := self._core.ready()) < self._spec.threads and not self._core.finished():
+            watch(ready, self._spec.threads)
+            if time.monotonic() > give_up:
+                words = f"{ready} of {self._spec.threads} clients were connected after {timeout_s:.0f} s"
+                raise CoreError("setup", "", words)
+            time.sleep(0.005)
+
+    def start(self, at_ns: int) -> None:
+        """Starts all clients at ``at_ns``."""
+        self._core.start(at_ns)
+
+    def wait(self, until_ns: int, grace_s: float, watch: Watch) -> None:
+        """Waits until all clients have ended; a server silent for ``grace_s`` after ``until_ns`` is given up."""
+        give_up = until_ns + round(grace_s * 1e9)
+        while not self._core.finished():
+            watch(*self._core.totals())
+            if now_ns() > give_up:
+                self._core.abandon()
+            time.sleep(_POLL_S)
+
+    def abandon(self) -> None:
+        """Ends everything that is under way."""
+        self._core.abandon()
+
+    def join(self) -> CycleResult:
+        """Waits for the end and gives what the cycle left."""
+        with _errors():
+            raw = self._core.join()
+        failure = raw["failure"]
+        return CycleResult(
+            counters=_words(raw["counters"], self._kinds * len(COUNTERS)).reshape(-1, self._kinds, len(COUNTERS)),
+            histograms=tuple((kind, measure, _words(data, 3)) for kind, measure, data in raw["histograms"]),
+            seconds=_words(raw["seconds"], 7),
+            errors=tuple(raw["errors"]),
+            sums=raw["sums"],
+            failure=CoreError(*failure) if failure else None,
+            trace=self._read_trace(),
+        )
+
+    def _read_trace(self) -> UInts | None:
+        if self._trace is None:
+            return None
+        words = _words(self._trace.read_bytes(), 5)
+        self._trace.unlink()
+        return words
+
+
+def _words(data: bytes, width: int) -> UInts:
+    return np.frombuffer(data, dtype="<u8").reshape(-1, width)
+
+
+def build() -> dict[str, Any]:
+    """What this core knows: for ``dsbench doctor`` and for archives."""
+    return {"schemes": schemes(), "workloads": workloads()}
