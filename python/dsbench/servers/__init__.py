@@ -1,0 +1,105 @@
+"""Private database servers: started for a run in a folder of their own, configured, stopped and removed.
+
+Adding a product: one module (or package) with ``start`` and ``installations``, and one line in ``_PRODUCTS``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Protocol, Self
+
+from dsbench import spec
+from dsbench.servers import folder
+from dsbench.servers.errors import ServerError
+from dsbench.servers.installation import Installation
+
+__all__ = ["Installation", "Server", "ServerError", "base_directory", "clean", "installations", "stale", "start"]
+
+
+class Server(Protocol):
+    """A running private server. Leaving its ``with`` block stops it and removes what it kept."""
+
+    @property
+    def url(self) -> str:
+        """What an engine connects to. It may hold a password: write and show it redacted only."""
+
+    @property
+    def directory(self) -> Path:
+        """Where the data lies."""
+
+    @property
+    def version(self) -> str:
+        """Product and version, as the product's program says it."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the figures must know about this server."""
+
+    def log_tail(self, lines: int = 40) -> list[str]:
+        """The last lines of the server's log; empty when it keeps none."""
+
+    def pids(self) -> list[int]:
+        """Processes of the server that run now; empty when it runs in the process of its client."""
+
+    def stop(self) -> None:
+        """Stops the server and removes its folder; harmless when that was done before."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+_PRODUCTS = {"sqlite": "dsbench.servers.sqlite", "postgresql": "dsbench.servers.postgresql"}
+
+
+def start(target: spec.Target, connections: int) -> Server:
+    """Starts the private server that ``target`` names, ready for ``connections`` sessions at once.
+
+    Folders that killed runs left in the same place are removed first. Raises ``spec.SpecError`` for a
+    setting that cannot be and ``ServerError`` when the server is not to be had; neither leaves anything behind.
+    """
+    product = target.private or ""
+    if product not in _PRODUCTS:
+        known = ", ".join(f"private:{name}" for name in _PRODUCTS)
+        raise spec.SpecError("TARGET", f"no private server called {product!r}", f"use one of {known}")
+    base = base_directory(target)
+    folder.clean(base)
+    begin: Callable[[spec.Target, Path, int], Server] = _module(product).start
+    return begin(target, base, connections)
+
+
+def base_directory(target: spec.Target) -> Path:
+    """The folder in which a private server makes its own: the one named, else the temporary directory."""
+    if target.directory is None:
+        return Path(tempfile.gettempdir()).resolve()
+    if not target.directory.is_dir():
+        raise spec.SpecError("TARGET.directory", f"{target.directory} is no folder", "create it, or name another")
+    return target.directory.resolve()
+
+
+def installations() -> list[Installation]:
+    """What private servers can be started from here, every product once at least."""
+    found: list[Installation] = []
+    for product in _PRODUCTS:
+        find: Callable[[], list[Installation]] = _module(product).installations
+        found += find()
+    return found
+
+
+def stale(base: Path) -> list[Path]:
+    """Folders that dead runs of this user left in ``base``."""
+    return folder.stale(base)
+
+
+def clean(base: Path) -> list[Path]:
+    """Removes those folders, and ends a server that still works in one; gives the folders removed."""
+    return folder.clean(base)
+
+
+def _module(product: str) -> ModuleType:
+    return importlib.import_module(_PRODUCTS[product])

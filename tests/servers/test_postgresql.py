@@ -1,0 +1,273 @@
+"""The private PostgreSQL server, with the real one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from dsbench import servers, spec
+from dsbench.servers.folder import stale
+from dsbench.servers.postgresql import binaries
+
+Make = Callable[..., spec.Target]
+Ask = Callable[[str, str], str]
+
+
+def _until(true: Callable[[], bool], seconds: float = 30.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _working_in(folder: Path) -> list[int]:
+    return [p.pid for p in psutil.process_iter() if any(str(folder) in a for a in _command(p))]
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def test_it_answers_and_leaves_nothing(target: Make, base: Path, psql: Ask) -> None:
+    with servers.start(target(), 16) as server:
+        assert psql(server.url, "select 6 * 7") == "42"
+        assert psql(server.url, "show data_directory") == str(server.directory)
+        assert psql(server.url, "show max_connections") == "100"
+        assert psql(server.url, "show listen_addresses") == ""
+        assert psql(server.url, "show server_version").split()[0] == server.version.removeprefix("PostgreSQL ")
+        assert "ready to accept connections" in server.log_tail(3)[-1]
+        pids = server.pids()
+        assert len(pids) > 3
+        assert server.directory.is_relative_to(base)
+        assert not server.directory.is_relative_to("/dev/shm")
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+    assert server.pids() == []
+    server.stop()
+
+
+def test_settings_are_applied_and_quoted(target: Make, psql: Ask) -> None:
+    settings = {"shared_buffers": "64MB", "fsync": "off", "dsbench.text": r"it's a \n 'word'", "Work_Mem": "8MB"}
+    with servers.start(target(**settings), 4) as server:
+        assert psql(server.url, "show shared_buffers") == "64MB"
+        assert psql(server.url, "show fsync") == "off"
+        assert psql(server.url, "show work_mem") == "8MB"
+        assert psql(server.url, "show dsbench.text") == settings["dsbench.text"]
+
+
+def test_room_is_made_for_the_connections_of_the_load(target: Make, psql: Ask) -> None:
+    with servers.start(target(), 150) as server:
+        assert psql(server.url, "show max_connections") == "160"
+        assert any("max_connections" in note for note in server.notes)
+    with servers.start(target(max_connections="155"), 150) as server:
+        assert psql(server.url, "show max_connections") == "155"
+        assert not any("max_connections" in note for note in server.notes)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"shared_bufers": "64MB"}, 'unrecognized configuration parameter "shared_bufers"'),
+        ({"shared_buffers": "plenty"}, 'invalid value for parameter "shared_buffers": "plenty"'),
+        ({"include": "/etc/passwd"}, "'include' is no name"),
+        ({"a b": "1"}, "'a b' is no name"),
+        ({"work_mem": "1MB\nfsync = off"}, "several lines"),
+        ({"data_directory": "/tmp"}, "set by dsbench"),
+        ({"port": "http"}, "port is 'http'"),
+        ({"max_connections": "8"}, "cannot hold the 16 connections"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_leaves_nothing(
+    target: Make, base: Path, settings: dict[str, str], named: str
+) -> None:
+    with pytest.raises(spec.SpecError) as caught:
+        servers.start(target(**settings), 16)
+    assert caught.value.option == "TARGET.settings"
+    assert named in caught.value.problem
+    assert caught.value.remedy
+    assert _working_in(base) == []
+    assert list(base.iterdir()) == []
+
+
+def test_a_server_that_cannot_start_says_why_and_leaves_nothing(target: Make, base: Path) -> None:
+    with pytest.raises(servers.ServerError, match="did not start") as caught:
+        servers.start(target(shared_buffers="4000GB"), 4)
+    assert "FATAL" in caught.value.problem
+    assert _working_in(base) == []
+    assert list(base.iterdir()) == []
+
+
+def test_a_version_that_is_not_here_is_refused(base: Path) -> None:
+    with pytest.raises(spec.SpecError, match=r"no PostgreSQL 8\.1") as caught:
+        servers.start(spec.Target(url="private:postgresql", directory=base, version="8.1"), 4)
+    assert caught.value.option == "TARGET.version"
+
+
+def test_a_version_can_be_asked_for_by_its_first_number(base: Path) -> None:
+    newest = binaries.found()[0]
+    major = newest.version.split(".")[0]
+    target = spec.Target(url="private:postgresql", directory=base, version=major)
+    with servers.start(target, 4) as server:
+        assert server.version == f"PostgreSQL {newest.version}"
+
+
+def test_two_servers_at_once_do_not_meet(target: Make, psql: Ask) -> None:
+    with servers.start(target(), 4) as one, servers.start(target(), 4) as other:
+        psql(one.url, "create table only_here (n int)")
+        assert one.url != other.url
+        assert psql(other.url, "select count(*) from pg_class where relname = 'only_here'") == "0"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser steps down")
+def test_the_superuser_steps_down_and_closes_the_door(target: Make, base: Path) -> None:
+    with servers.start(target(), 4) as server:
+        for pid in server.pids():
+            status = Path(f"/proc/{pid}/status").read_text()
+            ids = next(line for line in status.splitlines() if line.startswith("Uid:")).split()[1:]
+            assert "0" not in ids
+            groups = next(line for line in status.splitlines() if line.startswith("Groups:")).split()[1:]
+            assert groups == []
+        assert stat.S_IMODE(server.directory.stat().st_mode) == 0o700
+        socket = server.directory.parent / "socket"
+        assert stat.S_IMODE(socket.stat().st_mode) == 0o700
+        assert socket.stat().st_uid == server.directory.stat().st_uid != 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser steps down")
+def test_the_superuser_steps_down_to_the_owner_of_the_folder(target: Make, base: Path) -> None:
+    os.chown(base, 65534, 65534)
+    with servers.start(target(), 4) as server:
+        assert server.directory.stat().st_uid == 65534
+    os.chown(base, 0, 0)
+
+
+def test_over_the_network_a_password_is_needed(target: Make, psql: Ask) -> None:
+    with servers.start(target(listen_addresses="127.0.0.1"), 4) as server:
+        assert psql(server.url, "select 1") == "1"
+        assert "@127.0.0.1:" in server.url
+        password = server.url.split(":")[2].split("@")[0]
+        assert len(password) >= 20
+        with pytest.raises(RuntimeError, match="password authentication failed"):
+            psql(server.url.replace(password, "guess"), "select 1")
+        files = [p for p in server.directory.parent.rglob("*") if p.is_file() and password.encode() in p.read_bytes()]
+        assert files == []
+
+
+def test_a_long_path_gets_a_short_socket(base: Path, psql: Ask) -> None:
+    deep = base / ("d" * 90)
+    deep.mkdir()
+    with servers.start(spec.Target(url="private:postgresql", directory=deep), 4) as server:
+        assert psql(server.url, "select 1") == "1"
+        assert server.directory.is_relative_to(deep)
+        socket = Path(psql(server.url, "show unix_socket_directories"))
+        assert not socket.is_relative_to(deep)
+    assert not socket.exists()
+    assert not socket.parent.exists()
+    deep.rmdir()
+
+
+def test_stopping_a_server_that_was_killed_is_clean(target: Make, base: Path) -> None:
+    before = set(Path("/dev/shm").iterdir()), _segments()
+    server = servers.start(target(), 4)
+    pids = server.pids()
+    os.kill(pids[0], signal.SIGKILL)
+    server.stop()
+    assert list(base.iterdir()) == []
+    assert _until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
+    assert set(Path("/dev/shm").iterdir()) <= before[0]
+    assert not {creator for creator in _segments() if creator in pids}
+
+
+def _segments() -> list[int]:
+    lines = Path("/proc/sysvipc/shm").read_text().splitlines()
+    return [int(line.split()[4]) for line in lines[1:]]
+
+
+_ABANDONED = """
+import sys, time
+from pathlib import Path
+from dsbench import servers, spec
+server = servers.start(spec.Target(url="private:postgresql", directory=Path(sys.argv[1])), 4)
+print(*server.pids(), flush=True)
+if sys.argv[2] == "leave":
+    sys.exit(0)
+time.sleep(600)
+"""
+
+
+def _abandoned(base: Path, how: str) -> tuple[subprocess.Popen[str], list[int]]:
+    parent = subprocess.Popen([sys.executable, "-c", _ABANDONED, str(base), how], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    return parent, [int(pid) for pid in parent.stdout.readline().split()]
+
+
+def test_the_server_ends_when_its_parent_is_killed_and_the_next_start_tidies_up(target: Make, base: Path) -> None:
+    neighbour = base / "neighbour"
+    neighbour.mkdir()
+    with servers.start(target(), 4) as living:
+        parent, pids = _abandoned(base, "stay")
+        assert psutil.pid_exists(pids[0])
+        parent.kill()
+        parent.communicate()
+        assert _until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
+        left = stale(base)
+        assert len(left) == 1
+        assert "database system is shut down" in (left[0] / "server.log").read_text()
+        with servers.start(target(), 4) as next_one:
+            assert not left[0].exists()
+            assert next_one.directory.is_dir()
+        assert living.directory.is_dir()
+        assert psutil.pid_exists(living.pids()[0])
+    assert neighbour.is_dir()
+    neighbour.rmdir()
+
+
+def test_a_program_that_forgets_to_stop_leaves_nothing(base: Path) -> None:
+    parent, pids = _abandoned(base, "leave")
+    parent.communicate(timeout=60)
+    assert parent.returncode == 0
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+    assert list(base.iterdir()) == []
+
+
+def test_the_end_of_the_thread_that_started_it_does_not_end_the_server(target: Make, psql: Ask) -> None:
+    """The kernel's parent death signal goes by thread: a server started from a pool must not die with its worker."""
+    started: list[servers.Server] = []
+    worker = threading.Thread(target=lambda: started.append(servers.start(target(), 4)))
+    worker.start()
+    worker.join()
+    with started[0] as server:
+        assert not _until(lambda: not psutil.pid_exists(server.pids()[0]), seconds=1.0)
+        assert psql(server.url, "select 1") == "1"
+
+
+def test_an_interruption_while_it_starts_leaves_nothing(
+    target: Make, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dsbench.servers.postgresql.cluster.Cluster._ready", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        servers.start(target(), 4)
+    assert _working_in(base) == []
+    assert list(base.iterdir()) == []
+
+
+def test_data_in_memory_are_noted() -> None:
+    target = spec.Target(url="private:postgresql", directory=Path("/dev/shm"))
+    with servers.start(target, 4) as server:
+        assert any("do not measure storage" in note for note in server.notes)
