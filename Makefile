@@ -1,0 +1,41 @@
+# The whole interface of a checkout: make run, make test, make lint, make bench.
+# The first call of any of them creates .venv and builds the core into it.
+
+PYTHON ?= python3
+BIN    := .venv/bin
+CORE   := $(shell find crates -name '*.rs' -o -name '*.sql' -o -name Cargo.toml) Cargo.toml Cargo.lock
+PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.PHONY: run test lint bench clean
+
+run: .venv/.built  ## one complete run on an embedded database, about a minute
+	$(BIN)/dsbench run
+
+test: .venv/.built  ## every test, those against real servers included
+	scripts/need-servers
+	cargo test --quiet --workspace --exclude dsbench-py --locked
+	$(BIN)/python -m pytest
+
+lint: .venv/.built  ## formatting, types, layering; warnings are errors
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff check python tests bench
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.built  ## dsbench against its peers, as paired ratios; takes long
+	scripts/need-servers
+	$(BIN)/python -m bench
+
+.venv/.installed: pyproject.toml constraints.txt
+	scripts/make-venv $(PYTHON) .venv
+	$(PIP) install -c constraints.txt maturin
+	touch $@
+
+.venv/.built: .venv/.installed $(CORE)
+	@echo "building the core and installing dsbench into .venv: some minutes the first time" >&2
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv target
