@@ -113,6 +113,34 @@ class Resource:
 
 
 @dataclass(frozen=True)
+class Collision:
+    """Fit of q = 1 / (1 + kappa (K - 1) / X): success share q of K clients over X branches."""
+
+    kappa: float
+    clients: int
+    """K = nodes * threads"""
+    rms: float
+    """Root mean square of the residuals of q (0-1)."""
+    lowest_scale: int
+    highest_scale: int
+    """The fit says nothing outside of these scales."""
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """Fit of T(X) = T_inf X / (X + h), the rate that collisions leave below the cut-off."""
+
+    limit_tps: float
+    """T_inf"""
+    half_scale: float
+    """h: the scale at which half of T_inf is reached."""
+    rms_lg: float
+    """Root mean square of the residuals of lg T."""
+    lowest_scale: int
+    highest_scale: int
+
+
+@dataclass(frozen=True)
 class Doubt:
     """A warning with its remedy. ``scale`` is ``None`` when it concerns the whole run."""
 
@@ -128,7 +156,11 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All that tables, diagrams and pages show of one archive."""
+    """All that tables, diagrams and pages show of one archive.
+
+    ``scales`` holds every scale that was begun. The mappings by scale hold only scales that have
+    something to show: a scale that was cut short before its first cycle is in none of them.
+    """
 
     name: str
     scales: tuple[ScaleResult, ...]
@@ -145,7 +177,11 @@ class Evaluation:
     response: Mapping[int, Frequency]
     """As ``frequency``, from the intended starts; empty in the closed loop."""
     seconds: Mapping[int, Floats]
-    """Scale to array of shape (seconds of all cycles in order, 5): count, failed, p50_ns, p99_ns, max_ns."""
+    """Scale to array of shape (seconds of all cycles in order, 5): count, failed, p50_ns, p99_ns, max_ns.
+
+    Each cycle has ceil(D) rows, seconds without an end included (times nan there). With several nodes or
+    kinds p50 and p99 are means weighted by count, an approximation; the maximum is exact.
+    """
     success_share: Mapping[int, float]
     """q: successful attempts / attempts."""
     remote_share: Mapping[int, float]
@@ -155,3 +191,5 @@ class Evaluation:
     resources: Mapping[int, tuple[Resource, ...]]
     index: Index
     doubts: tuple[Doubt, ...]
+    collision: Collision | None = None
+    """``None`` where the model does not apply: one client, read committed, no failure, fewer than three scales."""

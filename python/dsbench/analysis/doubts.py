@@ -1,0 +1,250 @@
+"""When not to trust a figure: rules that turn facts into warnings with a remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from math import isnan, sqrt
+
+from dsbench.analysis.facts import RunFacts, ScaleFacts
+from dsbench.analysis.steady import Verdict
+from dsbench.analysis.values import Doubt
+
+REMOTE_WORKLOAD = "tpcb"
+REMOTE_SHARE = 0.15
+REMOTE_LOW, REMOTE_HIGH = 0.14, 0.16
+"""TPC-B: share of transactions on another branch's account, and what a valid run may show."""
+REMOTE_SIGMAS = 3
+"""A few hundred transactions leave 14-16 % by chance: only what chance does not explain counts."""
+MOST_FAILURES = 0.01
+"""Share of attempts above which failures shape the rate, not only its noise."""
+MOST_CLIENT_CPU = 0.5
+"""Share of the machine's CPU: beyond it the load takes more of the machine than the server can."""
+MOST_OUTSIDE = 0.2
+"""Share of thread time outside of transactions. The threads of a closed loop wait for the database all
+the time but for the client's own work: drawing inputs, recording, waiting for a CPU. At 0.2 an
+infinitely fast client would show up to a quarter more."""
+SHORT_CYCLE_S = 30.0
+"""Cycles below this length end before a checkpoint or a write-back shows."""
+FEWEST_CYCLES = 3
+"""Fewer cycles say nothing about their spread."""
+
+RunRule = Callable[[RunFacts], Iterator[Doubt]]
+ScaleRule = Callable[[RunFacts, ScaleFacts], Iterator[Doubt]]
+
+
+def cut_short(run: RunFacts) -> Iterator[Doubt]:
+    """The run did not come to its end."""
+    why = f": {run.reason}" if run.reason else ""
+    if run.status == "running":
+        yield Doubt("cut-short", "the run has not ended, or was killed", "wait for it, or resume it")
+    elif run.status in ("cut-short", "failed"):
+        words = "was cut short" if run.status == "cut-short" else "failed"
+        yield Doubt("cut-short", f"the run {words}{why}", "resume the run for the missing cycles")
+
+
+def durability(run: RunFacts) -> Iterator[Doubt]:
+    """A switch that trades committed transactions for speed."""
+    for unsafe in run.unsafe:
+        yield Doubt(
+            "durability",
+            f"{unsafe.switch} = {unsafe.value}: {unsafe.meaning}",
+            "compare only with runs of the same setting, or switch durability on",
+        )
+
+
+def short_cycles(run: RunFacts) -> Iterator[Doubt]:
+    """Too little was measured to compare it with anything."""
+    if run.duration_s < SHORT_CYCLE_S or run.cycles < FEWEST_CYCLES:
+        yield Doubt(
+            "short-cycles",
+            f"{_count(run.cycles, 'cycle')} of {run.duration_s:g} s: a glimpse, not comparable",
+            "use --profile dsi for comparable figures",
+        )
+
+
+def check_failed(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """The database breaks a condition of the workload: its speed is worthless."""
+    if scale.broken:
+        yield Doubt(
+            "check-failed",
+            "the database is wrong: " + "; ".join(scale.broken),
+            "do not use the figures of this scale; look for lost updates, a defective disk or driver",
+            scale.scale,
+            severe=True,
+        )
+
+
+def unchecked(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Nobody looked whether the database is right."""
+    if scale.cycles and not scale.checked:
+        message = "the database was not checked: the run ended before"
+        yield Doubt("unchecked", message, "resume the run: the check follows the last cycle", scale.scale)
+
+
+def void(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Nothing was counted."""
+    if scale.cycles == 0:
+        yield Doubt("void", "no cycle was finished", "resume the run", scale.scale)
+    elif scale.committed == 0:
+        remedy = "look at the errors of the run; longer cycles (--duration) when transactions outlast them"
+        yield Doubt("void", "no transaction was committed within a cycle", remedy, scale.scale)
+
+
+def missing_cycles(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """The scale has fewer cycles than were asked for."""
+    if 0 < scale.cycles < run.cycles:
+        message = f"{scale.cycles} of {run.cycles} cycles were measured"
+        yield Doubt("missing-cycles", message, "resume the run for the missing cycles", scale.scale)
+
+
+def resumed(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """The cycles do not share one population."""
+    if scale.populations > 1:
+        yield Doubt(
+            "resumed",
+            f"the cycles come from {scale.populations} populations of the database: the run was resumed in between",
+            "repeat the run in one go when the spread of the cycles matters",
+            scale.scale,
+        )
+
+
+def degraded(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """A node was missing for some cycles."""
+    if scale.absent:
+        message = f"{_count(scale.absent, 'cycle')} without all nodes: less load than demanded"
+        yield Doubt("degraded", message, "look at the log of the missing node and repeat the run", scale.scale)
+
+
+def incomplete(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Histogram and counters disagree: part of the archive is missing."""
+    if not scale.committed <= scale.histogram_count <= scale.committed + scale.rolled_back:
+        yield Doubt(
+            "incomplete",
+            f"the histogram holds {scale.histogram_count} residence times of {scale.committed} transactions",
+            "quantiles and confidence levels are those of a part; resume or repeat the run",
+            scale.scale,
+        )
+
+
+def failures(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Failed attempts took a noticeable part of the load."""
+    share = scale.failed / scale.attempts if scale.attempts else 0.0
+    if share <= MOST_FAILURES:
+        return
+    remedy = "look at the classes of the errors"
+    if run.isolation != "read-committed":
+        repeat = "" if run.retry else "--retry repeats them, "
+        remedy = (
+            f"collisions are expected under {run.isolation} where the scale is small for the number of clients: "
+            f"{repeat}larger scales or --isolation read-committed avoid them"
+        )
+    yield Doubt("failures", f"{share:.1%} of the attempts failed", remedy, scale.scale)
+
+
+def unknown_commits(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Connections were lost in commit."""
+    if scale.unknown:
+        yield Doubt(
+            "unknown-commits",
+            f"{_count(scale.unknown, 'commit')} of which nobody knows the outcome: the connection went in between",
+            "look for restarts of the server and breaks of the network in its log",
+            scale.scale,
+        )
+
+
+def missed_starts(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """The open loop could not keep its rate: the longest waits are not in the quantiles."""
+    if run.open_loop and scale.missed:
+        share = scale.missed / (scale.missed + scale.attempts)
+        yield Doubt(
+            "missed-starts",
+            f"{scale.missed} starts that were due ({share:.1%}) were never made: response times flatter",
+            "demand a lower --rate, or give more --threads",
+            scale.scale,
+        )
+
+
+def remote_share(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """TPC-B asks for 14-16 % of transactions on another branch's account; one branch has none."""
+    if run.workload != REMOTE_WORKLOAD or scale.scale == 1 or scale.remote_of == 0:
+        return
+    share = scale.remote / scale.remote_of
+    chance = REMOTE_SIGMAS * sqrt(REMOTE_SHARE * (1 - REMOTE_SHARE) / scale.remote_of)
+    if not REMOTE_LOW <= share <= REMOTE_HIGH and abs(share - REMOTE_SHARE) > chance:
+        yield Doubt(
+            "remote-share",
+            f"{share:.1%} of the transactions changed another branch's account, TPC-B asks for 14-16 %",
+            "do not call the figures TPC-B-like; when branches fail unevenly --retry keeps the mix",
+            scale.scale,
+        )
+
+
+def client_bottleneck(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """The load generator, not the database, may have set the rate.
+
+    Two signs. The client's CPU time against that of the machine, for load made beside a server: with
+    remote nodes the CPUs are not shared, and in an embedded engine the client's CPU time is the
+    database's own, so there it says nothing. And the thread time outside of transactions, in the
+    closed loop only, as threads of an open loop are idle on purpose, and without reconnect, whose
+    connecting lies outside as well.
+    """
+    signs = []
+    if not run.embedded and run.nodes == 0 and run.cpus and scale.client_cpus / run.cpus > MOST_CLIENT_CPU:
+        signs.append(f"the client took {scale.client_cpus / run.cpus:.0%} of the machine's CPU")
+    if not run.open_loop and not run.reconnect and scale.outside_share > MOST_OUTSIDE:
+        signs.append(f"its threads spent {scale.outside_share:.0%} of their time outside of transactions")
+    if signs:
+        yield Doubt(
+            "client-bottleneck",
+            "the rate may be the client's: " + ", ".join(signs),
+            "make the load on other machines (--nodes), or change the number of --threads; see dsbench calibrate",
+            scale.scale,
+        )
+
+
+def no_steady_state(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """The rate still moved when the measurement ended."""
+    for stretch, drift in scale.drifts:
+        if drift.verdict is Verdict.DRIFTING and not isnan(drift.drift):
+            yield Doubt(
+                "no-steady-state",
+                f"no steady state: the rate drifted by {drift.drift:+.0%} {stretch} (p = {drift.p_value:.2g})",
+                "use longer or more cycles; look for checkpoints, cache warm-up and growing tables",
+                scale.scale,
+            )
+
+
+RUN_RULES: tuple[RunRule, ...] = (cut_short, short_cycles, durability)
+SCALE_RULES: tuple[ScaleRule, ...] = (
+    check_failed,
+    unchecked,
+    void,
+    missing_cycles,
+    incomplete,
+    resumed,
+    degraded,
+    client_bottleneck,
+    no_steady_state,
+    failures,
+    unknown_commits,
+    missed_starts,
+    remote_share,
+)
+"""All rules, in the order in which their doubts are shown."""
+
+
+def doubts(run: RunFacts, scales: Iterable[ScaleFacts], noticed: Iterable[Doubt] = ()) -> tuple[Doubt, ...]:
+    """All doubts of a run, the severe first; ``noticed`` are those that the run itself wrote down.
+
+    A rule keeps quiet where the run already noticed the same (code and scale).
+    """
+    found = list(noticed)
+    known = {(doubt.code, doubt.scale) for doubt in found}
+    derived = [doubt for rule in RUN_RULES for doubt in rule(run)]
+    derived += [doubt for scale in scales for rule in SCALE_RULES for doubt in rule(run, scale)]
+    found += [doubt for doubt in derived if (doubt.code, doubt.scale) not in known]
+    return tuple(sorted(found, key=lambda doubt: not doubt.severe))
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -1,0 +1,128 @@
+"""Equations 1-11 of seed 000, section 2.6, and column 11 of its table 1.
+
+Arrays of counts and times have the shape (cycles, nodes, threads), in the symbols (i, n, j). A thread
+that is missing from a cycle stands there with zeros. Times go in as integer nanoseconds and come out
+in seconds; rates are per second (tps). What cannot be computed is ``nan``, never an exception.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsbench.analysis.values import Floats
+
+Ints = NDArray[np.int64]
+
+NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What table 1 says of the rates T_i of one scale (columns 3-7)."""
+
+    median: float
+    mean: float
+    stddev: float
+    """Of the sample (n - 1); nan for fewer than two cycles."""
+    minimum: float
+    maximum: float
+
+
+def _ratio(above: Floats | Ints, below: Floats | Ints) -> Floats:
+    """``above / below`` by element, nan where ``below`` is 0."""
+    top, bottom = np.broadcast_arrays(np.asarray(above, dtype=float), np.asarray(below, dtype=float))
+    result = np.full(top.shape, np.nan)
+    np.divide(top, bottom, out=result, where=bottom != 0)
+    return result
+
+
+def residence_ns(times_ns: Ints) -> Ints:
+    """R_inj (eq. 1) = sum over m of r_injm; the transactions m lie along the last axis."""
+    return np.asarray(np.sum(times_ns, axis=-1), dtype=np.int64)
+
+
+def thread_residence_rate_tps(committed: Ints, residence: Ints) -> Floats:
+    """T_inj^r (eq. 2) = M_inj / R_inj; nan for a thread that committed nothing."""
+    return _ratio(committed, residence / NS_PER_S)
+
+
+def thread_effective_rate_tps(committed: Ints, first_start_ns: Ints, last_end_ns: Ints) -> Floats:
+    """T_inj^l (eq. 3) = M_inj / L_inj with L_inj = last counted end - first start."""
+    return _ratio(committed, (last_end_ns - first_start_ns) / NS_PER_S)
+
+
+def thread_rate_tps(committed: Ints, duration_s: float) -> Floats:
+    """T_inj^t (eq. 4) = M_inj / D."""
+    return committed / duration_s
+
+
+def transactions(committed: Ints) -> int:
+    """M (eq. 5) = sum over i, n, j of M_inj."""
+    return int(committed.sum())
+
+
+def node_rate_tps(committed: Ints, duration_s: float) -> Floats:
+    """T_in (eq. 6) = sum over j of M_inj, divided by D; shape (cycles, nodes)."""
+    return np.asarray(committed.sum(axis=2) / duration_s, dtype=float)
+
+
+def cycle_rate_tps(committed: Ints, duration_s: float) -> Floats:
+    """T_i (eq. 7) = sum over n, j of M_inj, divided by D; shape (cycles,)."""
+    return np.asarray(committed.sum(axis=(1, 2)) / duration_s, dtype=float)
+
+
+def total_rate_tps(committed: Ints, duration_s: float) -> float:
+    """T (eq. 8) = M / (I * D); nan without cycles."""
+    cycles = committed.shape[0]
+    return transactions(committed) / (cycles * duration_s) if cycles else np.nan
+
+
+def residence_total_s(residence: Ints) -> float:
+    """Sum over i, n, j of R_inj: the numerator of eq. 11, column 10 of table 1."""
+    return int(residence.sum()) / NS_PER_S
+
+
+def residence_rate_tps(committed: Ints, residence: Ints) -> float:
+    """T^r (eq. 9) = 1 / R = M / sum of all r_injm; nan when nothing was committed."""
+    total_s = residence_total_s(residence)
+    return transactions(committed) / total_s if total_s > 0 else np.nan
+
+
+def rate_multiplier(residence: Ints, duration_s: float) -> float:
+    """f (eq. 11) = sum of all r_injm / (I * D), so that T = f * T^r (eq. 10); nan without cycles.
+
+    By Little's law it is the mean number of successful transactions in flight.
+    """
+    cycles = residence.shape[0]
+    return residence_total_s(residence) / (cycles * duration_s) if cycles else np.nan
+
+
+def level_rate_tps(multiplier: float, quantile_ns: float) -> float:
+    """Rate at confidence level p (columns 13-18): f / r_p, r_p the p-quantile of the residence times.
+
+    Seed 000, section 4.1.5: the single residence time r_p converted by eq. 10.
+    """
+    return multiplier / (quantile_ns / NS_PER_S) if quantile_ns > 0 else np.nan
+
+
+def effective_duration_s(first_start_ns: Ints, last_end_ns: Ints) -> float:
+    """Column 11: sum over the cycles of (last counted end - first start) over all nodes and threads.
+
+    A last end of 0 says that nothing ended: such a thread has no first start either and is left out.
+    """
+    some = last_end_ns > 0
+    first = np.min(first_start_ns, axis=(1, 2), where=some, initial=np.iinfo(np.int64).max)
+    last = np.max(last_end_ns, axis=(1, 2), where=some, initial=np.iinfo(np.int64).min)
+    busy = some.any(axis=(1, 2))
+    return int((last[busy] - first[busy]).sum()) / NS_PER_S
+
+
+def spread(rates: Floats) -> Spread:
+    """Median, mean, sample standard deviation, minimum and maximum of the T_i of one scale."""
+    if rates.size == 0:
+        return Spread(np.nan, np.nan, np.nan, np.nan, np.nan)
+    deviation = float(np.std(rates, ddof=1)) if rates.size > 1 else np.nan
+    return Spread(float(np.median(rates)), float(np.mean(rates)), deviation, float(rates.min()), float(rates.max()))

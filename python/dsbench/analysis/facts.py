@@ -1,0 +1,96 @@
+"""What the rules of doubt look at: plain facts of one run and of its scales."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsbench.analysis.steady import Drift
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class UnsafeSwitch:
+    """A durability setting that gives up safety: its name, its value and what may be lost."""
+
+    switch: str
+    value: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What was asked for, and how the run ended."""
+
+    workload: str
+    status: str
+    """'running', 'complete', 'cut-short' or 'failed'."""
+    reason: str
+    duration_s: float
+    """D"""
+    cycles: int
+    """I that was demanded."""
+    isolation: str
+    retry: bool
+    reconnect: bool
+    open_loop: bool
+    nodes: int
+    """Remote nodes; 0 for load made on the machine of the server."""
+    embedded: bool
+    """The engine runs inside the client's process."""
+    cpus: int
+    unsafe: tuple[UnsafeSwitch, ...]
+
+
+@dataclass(frozen=True)
+class ScaleFacts:
+    """What happened at one scale, summed over cycles, nodes, threads and kinds."""
+
+    scale: int
+    cycles: int
+    """Cycles that were measured."""
+    committed: int
+    """M"""
+    failed: int
+    """Failed attempts."""
+    attempts: int
+    """Successful and failed."""
+    unknown: int
+    missed: int
+    remote: int
+    """Committed transactions on another branch's account, out of ``remote_of``."""
+    remote_of: int
+    absent: int
+    """Cycles in which a node of the run is missing."""
+    outside_share: float
+    """Share (0-1) of the threads' time that lies outside of transactions; nan when unknown."""
+    client_cpus: float
+    """CPU seconds per second that the load cost on its own machine; nan when unknown."""
+    histogram_count: int
+    """Transactions in the histogram: the committed, or those rolled back on purpose as well."""
+    rolled_back: int
+    drifts: tuple[tuple[str, Drift], ...]
+    """Drift of the rate with the stretch it was judged over, in words."""
+    checked: bool
+    """The workload's conditions were looked at after the cycles."""
+    broken: tuple[str, ...]
+    """Conditions of the check that do not hold, in words."""
+    populations: int
+    """Populations that the cycles come from: two when the run was resumed between them."""
+
+
+def outside_share(residence_ns: Ints, failed_ns: Ints, first_start_ns: Ints, last_end_ns: Ints) -> float:
+    """Share (0-1) of thread time outside of transactions: 1 - (R + time of the failed) / L, summed.
+
+    Over L_inj (eq. 3), not D: a transaction that is in flight at the end is time in the database as
+    well, though nobody counts it. Failures before the first and after the last success make the share
+    too small, so it errs on the side of silence. Arrays of shape (cycles, nodes, threads); threads
+    without a last end have no L and are left out. nan when there is none.
+    """
+    some = last_end_ns > 0
+    length = int((last_end_ns - first_start_ns)[some].sum())
+    inside = int(residence_ns[some].sum()) + int(failed_ns[some].sum())
+    return max(0.0, 1 - inside / length) if length > 0 else np.nan

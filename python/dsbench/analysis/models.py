@@ -1,0 +1,60 @@
+"""Models of the transaction rate, each with its residual: collisions between concurrent clients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import optimize
+
+from dsbench.analysis.values import Collision, Floats, Saturation
+
+FEWEST_SCALES = 3
+"""A model of one or two parameters needs more points than parameters to have a residual."""
+
+
+def success_share(scales: Floats, kappa: float, clients: int) -> Floats:
+    """q(X) = 1 / (1 + kappa * (K - 1) / X): share of attempts that succeed at X branches with K clients.
+
+    Under snapshot isolation a transaction fails when another client changed its branch since its
+    snapshot; the other K - 1 clients are spread over X branches.
+    """
+    return np.asarray(1 / (1 + kappa * (clients - 1) / scales), dtype=float)
+
+
+def fit_collision(scales: Sequence[int], shares: Sequence[float], clients: int) -> Collision | None:
+    """kappa by least squares over the measured success shares (0-1).
+
+    ``None`` for a single client, which collides with nobody, and for fewer than three scales.
+    """
+    x, q = np.asarray(scales, dtype=float), np.asarray(shares, dtype=float)
+    if clients < 2 or x.size < FEWEST_SCALES:
+        return None
+
+    def residuals(lg: Floats) -> Floats:
+        return np.asarray(success_share(x, 10 ** float(lg[0]), clients) - q, dtype=float)
+
+    # Over lg kappa, so that kappa stays positive and the steps suit its size.
+    fit = optimize.least_squares(residuals, x0=[-0.2])
+    rms = float(np.sqrt(np.mean(np.square(fit.fun))))
+    return Collision(10 ** float(fit.x[0]), clients, rms, int(x.min()), int(x.max()))
+
+
+def fit_saturation(scales: Sequence[int], rates: Sequence[float]) -> Saturation | None:
+    """T_inf and h of T(X) = T_inf * X / (X + h) by least squares of lg T.
+
+    The logarithm weighs every scale alike, as the diagram and the index do. ``None`` for fewer than
+    three scales with a rate above 0. Fit it below the cut-off only: it knows no storage.
+    """
+    x, rate = np.asarray(scales, dtype=float), np.asarray(rates, dtype=float)
+    x, rate = x[rate > 0], rate[rate > 0]
+    if x.size < FEWEST_SCALES:
+        return None
+
+    def residuals(lg: Floats) -> Floats:
+        return np.asarray(lg[0] + np.log10(x / (x + 10 ** lg[1])) - np.log10(rate), dtype=float)
+
+    start = [float(np.log10(rate.max())), float(np.log10(np.median(x)))]
+    fit = optimize.least_squares(residuals, x0=start)
+    rms = float(np.sqrt(np.mean(np.square(fit.fun))))
+    return Saturation(10 ** float(fit.x[0]), 10 ** float(fit.x[1]), rms, int(x.min()), int(x.max()))

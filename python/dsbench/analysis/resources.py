@@ -1,0 +1,145 @@
+"""What one transaction cost: cumulative counters of the monitors, as differences over the cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsbench.analysis.values import Floats, Resource
+
+Ints = NDArray[np.int64]
+Scope = Literal["system", "device", "network", "client", "server"]
+
+US_PER_S, PER_KB = 1e6, 1e-3
+"""Factors into the units of display; a KB is 1000 bytes, as a GB of the results table is 10^9."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How counters are shown: name and unit, and the counters of a monitor that add up to it."""
+
+    name: str
+    unit: str
+    factor: float
+    scope: Scope
+    monitor: str
+    metrics: tuple[str, ...]
+
+
+SHOWN: tuple[Shown, ...] = (
+    Shown("CPU time, user", "µs", US_PER_S, "system", "os", ("cpu_user",)),
+    Shown("CPU time, system", "µs", US_PER_S, "system", "os", ("cpu_system",)),
+    Shown("CPU waiting for I/O", "µs", US_PER_S, "system", "os", ("cpu_iowait",)),
+    Shown("CPU idle", "µs", US_PER_S, "system", "os", ("cpu_idle",)),
+    Shown("context switches", "switches", 1, "system", "os", ("context_switches",)),
+    Shown("disk reads", "operations", 1, "device", "device", ("reads",)),
+    Shown("disk writes", "operations", 1, "device", "device", ("writes",)),
+    Shown("read from disk", "KB", PER_KB, "device", "device", ("read_bytes",)),
+    Shown("written to disk", "KB", PER_KB, "device", "device", ("write_bytes",)),
+    Shown("disk read time", "µs", US_PER_S, "device", "device", ("read_time",)),
+    Shown("disk write time", "µs", US_PER_S, "device", "device", ("write_time",)),
+    Shown("disk busy", "µs", US_PER_S, "device", "device", ("busy_time",)),
+    Shown("network sent", "bytes", 1, "network", "network", ("sent_bytes",)),
+    Shown("network received", "bytes", 1, "network", "network", ("received_bytes",)),
+    Shown("loopback sent", "bytes", 1, "network", "network", ("loopback_sent_bytes",)),
+    Shown("loopback received", "bytes", 1, "network", "network", ("loopback_received_bytes",)),
+    Shown("client CPU time", "µs", US_PER_S, "client", "client", ("cpu_user", "cpu_system")),
+    Shown("blocks hit", "blocks", 1, "server", "server", ("blocks_hit",)),
+    Shown("blocks read", "blocks", 1, "server", "server", ("blocks_read",)),
+    Shown("WAL", "bytes", 1, "server", "server", ("wal_bytes",)),
+    Shown("temporary files", "bytes", 1, "server", "server", ("temp_bytes",)),
+)
+"""The counters with names of their own, in the order of display; others follow under their own names."""
+
+
+@dataclass(frozen=True)
+class Counter:
+    """What one cumulative counter gained in one cycle on one node."""
+
+    monitor: str
+    metric: str
+    unit: str
+    """Ends in " total"."""
+    cycle: int
+    gain: float
+    """nan when the counter was reset."""
+    span_s: float
+    """Time between the two samples."""
+
+
+def gains(series: Ints, at_ns: Ints, values: Floats, duration_ns: int) -> tuple[Ints, Floats, Floats]:
+    """(series, gain, span in seconds) of many counters at once.
+
+    ``series`` numbers the counter that each sample belongs to; samples may come in any order. A gain
+    runs from the last sample at or before the start (at_ns <= 0) to the first at or after the end
+    (at_ns >= D); where one of them is missing, from the first or to the last sample there is. A
+    counter that falls between them by more than half, or ends lower than it began, was reset: nan.
+    A series with a single sample gains nan.
+    """
+    order = np.lexsort((at_ns, series))
+    series, at_ns, values = series[order], at_ns[order], values[order]
+    names, begins = np.unique(series, return_index=True)
+    ends = np.append(begins[1:], series.size) - 1
+    place = np.arange(series.size)
+    slot = np.repeat(np.arange(names.size), ends - begins + 1)
+    first, last = begins.copy(), ends.copy()
+    before, after = at_ns <= 0, at_ns >= duration_ns
+    np.maximum.at(first, slot[before], place[before])
+    np.minimum.at(last, slot[after], place[after])
+    gain = values[last] - values[first]
+    inside = (place[1:] > first[slot[1:]]) & (place[1:] <= last[slot[1:]])
+    fell = np.flatnonzero(inside & (values[1:] < values[:-1] / 2)) + 1
+    gain[slot[fell]] = np.nan
+    gain[(gain < 0) | (last <= first)] = np.nan
+    return names, gain, (at_ns[last] - at_ns[first]) / 1e9
+
+
+def costs(counters: Iterable[Counter], committed: Mapping[int, int]) -> tuple[Resource, ...]:
+    """What a transaction cost at one scale; ``committed`` gives the counted transactions by cycle.
+
+    The gains of a cycle's nodes are added. A cycle in which a counter is missing or was reset is left
+    out of that counter's figures, with its transactions and its time. Without any cycle the figures
+    are nan, as is the figure per transaction when there was none.
+    """
+    known: dict[tuple[str, str], list[Counter]] = {}
+    for counter in counters:
+        known.setdefault((counter.monitor, counter.metric), []).append(counter)
+    result = []
+    for shown in SHOWN:
+        parts = [known.pop((shown.monitor, metric), []) for metric in shown.metrics]
+        if all(parts):
+            result.append(_cost(shown, parts, committed))
+    result.extend(_cost(_plain(rows[0]), [rows], committed) for _, rows in sorted(known.items()))
+    return tuple(result)
+
+
+def _plain(counter: Counter) -> Shown:
+    scopes: dict[str, Scope] = {"os": "system", "device": "device", "network": "network", "client": "client"}
+    unit, factor = counter.unit.removesuffix(" total"), 1.0
+    if unit == "s":
+        unit, factor = "µs", US_PER_S
+    scope = scopes.get(counter.monitor, "server")
+    return Shown(counter.metric.replace("_", " "), unit, factor, scope, counter.monitor, (counter.metric,))
+
+
+def _cost(shown: Shown, parts: Sequence[Sequence[Counter]], committed: Mapping[int, int]) -> Resource:
+    gain, span_s, count = 0.0, 0.0, 0
+    for cycle in sorted(committed):
+        rows = [[row for row in part if row.cycle == cycle] for part in parts]
+        total = sum(row.gain for part in rows for row in part)
+        if not all(rows) or np.isnan(total):
+            continue
+        gain += total * shown.factor
+        span_s += max(row.span_s for part in rows for row in part)
+        count += committed[cycle]
+    return Resource(
+        shown.name,
+        shown.unit,
+        gain / count if count else np.nan,
+        gain / span_s if span_s > 0 else np.nan,
+        shown.scope,
+    )
