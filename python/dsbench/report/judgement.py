@@ -1,0 +1,150 @@
+"""What to think of a run: the facts of ``run.json`` and of the cycles, put before the rules of doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dsbench.analysis.doubts import REMOTE_WORKLOAD, doubts
+from dsbench.analysis.facts import RunFacts, ScaleFacts, UnsafeSwitch, outside_share
+from dsbench.analysis.models import fit_collision
+from dsbench.analysis.steady import Drift, drift
+from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Resource
+from dsbench.report.rows import Load
+
+
+def judge(
+    run: Mapping[str, Any],
+    begun: Iterable[int],
+    load: Mapping[int, Load],
+    frequency: Mapping[int, Frequency],
+    seconds: Mapping[int, Floats],
+    resources: Mapping[int, tuple[Resource, ...]],
+) -> tuple[Doubt, ...]:
+    """The doubts about a run; ``begun`` are its scales, the mappings what was measured at them."""
+    broken = failed_checks(run)
+    checked = {int(scale) for scale in run.get("checks", {})}
+    duration_s = float(run["spec"]["duration"])
+    facts = []
+    for scale in begun:
+        part = load.get(scale, Load.empty())
+        curve = frequency.get(scale)
+        facts.append(
+            _scale_facts(
+                scale,
+                part,
+                histogram_count=curve.count if curve else 0,
+                client_cpus=_client_cpus(resources.get(scale, ())),
+                drifts=_drifts(seconds.get(scale), part.cycles.size, duration_s),
+                checked=scale in checked,
+                broken=broken.get(scale, ()),
+                populations=_populations(run, scale, part),
+            )
+        )
+    return doubts(_run_facts(run), facts, _noticed(run))
+
+
+def failed_checks(run: Mapping[str, Any]) -> dict[int, tuple[str, ...]]:
+    """Scale to the conditions that do not hold, in words; only scales that have one."""
+    broken = {
+        int(scale): tuple(f"{c['name']} ({c['detail']})" for c in conditions if not c["holds"])
+        for scale, conditions in run.get("checks", {}).items()
+    }
+    return {scale: words for scale, words in sorted(broken.items()) if words}
+
+
+def collision(run: Mapping[str, Any], success: Mapping[int, float]) -> Collision | None:
+    """The model of collisions where it applies: snapshots of branch rows, several writers at a time."""
+    spec = run["spec"]
+    broken = failed_checks(run)
+    shares = {scale: share for scale, share in success.items() if scale not in broken}
+    applies = (
+        spec["workload"] == REMOTE_WORKLOAD
+        and spec["isolation"] != "read-committed"
+        and not (run.get("dialect") or {}).get("single_writer", False)
+        and any(share < 1 for share in shares.values())
+    )
+    clients = max(int(spec["nodes"]), 1) * int(spec["threads"])
+    return fit_collision(list(shares), list(shares.values()), clients) if applies else None
+
+
+def _scale_facts(
+    scale: int,
+    load: Load,
+    *,
+    histogram_count: int,
+    client_cpus: float,
+    drifts: tuple[tuple[str, Drift], ...],
+    checked: bool,
+    broken: tuple[str, ...],
+    populations: int,
+) -> ScaleFacts:
+    return ScaleFacts(
+        scale=scale,
+        cycles=load.cycles.size,
+        committed=int(load.committed.sum()),
+        failed=int(load.failed.sum()),
+        attempts=load.attempts,
+        unknown=int(load.unknown.sum()),
+        missed=int(load.missed.sum()),
+        remote=int(load.remote.sum()),
+        remote_of=int((load.committed + load.late_commits).sum()),
+        absent=int((~load.present).any(axis=1).sum()),
+        outside_share=outside_share(load.residence_ns, load.failed_ns, load.first_start_ns, load.last_end_ns),
+        client_cpus=client_cpus,
+        histogram_count=histogram_count,
+        rolled_back=int(load.rolled_back.sum()),
+        drifts=drifts,
+        checked=checked,
+        broken=broken,
+        populations=populations,
+    )
+
+
+def _populations(run: Mapping[str, Any], scale: int, load: Load) -> int:
+    """Populations of ``scale`` from which a cycle was measured; one that was cut short before left none."""
+    begins = {segment["first_cycle"] for segment in run.get("segments", []) if segment["scale"] == scale}
+    return sum(first <= load.cycles.max(initial=0) for first in begins)
+
+
+def _run_facts(run: Mapping[str, Any]) -> RunFacts:
+    spec = run["spec"]
+    unsafe = [switch for switch in run.get("durability", []) if not switch["safe"]]
+    return RunFacts(
+        workload=spec["workload"],
+        status=run.get("status", "running"),
+        reason=run.get("reason") or "",
+        duration_s=float(spec["duration"]),
+        cycles=int(spec["cycles"]),
+        isolation=spec["isolation"],
+        retry=bool(spec["retry"]),
+        reconnect=bool(spec["reconnect"]),
+        open_loop=spec["rate"] is not None,
+        nodes=int(spec["nodes"]),
+        embedded=bool(run.get("embedded")),
+        cpus=int(run.get("cpus") or 0),
+        unsafe=tuple(UnsafeSwitch(s["switch"], str(s["value"]), s["meaning"]) for s in unsafe),
+    )
+
+
+def _client_cpus(resources: Iterable[Resource]) -> float:
+    """CPU seconds per second of the load generator."""
+    return next((r.per_second / 1e6 for r in resources if r.scope == "client" and r.unit == "µs"), np.nan)
+
+
+def _drifts(course: Floats | None, cycles: int, duration_s: float) -> tuple[tuple[str, Drift], ...]:
+    """Judges all seconds in a row, and the cycles laid over each other; a broken last second is left out."""
+    if course is None:
+        return ()
+    full = course[:, 0].reshape(cycles, -1)[:, : int(duration_s)]
+    within = ("within the cycle", drift(full.sum(axis=0)))
+    return (within,) if cycles == 1 else (within, (f"over the {cycles} cycles", drift(full.reshape(-1))))
+
+
+def _noticed(run: Mapping[str, Any]) -> list[Doubt]:
+    return [
+        Doubt(w["code"], w["message"], w.get("remedy", ""), w.get("scale"), bool(w.get("severe", False)))
+        for w in run.get("warnings", [])
+    ]
