@@ -1,0 +1,194 @@
+"""An evaluation as text: results.txt for people and gnuplot, results.csv for spreadsheets, JSON, a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, is_dataclass
+from math import isfinite, isnan
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from dsbench.analysis.values import COLUMNS, Doubt, Evaluation, Index, ScaleResult
+
+DIGITS = 9
+"""Significant digits of results.txt and results.csv: nanoseconds of a second."""
+
+_UNITS = {"_tps": "tps", "_gb": "GB", "_s": "s"}
+_SUMMARY = ("scale", "size GB", "tps", "min–max tps", "failed", "f", "p50 ms", "p99 ms", "max ms", "populate s")
+
+
+def results_txt(evaluation: Evaluation, run: Mapping[str, Any]) -> str:
+    """The 23 columns of seed 000, table 1, aligned; gnuplot and numpy read it, as all else starts with #.
+
+    What is missing is ``nan``. ``run`` is ``run.json``: what was measured stands above the figures,
+    switched off durability and every other doubt as well.
+    """
+    body = [[_number(value, missing="nan") for value in _values(row)] for row in evaluation.scales]
+    heads = [
+        [str(number) for number in range(1, len(COLUMNS) + 1)],
+        [_split(name)[0] for name in COLUMNS],
+        [_split(name)[1] for name in COLUMNS],
+    ]
+    widths = [max(len(row[at]) for row in [*heads, *body]) for at in range(len(COLUMNS))]
+    # The comment sign takes two places in front of the first column, in the rows as in the heads.
+    lines = [f"# {line}" for line in _preamble(evaluation, run)]
+    lines += ["# " + _aligned(row, widths) for row in heads]
+    lines += ["  " + _aligned(row, widths) for row in body]
+    return "\n".join(lines) + "\n"
+
+
+def results_csv(evaluation: Evaluation) -> str:
+    """The 23 columns with their names, separated by commas, with decimal points; empty where missing."""
+    rows = [",".join(_number(value, missing="") for value in _values(row)) for row in evaluation.scales]
+    return "\n".join([",".join(COLUMNS), *rows]) + "\n"
+
+
+def summary_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
+    """The cells of the summary, one row per scale; a void scale carries an exclamation mark."""
+    return [_summary_row(evaluation, row) for row in evaluation.scales]
+
+
+def summary_table(evaluation: Evaluation) -> Table:
+    """The summary for a terminal."""
+    notes = Text("\n".join(summary_notes(evaluation)))  # no markup: messages may hold brackets
+    table = Table(title=Text(evaluation.name), caption=notes, caption_justify="left")
+    for name in _SUMMARY:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row, cells in zip(evaluation.scales, summary_rows(evaluation), strict=True):
+        table.add_row(*cells, style="red" if row.scale in evaluation.void_scales else None)
+    return table
+
+
+def summary_text(evaluation: Evaluation) -> str:
+    """The summary as plain text, without colour or frame."""
+    rows = [_SUMMARY, *summary_rows(evaluation)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(_SUMMARY))]
+    return "\n".join([*(_aligned(row, widths) for row in rows), *summary_notes(evaluation)]) + "\n"
+
+
+def summary_notes(evaluation: Evaluation) -> list[str]:
+    """The lines below the summary: index, rating, doubts with their remedies."""
+    return [*index_lines(evaluation.index), *(line for doubt in evaluation.doubts for line in _doubt_lines(doubt))]
+
+
+def index_lines(index: Index) -> list[str]:
+    """DSI with its interval and range, and the rating where T(X) = X, in words."""
+    span = f"scales {index.lowest_scale}-{index.highest_scale}"
+    if index.dsi is None:
+        first = "DSI not defined: it needs two scales, each with a rate above 0"
+    else:
+        within = ""
+        if isfinite(index.dsi.low):
+            within = f" [{index.dsi.low:.2f}, {index.dsi.high:.2f}] ({index.dsi.level:.0%}, over the cycles)"
+        ladder = "" if index.comparable else "; not comparable: not the ladder, cycles and duration of profile dsi"
+        first = f"DSI {index.dsi.value:.2f}{within} over {span}{ladder}"
+    rating = f"{index.crossing:.4g} tps" if index.crossing is not None else f"none, {index.crossing_note}"
+    return [first, f"T = X (TPC-B clause 4.1): {rating}"]
+
+
+def to_json(evaluation: Evaluation) -> dict[str, Any]:
+    """The evaluation as JSON values: scales as text keys, ``null`` for what is missing.
+
+    The distributions are reduced to their quantiles and the courses per second are left out: both
+    stand whole in the tables ``buckets`` and ``seconds`` of the archive.
+    """
+    result = {
+        field.name: _plain(getattr(evaluation, field.name))
+        for field in fields(evaluation)
+        if field.name not in ("frequency", "response", "seconds")
+    }
+    for name in ("frequency", "response"):
+        curves = getattr(evaluation, name)
+        result[name] = {
+            str(scale): {"count": curve.count, "quantiles_ns": _plain(curve.quantiles_ns)}
+            for scale, curve in curves.items()
+        }
+    return result
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: _plain(part) for name, part in asdict(value).items()}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if isfinite(value) else None
+    return value
+
+
+def _values(row: ScaleResult) -> list[float]:
+    return [getattr(row, name) for name in COLUMNS]
+
+
+def _number(value: float, *, missing: str) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return missing if isnan(value) else f"{value:.{DIGITS}g}"
+
+
+def _split(column: str) -> tuple[str, str]:
+    """(name, unit) of a column: rate_median_tps is rate_median in tps."""
+    for ending, unit in _UNITS.items():
+        if column.endswith(ending):
+            return column.removesuffix(ending), f"[{unit}]"
+    return column, "-"
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+
+
+def _preamble(evaluation: Evaluation, run: Mapping[str, Any]) -> list[str]:
+    spec = run["spec"]
+    rate = "closed loop" if spec["rate"] is None else f"open loop, {spec['rate']:g} starts per second"
+    nodes = f"{spec['nodes']} nodes" if spec["nodes"] else "local"
+    lines = [
+        f"{evaluation.name}: {run.get('status', '')}, started {run.get('started', '')}",
+        f"{run.get('server_version') or run.get('engine', '')} on {run.get('host', '')}, "
+        f"workload {spec['workload']}, dsbench {run.get('dsbench', '')}",
+        f"{spec['cycles']} cycles of {spec['duration']:g} s, {nodes}, {spec['threads']} threads, "
+        f"{spec['connections']} connections, {spec['isolation']}, {rate}, seed {spec['seed']}",
+        "confidence levels: " + " ".join(f"{level:.1%}" for level in evaluation.levels),
+    ]
+    # A message may span lines; each of them has to start with the comment sign.
+    notes = [line for note in summary_notes(evaluation) for line in note.splitlines()]
+    return [*lines, *notes]
+
+
+def _doubt_lines(doubt: Doubt) -> list[str]:
+    word = "VOID" if doubt.severe else "doubt"
+    where = f" at scale {doubt.scale}" if doubt.scale is not None else ""
+    hint = [f"  hint: {doubt.remedy}"] if doubt.remedy else []
+    return [f"{word}{where}: {doubt.message}", *hint]
+
+
+def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[str, ...]:
+    share = evaluation.success_share.get(row.scale)
+    curve = evaluation.frequency.get(row.scale)
+    times = {q: curve.quantiles_ns[q] / 1e6 if curve else np.nan for q in (0.5, 0.99, 1.0)}
+    return (
+        f"{row.scale}!" if row.scale in evaluation.void_scales else str(row.scale),
+        _short(row.database_size_gb),
+        _short(row.rate_median_tps),
+        f"{_short(row.rate_min_tps)}–{_short(row.rate_max_tps)}" if row.transactions else "–",
+        f"{1 - share:.1%}" if share is not None else "–",
+        _short(row.rate_multiplier),
+        *(_short(time) for time in times.values()),
+        _short(row.populate_s),
+    )
+
+
+def _short(value: float) -> str:
+    """Three significant digits without an exponent in the usual range; a dash when missing."""
+    if isnan(value):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
