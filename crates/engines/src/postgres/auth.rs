@@ -1,0 +1,153 @@
+//! Authentication: trust, password, md5, SCRAM-SHA-256 with and without channel binding.
+
+use dsbench_core::error::{Error, ErrorKind, Result};
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding as Binding, ScramSha256};
+
+use super::options::{ChannelBinding, Options};
+use super::reply::Fields;
+use super::tls;
+use super::transport::Transport;
+
+const SCRAM: &[u8] = b"SCRAM-SHA-256";
+const SCRAM_PLUS: &[u8] = b"SCRAM-SHA-256-PLUS";
+
+/// One login under way.
+pub struct Authentication<'a> {
+    options: &'a Options,
+    /// Hash of the server's certificate, when there is TLS and the certificate allows it.
+    end_point: Option<Vec<u8>>,
+    scram: Option<ScramSha256>,
+    /// The login was tied to the TLS connection.
+    bound: bool,
+    /// The server has shown that it knows the password.
+    proven: bool,
+    done: bool,
+}
+
+impl<'a> Authentication<'a> {
+    /// A login that has not begun.
+    pub fn new(options: &'a Options, transport: &Transport) -> Self {
+        let wanted = options.tls.channel_binding != ChannelBinding::Disable;
+        let end_point = if wanted { tls::server_end_point(transport) } else { None };
+        Self { options, end_point, scram: None, bound: false, proven: false, done: false }
+    }
+
+    /// True when the server is satisfied.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Takes the body of an Authentication message; gives the whole message to answer with, if any.
+    pub fn answer(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut fields = Fields(body);
+        let code = fields.int32().map_err(refuse)?;
+        match code {
+            0 => self.accept().map(|()| None),
+            3 => {
+                self.forbid_unbound()?;
+                let password = password(self.options)?;
+                Ok(Some(message(&[password.as_bytes(), b"\0"])))
+            }
+            5 => {
+                self.forbid_unbound()?;
+                let salt = fields.bytes(4).map_err(refuse)?;
+                let salt = [salt[0], salt[1], salt[2], salt[3]];
+                let hash = md5_hash(self.options.user.as_bytes(), password(self.options)?.as_bytes(), salt);
+                Ok(Some(message(&[hash.as_bytes(), b"\0"])))
+            }
+            10 => self.begin_scram(fields.0).map(Some),
+            11 => {
+                let scram = self.scram.as_mut().ok_or_else(out_of_order)?;
+                scram.update(fields.0).map_err(refuse)?;
+                Ok(Some(message(&[scram.message()])))
+            }
+            12 => {
+                let scram = self.scram.as_mut().ok_or_else(out_of_order)?;
+                scram.finish(fields.0).map_err(refuse)?;
+                self.proven = true;
+                Ok(None)
+            }
+            other => Err(unsupported(other)),
+        }
+    }
+
+    /// The server is satisfied; the client must be, too.
+    fn accept(&mut self) -> Result<()> {
+        self.forbid_unbound()?;
+        if self.scram.is_some() && !self.proven {
+            return Err(refuse("the server ended SCRAM without proving that it knows the password"));
+        }
+        self.done = true;
+        Ok(())
+    }
+
+    /// With channel_binding=require only a bound login will do.
+    fn forbid_unbound(&self) -> Result<()> {
+        if self.options.tls.channel_binding == ChannelBinding::Require && !self.bound {
+            return Err(refuse("channel_binding=require, but the server does not offer SCRAM-SHA-256-PLUS over TLS"));
+        }
+        Ok(())
+    }
+
+    /// Chooses a mechanism of the list that the server offers and sends the first message.
+    fn begin_scram(&mut self, offered: &[u8]) -> Result<Vec<u8>> {
+        let offers = |name: &[u8]| offered.split(|byte| *byte == 0).any(|offer| offer == name);
+        let (mechanism, binding) = match self.end_point.take() {
+            Some(hash) if offers(SCRAM_PLUS) => (SCRAM_PLUS, Binding::tls_server_end_point(hash)),
+            // The server shall notice when somebody between has removed its offer.
+            Some(_) => (SCRAM, Binding::unrequested()),
+            None => (SCRAM, Binding::unsupported()),
+        };
+        self.bound = mechanism == SCRAM_PLUS;
+        self.forbid_unbound()?;
+        if !offers(mechanism) {
+            return Err(refuse(
+                "the server offers no SASL mechanism but unknown ones; use scram-sha-256 in pg_hba.conf",
+            ));
+        }
+        let scram = self.scram.insert(ScramSha256::new(password(self.options)?.as_bytes(), binding));
+        let first = scram.message();
+        let length = (first.len() as u32).to_be_bytes();
+        Ok(message(&[mechanism, b"\0", &length, first]))
+    }
+}
+
+/// The password; an error that says how to give one when there is none.
+fn password(options: &Options) -> Result<&str> {
+    options.password.as_ref().map(|secret| secret.reveal()).ok_or_else(|| {
+        refuse(format!(
+            "the server at {} asks for the password of user {:?}; give it by PGPASSWORD or ~/.pgpass",
+            options.place(),
+            options.user
+        ))
+    })
+}
+
+/// A PasswordMessage or SASL response with these parts.
+fn message(parts: &[&[u8]]) -> Vec<u8> {
+    let length = 4 + parts.iter().map(|part| part.len()).sum::<usize>();
+    let mut out = Vec::with_capacity(length + 1);
+    out.push(b'p');
+    out.extend_from_slice(&(length as u32).to_be_bytes());
+    out.extend(parts.iter().flat_map(|part| part.iter()));
+    out
+}
+
+fn refuse(message: impl ToString) -> Error {
+    Error::with(ErrorKind::Setup, "log in", message.to_string())
+}
+
+fn out_of_order() -> Error {
+    refuse("the server sent SCRAM messages out of order")
+}
+
+fn unsupported(code: i32) -> Error {
+    let name = match code {
+        2 => "Kerberos V5",
+        7 | 8 => "GSSAPI",
+        9 => "SSPI",
+        _ => "an unknown method",
+    };
+    refuse(format!("the server asks for {name}, which dsbench does not speak; use scram-sha-256 in pg_hba.conf"))
+}

@@ -1,0 +1,144 @@
+//! The verbs of a session.
+
+use dsbench_core::engine::{BulkLoad, Connection, Interrupt, Prepare, Statement, StatementId};
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::value::{Rows, Table, Value};
+
+use super::interrupt::{Cancel, Handle};
+use super::login::LoggedIn;
+use super::reply::rows_changed;
+use super::statement::{parse_and_describe, Prepared};
+use super::wire::{Wire, IDLE};
+use super::{describe, simple, types};
+
+const BEGIN: &[u8] = b"Q\0\0\0\x0aBEGIN\0";
+const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
+const ROLLBACK: &[u8] = b"Q\0\0\0\x0dROLLBACK\0";
+
+/// A session with a PostgreSQL server.
+pub struct PostgresConnection {
+    pub(super) wire: Wire,
+    statements: Vec<Prepared>,
+    /// Names that were given out; one of a statement that could not be prepared is not used again.
+    names: u32,
+    cancel: Cancel,
+}
+
+impl PostgresConnection {
+    /// The verbs of a fresh session.
+    pub fn new(session: LoggedIn) -> Self {
+        Self { wire: session.wire, statements: Vec::new(), names: 0, cancel: session.cancel }
+    }
+
+    /// Sends one execution of a statement and tells what losing its answer means.
+    #[inline]
+    fn start(&mut self, id: StatementId, params: &[Value<'_>], context: &'static str) -> Result<ErrorKind> {
+        let statement = self.statements.get(id.0 as usize).ok_or_else(|| unknown(id, context))?;
+        statement.flight(&mut self.wire.output, params)?;
+        self.wire.send(context)?;
+        Ok(self.wire.loss())
+    }
+}
+
+impl Connection for PostgresConnection {
+    fn prepare(&mut self, statement: &Statement<'_>, when: Prepare) -> Result<StatementId> {
+        let id = StatementId(self.statements.len() as u32);
+        let prepared = match when {
+            Prepare::Never => Prepared::new(statement, when, "")?,
+            Prepare::Once => {
+                let name = format!("s{}", self.names);
+                self.names += 1;
+                let prepared = Prepared::new(statement, when, &name)?;
+                self.wire.output.clear();
+                parse_and_describe(&mut self.wire.output, statement, &name)?;
+                self.wire.send("prepare")?;
+                let columns = statement.columns;
+                self.wire
+                    .complete("prepare", ErrorKind::Disconnected, |tag, body| describe::check(tag, body, columns))?;
+                prepared
+            }
+        };
+        self.statements.push(prepared);
+        Ok(id)
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        self.wire.alive("begin")?;
+        if self.wire.status != IDLE {
+            return Err(Error::with(ErrorKind::Statement, "begin", "a transaction is open already"));
+        }
+        self.wire.send_constant(BEGIN, "begin")?;
+        self.wire.complete("begin", ErrorKind::Disconnected, |_, _| Ok(()))
+    }
+
+    fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64> {
+        let loss = self.start(id, params, "execute")?;
+        let mut rows = 0;
+        self.wire.complete("execute", loss, |tag, body| {
+            if tag == b'C' {
+                rows = rows_changed(body);
+            }
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    fn query(&mut self, id: StatementId, params: &[Value<'_>], into: &mut Rows) -> Result<()> {
+        let loss = self.start(id, params, "query")?;
+        let columns = &*self.statements[id.0 as usize].columns;
+        into.reset(columns.len());
+        self.wire.complete("query", loss, |tag, body| match tag {
+            b'D' => types::decode_row(body, columns, into),
+            _ => Ok(()),
+        })
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.wire.alive("commit")?;
+        if self.wire.status == IDLE {
+            return Err(Error::with(ErrorKind::Statement, "commit", "no transaction is open"));
+        }
+        let sent = self.wire.send_constant(COMMIT, "commit");
+        sent.map_err(|error| Error { kind: ErrorKind::Unknown, ..error })?;
+        let mut committed = false;
+        self.wire.complete("commit", ErrorKind::Unknown, |tag, body| {
+            committed |= tag == b'C' && body == b"COMMIT\0";
+            Ok(())
+        })?;
+        if committed {
+            return Ok(());
+        }
+        let message = "the server rolled the transaction back, because a statement in it had failed";
+        Err(Error::with(ErrorKind::Statement, "commit", message).code(b"25P02"))
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        if self.wire.status == IDLE {
+            return Ok(());
+        }
+        self.wire.send_constant(ROLLBACK, "rollback")?;
+        self.wire.complete("rollback", ErrorKind::Disconnected, |_, _| Ok(()))
+    }
+
+    fn script(&mut self, sql: &[&str]) -> Result<()> {
+        sql.iter().try_for_each(|sql| simple::run(&mut self.wire, sql))
+    }
+
+    fn fetch(&mut self, sql: &str) -> Result<Table> {
+        simple::fetch(&mut self.wire, sql)
+    }
+
+    fn bulk(&mut self) -> Option<&mut dyn BulkLoad> {
+        Some(self)
+    }
+
+    fn interrupt(&self) -> Option<Box<dyn Interrupt>> {
+        let socket = self.wire.transport.duplicate().ok()?;
+        Some(Box::new(Handle { socket, cancel: self.cancel.clone() }))
+    }
+}
+
+#[cold]
+fn unknown(id: StatementId, context: &'static str) -> Error {
+    Error::with(ErrorKind::Statement, context, format!("statement {} was never prepared on this connection", id.0))
+}

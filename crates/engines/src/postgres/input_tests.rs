@@ -1,0 +1,86 @@
+use super::*;
+use crate::postgres::socket::Channel;
+
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+
+/// Reads what a server sends that sends `bytes`, cut into pieces of `piece`, and then closes.
+fn messages(bytes: &[u8], piece: usize) -> (Vec<(u8, Vec<u8>)>, io::Error) {
+    let (client, mut server) = UnixStream::pair().unwrap();
+    let bytes = bytes.to_vec();
+    let sender = std::thread::spawn(move || {
+        for part in bytes.chunks(piece) {
+            // The reader stops at the first error, before all is sent.
+            if server.write_all(part).is_err() {
+                return;
+            }
+        }
+    });
+    let mut transport = Transport::Plain(Channel::from_socket(client.into()));
+    let mut input = Input::new();
+    let mut found = Vec::new();
+    let error = loop {
+        match input.next(&mut transport) {
+            Ok((tag, body)) => found.push((tag, body.to_vec())),
+            Err(error) => break error,
+        }
+    };
+    drop(transport);
+    sender.join().unwrap();
+    (found, error)
+}
+
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    let mut out = vec![tag];
+    out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+    out.extend_from_slice(body);
+    out
+}
+
+#[test]
+fn messages_are_cut_wherever_reads_end() {
+    let long = vec![7; 20_000];
+    let bytes = [message(b'1', b""), message(b'D', b"abc"), message(b'D', &long), message(b'Z', b"I")].concat();
+    for piece in [1_000_000, 4096, 7, 1] {
+        let (found, error) = messages(&bytes, piece);
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        let expected = [(b'1', vec![]), (b'D', b"abc".to_vec()), (b'D', long.clone()), (b'Z', b"I".to_vec())];
+        assert!(found == expected, "pieces of {piece}");
+    }
+}
+
+#[test]
+fn lengths_that_cannot_be_are_refused_before_any_memory_is_taken() {
+    for length in [0_u32, 3, 30_001, 0x7fff_ffff, 0xffff_ffff] {
+        let mut bytes = vec![b'D'];
+        bytes.extend_from_slice(&length.to_be_bytes());
+        let (found, error) = messages(&bytes, 64);
+        assert_eq!((found.len(), error.kind()), (0, io::ErrorKind::InvalidData), "{length}");
+    }
+}
+
+#[test]
+fn a_message_that_ends_too_early_is_a_closed_connection() {
+    let bytes = message(b'D', b"abcdef");
+    for end in 0..bytes.len() {
+        let (found, error) = messages(&bytes[..end], 64);
+        assert_eq!((found.len(), error.kind()), (0, io::ErrorKind::UnexpectedEof), "{end}");
+    }
+}
+
+#[test]
+fn random_bytes_end_in_an_error() {
+    let mut state = 2_463_534_242_u32;
+    for _ in 0..300 {
+        let bytes: Vec<u8> = (0..512)
+            .map(|_| {
+                state ^= state << 13;
+                state ^= state >> 17;
+                state ^= state << 5;
+                (state >> 8) as u8
+            })
+            .collect();
+        let (_, error) = messages(&bytes, 512);
+        assert!(matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof), "{error}");
+    }
+}

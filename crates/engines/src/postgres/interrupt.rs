@@ -1,0 +1,63 @@
+//! Ends what a connection waits for, from another thread.
+
+use std::io::Write;
+use std::net::Shutdown;
+use std::time::{Duration, Instant};
+
+use dsbench_core::engine::Interrupt;
+use socket2::Socket;
+
+use super::socket::{self, Address};
+
+/// The request code of CancelRequest: 1234 in the upper, 5678 in the lower half.
+const CANCEL: u32 = 80_877_102;
+
+/// Longest time that the request to cancel may take.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// Where the statements of a session are cancelled, and with which key.
+#[derive(Clone)]
+pub struct Cancel {
+    address: Address,
+    key: Option<(i32, i32)>,
+}
+
+impl Cancel {
+    /// A session that has no key yet.
+    pub fn new(address: Address) -> Self {
+        Self { address, key: None }
+    }
+
+    /// Keeps number and secret of the server's process.
+    pub fn set_key(&mut self, process: i32, secret: i32) {
+        self.key = Some((process, secret));
+    }
+
+    /// Asks the server to end the statement; whether it does, nobody learns.
+    fn send(&self) {
+        let Some((process, secret)) = self.key else { return };
+        let mut request = Vec::with_capacity(16);
+        for word in [16, CANCEL, process as u32, secret as u32] {
+            request.extend_from_slice(&word.to_be_bytes());
+        }
+        if let Ok(mut channel) = socket::connect(&self.address, Some(Instant::now() + LIMIT)) {
+            let _ = channel.write_all(&request);
+        }
+    }
+}
+
+/// The handle of one connection.
+pub struct Handle {
+    /// A second handle on its socket.
+    pub socket: Socket,
+    /// How its statement ends on the server.
+    pub cancel: Cancel,
+}
+
+impl Interrupt for Handle {
+    fn interrupt(&self) {
+        // First the socket: whatever the cancelled statement answers must not be taken for its result.
+        let _ = self.socket.shutdown(Shutdown::Both);
+        self.cancel.send();
+    }
+}

@@ -1,0 +1,193 @@
+//! Opens a session: socket, TLS, startup, authentication. All of it within one deadline, and with
+//! no round trip that the protocol does not force.
+
+use std::io;
+use std::time::Instant;
+
+use dsbench_core::engine::{Isolation, Session};
+use dsbench_core::error::{Error, ErrorKind, Result};
+
+use super::auth::Authentication;
+use super::input::Input;
+use super::interrupt::Cancel;
+use super::options::{Options, SslMode};
+use super::reply::{Complaint, Fields};
+use super::socket::{self, Address};
+use super::tls::{self, Tls};
+use super::transport::Transport;
+use super::wire::{Wire, IDLE};
+use super::PLACE;
+
+/// A fresh session and what cancels its statements.
+pub struct LoggedIn {
+    /// The connection.
+    pub wire: Wire,
+    /// Where and with which key its statements are cancelled.
+    pub cancel: Cancel,
+}
+
+/// Why an attempt failed.
+enum Failure {
+    /// What the user gets to see.
+    Final(Error),
+    /// The server refused the session before it was open; with or without TLS it may be another story.
+    Refused(Error),
+    /// Nobody answers there.
+    Absent(Error),
+}
+
+/// Logs in at the first place of `options` that answers.
+pub fn open(options: &Options, tls: &Tls, session: Session) -> Result<LoggedIn> {
+    let deadline = options.connect_timeout.map(|limit| Instant::now() + limit);
+    let mut absent = None;
+    for address in socket::addresses(options) {
+        match try_modes(options, tls, session, &address, deadline) {
+            Ok(found) => return Ok(found),
+            Err(Failure::Absent(error)) => {
+                absent.get_or_insert(error);
+            }
+            Err(Failure::Final(error) | Failure::Refused(error)) => return Err(error),
+        }
+    }
+    Err(absent.unwrap_or_else(|| Error::with(ErrorKind::Setup, "connect", "there is no place to connect to")))
+}
+
+/// Logs in at one place, plain or with TLS, as sslmode says.
+fn try_modes(
+    options: &Options,
+    tls: &Tls,
+    session: Session,
+    address: &Address,
+    deadline: Option<Instant>,
+) -> std::result::Result<LoggedIn, Failure> {
+    let attempt = |with_tls: bool| attempt(options, tls, session, address, deadline, with_tls);
+    // TLS is for networks: sslmode says nothing about a unix socket, as in libpq.
+    let mode = if matches!(address, Address::Unix(_)) { SslMode::Disable } else { options.tls.mode };
+    match mode {
+        SslMode::Disable => attempt(false),
+        // Of two refusals the first is the one of the way that was preferred.
+        SslMode::Allow => attempt(false).or_else(|first| other_way(first, || attempt(true))),
+        SslMode::Prefer => attempt(true).or_else(|first| other_way(first, || attempt(false))),
+        SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => attempt(true),
+    }
+}
+
+fn other_way(
+    first: Failure,
+    second: impl FnOnce() -> std::result::Result<LoggedIn, Failure>,
+) -> std::result::Result<LoggedIn, Failure> {
+    match first {
+        Failure::Refused(error) => second().map_err(|_| Failure::Final(error)),
+        first => Err(first),
+    }
+}
+
+fn attempt(
+    options: &Options,
+    tls: &Tls,
+    session: Session,
+    address: &Address,
+    deadline: Option<Instant>,
+    with_tls: bool,
+) -> std::result::Result<LoggedIn, Failure> {
+    let channel = socket::connect(address, deadline).map_err(|e| Failure::Absent(absent(address, &e)))?;
+    let mut transport = Transport::Plain(channel);
+    if with_tls {
+        transport = match tls::start(transport, tls, options).map_err(Failure::Refused)? {
+            tls::Started::Encrypted(transport) => transport,
+            tls::Started::Declined(transport) if options.tls.mode <= SslMode::Prefer => transport,
+            tls::Started::Declined(_) => {
+                let message = format!("{address}: the server has no TLS; turn ssl on there, or use sslmode=disable");
+                return Err(Failure::Final(Error::with(ErrorKind::Setup, "connect", message)));
+            }
+        };
+    }
+    log_in(transport, options, session, address)
+}
+
+/// Startup and authentication, up to the first ReadyForQuery.
+fn log_in(
+    mut transport: Transport,
+    options: &Options,
+    session: Session,
+    address: &Address,
+) -> std::result::Result<LoggedIn, Failure> {
+    let broken =
+        |error: io::Error| Failure::Final(Error::with(ErrorKind::Setup, "connect", format!("{address}: {error}")));
+    transport.send(&startup(options, session)).map_err(broken)?;
+    let mut input = Input::new();
+    let mut authentication = Authentication::new(options, &transport);
+    let mut cancel = Cancel::new(address.clone());
+    let mut welcome = false;
+    loop {
+        let (tag, body) = input.next(&mut transport).map_err(broken)?;
+        match tag {
+            b'R' => {
+                if let Some(answer) = authentication.answer(body).map_err(Failure::Final)? {
+                    transport.send(&answer).map_err(broken)?;
+                } else if authentication.is_done() {
+                    welcome = true;
+                    input.login_done();
+                }
+            }
+            b'K' => {
+                let mut fields = Fields(body);
+                let (process, key) = (fields.int32().map_err(broken)?, fields.int32().map_err(broken)?);
+                cancel.set_key(process, key);
+            }
+            b'E' => {
+                let complaint = Complaint::read(body);
+                let message = format!("{}: {}", options.place(), complaint.words());
+                let error = Error::with(ErrorKind::Setup, "connect", message).code(complaint.code);
+                return Err(if welcome { Failure::Final(error) } else { Failure::Refused(error) });
+            }
+            b'Z' if welcome => break,
+            b'S' | b'N' | b'A' => {}
+            b'v' => {}
+            other => {
+                let what = format!("a message of type {:?} during the login", char::from(other));
+                return Err(broken(super::input::garbage(&what)));
+            }
+        }
+    }
+    transport.lift_deadline().map_err(broken)?;
+    Ok(LoggedIn { wire: Wire::new(transport, input, IDLE), cancel })
+}
+
+/// The startup message. It carries the settings of the session, so that none needs a round trip.
+fn startup(options: &Options, session: Session) -> Vec<u8> {
+    let isolation = match session.isolation {
+        Isolation::ReadCommitted => "read committed",
+        Isolation::RepeatableRead => "repeatable read",
+        Isolation::Serializable => "serializable",
+    };
+    let mut out = vec![0, 0, 0, 0, 0, 3, 0, 0];
+    let mut setting = |name: &str, value: &str| {
+        for text in [name, value] {
+            out.extend_from_slice(text.as_bytes());
+            out.push(0);
+        }
+    };
+    setting("user", &options.user);
+    setting("database", &options.database);
+    setting("application_name", &options.application_name);
+    setting("client_encoding", "UTF8");
+    setting("DateStyle", "ISO");
+    setting("default_transaction_isolation", isolation);
+    if session.in_place {
+        setting("search_path", PLACE);
+    }
+    if let Some(server_options) = &options.server_options {
+        setting("options", server_options);
+    }
+    out.push(0);
+    let length = (out.len() as u32).to_be_bytes();
+    out[..4].copy_from_slice(&length);
+    out
+}
+
+/// The error of a place where nobody answers.
+fn absent(address: &Address, error: &io::Error) -> Error {
+    let message = format!("{address}: {error}; start the server, or name its host and port in the target");
+    Error::with(ErrorKind::Setup, "connect", message)
+}

@@ -1,0 +1,71 @@
+//! PostgreSQL, by a client of our own: a prepared statement is one send and one receive, out of and
+//! into buffers that are kept. `url` and `options` say where; `socket`, `tls`, `auth` and `login`
+//! open a session; `wire`, `input`, `reply`, `statement` and `types` speak the protocol (version 3.0);
+//! `connection`, `simple`, `copy` and `place` are what the loop calls.
+
+mod auth;
+mod certificate;
+mod connection;
+mod copy;
+mod describe;
+mod input;
+mod interrupt;
+mod login;
+mod numeric;
+mod options;
+mod passfile;
+mod place;
+mod reply;
+mod simple;
+mod socket;
+mod sqlstate;
+mod statement;
+mod tls;
+mod transport;
+mod types;
+mod url;
+mod user;
+mod verifier;
+mod wire;
+
+use dsbench_core::engine::{Connection, Dialect, Engine, Place, Session};
+use dsbench_core::error::Result;
+
+use self::connection::PostgresConnection;
+use self::options::Options;
+use self::tls::Tls;
+
+/// Name of the schema that is dsbench's place.
+const PLACE: &str = "dsbench";
+
+const DIALECT: Dialect =
+    Dialect { name: "postgres", procedures: true, embedded: false, single_writer: false, keeps_data: true };
+
+/// Binds PostgreSQL to a target by libpq's rules: URL, PG* environment, .pgpass. Error
+/// `Configuration` when they make no sense; nothing is connected yet.
+pub fn open(url: &str) -> Result<Box<dyn Engine>> {
+    let options = Options::resolve(url, &|name| std::env::var(name).ok())?;
+    let tls = Tls::new(&options)?;
+    Ok(Box::new(Postgres { options, tls }))
+}
+
+/// A PostgreSQL server at one target.
+struct Postgres {
+    options: Options,
+    tls: Tls,
+}
+
+impl Engine for Postgres {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
+        let session = login::open(&self.options, &self.tls, session)?;
+        Ok(Box::new(PostgresConnection::new(session)))
+    }
+
+    fn place(&self) -> &dyn Place {
+        self
+    }
+}

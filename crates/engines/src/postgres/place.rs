@@ -1,0 +1,112 @@
+//! The schema `dsbench` in the database of the target, marked by a comment on it.
+
+use dsbench_core::engine::{Connection, Engine, Isolation, Place, PlaceState, Session};
+use dsbench_core::error::{Error, ErrorKind, Result};
+
+use super::{Postgres, PLACE};
+
+/// A comment that starts with this is dsbench's mark.
+const MARK: &str = "dsbench mark:";
+
+const STATE: &str = "SELECT pg_catalog.current_database(), pg_catalog.obj_description(n.oid, 'pg_namespace') \
+    FROM pg_catalog.pg_namespace n WHERE n.nspname = 'dsbench'";
+
+/// Tables with their indexes and TOAST tables, materialized views and sequences; partitioned tables
+/// take nothing themselves, and their partitions are tables.
+const SIZE: &str = "SELECT coalesce(sum(pg_catalog.pg_total_relation_size(c.oid)), 0)::bigint \
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+    WHERE n.nspname = 'dsbench' AND c.relkind IN ('r', 'm', 'S')";
+
+impl Place for Postgres {
+    fn state(&self) -> Result<PlaceState> {
+        state(&mut *self.administer()?)
+    }
+
+    fn create(&self, mark: &str) -> Result<()> {
+        let mut connection = self.administer()?;
+        match state(&mut *connection)? {
+            PlaceState::Absent => {}
+            PlaceState::Marked(other) => {
+                return Err(refuse(
+                    "create",
+                    format!("schema {PLACE} is there already, marked {other:?}; drop it first"),
+                ))
+            }
+            PlaceState::Foreign(what) => {
+                return Err(refuse("create", format!("{what}; rename it, or use another database")))
+            }
+        }
+        let create = format!("CREATE SCHEMA {PLACE}");
+        let comment = format!("COMMENT ON SCHEMA {PLACE} IS {}", literal(&format!("{MARK}{mark}")));
+        connection.begin()?;
+        connection.script(&[&create, &comment]).map_err(set_up)?;
+        connection.commit()
+    }
+
+    fn drop(&self) -> Result<()> {
+        let mut connection = self.administer()?;
+        connection.begin()?;
+        match state(&mut *connection)? {
+            PlaceState::Absent => return connection.rollback(),
+            PlaceState::Foreign(what) => {
+                return Err(refuse("drop", format!("{what}; dsbench drops only what it has made: drop it by hand")))
+            }
+            PlaceState::Marked(_) => {}
+        }
+        connection.script(&[&format!("DROP SCHEMA {PLACE} CASCADE")]).map_err(set_up)?;
+        connection.commit()
+    }
+
+    fn size_bytes(&self) -> Result<u64> {
+        let table = self.administer()?.fetch(SIZE)?;
+        let size = table.rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok());
+        size.ok_or_else(|| Error::with(ErrorKind::Statement, "size", "the server gave no size"))
+    }
+}
+
+impl Postgres {
+    /// A session that does not need the place.
+    fn administer(&self) -> Result<Box<dyn Connection>> {
+        self.connect(Session { isolation: Isolation::ReadCommitted, in_place: false })
+    }
+}
+
+fn state(connection: &mut dyn Connection) -> Result<PlaceState> {
+    let table = connection.fetch(STATE)?;
+    let Some(row) = table.rows.first() else { return Ok(PlaceState::Absent) };
+    let cell = |at: usize| row.get(at).cloned().flatten();
+    Ok(match cell(1).as_deref().and_then(|comment| comment.strip_prefix(MARK)) {
+        Some(mark) => PlaceState::Marked(mark.to_owned()),
+        None => {
+            let database = cell(0).unwrap_or_default();
+            PlaceState::Foreign(format!("schema {PLACE} in database {database} has no dsbench mark"))
+        }
+    })
+}
+
+/// A text as a literal of SQL, whatever standard_conforming_strings says.
+fn literal(text: &str) -> String {
+    format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+fn refuse(context: &'static str, message: String) -> Error {
+    Error::with(ErrorKind::Setup, context, message)
+}
+
+/// An error of a statement that sets the place up is one of kind `Setup`; a lost connection stays one.
+fn set_up(error: Error) -> Error {
+    match error.kind {
+        ErrorKind::Disconnected | ErrorKind::Unknown => error,
+        _ => Error { kind: ErrorKind::Setup, ..error },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_and_backslashes_stay_inside_the_literal() {
+        assert_eq!(literal(r"it's \ here"), r"E'it''s \\ here'");
+    }
+}

@@ -1,0 +1,49 @@
+//! The simple query protocol, for what is not load: scripts and administrative queries.
+
+use dsbench_core::error::Result;
+use dsbench_core::value::Table;
+
+use super::reply::{self, Fields};
+use super::statement::query;
+use super::wire::Wire;
+
+/// Runs one element of a script; rows that it returns are skipped.
+pub fn run(wire: &mut Wire, sql: &str) -> Result<()> {
+    send(wire, sql, "script")?;
+    let loss = wire.loss();
+    wire.complete("script", loss, |_, _| Ok(()))
+}
+
+/// Runs one query and gives its result as text.
+pub fn fetch(wire: &mut Wire, sql: &str) -> Result<Table> {
+    send(wire, sql, "fetch")?;
+    let mut table = Table::default();
+    let loss = wire.loss();
+    wire.complete("fetch", loss, |tag, body| {
+        match tag {
+            b'T' => {
+                table = Table::default();
+                reply::columns(body, |name, _| table.columns.push(text(name)))?;
+            }
+            b'D' => {
+                let mut fields = Fields(body);
+                let count = fields.int16()?;
+                let cells = (0..count).map(|_| Ok(fields.value()?.map(text)));
+                table.rows.push(cells.collect::<std::io::Result<_>>()?);
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(table)
+}
+
+fn send(wire: &mut Wire, sql: &str, context: &'static str) -> Result<()> {
+    wire.output.clear();
+    query(&mut wire.output, sql)?;
+    wire.send(context)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

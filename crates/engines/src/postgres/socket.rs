@@ -1,0 +1,170 @@
+//! Where a server listens, and a connected socket to it with a deadline while the login runs.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use super::options::Options;
+
+/// One place where the server may listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// Path of a unix socket.
+    Unix(PathBuf),
+    /// Host name, port, and the address to use instead of looking the name up.
+    Tcp(String, u16, Option<IpAddr>),
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unix(path) => write!(f, "unix socket {}", path.display()),
+            Self::Tcp(host, port, _) => write!(f, "{host}:{port}"),
+        }
+    }
+}
+
+/// The places to try for `options`, in order: the one that is named, or else the usual socket
+/// folders as far as a socket is there, then localhost.
+pub fn addresses(options: &Options) -> Vec<Address> {
+    let socket = |folder: &str| Address::Unix(PathBuf::from(folder).join(format!(".s.PGSQL.{}", options.port)));
+    let tcp = |host: &str| Address::Tcp(host.to_owned(), options.port, options.address);
+    match options.host.as_str() {
+        "" if options.address.is_none() => {
+            let folders = ["/var/run/postgresql", "/tmp"].into_iter().map(socket);
+            let mut found: Vec<Address> =
+                folders.filter(|address| matches!(address, Address::Unix(path) if path.exists())).collect();
+            found.push(tcp("localhost"));
+            found
+        }
+        "" => vec![tcp("localhost")],
+        host if host.starts_with('/') => vec![socket(host)],
+        host => vec![tcp(host)],
+    }
+}
+
+/// Connects to `address` before `deadline`.
+pub fn connect(address: &Address, deadline: Option<Instant>) -> io::Result<Channel> {
+    let socket = match address {
+        Address::Unix(path) => connect_unix(path, deadline)?,
+        Address::Tcp(host, port, known) => connect_tcp(host, *port, *known, deadline)?,
+    };
+    #[cfg(target_vendor = "apple")]
+    socket.set_nosigpipe(true)?;
+    Ok(Channel { socket, deadline })
+}
+
+fn connect_unix(path: &std::path::Path, deadline: Option<Instant>) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    // A full backlog blocks a connect of a unix socket for as long as a send may block.
+    socket.set_write_timeout(remaining(deadline)?)?;
+    socket.connect(&SockAddr::unix(path)?).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => timed_out(),
+        _ => error,
+    })?;
+    Ok(socket)
+}
+
+fn connect_tcp(host: &str, port: u16, known: Option<IpAddr>, deadline: Option<Instant>) -> io::Result<Socket> {
+    let found: Vec<SocketAddr> = match known {
+        Some(address) => vec![SocketAddr::new(address, port)],
+        None => (host, port).to_socket_addrs()?.collect(),
+    };
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
+    for address in found {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        let done = match remaining(deadline)? {
+            Some(limit) => socket.connect_timeout(&address.into(), limit),
+            None => socket.connect(&address.into()),
+        };
+        match done {
+            Ok(()) => {
+                socket.set_tcp_nodelay(true)?;
+                socket.set_keepalive(true)?;
+                return Ok(socket);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Time left until `deadline`; an error when there is none left.
+fn remaining(deadline: Option<Instant>) -> io::Result<Option<Duration>> {
+    let Some(deadline) = deadline else { return Ok(None) };
+    match deadline.saturating_duration_since(Instant::now()) {
+        Duration::ZERO => Err(timed_out()),
+        left => Ok(Some(left)),
+    }
+}
+
+fn timed_out() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "connect_timeout has passed")
+}
+
+/// A connected socket. While it has a deadline, no read or write outlasts it.
+#[derive(Debug)]
+pub struct Channel {
+    socket: Socket,
+    deadline: Option<Instant>,
+}
+
+impl Channel {
+    /// A channel over a socket that is connected already.
+    #[cfg(test)]
+    pub fn from_socket(socket: Socket) -> Self {
+        Self { socket, deadline: None }
+    }
+
+    /// Ends the time limit: from now on a read waits as long as the server takes.
+    pub fn lift_deadline(&mut self) -> io::Result<()> {
+        if self.deadline.take().is_some() {
+            self.socket.set_read_timeout(None)?;
+            self.socket.set_write_timeout(None)?;
+        }
+        Ok(())
+    }
+
+    /// Makes reads and writes return instead of waiting, or wait again.
+    pub fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        self.socket.set_nonblocking(nonblocking)
+    }
+
+    /// A second handle on the same socket, for another thread.
+    pub fn duplicate(&self) -> io::Result<Socket> {
+        self.socket.try_clone()
+    }
+}
+
+/// No signal when the server is gone, whatever the process does with SIGPIPE.
+#[cfg(all(unix, not(target_vendor = "apple")))]
+const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL;
+#[cfg(not(all(unix, not(target_vendor = "apple"))))]
+const SEND_FLAGS: i32 = 0;
+
+impl Read for Channel {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.deadline.is_some() {
+            self.socket.set_read_timeout(remaining(self.deadline)?)?;
+            let done = self.socket.read(buffer);
+            return done.map_err(|e| if e.kind() == io::ErrorKind::WouldBlock { timed_out() } else { e });
+        }
+        self.socket.read(buffer)
+    }
+}
+
+impl Write for Channel {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // During the login messages are far smaller than a send buffer, so that a limit for reads will do.
+        self.socket.send_with_flags(bytes, SEND_FLAGS)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! Prepared statements: everything of a message that does not change is written once.
+
+use dsbench_core::engine::{Prepare, Statement};
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::value::{Type, Value};
+
+use super::types;
+
+/// What follows the parameters: all results in binary, then Execute without a row limit, then Sync.
+const TAIL: &[u8] = b"\0\x01\0\x01E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
+
+/// A statement of one connection.
+pub struct Prepared {
+    /// Parse (only when it is parsed at every execution) and Bind as far as the parameters.
+    head: Box<[u8]>,
+    /// Where in `head` the message Bind starts.
+    bind: usize,
+    params: Box<[Type]>,
+    /// Declared types of the result's columns.
+    pub columns: Box<[Type]>,
+}
+
+impl Prepared {
+    /// A statement that the server shall know by `name`, which is empty for [`Prepare::Never`].
+    pub fn new(statement: &Statement<'_>, when: Prepare, name: &str) -> Result<Self> {
+        let mut head = Vec::new();
+        if when == Prepare::Never {
+            parse(&mut head, statement, name)?;
+        }
+        let bind = head.len();
+        head.extend_from_slice(b"B\0\0\0\0\0");
+        head.extend_from_slice(name.as_bytes());
+        // One format for all parameters, binary; then their number.
+        head.extend_from_slice(&[0, 0, 1, 0, 1]);
+        head.extend_from_slice(&count(statement.params)?);
+        Ok(Self { head: head.into(), bind, params: statement.params.into(), columns: statement.columns.into() })
+    }
+
+    /// Refills `out` with the whole flight of one execution.
+    #[inline]
+    pub fn flight(&self, out: &mut Vec<u8>, params: &[Value<'_>]) -> Result<()> {
+        if params.len() != self.params.len() {
+            let message = format!("{} parameters given, {} declared", params.len(), self.params.len());
+            return Err(Error::with(ErrorKind::Statement, "bind parameter", message));
+        }
+        out.clear();
+        out.extend_from_slice(&self.head);
+        for (kind, value) in self.params.iter().zip(params) {
+            types::encode(out, *kind, value)?;
+        }
+        out.extend_from_slice(&TAIL[..4]);
+        close(out, self.bind)?;
+        out.extend_from_slice(&TAIL[4..]);
+        Ok(())
+    }
+}
+
+/// Appends Parse with the declared parameter types.
+pub fn parse(out: &mut Vec<u8>, statement: &Statement<'_>, name: &str) -> Result<()> {
+    let start = out.len();
+    out.extend_from_slice(b"P\0\0\0\0");
+    out.extend_from_slice(name.as_bytes());
+    out.push(0);
+    text(out, statement.sql)?;
+    out.extend_from_slice(&count(statement.params)?);
+    for kind in statement.params {
+        out.extend_from_slice(&types::oid(*kind).to_be_bytes());
+    }
+    close(out, start)
+}
+
+/// Appends Parse, Describe and Sync: the server says in the same round trip what columns there are.
+pub fn parse_and_describe(out: &mut Vec<u8>, statement: &Statement<'_>, name: &str) -> Result<()> {
+    parse(out, statement, name)?;
+    let start = out.len();
+    out.extend_from_slice(b"D\0\0\0\0S");
+    out.extend_from_slice(name.as_bytes());
+    out.push(0);
+    close(out, start)?;
+    out.extend_from_slice(b"S\0\0\0\x04");
+    Ok(())
+}
+
+/// Appends a simple Query.
+pub fn query(out: &mut Vec<u8>, sql: &str) -> Result<()> {
+    let start = out.len();
+    out.extend_from_slice(b"Q\0\0\0\0");
+    text(out, sql)?;
+    close(out, start)
+}
+
+/// Appends SQL and the zero byte at its end.
+fn text(out: &mut Vec<u8>, sql: &str) -> Result<()> {
+    if sql.contains('\0') {
+        return Err(Error::with(ErrorKind::Syntax, "prepare", "the statement holds a zero byte"));
+    }
+    out.extend_from_slice(sql.as_bytes());
+    out.push(0);
+    Ok(())
+}
+
+/// Writes the length of the message that starts at `start` and ends here.
+pub fn close(out: &mut [u8], start: usize) -> Result<()> {
+    let length = out.len() - start - 1;
+    let Ok(length) = i32::try_from(length) else {
+        let message = format!("a message of {length} bytes is longer than 2 GiB");
+        return Err(Error::with(ErrorKind::Statement, "send", message));
+    };
+    out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+    Ok(())
+}
+
+fn count(params: &[Type]) -> Result<[u8; 2]> {
+    let count = u16::try_from(params.len())
+        .map_err(|_| Error::with(ErrorKind::Statement, "prepare", "more than 65535 parameters"))?;
+    Ok(count.to_be_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SELECT: Statement<'_> = Statement { sql: "SELECT $1", params: &[Type::Int32], columns: &[Type::Int32] };
+
+    #[test]
+    fn a_flight_is_byte_for_byte_what_the_protocol_says() {
+        let mut out = vec![1, 2, 3];
+        Prepared::new(&SELECT, Prepare::Once, "s0").unwrap().flight(&mut out, &[Value::Int(7)]).unwrap();
+        let bind = b"B\0\0\0\x1a\0s0\0\0\x01\0\x01\0\x01\0\0\0\x04\0\0\0\x07\0\x01\0\x01";
+        assert_eq!(out, [&bind[..], b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04"].concat());
+
+        Prepared::new(&SELECT, Prepare::Never, "").unwrap().flight(&mut out, &[Value::Null]).unwrap();
+        let parse = b"P\0\0\0\x15\0SELECT $1\0\0\x01\0\0\0\x17";
+        let bind = b"B\0\0\0\x14\0\0\0\x01\0\x01\0\x01\xff\xff\xff\xff\0\x01\0\x01";
+        assert_eq!(out, [&parse[..], bind, b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04"].concat());
+    }
+
+    #[test]
+    fn a_second_flight_allocates_nothing() {
+        let prepared = Prepared::new(&SELECT, Prepare::Once, "s0").unwrap();
+        let mut out = Vec::new();
+        prepared.flight(&mut out, &[Value::Int(1)]).unwrap();
+        let (place, room) = (out.as_ptr(), out.capacity());
+        prepared.flight(&mut out, &[Value::Int(2)]).unwrap();
+        assert_eq!((out.as_ptr(), out.capacity()), (place, room));
+    }
+
+    #[test]
+    fn wrong_numbers_of_parameters_and_zero_bytes_are_refused() {
+        let prepared = Prepared::new(&SELECT, Prepare::Once, "s0").unwrap();
+        assert_eq!(prepared.flight(&mut Vec::new(), &[]).unwrap_err().kind, ErrorKind::Statement);
+        let zero = Statement { sql: "SELECT 1\0; DROP", ..SELECT };
+        assert_eq!(Prepared::new(&zero, Prepare::Never, "").err().map(|e| e.kind), Some(ErrorKind::Syntax));
+    }
+}

@@ -1,0 +1,89 @@
+//! The bytes below the messages: a plain socket, or TLS over it.
+
+use std::io::{self, Read, Write};
+
+use rustls::{ClientConnection, StreamOwned};
+use socket2::Socket;
+
+use super::socket::Channel;
+
+/// A TLS stream over a socket.
+pub type TlsStream = StreamOwned<ClientConnection, Channel>;
+
+/// A connection to a server.
+pub enum Transport {
+    /// Bytes as they are.
+    Plain(Channel),
+    /// Bytes inside TLS; boxed, since its state is large.
+    Tls(Box<TlsStream>),
+}
+
+impl Transport {
+    /// Sends all of `bytes`, in one system call where the socket takes them.
+    #[inline]
+    pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Plain(channel) => channel.write_all(bytes),
+            Self::Tls(stream) => {
+                stream.write_all(bytes)?;
+                stream.flush()
+            }
+        }
+    }
+
+    /// Reads what is there, at least one byte; 0 at the end. A signal does not end it.
+    #[inline]
+    pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let done = match self {
+                Self::Plain(channel) => channel.read(buffer),
+                Self::Tls(stream) => stream.read(buffer),
+            };
+            match done {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // A server that ends without TLS's goodbye has ended all the same.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                done => return done,
+            }
+        }
+    }
+
+    /// Reads what is there without waiting; `None` when that is nothing.
+    pub fn receive_now(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        self.channel().set_nonblocking(true)?;
+        let done = self.receive(buffer);
+        self.channel().set_nonblocking(false)?;
+        match done {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            done => done.map(Some),
+        }
+    }
+
+    /// Ends the time limit of the login.
+    pub fn lift_deadline(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(channel) => channel.lift_deadline(),
+            Self::Tls(stream) => stream.sock.lift_deadline(),
+        }
+    }
+
+    /// A second handle on the socket, for another thread.
+    pub fn duplicate(&self) -> io::Result<Socket> {
+        self.channel().duplicate()
+    }
+
+    /// Sends `bytes` as a goodbye that never waits.
+    pub fn farewell(&mut self, bytes: &[u8]) {
+        if self.channel().set_nonblocking(true).is_ok() {
+            // A goodbye that does not arrive changes nothing: the socket closes next.
+            let _ = self.send(bytes);
+        }
+    }
+
+    fn channel(&self) -> &Channel {
+        match self {
+            Self::Plain(channel) => channel,
+            Self::Tls(stream) => &stream.sock,
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! A private PostgreSQL server in a folder of its own, stopped and removed when it is dropped.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use dsbench_core::engine::{Connection, Engine, Isolation, Session};
+
+/// A running server.
+pub struct Server {
+    pub folder: PathBuf,
+    pub port: u16,
+    process: Child,
+}
+
+impl Server {
+    /// A server that trusts everybody.
+    pub fn start() -> Self {
+        Self::start_with(&[], "local all all trust\nhost all all 127.0.0.1/32 trust\n", |_| ())
+    }
+
+    /// A server with `settings` and the lines `hba` of pg_hba.conf; `prepare` may put files into its folder.
+    pub fn start_with(settings: &[&str], hba: &str, prepare: impl FnOnce(&Path)) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("dsbench-pg-{}-{number}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let data = folder.join("data");
+        give_away(&folder);
+        let made = unprivileged("initdb")
+            .args(["-A", "trust", "-U", "admin", "-N", "-E", "UTF8", "--locale=C", "-D"])
+            .arg(&data)
+            .output();
+        let made = made.unwrap();
+        assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+        fs::write(data.join("pg_hba.conf"), hba).unwrap();
+        prepare(&folder);
+        give_away(&folder);
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let log = fs::File::create(folder.join("log")).unwrap();
+        let mut command = unprivileged("postgres");
+        command.arg("-D").arg(&data).arg("-k").arg(&folder).args(["-p", &port.to_string()]);
+        for setting in ["listen_addresses=127.0.0.1", "fsync=off", "shared_buffers=16MB", "deadlock_timeout=50ms"]
+            .iter()
+            .chain(settings)
+        {
+            command.args(["-c", setting]);
+        }
+        let process = command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+        let mut server = Self { folder, port, process };
+        server.wait();
+        server
+    }
+
+    fn wait(&mut self) {
+        let end = Instant::now() + Duration::from_secs(60);
+        while let Err(error) = self.engine().connect(ADMIN) {
+            let ended = self.process.try_wait().unwrap();
+            assert!(ended.is_none() && Instant::now() < end, "{error}\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// What the server wrote.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
+    /// The URL of its unix socket for the superuser.
+    pub fn url(&self) -> String {
+        format!("postgresql://admin@/postgres?host={}&port={}", self.folder.display(), self.port)
+    }
+
+    /// The URL of its TCP port.
+    pub fn tcp(&self, login: &str, parameters: &str) -> String {
+        format!("postgresql://{login}@localhost:{}/postgres?hostaddr=127.0.0.1&{parameters}", self.port)
+    }
+
+    /// The engine at its unix socket.
+    pub fn engine(&self) -> Box<dyn Engine> {
+        dsbench_engines::postgres::open(&self.url()).unwrap()
+    }
+
+    /// A session for administration.
+    pub fn connect(&self) -> Box<dyn Connection> {
+        self.engine().connect(ADMIN).unwrap()
+    }
+
+    /// A session whose transactions have this isolation.
+    pub fn session(&self, isolation: Isolation) -> Box<dyn Connection> {
+        self.engine().connect(Session { isolation, in_place: false }).unwrap()
+    }
+
+    /// Kills the postmaster and all its children at once, as a loss of power would.
+    pub fn kill(&mut self) {
+        let children = Command::new("pgrep").args(["-P", &self.process.id().to_string()]).output().unwrap();
+        self.process.kill().unwrap();
+        for child in String::from_utf8(children.stdout).unwrap().split_whitespace() {
+            // One that has ended by itself meanwhile is as good.
+            let _ = Command::new("kill").args(["-KILL", child]).stderr(Stdio::null()).status();
+        }
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if matches!(self.process.try_wait(), Ok(None)) {
+            let _ = Command::new("kill").args(["-QUIT", &self.process.id().to_string()]).status();
+            let _ = self.process.wait();
+        }
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// An administrative session.
+pub const ADMIN: Session = Session { isolation: Isolation::ReadCommitted, in_place: false };
+
+/// The folder of the server's programs: where PATH finds them, else Debian's newest.
+pub fn programs() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if let Some(found) = std::env::split_paths(&path).find(|folder| folder.join("initdb").exists()) {
+        return found;
+    }
+    let versions = fs::read_dir("/usr/lib/postgresql").expect("these tests need PostgreSQL: initdb is not on PATH");
+    let newest = versions.filter_map(|entry| entry.ok()?.file_name().into_string().ok()?.parse::<u32>().ok()).max();
+    PathBuf::from(format!("/usr/lib/postgresql/{}/bin", newest.expect("these tests need PostgreSQL")))
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+/// Who runs the server when we are root, whom it refuses.
+fn user() -> &'static str {
+    let known = fs::read_to_string("/etc/passwd").unwrap();
+    if known.lines().any(|line| line.starts_with("postgres:")) {
+        "postgres"
+    } else {
+        "nobody"
+    }
+}
+
+/// A program of the server, run by somebody without privileges.
+fn unprivileged(program: &str) -> Command {
+    let program = programs().join(program);
+    if !is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args([&format!("--reuid={}", user()), "--regid=nogroup", "--clear-groups"]).arg(program);
+    command.current_dir("/");
+    command
+}
+
+/// Gives a folder and all in it to the server.
+pub fn give_away(folder: &Path) {
+    if is_root() {
+        assert!(Command::new("chown").args(["-R", user()]).arg(folder).status().unwrap().success());
+    }
+}
