@@ -42,7 +42,7 @@ impl Pacer for ConstantRate {
         // Computed from the number, not added up: no error grows over a long run.
         let place = (self.client + self.number * self.clients) as f64;
         self.number += 1;
-        Some((place / self.rate_per_s * 1e9) as Nanos)
+        Some((place * 1e9 / self.rate_per_s).round() as Nanos)
     }
 }
 

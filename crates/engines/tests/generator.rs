@@ -1,0 +1,310 @@
+//! The loop against a scripted engine on a fake clock: exact to the nanosecond, without sleeping.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+use dsbench_core::clock::{Clock, FakeClock, Nanos};
+use dsbench_core::course::Course;
+use dsbench_core::engine::{Connection, Isolation, Prepare, Session, Statement, StatementId};
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::generator::{Conduct, Runner};
+use dsbench_core::pacer::{ClosedLoop, ConstantRate, Pacer};
+use dsbench_core::recorder::Recorder;
+use dsbench_core::workload::{Client, Drawn, End, Shape};
+use dsbench_engines::mock::{Action, Calls, Mock, Script, When};
+
+const MS: Nanos = 1_000_000;
+
+/// One statement per transaction; remembers with which inputs it was run.
+struct Probe {
+    shape: Shape,
+    end: End,
+    drawn: u64,
+    ran_with: Vec<u64>,
+    committed: u64,
+}
+
+impl Probe {
+    fn new(shape: Shape) -> Self {
+        Self { shape, end: End::Commit, drawn: 0, ran_with: Vec::new(), committed: 0 }
+    }
+}
+
+impl Client for Probe {
+    fn prepare(&mut self, conn: &mut dyn Connection, when: Prepare) -> Result<()> {
+        conn.prepare(&Statement { sql: "work", params: &[], columns: &[] }, when).map(|_| ())
+    }
+
+    fn draw(&mut self, number: u64) -> Drawn {
+        self.drawn = number;
+        Drawn { kind: 0, shape: self.shape }
+    }
+
+    fn execute(&mut self, conn: &mut dyn Connection) -> Result<End> {
+        self.ran_with.push(self.drawn);
+        conn.execute(StatementId(0), &[]).map(|_| self.end)
+    }
+
+    fn describe(&self) -> String {
+        self.drawn.to_string()
+    }
+
+    fn committed(&mut self) {
+        self.committed += 1;
+    }
+}
+
+struct Trial {
+    conduct: Conduct,
+    script: Script,
+    client: Probe,
+    stop: AtomicBool,
+}
+
+struct Found {
+    outcome: Result<u64>,
+    recorder: Recorder,
+    mock: Mock,
+    client: Probe,
+    clock: Arc<FakeClock>,
+}
+
+impl Trial {
+    /// A closed loop of 100 ms in which every call takes `latency_ns`.
+    fn new(latency_ns: Nanos, shape: Shape) -> Self {
+        let session = Session { isolation: Isolation::RepeatableRead, in_place: false };
+        let conduct = Conduct {
+            session,
+            prepare: Prepare::Once,
+            connections: 1,
+            retry: false,
+            reconnect: false,
+            duration: 100 * MS,
+            patience: 500 * MS,
+        };
+        let script = Script { latency_ns, ..Script::default() };
+        Self { conduct, script, client: Probe::new(shape), stop: AtomicBool::new(false) }
+    }
+
+    fn event(mut self, when: When, action: Action) -> Self {
+        self.script.events.push((when, action));
+        self
+    }
+
+    fn run(self) -> Found {
+        self.paced(&mut ClosedLoop, false)
+    }
+
+    fn paced(mut self, pacer: &mut dyn Pacer, open_loop: bool) -> Found {
+        let clock = Arc::new(FakeClock::default());
+        let mock = Mock::on_clock(self.script, Arc::clone(&clock));
+        let mut recorder = Recorder::new(1, open_loop, Course::new(1), None);
+        let connected = Runner::connect(&self.conduct, &mock, &mut self.client, clock.as_ref(), &self.stop, &());
+        let outcome = connected.and_then(|mut runner| {
+            let start = clock.now();
+            runner.run(start, pacer, &mut recorder)
+        });
+        Found { outcome, recorder, mock, client: self.client, clock }
+    }
+}
+
+#[test]
+fn a_transaction_that_ends_at_the_deadline_counts() {
+    let found = Trial::new(MS, Shape::Single).run();
+    let tally = &found.recorder.tallies()[0];
+    assert_eq!((tally.committed, tally.in_flight, tally.failed), (100, 0, 0));
+    assert_eq!((tally.first_start, tally.last_end), (Some(0), 100 * MS));
+    assert_eq!((tally.residence.sum(), tally.residence.min(), tally.residence.max()), (100 * MS, MS, MS));
+    assert_eq!((found.client.committed, found.mock.counts().singles), (100, 100));
+    assert_eq!(found.mock.counts().begins, 0, "a single call has no BEGIN on the wire");
+}
+
+#[test]
+fn a_transaction_that_ends_later_is_in_flight_and_known_to_the_check() {
+    let found = Trial::new(3 * MS, Shape::Single).run();
+    let tally = &found.recorder.tallies()[0];
+    assert_eq!((tally.committed, tally.in_flight, tally.late_commits), (33, 1, 1));
+    assert_eq!((tally.last_end, tally.residence.count()), (99 * MS, 33));
+    assert_eq!(found.client.committed, 34, "the database holds the late one, too");
+}
+
+#[test]
+fn a_block_begins_and_commits() {
+    let found = Trial::new(MS, Shape::Block).run();
+    let counts = found.mock.counts();
+    // begin, statement, commit: 3 ms each; the 34th ends at 102 ms.
+    assert_eq!(found.recorder.tallies()[0].committed, 33);
+    assert_eq!((counts.begins, counts.commits, counts.executes), (34, 34, 34));
+}
+
+#[test]
+fn a_rollback_on_purpose_is_done_and_not_failed() {
+    let mut trial = Trial::new(MS, Shape::Block);
+    trial.client.end = End::Rollback;
+    let found = trial.run();
+    let tally = &found.recorder.tallies()[0];
+    assert_eq!((tally.rolled_back, tally.committed, tally.failed), (33, 0, 0));
+    assert_eq!((found.mock.counts().rollbacks, found.client.committed), (34, 0));
+}
+
+#[test]
+fn without_retry_a_collision_fails_and_the_next_inputs_follow() {
+    let found = Trial::new(MS, Shape::Single).event(When::Every(4), Action::Fail(ErrorKind::Serialization)).run();
+    let tally = &found.recorder.tallies()[0];
+    assert_eq!((tally.committed, tally.failed, tally.retries), (75, 25, 0));
+    assert_eq!(tally.failed_ns, 25 * MS);
+    assert_eq!(found.client.ran_with, (0..100).collect::<Vec<_>>());
+    let class = &found.recorder.classes()[0];
+    assert_eq!((class.kind, class.count, found.recorder.classes().len()), (ErrorKind::Serialization, 25, 1));
+}
+
+#[test]
+fn a_retry_repeats_the_same_inputs_and_counts_into_the_residence_time() {
+    let mut trial = Trial::new(MS, Shape::Block).event(When::Every(2), Action::Fail(ErrorKind::Deadlock));
+    trial.conduct.retry = true;
+    trial.conduct.duration = 16 * MS;
+    let found = trial.run();
+    let tally = &found.recorder.tallies()[0];
+    // Transaction 0: begin, statement, commit: 3 ms. From then on: begin, failing statement, rollback,
+    // begin, statement, commit: 6 ms, as every second statement fails. 3 + 6 + 6 = 15; the next is late.
+    assert_eq!(&found.client.ran_with[..5], [0, 1, 1, 2, 2]);
+    assert_eq!((tally.committed, tally.failed, tally.retries, tally.in_flight), (3, 2, 2, 1));
+    assert_eq!((tally.residence.max(), tally.residence.sum()), (6 * MS, 15 * MS));
+}
+
+#[test]
+fn a_retry_ends_with_the_cycle() {
+    let mut trial = Trial::new(MS, Shape::Single).event(When::Every(1), Action::Fail(ErrorKind::Conflict));
+    trial.conduct.retry = true;
+    let found = trial.run();
+    let tally = &found.recorder.tallies()[0];
+    assert_eq!((found.outcome, tally.committed, tally.failed), (Ok(0), 0, 100));
+}
+
+#[test]
+fn reconnect_opens_a_connection_for_each_transaction_inside_its_residence_time() {
+    let mut trial = Trial::new(MS, Shape::Single);
+    trial.conduct.reconnect = true;
+    trial.script.connect_ns = 4 * MS;
+    let found = trial.run();
+    let tally = &found.recorder.tallies()[0];
+    assert_eq!((tally.committed, tally.residence.min()), (20, 5 * MS));
+    assert_eq!(found.mock.counts().connects, 21, "one before the start shows that the server is there");
+}
+
+#[test]
+fn connections_are_used_round_robin() {
+    let mut trial = Trial::new(MS, Shape::Single).event(When::At(5), Action::Fail(ErrorKind::Disconnected));
+    trial.conduct.connections = 3;
+    let found = trial.run();
+    // Only the connection that broke, the second in turn, is opened again.
+    assert_eq!((found.mock.counts().connects, found.recorder.tallies()[0].unknown), (4, 0));
+}
+
+#[test]
+fn a_lost_connection_is_a_failure_and_the_client_goes_on() {
+    let found = Trial::new(MS, Shape::Block).event(When::At(10), Action::Fail(ErrorKind::Disconnected)).run();
+    let tally = &found.recorder.tallies()[0];
+    assert_eq!((found.outcome.is_ok(), tally.failed, tally.unknown), (true, 1, 0));
+    assert_eq!(found.mock.counts().connects, 2);
+}
+
+#[test]
+fn a_connection_lost_in_commit_is_unknown_and_never_retried() {
+    let mut trial = Trial::new(MS, Shape::Block).event(When::At(10), Action::Fail(ErrorKind::Disconnected));
+    trial.script.calls = Calls::Commits;
+    trial.conduct.retry = true;
+    let found = trial.run();
+    let tally = &found.recorder.tallies()[0];
+    assert_eq!((tally.unknown, tally.retries), (1, 0));
+    assert_eq!(found.client.ran_with.windows(2).filter(|w| w[0] == w[1]).count(), 0);
+}
+
+#[test]
+fn a_server_that_is_gone_ends_the_cycle_after_the_patience() {
+    let mut trial = Trial::new(MS, Shape::Single);
+    trial.script.connect_failures = u64::MAX;
+    let refused = trial.run();
+    assert_eq!(refused.outcome.unwrap_err().kind, ErrorKind::Setup, "a refused first connection is an error of set-up");
+    let failing = Trial::new(MS, Shape::Single).event(When::Every(1), Action::Fail(ErrorKind::Statement)).run();
+    let error = failing.outcome.unwrap_err();
+    assert!(error.to_string().contains("100 transactions in a row failed"), "{error}");
+    assert_eq!(failing.clock.now(), 100 * MS);
+}
+
+#[test]
+fn a_faulty_statement_ends_the_cycle_at_once() {
+    let found = Trial::new(MS, Shape::Single).event(When::At(7), Action::Fail(ErrorKind::Syntax)).run();
+    assert_eq!(found.outcome.unwrap_err().kind, ErrorKind::Syntax);
+    assert_eq!(found.recorder.tallies()[0].committed, 6);
+}
+
+#[test]
+fn a_wish_to_stop_is_heard() {
+    let trial = Trial::new(MS, Shape::Single);
+    trial.stop.store(true, Ordering::Relaxed);
+    let found = trial.run();
+    assert_eq!((found.outcome, found.recorder.tallies()[0].committed), (Ok(0), 0));
+}
+
+/// What theory gives for arrivals every `gap`, a service time of `service`, and one service that is
+/// longer by `stall`: each start waits for the end before (Lindley's recursion).
+fn theory(count: u64, gap: Nanos, service: Nanos, stalled: u64, stall: Nanos) -> (Vec<Nanos>, Vec<Nanos>) {
+    let (mut free, mut responses, mut services) = (0, Vec::new(), Vec::new());
+    for n in 0..count {
+        let intended = n * gap;
+        let time = service + if n == stalled { stall } else { 0 };
+        free = free.max(intended) + time;
+        responses.push(free - intended);
+        services.push(time);
+    }
+    (responses, services)
+}
+
+fn quantile(values: &[Nanos], q: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    sorted[((q * sorted.len() as f64).ceil() as usize).max(1) - 1] as f64
+}
+
+#[test]
+fn the_open_loop_shows_a_stall_in_the_response_times_as_theory_gives_it() {
+    let mut trial = Trial::new(MS, Shape::Single).event(When::At(100), Action::Stall(2000 * MS));
+    trial.conduct.duration = 10_000 * MS;
+    let found = trial.paced(&mut ConstantRate::new(0, 1, 100.0), true);
+    let tally = &found.recorder.tallies()[0];
+    assert_eq!((found.outcome.clone().unwrap(), tally.committed), (0, 1000));
+    let (responses, services) = theory(1000, 10 * MS, MS, 99, 2000 * MS);
+    let response = tally.response.as_ref().unwrap();
+    assert_eq!((response.max(), response.sum()), (2001 * MS, responses.iter().sum::<u64>()));
+    for q in [0.1, 0.5, 0.68, 0.87, 0.95, 0.99, 0.997, 0.999] {
+        for (histogram, truth) in [(response, &responses), (&tally.residence, &services)] {
+            let (seen, truth) = (histogram.quantile(q) as f64, quantile(truth, q));
+            assert!((seen / truth - 1.0).abs() <= 0.0005, "q {q}: {seen} against {truth}");
+        }
+    }
+}
+
+#[test]
+fn starts_that_were_due_and_not_made_are_missed() {
+    let trial = Trial::new(3 * MS, Shape::Single);
+    let found = trial.paced(&mut ConstantRate::new(0, 1, 1000.0), true);
+    let tally = &found.recorder.tallies()[0];
+    // 100 starts are due in 100 ms; a start every 3 ms is made, the 34th ends too late.
+    let missed = found.outcome.unwrap();
+    assert_eq!((tally.committed, tally.in_flight, missed), (33, 1, 66));
+}
+
+#[test]
+fn errors_keep_their_code_and_one_example() {
+    let mut recorder = Recorder::new(1, false, Course::new(1), None);
+    recorder.window(0, 10);
+    for _ in 0..3 {
+        recorder.attempt_failed(0, &Error::with(ErrorKind::Statement, "execute", "disk full").code(b"53100"), 5);
+    }
+    recorder.attempt_failed(0, &Error::new(ErrorKind::Statement, "execute").code(b"22003"), 5);
+    recorder.attempt_failed(0, &Error::new(ErrorKind::Statement, "execute").code(b"22003"), 11);
+    let found: Vec<_> = recorder.classes().iter().map(|c| (c.code.as_str().to_owned(), c.count)).collect();
+    assert_eq!(found, [("53100".to_owned(), 3), ("22003".to_owned(), 1)], "what fails after the end does not count");
+    assert_eq!(recorder.classes()[0].example.as_deref(), Some("disk full"));
+}
