@@ -7,6 +7,8 @@ use dsbench_core::error::{Error, Result};
 pub mod mock;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(any(feature = "sqlite", feature = "mock"))]
+mod query;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 

@@ -1,0 +1,227 @@
+//! A session on the file.
+
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+
+use dsbench_core::engine::{BulkLoad, Connection, Interrupt, Prepare, Statement, StatementId};
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::value::{Rows, Table, Type, Value};
+use libsqlite3_sys as ffi;
+
+use super::codes::During;
+use super::convert;
+use super::raw::{Db, Stmt, Waiting};
+use super::target::Target;
+
+/// A statement that the client made known; parsed unless it is to be parsed every time.
+struct Known {
+    sql: Box<str>,
+    params: Box<[Type]>,
+    columns: Box<[Type]>,
+    parsed: Option<Stmt>,
+}
+
+/// A session. Fields are dropped in their order: the statements before the database.
+pub(super) struct Session {
+    known: Vec<Known>,
+    begin: Stmt,
+    commit: Stmt,
+    rollback: Stmt,
+    pub(super) db: Db,
+    /// Whether the session enforces foreign keys, when it does not load rows.
+    pub(super) foreign_keys: bool,
+}
+
+impl Session {
+    /// Sets up a session on an open database.
+    pub(super) fn new(db: Db, target: &Target) -> Result<Self> {
+        Ok(Self {
+            known: Vec::new(),
+            begin: db.statement(target.begin, true)?,
+            commit: db.statement("COMMIT", true)?,
+            rollback: db.statement("ROLLBACK", true)?,
+            db,
+            foreign_keys: target.foreign_keys,
+        })
+    }
+
+    /// An error once another thread ended the session.
+    fn alive(&self, during: During) -> Result<()> {
+        match self.db.waiting().ended.load(Ordering::Relaxed) {
+            false => Ok(()),
+            // Nothing of a commit was begun, so it is not unknown how it ended.
+            true if during == During::Commit => Err(self.db.error(ffi::SQLITE_INTERRUPT, During::Execute)),
+            true => Err(self.db.error(ffi::SQLITE_INTERRUPT, during)),
+        }
+    }
+
+    fn run(&mut self, id: StatementId, params: &[Value<'_>], into: Option<&mut Rows>) -> Result<()> {
+        self.alive(During::Execute)?;
+        let known = self.known.get_mut(id.0 as usize).ok_or_else(|| {
+            Error::with(ErrorKind::Statement, "execute", format!("statement {} was never prepared", id.0))
+        })?;
+        if let Some(statement) = &mut known.parsed {
+            return run(&self.db, statement, &known.params, &known.columns, params, into);
+        }
+        let mut statement = self.db.statement(&known.sql, false)?;
+        let declared = Statement { sql: &known.sql, params: &known.params, columns: &known.columns };
+        convert::matches(&statement, &declared)?;
+        run(&self.db, &mut statement, &known.params, &known.columns, params, into)
+    }
+
+    /// Opens a transaction by the engine's own statement.
+    pub(super) fn open_transaction(&mut self) -> Result<()> {
+        self.alive(During::Begin)?;
+        finish(&self.db, &self.begin, During::Begin)
+    }
+}
+
+/// Binds, runs to the end and resets, so that no lock outlives the call.
+fn run(
+    db: &Db,
+    statement: &mut Stmt,
+    types: &[Type],
+    columns: &[Type],
+    params: &[Value<'_>],
+    mut into: Option<&mut Rows>,
+) -> Result<()> {
+    // SAFETY: `params` outlives this call, and the statement is reset before it ends.
+    let bound = unsafe { convert::bind(statement, types, params) };
+    if let Some(rows) = into.as_deref_mut() {
+        rows.reset(columns.len());
+    }
+    let result = bound.and_then(|()| loop {
+        match statement.step() {
+            ffi::SQLITE_ROW => {
+                if let Some(rows) = into.as_deref_mut() {
+                    if let Err(error) = convert::read_row(statement, columns, rows) {
+                        break Err(error);
+                    }
+                }
+            }
+            ffi::SQLITE_DONE => break Ok(()),
+            code => break Err(db.error(code, During::Execute)),
+        }
+    });
+    statement.reset();
+    result
+}
+
+/// Runs a statement without parameters to its end.
+pub(super) fn finish(db: &Db, statement: &Stmt, during: During) -> Result<()> {
+    let result = loop {
+        match statement.step() {
+            ffi::SQLITE_ROW => {}
+            ffi::SQLITE_DONE => break Ok(()),
+            code => break Err(db.error(code, during)),
+        }
+    };
+    statement.reset();
+    result
+}
+
+/// Runs every statement in `sql`; what they return is dropped.
+pub(super) fn script(db: &Db, sql: &str, during: During) -> Result<()> {
+    let mut rest = sql;
+    while !rest.is_empty() {
+        let (statement, read) = db.prepare(rest, false)?;
+        if let Some(statement) = statement {
+            finish(db, &statement, during)?;
+        }
+        rest = &rest[read..];
+    }
+    Ok(())
+}
+
+/// Runs one query and gives all of it as text.
+pub(super) fn fetch(db: &Db, sql: &str) -> Result<Table> {
+    let mut statement = db.statement(sql, false)?;
+    let width = statement.columns();
+    let columns = (0..width).map(|at| statement.column_name(at)).collect();
+    let mut rows = Vec::new();
+    loop {
+        match statement.step() {
+            ffi::SQLITE_ROW => {
+                let mut cell = |at| {
+                    let null = statement.column_type(at) == ffi::SQLITE_NULL;
+                    (!null).then(|| String::from_utf8_lossy(statement.column_text(at)).into_owned())
+                };
+                rows.push((0..width).map(&mut cell).collect());
+            }
+            ffi::SQLITE_DONE => return Ok(Table { columns, rows }),
+            code => return Err(db.error(code, During::Execute)),
+        }
+    }
+}
+
+impl Connection for Session {
+    fn prepare(&mut self, statement: &Statement<'_>, when: Prepare) -> Result<StatementId> {
+        self.alive(During::Prepare)?;
+        let parsed = match when {
+            Prepare::Never => None,
+            Prepare::Once => {
+                let parsed = self.db.statement(statement.sql, true)?;
+                convert::matches(&parsed, statement)?;
+                Some(parsed)
+            }
+        };
+        let (params, columns) = (statement.params.into(), statement.columns.into());
+        self.known.push(Known { sql: statement.sql.into(), params, columns, parsed });
+        Ok(StatementId(self.known.len() as u32 - 1))
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        self.open_transaction()
+    }
+
+    fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64> {
+        let before = self.db.total_changes();
+        self.run(id, params, None)?;
+        // `changes` keeps the number of an earlier statement when this one changed nothing by its kind.
+        Ok(if self.db.total_changes() == before { 0 } else { self.db.changes() })
+    }
+
+    fn query(&mut self, id: StatementId, params: &[Value<'_>], into: &mut Rows) -> Result<()> {
+        self.run(id, params, Some(into))
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.alive(During::Commit)?;
+        finish(&self.db, &self.commit, During::Commit)
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        // Some errors (full disk, interrupt) end the transaction by themselves.
+        if self.db.is_idle() {
+            return Ok(());
+        }
+        finish(&self.db, &self.rollback, During::Rollback)
+    }
+
+    fn script(&mut self, sql: &[&str]) -> Result<()> {
+        self.alive(During::Execute)?;
+        sql.iter().try_for_each(|sql| script(&self.db, sql, During::Execute))
+    }
+
+    fn fetch(&mut self, sql: &str) -> Result<Table> {
+        self.alive(During::Execute)?;
+        fetch(&self.db, sql)
+    }
+
+    fn bulk(&mut self) -> Option<&mut dyn BulkLoad> {
+        Some(self)
+    }
+
+    fn interrupt(&self) -> Option<Box<dyn Interrupt>> {
+        Some(Box::new(Ending(Arc::clone(self.db.waiting()))))
+    }
+}
+
+/// Ends a session: a statement at its next thousand steps, a wait for a lock within 100 ms.
+struct Ending(Arc<Waiting>);
+
+impl Interrupt for Ending {
+    fn interrupt(&self) {
+        self.0.ended.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,122 @@
+//! Values to SQLite and back. A decimal is stored as the INTEGER of its digits at the declared scale,
+//! a timestamp as the INTEGER of its microseconds: both exact, and sums stay exact.
+
+use std::os::raw::c_int;
+
+use dsbench_core::engine::Statement;
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::value::{Rows, Type, Value};
+use libsqlite3_sys as ffi;
+
+use super::raw::Stmt;
+
+/// Binds all parameters. Errors of kind `Statement` when their number or a type is wrong.
+///
+/// # Safety
+/// The texts of `params` must live until the statement was reset.
+pub(super) unsafe fn bind(statement: &Stmt, types: &[Type], params: &[Value<'_>]) -> Result<()> {
+    if types.len() != params.len() {
+        return Err(wrong(format!("{} parameters for {} declared", params.len(), types.len())));
+    }
+    for (at, (declared, value)) in types.iter().zip(params).enumerate() {
+        let code = match (declared, *value) {
+            (_, Value::Null) => statement.bind_null(at),
+            (Type::Int16 | Type::Int32 | Type::Int64, Value::Int(v)) => statement.bind_int(at, v),
+            (Type::Float64, Value::Float(v)) => statement.bind_float(at, v),
+            (Type::Timestamp, Value::Timestamp(v)) => statement.bind_int(at, v),
+            (Type::Decimal(digits), Value::Int(v)) => statement.bind_int(at, rescale(v, 0, *digits)?),
+            (Type::Decimal(digits), Value::Decimal { unscaled, scale }) => {
+                statement.bind_int(at, rescale(unscaled, scale, *digits)?)
+            }
+            // SAFETY: the caller's promise.
+            (Type::Text, Value::Text(v)) => unsafe { statement.bind_text(at, v) },
+            (declared, value) => return Err(wrong(format!("parameter {}: {value:?} for {declared:?}", at + 1))),
+        };
+        if code != ffi::SQLITE_OK {
+            return Err(wrong(format!("parameter {} was refused", at + 1)).code(code.to_string().as_bytes()));
+        }
+    }
+    Ok(())
+}
+
+/// Appends the current row to `rows`, each cell by its declared type.
+pub(super) fn read_row(statement: &mut Stmt, types: &[Type], rows: &mut Rows) -> Result<()> {
+    for (at, declared) in types.iter().enumerate() {
+        let stored = statement.column_type(at);
+        match (declared, stored) {
+            (_, ffi::SQLITE_NULL) => rows.push(Value::Null),
+            (Type::Int16 | Type::Int32 | Type::Int64, ffi::SQLITE_INTEGER) => {
+                rows.push(Value::Int(statement.column_int(at)));
+            }
+            (Type::Float64, ffi::SQLITE_FLOAT | ffi::SQLITE_INTEGER) => {
+                rows.push(Value::Float(statement.column_float(at)));
+            }
+            (Type::Decimal(scale), ffi::SQLITE_INTEGER) => {
+                rows.push(Value::Decimal { unscaled: statement.column_int(at), scale: *scale });
+            }
+            (Type::Timestamp, ffi::SQLITE_INTEGER) => rows.push(Value::Timestamp(statement.column_int(at))),
+            (Type::Text, ffi::SQLITE_TEXT) => {
+                let text = std::str::from_utf8(statement.column_text(at));
+                rows.push(Value::Text(text.map_err(|_| wrong(format!("column {}: the text is no UTF-8", at + 1)))?));
+            }
+            (declared, stored) => {
+                return Err(wrong(format!("column {}: {} for {declared:?}", at + 1, class(stored))));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks a parsed statement against its declaration.
+pub(super) fn matches(parsed: &Stmt, declared: &Statement<'_>) -> Result<()> {
+    let (parameters, columns) = (parsed.parameters(), parsed.columns());
+    if (parameters, columns) == (declared.params.len(), declared.columns.len()) {
+        return Ok(());
+    }
+    let message = format!(
+        "{:?} has {parameters} parameters and {columns} columns; declared are {} and {}",
+        declared.sql,
+        declared.params.len(),
+        declared.columns.len()
+    );
+    Err(Error::with(ErrorKind::Statement, "prepare", message))
+}
+
+/// `unscaled`·10^−`from` as digits at scale `to`, when that is exact.
+fn rescale(unscaled: i64, from: u8, to: u8) -> Result<i64> {
+    let factor = 10_i64.checked_pow(u32::from(from.abs_diff(to)));
+    let exact = factor.and_then(|factor| match to >= from {
+        true => unscaled.checked_mul(factor),
+        false => (unscaled % factor == 0).then_some(unscaled / factor),
+    });
+    exact.ok_or_else(|| wrong(format!("{unscaled}e-{from} does not fit a decimal of {to} digits after the point")))
+}
+
+fn class(stored: c_int) -> &'static str {
+    match stored {
+        ffi::SQLITE_INTEGER => "an integer",
+        ffi::SQLITE_FLOAT => "a double",
+        ffi::SQLITE_TEXT => "a text",
+        _ => "a blob",
+    }
+}
+
+fn wrong(message: String) -> Error {
+    Error::with(ErrorKind::Statement, "execute", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_rescaled_exactly_or_not_at_all() {
+        assert_eq!(rescale(125, 1, 2).unwrap(), 1250);
+        assert_eq!(rescale(-1250, 2, 1).unwrap(), -125);
+        assert_eq!(rescale(i64::MAX, 2, 2).unwrap(), i64::MAX);
+        assert_eq!(rescale(0, 30, 30).unwrap(), 0);
+        for (unscaled, from, to) in [(125, 2, 1), (i64::MAX, 0, 1), (1, 0, 200)] {
+            assert_eq!(rescale(unscaled, from, to).unwrap_err().kind, ErrorKind::Statement);
+        }
+    }
+}

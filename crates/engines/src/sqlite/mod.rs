@@ -1,0 +1,90 @@
+//! SQLite, compiled in.
+//!
+//! `sqlite:///relative.db` or `sqlite:////absolute.db`, with these parameters:
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `journal_mode` | `wal` | wal, delete, truncate, persist, memory, off |
+//! | `synchronous` | `full` | off, normal, full, extra; full makes every commit durable |
+//! | `foreign_keys` | `on` | whether foreign keys are enforced, as other engines do |
+//! | `cache_size`, `mmap_size` | SQLite's | as the pragmas of these names |
+//! | `page_size` | SQLite's | bytes of a page of a new file |
+//! | `busy_timeout_ms` | 5000 | how long a session waits for a lock before the error `busy` |
+//! | `begin` | `immediate` | immediate or deferred, see below |
+//!
+//! SQLite knows one level of isolation, serializable, and every level asked for is mapped to it.
+//! One transaction writes at a time. `BEGIN IMMEDIATE` takes the writer's lock at once and waits for
+//! it; a deferred transaction that turns writer after another one wrote fails at once and cannot
+//! wait, so that 16 threads would do little but fail. Clients of SQLite customarily wait (Python's
+//! sqlite3 for 5 s, rusqlite for 5 s), therefore the default is to wait: what is lost by collisions
+//! on other engines is seen here as residence time. With `busy_timeout_ms=0` it is seen as failures.
+//!
+//! Decimals and timestamps are stored as integers: digits at the declared scale, and microseconds.
+
+mod bulk;
+mod codes;
+mod connection;
+mod convert;
+mod place;
+mod raw;
+mod target;
+
+use dsbench_core::engine::{Connection, Dialect, Engine, Place, PlaceState, Session};
+use dsbench_core::error::{Error, ErrorKind, Result};
+
+use codes::During;
+use place::FilePlace;
+use target::Target;
+
+static DIALECT: Dialect =
+    Dialect { name: "sqlite", procedures: false, embedded: true, single_writer: true, keeps_data: true };
+
+/// Binds the engine to the file of a URL. Nothing is opened yet.
+pub fn open(url: &str) -> Result<Box<dyn Engine>> {
+    Ok(Box::new(Sqlite { place: FilePlace(Target::parse(url)?) }))
+}
+
+struct Sqlite {
+    place: FilePlace,
+}
+
+impl Engine for Sqlite {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    /// An administrative session works on the file when it is dsbench's, else on an empty database in
+    /// memory: a foreign file is not even opened.
+    fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
+        let target = &self.place.0;
+        let db = match self.place.look().map_err(setup)? {
+            (PlaceState::Marked(_), Some(db)) => {
+                place::set_journal_mode(&db, target.journal_mode)?;
+                db
+            }
+            _ if !session.in_place => self.place.open_memory()?,
+            (PlaceState::Foreign(what), _) => return Err(refuse(format!("{what}: name another file"))),
+            _ => return Err(refuse(format!("{} does not exist: create it first", target.path.display()))),
+        };
+        for pragma in &target.pragmas {
+            connection::script(&db, &format!("PRAGMA {pragma}"), During::Connect)?;
+        }
+        Ok(Box::new(connection::Session::new(db, target)?))
+    }
+
+    fn place(&self) -> &dyn Place {
+        &self.place
+    }
+}
+
+fn refuse(message: String) -> Error {
+    Error::with(ErrorKind::Setup, "connect", message)
+}
+
+/// A file that cannot be read is an error of setup, whatever step found it out.
+fn setup(error: Error) -> Error {
+    match error.kind {
+        ErrorKind::Statement | ErrorKind::Syntax => Error { kind: ErrorKind::Setup, ..error },
+        _ => error,
+    }
+}

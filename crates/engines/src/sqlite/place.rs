@@ -1,0 +1,182 @@
+//! The file as dsbench's own place. Its mark is `application_id` in the file's header and the text in
+//! table `dsbench_mark`; what does not carry both is never opened for writing, nor removed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind as Io, Read};
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+
+use dsbench_core::engine::{Place, PlaceState};
+use dsbench_core::error::{Error, ErrorKind, Result};
+
+use super::codes::During;
+use super::connection::{fetch, script};
+use super::raw::{Db, Waiting};
+use super::target::Target;
+
+/// "DSB1", at offset 68 of the file.
+const APPLICATION_ID: u32 = 0x4453_4231;
+
+/// The files that SQLite may put beside a database.
+const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// The file of a target.
+#[derive(Debug)]
+pub(super) struct FilePlace(pub Target);
+
+impl FilePlace {
+    fn name(&self) -> std::path::Display<'_> {
+        self.0.path.display()
+    }
+
+    fn setup(&self, during: &'static str, message: String) -> Error {
+        Error::with(ErrorKind::Setup, during, message)
+    }
+
+    fn open(&self, create: bool) -> Result<Db> {
+        self.open_path(&self.0.path.to_string_lossy(), create)
+    }
+
+    /// Opens an empty database in memory, which waits as the file would.
+    pub(super) fn open_memory(&self) -> Result<Db> {
+        self.open_path(":memory:", true)
+    }
+
+    fn open_path(&self, path: &str, create: bool) -> Result<Db> {
+        let waiting = Waiting { timeout_ms: self.0.busy_timeout_ms, ended: AtomicBool::new(false) };
+        Db::open(path, create, Arc::new(waiting))
+    }
+
+    /// Who owns the file, and the file opened when dsbench does.
+    pub(super) fn look(&self) -> Result<(PlaceState, Option<Db>)> {
+        if let Some(state) = self.header()? {
+            return Ok((state, None));
+        }
+        let db = self.open(false)?;
+        let text = match fetch(&db, "SELECT text FROM dsbench_mark") {
+            Ok(table) => table.rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()),
+            Err(error) if error.kind == ErrorKind::Syntax => None,
+            Err(error) => return Err(error),
+        };
+        Ok(match text {
+            Some(text) => (PlaceState::Marked(text), Some(db)),
+            None => (PlaceState::Foreign(format!("{} carries dsbench's number but not its mark", self.name())), None),
+        })
+    }
+
+    /// Reads the header with plain file I/O: opening a foreign database might already change it
+    /// (a hot journal is rolled back, a write-ahead log is folded in).
+    fn header(&self) -> Result<Option<PlaceState>> {
+        let foreign = |what: &str| Ok(Some(PlaceState::Foreign(format!("{} {what}", self.name()))));
+        match fs::symlink_metadata(&self.0.path) {
+            Err(error) if error.kind() == Io::NotFound => {
+                let left = BESIDE.iter().map(|suffix| self.0.beside(suffix)).find(|path| path.exists());
+                return Ok(Some(match left {
+                    Some(path) => PlaceState::Foreign(format!("{} is there without its database", path.display())),
+                    None => PlaceState::Absent,
+                }));
+            }
+            Err(error) => return Err(self.setup("look for the place", format!("{}: {error}", self.name()))),
+            Ok(found) if !found.is_file() => return foreign("is no plain file"),
+            Ok(found) if found.len() == 0 => return foreign("is an empty file that dsbench did not make"),
+            Ok(_) => {}
+        }
+        let mut header = [0_u8; 100];
+        let read = File::open(&self.0.path).and_then(|mut file| file.read_exact(&mut header));
+        match read {
+            Err(error) if error.kind() == Io::UnexpectedEof => return foreign("is no SQLite database"),
+            Err(error) => return Err(self.setup("look for the place", format!("{}: {error}", self.name()))),
+            Ok(()) => {}
+        }
+        match (&header[..16], &header[68..72]) {
+            (b"SQLite format 3\0", id) if id == APPLICATION_ID.to_be_bytes() => Ok(None),
+            (b"SQLite format 3\0", _) => foreign("is a database that dsbench did not make"),
+            _ => foreign("is no SQLite database"),
+        }
+    }
+
+    /// Writes the empty, marked database. The header is written before the journal mode becomes WAL,
+    /// so that it stands in the file itself.
+    fn write(&self, mark: &str) -> Result<()> {
+        let db = self.open(true)?;
+        if let Some(size) = self.0.page_size {
+            script(&db, &format!("PRAGMA page_size={size}"), During::Connect)?;
+        }
+        let text = mark.replace('\'', "''");
+        script(
+            &db,
+            &format!(
+                "BEGIN; PRAGMA application_id={APPLICATION_ID}; CREATE TABLE dsbench_mark (text TEXT NOT NULL);
+                 INSERT INTO dsbench_mark VALUES ('{text}'); COMMIT"
+            ),
+            During::Connect,
+        )?;
+        set_journal_mode(&db, self.0.journal_mode)
+    }
+}
+
+/// Asks for a journal mode; an error of kind `Setup` when the file does not take it.
+pub(super) fn set_journal_mode(db: &Db, mode: &str) -> Result<()> {
+    let answer = fetch(db, &format!("PRAGMA journal_mode={mode}"))?;
+    let got = answer.rows.first().and_then(|row| row.first().cloned().flatten()).unwrap_or_default();
+    if got == mode {
+        return Ok(());
+    }
+    let message = format!("the file keeps journal_mode={got} instead of {mode}: choose {got} or another file system");
+    Err(Error::with(ErrorKind::Setup, "connect", message))
+}
+
+impl Place for FilePlace {
+    fn state(&self) -> Result<PlaceState> {
+        Ok(self.look()?.0)
+    }
+
+    fn create(&self, mark: &str) -> Result<()> {
+        let there = match self.state()? {
+            PlaceState::Absent => None,
+            PlaceState::Foreign(what) => Some(what),
+            PlaceState::Marked(text) => Some(format!("{} is already dsbench's ({text})", self.name())),
+        };
+        if let Some(what) = there {
+            return Err(self.setup("create the place", format!("{what}: name another file, or remove it yourself")));
+        }
+        // Nobody else may have made the file in between.
+        OpenOptions::new().write(true).create_new(true).open(&self.0.path).map_err(|error| {
+            self.setup("create the place", format!("{}: {error}: its folder must exist and be writable", self.name()))
+        })?;
+        let written = self.write(mark);
+        if written.is_err() {
+            // Best effort: the file is ours, and the error at hand is the one to tell.
+            let _ = fs::remove_file(&self.0.path);
+        }
+        written
+    }
+
+    fn drop(&self) -> Result<()> {
+        match self.state()? {
+            PlaceState::Absent => return Ok(()),
+            PlaceState::Foreign(what) => {
+                return Err(self.setup("drop the place", format!("{what}: it is not dsbench's to drop")));
+            }
+            PlaceState::Marked(_) => {}
+        }
+        // The marked file goes last: a drop that was cut short can be repeated.
+        for path in BESIDE.iter().map(|suffix| self.0.beside(suffix)).chain([self.0.path.clone()]) {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != Io::NotFound => {
+                    return Err(self.setup("drop the place", format!("{}: {error}", path.display())));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Length of the database's file and of those beside it (write-ahead log and its index, journal).
+    fn size_bytes(&self) -> Result<u64> {
+        let main = fs::metadata(&self.0.path)
+            .map_err(|error| self.setup("measure the place", format!("{}: {error}", self.name())))?;
+        let beside = BESIDE.iter().filter_map(|suffix| fs::metadata(self.0.beside(suffix)).ok());
+        Ok(main.len() + beside.map(|found| found.len()).sum::<u64>())
+    }
+}
