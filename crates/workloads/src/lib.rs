@@ -1,0 +1,75 @@
+//! The workloads of dsbench. Adding one: a folder here and one line in the registry.
+//!
+//! A workload owns SQL and random inputs. Its SQL lies in files beside it, one per dialect, cut into
+//! named sections: see [`sql`].
+
+use dsbench_core::engine::Dialect;
+use dsbench_core::error::{Error, Result};
+use dsbench_core::workload::Workload;
+
+pub mod select;
+pub mod sql;
+pub mod tpcb;
+
+/// How a transaction reaches the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// One call of a stored procedure: one round trip.
+    Procedure,
+    /// Its statements one by one, between BEGIN and COMMIT when there are several.
+    Statements,
+}
+
+/// What a workload is opened with.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Size of the database, in the sense of TPC-B.
+    pub scale: u32,
+    /// How the engine speaks SQL.
+    pub dialect: &'static Dialect,
+    /// How transactions are sent.
+    pub call: Call,
+}
+
+/// A workload as the registry knows it.
+struct Entry {
+    name: &'static str,
+    open: fn(&Options) -> Result<Box<dyn Workload>>,
+    default_call: fn(&Dialect) -> Call,
+}
+
+const REGISTRY: &[Entry] = &[
+    Entry { name: "tpcb", open: tpcb::open, default_call: tpcb::default_call },
+    Entry { name: "select", open: select::open, default_call: select::default_call },
+];
+
+/// The names that [`open`] knows.
+pub fn names() -> Vec<&'static str> {
+    REGISTRY.iter().map(|entry| entry.name).collect()
+}
+
+/// How the transactions of a workload are sent when nobody says otherwise. An unknown name is refused
+/// by [`open`], not here.
+pub fn default_call(name: &str, dialect: &Dialect) -> Call {
+    find(name).map_or(Call::Statements, |entry| (entry.default_call)(dialect))
+}
+
+/// Opens a workload. Errors of kind `Configuration`: an unknown name, a scale out of range, a dialect
+/// for which the workload has no SQL, procedures where there are none.
+pub fn open(name: &str, options: &Options) -> Result<Box<dyn Workload>> {
+    let entry = find(name)?;
+    if options.call == Call::Procedure && !options.dialect.procedures {
+        return Err(Error::configuration(format!(
+            "--call procedure: {} has no stored procedures; use --call statements",
+            options.dialect.name
+        )));
+    }
+    (entry.open)(options)
+}
+
+fn find(name: &str) -> Result<&'static Entry> {
+    REGISTRY
+        .iter()
+        .find(|entry| entry.name == name)
+        .ok_or_else(|| Error::configuration(format!("no workload {name:?}; there are {}", names().join(", "))))
+}

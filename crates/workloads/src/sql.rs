@@ -1,0 +1,106 @@
+//! SQL files, cut into named sections.
+//!
+//! A line `-- name: tables` opens a section, a line `-- next` ends a statement within it; that works
+//! for the bodies of procedures, which are full of semicolons. Lines that begin with `--` are comments
+//! of the file (indented ones belong to the statement). One semicolon at the end of a statement is
+//! left out, as not every protocol takes it.
+
+use dsbench_core::engine::Dialect;
+use dsbench_core::error::{Error, Result};
+
+/// The statements of one file, by section.
+#[derive(Debug)]
+pub struct Sections {
+    file: &'static str,
+    sections: Vec<(&'static str, Vec<String>)>,
+}
+
+impl Sections {
+    /// Picks the file of a dialect out of `files` (dialect, text) and cuts it up. An error of kind
+    /// `Configuration` when there is none.
+    pub fn of(dialect: &Dialect, files: &[(&'static str, &'static str)]) -> Result<Self> {
+        let found = files.iter().find(|(name, _)| *name == dialect.name);
+        let (name, text) = found.ok_or_else(|| {
+            let known: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
+            Error::configuration(format!(
+                "this workload has no SQL for {}; it has for {}",
+                dialect.name,
+                known.join(", ")
+            ))
+        })?;
+        Ok(Self { file: name, sections: cut(text) })
+    }
+
+    /// The statements of a section, in order; none when the file does not have it.
+    pub fn all(&self, name: &str) -> &[String] {
+        self.sections.iter().find(|(found, _)| *found == name).map_or(&[], |(_, statements)| statements)
+    }
+
+    /// The statements of a section, as `Connection::script` takes them.
+    pub fn script(&self, name: &str) -> Vec<&str> {
+        self.all(name).iter().map(String::as_str).collect()
+    }
+
+    /// The one statement of a section; an error of kind `Configuration` when it has none or several.
+    pub fn one(&self, name: &str) -> Result<&str> {
+        match self.all(name) {
+            [statement] => Ok(statement),
+            others => Err(Error::configuration(format!(
+                "the SQL for {} needs one statement {name:?}, it has {}",
+                self.file,
+                others.len()
+            ))),
+        }
+    }
+}
+
+fn cut(text: &'static str) -> Vec<(&'static str, Vec<String>)> {
+    let mut sections: Vec<(&str, Vec<String>)> = Vec::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("-- name:") {
+            sections.push((name.trim(), vec![String::new()]));
+        } else if let Some((_, statements)) = sections.last_mut() {
+            if line.trim_end() == "-- next" {
+                statements.push(String::new());
+            } else if let (false, Some(statement)) = (line.starts_with("--"), statements.last_mut()) {
+                statement.push_str(line);
+                statement.push('\n');
+            }
+        }
+    }
+    for (_, statements) in &mut sections {
+        for statement in statements.iter_mut() {
+            let trimmed = statement.trim();
+            *statement = trimmed.strip_suffix(';').unwrap_or(trimmed).to_string();
+        }
+        statements.retain(|statement| !statement.is_empty());
+    }
+    sections
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIALECT: Dialect =
+        Dialect { name: "a", procedures: true, embedded: false, single_writer: false, keeps_data: true };
+
+    #[test]
+    fn a_file_is_cut_into_sections_and_statements() {
+        let text = "-- about this file\n\n-- name: tables\n-- why\nCREATE TABLE t (k INT);\n-- next\n\
+                    CREATE FUNCTION f() AS $$\nBEGIN\n  -- inside\n  RETURN 1;\nEND;\n$$;\n\n\
+                    -- name: empty\n-- name: read\nSELECT 1\n";
+        let sections = Sections::of(&DIALECT, &[("b", ""), ("a", text)]).unwrap();
+        let function = "CREATE FUNCTION f() AS $$\nBEGIN\n  -- inside\n  RETURN 1;\nEND;\n$$";
+        assert_eq!(sections.script("tables"), ["CREATE TABLE t (k INT)", function]);
+        assert_eq!(sections.one("read").unwrap(), "SELECT 1");
+        assert!(sections.all("empty").is_empty() && sections.all("absent").is_empty());
+        assert!(sections.one("tables").unwrap_err().to_string().contains("it has 2"));
+    }
+
+    #[test]
+    fn a_dialect_without_a_file_is_refused() {
+        let message = Sections::of(&DIALECT, &[("b", ""), ("c", "")]).unwrap_err().to_string();
+        assert!(message.contains("no SQL for a") && message.contains("b, c"), "{message}");
+    }
+}

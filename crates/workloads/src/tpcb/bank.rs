@@ -1,0 +1,156 @@
+//! The bank: schema, rows and keys, which the workloads `tpcb` and `select` share.
+
+use dsbench_core::engine::{Connection, Dialect, Prepare, Statement};
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::value::{Rows, Type, Value};
+use dsbench_core::workload::{Part, Population, Progress};
+
+use super::rows::{Source, Table, ACCOUNTS, TELLERS};
+use crate::sql::Sections;
+
+/// The SQL of each dialect.
+const FILES: &[(&str, &str)] = &[
+    ("postgres", include_str!("postgres.sql")),
+    ("sqlite", include_str!("sqlite.sql")),
+    ("mock", include_str!("sqlite.sql")),
+];
+
+/// The largest scale whose accounts have numbers of 32 bits.
+pub const LARGEST_SCALE: u32 = (i32::MAX as u64 / ACCOUNTS) as u32;
+
+/// Rows of one transaction of a bulk load: enough to hide the cost of a commit, few enough that
+/// no log grows without end.
+const CHUNK: u64 = 500_000;
+
+/// A bank of `scale` branches on a database of one dialect.
+#[derive(Debug)]
+pub struct Bank {
+    /// Number of branches.
+    pub scale: u32,
+    /// How the engine speaks SQL.
+    pub dialect: &'static Dialect,
+    /// The SQL of that dialect.
+    pub sql: Sections,
+}
+
+impl Bank {
+    /// Errors of kind `Configuration`: a scale of 0 or above [`LARGEST_SCALE`], a dialect without SQL.
+    pub fn new(scale: u32, dialect: &'static Dialect) -> Result<Self> {
+        if scale == 0 || scale > LARGEST_SCALE {
+            return Err(Error::configuration(format!(
+                "scale {scale} is out of range: choose 1 to {LARGEST_SCALE} (accounts have numbers of 32 bits)"
+            )));
+        }
+        Ok(Self { scale, dialect, sql: Sections::of(dialect, FILES)? })
+    }
+
+    /// Rows of a full population.
+    pub fn rows(&self) -> u64 {
+        u64::from(self.scale) * (1 + TELLERS + ACCOUNTS)
+    }
+
+    /// Rows of one table.
+    pub fn rows_of(&self, table: Table) -> u64 {
+        u64::from(self.scale) * table.per_branch()
+    }
+
+    /// Makes the tables and, where the dialect has them, the stored procedures.
+    pub fn create(&self, conn: &mut dyn Connection) -> Result<()> {
+        conn.script(&self.sql.script("tables"))?;
+        match self.dialect.procedures {
+            true => conn.script(&self.sql.script("procedures")),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes a part of the rows.
+    pub fn populate(&self, conn: &mut dyn Connection, how: Population, part: Part, progress: &Progress) -> Result<()> {
+        progress.expect(self.rows());
+        match how {
+            Population::Bulk => self.populate_bulk(conn, part, progress),
+            Population::Procedure => self.populate_by_procedure(conn, part, progress),
+        }
+    }
+
+    /// The first part writes branches and tellers, every part its share of the accounts.
+    fn populate_bulk(&self, conn: &mut dyn Connection, part: Part, progress: &Progress) -> Result<()> {
+        let accounts = part.range(self.rows_of(Table::Account));
+        let mut shares = vec![(Table::Account, accounts)];
+        if part.index == 0 {
+            shares.insert(0, (Table::Branch, 0..self.rows_of(Table::Branch)));
+            shares.insert(1, (Table::Teller, 0..self.rows_of(Table::Teller)));
+        }
+        let compact_integers = self.dialect.name == "sqlite";
+        for (table, share) in shares {
+            for start in share.clone().step_by(CHUNK as usize) {
+                let chunk = start..share.end.min(start + CHUNK);
+                let mut source = Source::new(table, chunk, compact_integers, progress);
+                let load = conn.bulk().ok_or_else(|| {
+                    Error::configuration("this engine has no bulk load; populate by procedure".to_string())
+                })?;
+                load.load(table.name(), table.columns(), &mut source)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One call for each branch.
+    fn populate_by_procedure(&self, conn: &mut dyn Connection, part: Part, progress: &Progress) -> Result<()> {
+        if !self.dialect.procedures {
+            return Err(Error::configuration(format!(
+                "population by procedure: {} has no stored procedures; populate in bulk",
+                self.dialect.name
+            )));
+        }
+        if part.index > 0 {
+            return Ok(());
+        }
+        let call = Statement { sql: self.sql.one("call_populate")?, params: &[Type::Int32], columns: &[Type::Int64] };
+        let call = conn.prepare(&call, Prepare::Once)?;
+        let mut made = Rows::new();
+        for branch in 1..=i64::from(self.scale) {
+            conn.query(call, &[Value::Int(branch)], &mut made)?;
+            progress.advance(made.int(0, 0)? as u64)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the statements of a section one by one, as steps of `progress`.
+    pub fn steps(&self, conn: &mut dyn Connection, section: &str, progress: &Progress) -> Result<()> {
+        let statements = self.sql.script(section);
+        progress.expect(statements.len() as u64);
+        for statement in statements {
+            conn.script(&[statement])?;
+            progress.advance(1)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the foreign keys; where they stand in the tables already, checks that all rows meet them.
+    pub fn foreign_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+        self.steps(conn, "foreign_keys", progress)?;
+        let queries = self.sql.all("foreign_key_faults");
+        progress.expect((self.sql.all("foreign_keys").len() + queries.len()) as u64);
+        for sql in queries {
+            let [faults] = self.numbers(conn, sql)?;
+            if faults != 0 {
+                let message = format!("{faults} rows have no row to refer to: {sql}");
+                return Err(Error::with(ErrorKind::Statement, "check foreign keys", message));
+            }
+            progress.advance(1)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for one row of `N` whole numbers.
+    pub fn numbers<const N: usize>(&self, conn: &mut dyn Connection, sql: &str) -> Result<[i64; N]> {
+        let query = conn.prepare(&Statement { sql, params: &[], columns: &[Type::Int64; N] }, Prepare::Once)?;
+        let mut rows = Rows::new();
+        conn.query(query, &[], &mut rows)?;
+        let mut numbers = [0; N];
+        for (at, number) in numbers.iter_mut().enumerate() {
+            *number = rows.int(0, at)?;
+        }
+        Ok(numbers)
+    }
+}

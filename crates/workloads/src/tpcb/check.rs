@@ -1,0 +1,109 @@
+//! The conditions that a bank must meet after a load (TPC-B, clause 2.3 and 2.5, and some more).
+
+use dsbench_core::engine::Connection;
+use dsbench_core::error::Result;
+use dsbench_core::workload::{Condition, Expected};
+
+use super::bank::Bank;
+use super::rows::Table;
+
+/// Rows and sums of the four tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Totals {
+    rows: [i64; 3],
+    sums: [i64; 3],
+    history_rows: i64,
+    history_sum: i64,
+}
+
+impl Totals {
+    /// Reads all of every table.
+    pub fn read(bank: &Bank, conn: &mut dyn Connection) -> Result<Self> {
+        let [br, bs, tr, ts, ar, as_, history_rows, history_sum] = bank.numbers(conn, bank.sql.one("totals")?)?;
+        Ok(Self { rows: [br, tr, ar], sums: [bs, ts, as_], history_rows, history_sum })
+    }
+
+    /// The number of rows of each table is that of the scale.
+    pub fn scaled(&self, bank: &Bank) -> Vec<Condition> {
+        let tables = [Table::Branch, Table::Teller, Table::Account];
+        let condition = |(table, found): (Table, i64)| {
+            equal(&format!("{} rows", table.name()), ("found", found), ("scale", bank.rows_of(table) as i64))
+        };
+        tables.into_iter().zip(self.rows).map(condition).collect()
+    }
+
+    /// Nothing was ever added to a balance.
+    pub fn untouched(&self) -> Vec<Condition> {
+        let [branch, teller, account] = self.sums;
+        [("branch sum", branch), ("teller sum", teller), ("account sum", account), ("history rows", self.history_rows)]
+            .map(|(name, found)| equal(&format!("{name} = 0"), ("found", found), ("wanted", 0)))
+            .into()
+    }
+}
+
+/// The answer for an engine from which nothing can be read back.
+pub fn not_checkable() -> Vec<Condition> {
+    let detail = "not checkable: the engine keeps no data".to_string();
+    vec![Condition { name: "conditions".into(), holds: true, detail }]
+}
+
+/// All conditions of TPC-B after the transactions in `expected`.
+pub fn check(bank: &Bank, conn: &mut dyn Connection, expected: &Expected) -> Result<Vec<Condition>> {
+    if !bank.dialect.keeps_data {
+        return Ok(not_checkable());
+    }
+    let totals = Totals::read(bank, conn)?;
+    let [branch, teller, account] = totals.sums;
+    let mut conditions = totals.scaled(bank);
+    conditions.extend([
+        equal("account sum = teller sum", ("account", account), ("teller", teller)),
+        equal("teller sum = branch sum", ("teller", teller), ("branch", branch)),
+        equal("branch sum = history sum", ("branch", branch), ("history", totals.history_sum)),
+    ]);
+    for (name, section) in [
+        ("branch balance = sum of its tellers", "branches_off"),
+        ("teller balance = sum of its history", "tellers_off"),
+        ("account balance = sum of its history", "accounts_off"),
+        ("history branch = branch of its teller", "history_off"),
+    ] {
+        let [off] = bank.numbers(conn, bank.sql.one(section)?)?;
+        conditions.push(Condition { name: name.into(), holds: off == 0, detail: format!("{off} rows are off") });
+    }
+    conditions.push(history_rows(&totals, expected));
+    conditions.push(history_sum(&totals, expected));
+    Ok(conditions)
+}
+
+/// Every acknowledged commit is in the history, and nothing else but commits of unknown end.
+fn history_rows(totals: &Totals, expected: &Expected) -> Condition {
+    let committed: u64 = expected.committed.iter().sum();
+    let found = u64::try_from(totals.history_rows).unwrap_or(0);
+    let holds = (committed..=committed + expected.unknown).contains(&found);
+    let unknown = match expected.unknown {
+        0 => String::new(),
+        n => format!(", {n} of unknown end"),
+    };
+    let detail = format!("history {found}, committed {committed}{unknown}");
+    Condition { name: "history rows = committed transactions".into(), holds, detail }
+}
+
+/// What the clients added is what the history says. When commits of unknown end took place, their
+/// amounts are not known, and the sums can only be compared within the database.
+fn history_sum(totals: &Totals, expected: &Expected) -> Condition {
+    let name = "history sum = sum of the clients";
+    let committed: u64 = expected.committed.iter().sum();
+    let clients = expected.sums.iter().find(|(name, _)| name == "delta").map(|(_, sum)| *sum);
+    match clients.or((committed == 0).then_some(0)) {
+        None => Condition { name: name.into(), holds: false, detail: "the clients gave no sum of delta".into() },
+        Some(_) if expected.unknown > 0 && totals.history_rows as u64 != committed => {
+            let detail = "not checkable: commits of unknown end took place; compared within the database only".into();
+            Condition { name: name.into(), holds: true, detail }
+        }
+        Some(sum) => equal(name, ("history", totals.history_sum), ("clients", sum)),
+    }
+}
+
+fn equal(name: &str, left: (&str, i64), right: (&str, i64)) -> Condition {
+    let detail = format!("{} {}, {} {}", left.0, left.1, right.0, right.1);
+    Condition { name: name.into(), holds: left.1 == right.1, detail }
+}

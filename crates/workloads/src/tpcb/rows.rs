@@ -1,0 +1,200 @@
+//! The rows of the bank's tables, made one by one without an allocation.
+//!
+//! Per unit of scale: 1 branch, 10 tellers, 100,000 accounts (TPC-B, clause 4.2). Teller t belongs to
+//! branch (t−1)/10 + 1, account a to branch (a−1)/100,000 + 1. All balances are 0.
+
+use dsbench_core::engine::RowSource;
+use dsbench_core::error::Result;
+use dsbench_core::random::mix;
+use dsbench_core::value::{Type, Value};
+use dsbench_core::workload::Progress;
+
+/// Tellers of a branch.
+pub const TELLERS: u64 = 10;
+/// Accounts of a branch.
+pub const ACCOUNTS: u64 = 100_000;
+
+/// The longest filler there is.
+const LONGEST: usize = 100;
+
+/// A table that is populated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// Branches.
+    Branch,
+    /// Tellers.
+    Teller,
+    /// Accounts.
+    Account,
+}
+
+impl Table {
+    /// Its name in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Branch => "branch",
+            Self::Teller => "teller",
+            Self::Account => "account",
+        }
+    }
+
+    /// Its columns, in the order in which [`Source`] gives them.
+    pub fn columns(self) -> &'static [(&'static str, Type)] {
+        const FILLER: (&str, Type) = ("filler", Type::Text);
+        match self {
+            Self::Branch => &[("bid", Type::Int32), ("bbalance", Type::Int64), FILLER],
+            Self::Teller => &[("tid", Type::Int32), ("bid", Type::Int32), ("tbalance", Type::Int64), FILLER],
+            Self::Account => &[("aid", Type::Int32), ("bid", Type::Int32), ("abalance", Type::Int64), FILLER],
+        }
+    }
+
+    /// Rows per unit of scale.
+    pub fn per_branch(self) -> u64 {
+        match self {
+            Self::Branch => 1,
+            Self::Teller => TELLERS,
+            Self::Account => ACCOUNTS,
+        }
+    }
+
+    /// Bytes of filler that make a row's user data 100 bytes long. Where integers are stored in as
+    /// many bytes as their values need (SQLite: a 0 in none), the filler alone has to do it.
+    fn filler_bytes(self, compact_integers: bool) -> usize {
+        match self {
+            _ if compact_integers => LONGEST,
+            Self::Branch => LONGEST - 4 - 8,
+            Self::Teller | Self::Account => LONGEST - 4 - 4 - 8,
+        }
+    }
+}
+
+/// Rows number `next` to `end` (from 0, `end` excluded) of a table.
+pub struct Source<'a> {
+    table: Table,
+    next: u64,
+    end: u64,
+    filler: [u8; LONGEST],
+    filler_bytes: usize,
+    progress: &'a Progress,
+    unreported: u64,
+}
+
+impl<'a> Source<'a> {
+    /// The rows of `range`; `progress` advances as they are taken.
+    pub fn new(table: Table, range: std::ops::Range<u64>, compact_integers: bool, progress: &'a Progress) -> Self {
+        Self {
+            table,
+            next: range.start,
+            end: range.end,
+            filler: [0; LONGEST],
+            filler_bytes: table.filler_bytes(compact_integers),
+            progress,
+            unreported: 0,
+        }
+    }
+
+    fn report(&mut self) -> Result<()> {
+        self.progress.advance(std::mem::take(&mut self.unreported))
+    }
+}
+
+impl RowSource for Source<'_> {
+    fn next_row(&mut self, emit: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<bool> {
+        const REPORT_EVERY: u64 = 4096;
+        if self.next == self.end {
+            self.report()?;
+            return Ok(false);
+        }
+        let number = self.next;
+        let text = fill(&mut self.filler[..self.filler_bytes], mix(number) ^ self.table.per_branch());
+        let id = Value::Int(number as i64 + 1);
+        let branch = Value::Int((number / self.table.per_branch()) as i64 + 1);
+        match self.table {
+            Table::Branch => emit(&[id, Value::Int(0), Value::Text(text)])?,
+            Table::Teller | Table::Account => emit(&[id, branch, Value::Int(0), Value::Text(text)])?,
+        }
+        self.next += 1;
+        self.unreported += 1;
+        if self.unreported == REPORT_EVERY {
+            self.report()?;
+        }
+        Ok(true)
+    }
+}
+
+/// Fills `buffer` with letters, digits, '-' and '_' drawn from `seed`: 6 random bits in each byte, no
+/// two rows alike, so that no layer below stores less than it was given.
+fn fill(buffer: &mut [u8], seed: u64) -> &str {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    for (at, chunk) in buffer.chunks_mut(10).enumerate() {
+        let mut bits = mix(seed.wrapping_add(at as u64));
+        for byte in chunk {
+            *byte = ALPHABET[(bits & 63) as usize];
+            bits >>= 6;
+        }
+    }
+    std::str::from_utf8(buffer).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn rows(table: Table, range: std::ops::Range<u64>, compact: bool) -> Vec<String> {
+        let progress = Progress::default();
+        let mut source = Source::new(table, range.clone(), compact, &progress);
+        let mut seen = Vec::new();
+        let mut emit = |row: &[Value<'_>]| {
+            assert_eq!(row.len(), table.columns().len());
+            seen.push(row.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>().join("|"));
+            Ok(())
+        };
+        while source.next_row(&mut emit).unwrap() {}
+        assert_eq!(progress.read().0, range.end - range.start);
+        seen
+    }
+
+    #[test]
+    fn rows_belong_to_their_branches() {
+        let tellers = rows(Table::Teller, 0..30, false);
+        assert!(tellers[9].starts_with("Int(10)|Int(1)|Int(0)|") && tellers[10].starts_with("Int(11)|Int(2)|"));
+        let accounts = rows(Table::Account, 99_999..100_001, false);
+        assert!(accounts[0].starts_with("Int(100000)|Int(1)|") && accounts[1].starts_with("Int(100001)|Int(2)|"));
+    }
+
+    #[test]
+    fn rows_have_a_hundred_bytes_and_differ() {
+        for (table, fixed) in [(Table::Branch, 12), (Table::Teller, 16), (Table::Account, 16)] {
+            assert_eq!(fixed + table.filler_bytes(false), 100);
+            assert_eq!(table.filler_bytes(true), 100);
+        }
+        let mut buffer = [0; 84];
+        let fillers: HashSet<String> = (0..10_000).map(|seed| fill(&mut buffer, mix(seed)).to_string()).collect();
+        assert_eq!(fillers.len(), 10_000);
+        assert!(fillers.iter().all(|text| text.len() == 84 && text.bytes().collect::<HashSet<u8>>().len() > 25));
+    }
+
+    #[test]
+    fn parts_make_the_same_rows_as_the_whole() {
+        let whole = rows(Table::Account, 0..10_000, true);
+        let parts = [0..3333, 3333..3334, 3334..10_000].map(|range| rows(Table::Account, range, true));
+        assert_eq!(parts.concat(), whole);
+    }
+
+    #[test]
+    fn a_wish_to_stop_ends_the_rows() {
+        let progress = Progress::default();
+        progress.request_stop();
+        let mut source = Source::new(Table::Account, 0..100_000, true, &progress);
+        let mut taken = 0;
+        let error = loop {
+            match source.next_row(&mut |_| Ok(())) {
+                Ok(true) => taken += 1,
+                Ok(false) => panic!("all rows were made"),
+                Err(error) => break error,
+            }
+        };
+        assert!(taken < 5000 && error.kind == dsbench_core::error::ErrorKind::Setup);
+    }
+}
