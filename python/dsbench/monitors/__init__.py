@@ -1,0 +1,33 @@
+"""What a transaction costs: counters of the system under test, sampled once per second beside the load.
+
+Adding a monitor: one module with a class like the others, and one line in ``monitors_for``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dsbench.monitors.client import Client
+from dsbench.monitors.device import StorageDevice
+from dsbench.monitors.monitor import Lagging, Monitor, Queries, Value
+from dsbench.monitors.network import Network
+from dsbench.monitors.os import OperatingSystem
+from dsbench.monitors.postgres import Postgres
+from dsbench.monitors.sampler import Sampler
+
+__all__ = ["Lagging", "Monitor", "Queries", "Sampler", "Value", "monitors_for"]
+
+
+def monitors_for(engine: str, directory: Path | None, queries: Queries | None) -> tuple[Monitor, ...]:
+    """The monitors of a run.
+
+    ``directory`` holds the data, ``None`` when it is not on this machine; ``queries`` reaches the
+    database server, ``None`` when the engine has none or runs in this process.
+    """
+    monitors: list[Monitor] = [OperatingSystem(), Network(), Client()]
+    device = StorageDevice.holding(directory) if directory is not None else None
+    if device is not None:
+        monitors.append(device)
+    if engine == "postgres" and queries is not None:
+        monitors.append(Postgres(queries))
+    return tuple(monitors)

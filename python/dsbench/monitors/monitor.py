@@ -1,0 +1,42 @@
+"""What a monitor is."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+Value = tuple[str, str, float]
+"""Metric, unit, value. The unit of a counter that only rises ends in " total", that of a gauge does not."""
+
+
+class Monitor(Protocol):
+    """Reads counters of one part of the system."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the archive."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What it cannot read, and why."""
+
+    def sample(self) -> list[Value]:
+        """The counters now. It is called from one thread at a time and may raise."""
+
+
+@runtime_checkable
+class Lagging(Protocol):
+    """A monitor whose counters come late: what happened just now is not in them yet."""
+
+    @property
+    def lag_ns(self) -> int:
+        """How late they may be."""
+
+    def settle(self) -> None:
+        """Waits, after the load has ended, until they hold all of it, or gives up after about a second."""
+
+
+class Queries(Protocol):
+    """Administrative queries on the database under test."""
+
+    def fetch(self, sql: str) -> list[dict[str, str | None]]:
+        """Rows by column name, all text."""

@@ -1,0 +1,106 @@
+"""Samples all monitors beside a cycle: once before its start, every second of it, once after its end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from dsbench.monitors.monitor import Lagging, Monitor
+
+T = TypeVar("T")
+
+SECOND_NS: Final = 1_000_000_000
+PATIENCE_S: Final = 10.0
+"""How long a monitor may take for its first and its last sample before the cycle goes on without it."""
+
+
+class Sampler:
+    """One background thread that reads ``monitors``. Used for one cycle."""
+
+    def __init__(self, monitors: Sequence[Monitor], clock: Callable[[], int] = time.monotonic_ns) -> None:
+        """``clock`` gives ns and is the one by which the cycle's start is given."""
+        self._monitors, self._clock = tuple(monitors), clock
+        self._rows: list[dict[str, Any]] = []
+        self._notes: list[str] = []
+        self._origin_ns = 0
+        self._before = 0  # rows of the sample before the cycle
+        self._first, self._ending = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+        self.cpu_ns = 0
+        """CPU time that sampling took, known after ``stop``."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be read and why, each once."""
+        own = [f"{monitor.name}: {note}" for monitor in self._monitors for note in monitor.notes]
+        return list(dict.fromkeys([*own, *self._notes]))
+
+    def start(self, origin_ns: int) -> None:
+        """Takes the sample before the cycle, which starts at ``origin_ns``, and begins with those within it."""
+        self._origin_ns = origin_ns
+        # A daemon: a server that has stopped answering must not keep the program from ending.
+        self._thread = threading.Thread(target=self._watch, name="dsbench-monitors", daemon=True)
+        self._thread.start()
+        if not self._first.wait(PATIENCE_S):
+            self._notes.append(f"the first sample took longer than {PATIENCE_S:.0f} s")
+
+    def stop(self) -> list[dict[str, Any]]:
+        """Takes the sample after the cycle and gives all of them.
+
+        Rows have the columns of the archive's table ``monitors`` without its key: at_ns (from the
+        cycle's start), monitor, metric, unit, value. Empty when it was not started.
+        """
+        if self._thread is None:
+            return []
+        self._ending.set()
+        self._thread.join(PATIENCE_S)
+        if self._thread.is_alive():
+            self._notes.append(f"the last sample took longer than {PATIENCE_S:.0f} s and is missing")
+        return list(self._rows)
+
+    def _watch(self) -> None:
+        began_ns = time.thread_time_ns()
+        self._take(self._monitors)
+        self._before = len(self._rows)
+        self._first.set()
+        second = 1
+        while not self._ending.wait(max(0, self._origin_ns + second * SECOND_NS - self._clock()) / SECOND_NS):
+            self._take(self._monitors)
+            # After a sample that took long the next whole second is due, not all that were missed.
+            second = max(second + 1, (self._clock() - self._origin_ns) // SECOND_NS + 1)
+        self._finish()
+        self.cpu_ns = time.thread_time_ns() - began_ns
+
+    def _finish(self) -> None:
+        """The last sample: at once of what is current, and of what lags when it has settled."""
+        ended_ns = self._clock()
+        lagging = [m for m in self._monitors if isinstance(m, Lagging)]
+        self._take([m for m in self._monitors if not isinstance(m, Lagging)])
+        for monitor in lagging:
+            # A sample that misses the end of the load must not be taken for the one after it.
+            latest_ns = ended_ns - self._origin_ns - monitor.lag_ns
+            later = self._rows[self._before :]
+            kept = [row for row in later if row["monitor"] != monitor.name or row["at_ns"] <= latest_ns]
+            self._rows[self._before :] = kept
+            self._guarded(monitor, monitor.settle)
+        self._take(lagging)
+
+    def _take(self, monitors: Sequence[Monitor]) -> None:
+        for monitor in monitors:
+            at_ns = self._clock() - self._origin_ns
+            values = self._guarded(monitor, monitor.sample) or []
+            self._rows += [
+                {"at_ns": at_ns, "monitor": monitor.name, "metric": metric, "unit": unit, "value": float(value)}
+                for metric, unit, value in values
+            ]
+
+    def _guarded(self, monitor: Monitor, call: Callable[[], T]) -> T | None:
+        try:
+            return call()
+        except Exception as error:  # whatever a monitor meets, the measurement goes on
+            note = f"{monitor.name}: {error}"
+            if note not in self._notes:
+                self._notes.append(note)
+            return None

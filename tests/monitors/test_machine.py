@@ -1,0 +1,119 @@
+"""Counters of this machine: names and units of the archive, and numbers that mean what they say."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from dsbench.monitors import Monitor, monitors_for
+from dsbench.monitors.client import Client
+from dsbench.monitors.device import StorageDevice
+from dsbench.monitors.network import Network
+from dsbench.monitors.os import OperatingSystem
+
+
+def _values(monitor: Monitor) -> dict[str, float]:
+    return {metric: value for metric, _, value in monitor.sample()}
+
+
+def _gained(monitor: Monitor, work: Callable[[], None]) -> dict[str, float]:
+    before = _values(monitor)
+    work()
+    after = _values(monitor)
+    return {metric: after[metric] - before[metric] for metric in before}
+
+
+def _compute() -> None:
+    start = os.times()
+    while os.times().user - start.user < 0.2:
+        sum(range(10_000))
+
+
+def test_names_and_units_are_those_of_the_archive(tmp_path: Path) -> None:
+    seen = {(m.name, metric): unit for m in monitors_for("sqlite", tmp_path, None) for metric, unit, _ in m.sample()}
+    seconds = [("os", f"cpu_{s}") for s in ("user", "system", "iowait", "idle", "steal")]
+    seconds += [("client", "cpu_user"), ("client", "cpu_system")]
+    seconds += [("device", m) for m in ("read_time", "write_time", "busy_time")]
+    traffic = [f"{loop}{way}_bytes" for loop in ("", "loopback_") for way in ("sent", "received")]
+    gauges = [("os", "memory_used"), ("os", "memory_cached"), ("os", "swap_used"), ("client", "resident_memory")]
+    expected = {
+        **dict.fromkeys(seconds, "s total"),
+        ("os", "context_switches"): "count total",
+        **dict.fromkeys(gauges, "bytes"),
+        **dict.fromkeys([("device", "reads"), ("device", "writes")], "operations total"),
+        **dict.fromkeys([("device", "read_bytes"), ("device", "write_bytes")], "bytes total"),
+        **dict.fromkeys([("network", metric) for metric in traffic], "bytes total"),
+    }
+    assert seen == expected
+
+
+def test_work_of_this_process_is_seen_by_client_and_system() -> None:
+    client = _gained(Client(), _compute)
+    assert client["cpu_user"] >= 0.19
+    system = _gained(OperatingSystem(), _compute)
+    assert system["cpu_user"] >= 0.15
+    assert system["context_switches"] > 0
+
+
+def test_processor_times_add_up_to_the_time_of_all_processors() -> None:
+    busy_s = _values(OperatingSystem())
+    total = sum(value for metric, value in busy_s.items() if metric.startswith("cpu_"))
+    assert total == pytest.approx(sum(psutil.cpu_times()), rel=0.01)
+
+
+def test_what_goes_over_the_loopback_is_counted_apart() -> None:
+    payload = b"x" * 1_000_000
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        sending = socket.create_connection(listening.getsockname())
+        receiving, _ = listening.accept()
+
+        def send() -> None:
+            sent = got = 0
+            while got < len(payload):
+                sent += sending.send(payload[sent : sent + 50_000])
+                got += len(receiving.recv(1 << 20))
+
+        gained = _gained(Network(), send)
+        sending.close()
+        receiving.close()
+    assert gained["loopback_sent_bytes"] >= len(payload)
+    assert gained["loopback_received_bytes"] >= len(payload)
+
+
+def test_what_is_written_and_flushed_reaches_the_device(tmp_path: Path) -> None:
+    device = StorageDevice.holding(tmp_path)
+    if device is None:
+        pytest.skip("the temporary directory lies on no block device")
+
+    def write() -> None:
+        with (tmp_path / "file").open("wb") as file:
+            file.write(os.urandom(4 << 20))
+            file.flush()
+            os.fsync(file.fileno())
+
+    gained = _gained(device, write)
+    assert gained["write_bytes"] >= 4 << 20
+    assert gained["writes"] >= 1
+    assert gained["write_time"] >= 0
+
+
+def test_counters_are_those_of_the_device_that_holds_the_data(tmp_path: Path) -> None:
+    device = StorageDevice.holding(tmp_path)
+    if device is None:
+        pytest.skip("the temporary directory lies on no block device")
+    line = next(r for r in Path("/proc/diskstats").read_text().splitlines() if r.split()[2] == device.device.name)
+    assert line.split()[0:2] == [str(os.major(tmp_path.stat().st_dev)), str(os.minor(tmp_path.stat().st_dev))]
+    assert _values(device)["reads"] >= int(line.split()[3])
+
+
+def test_memory_has_no_device() -> None:
+    assert StorageDevice.holding(Path("/dev/shm")) is None
+    assert [m.name for m in monitors_for("sqlite", Path("/dev/shm"), None)] == ["os", "network", "client"]
+
+
+def test_without_a_folder_here_there_is_no_device() -> None:
+    assert [m.name for m in monitors_for("mock", None, None)] == ["os", "network", "client"]
