@@ -1,1 +1,33 @@
-"""Puts this folder on the import path, so that every test can import ``fixtures``."""
+"""What tests share: a real PostgreSQL server for the session, and the program as a process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fixtures.program import Program
+
+from dsbench import servers
+from dsbench.spec import Target
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[servers.Server]:
+    """A private PostgreSQL server; tests that use it leave no schema behind."""
+    with servers.start(Target(url="private:postgresql", settings={"fsync": "off"}), 40) as server:
+        yield server
+
+
+@pytest.fixture
+def dsbench(tmp_path: Path) -> Program:
+    """Runs the program in an empty folder; its archives go to ``tmp_path / "out"``."""
+
+    def run(*arguments: str, timeout: float = 120, **options: Any) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "dsbench", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=timeout, **options)
+
+    return run

@@ -86,7 +86,8 @@ pub struct Bench {
     call: Call,
 }
 
-type StepFn = fn(&dyn Workload, &mut dyn dsbench_core::engine::Connection, &Progress) -> dsbench_core::error::Result<()>;
+type StepFn =
+    fn(&dyn Workload, &mut dyn dsbench_core::engine::Connection, &Progress) -> dsbench_core::error::Result<()>;
 
 #[pymethods]
 impl Bench {
@@ -95,7 +96,10 @@ impl Bench {
     fn new(target: &Target, workload: &str, scale: u32, call: Option<&str>) -> PyResult<Self> {
         let engine = Arc::clone(&target.engine);
         let dialect = engine.dialect();
-        let call = call.map_or_else(|| Ok(default_call(workload, dialect)), call_of)?;
+        let call = match call {
+            Some(name) => call_of(name)?,
+            None => default_call(workload, dialect),
+        };
         let workload = open(workload, &Options { scale, dialect, call }).map_err(raise)?;
         Ok(Self { engine, workload: workload.into(), call })
     }

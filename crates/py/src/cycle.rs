@@ -106,9 +106,10 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<
     });
     dict.set_item("counters", bytes(py, rows))?;
     dict.set_item("histograms", histograms(py, outcome)?)?;
-    let seconds = outcome.seconds.iter().flat_map(|s| {
-        [u64::from(s.second), u64::from(s.kind), s.count, s.failed, s.p50_ns, s.p99_ns, s.max_ns]
-    });
+    let seconds = outcome
+        .seconds
+        .iter()
+        .flat_map(|s| [u64::from(s.second), u64::from(s.kind), s.count, s.failed, s.p50_ns, s.p99_ns, s.max_ns]);
     dict.set_item("seconds", bytes(py, seconds))?;
     dict.set_item("errors", errors(outcome))?;
     dict.set_item("sums", sums(outcome))?;

@@ -19,7 +19,7 @@ fn now_ns() -> u64 {
 /// Names of the workloads.
 #[pyfunction]
 fn workloads() -> Vec<&'static str> {
-    dsbench_workloads::names().to_vec()
+    dsbench_workloads::names()
 }
 
 /// URL schemes of the engines.

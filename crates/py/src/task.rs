@@ -54,7 +54,12 @@ impl Task {
     }
 }
 
-fn run(engine: &dyn Engine, progress: &Progress, handles: &Mutex<Vec<Box<dyn Interrupt>>>, work: Work) -> Result<Vec<Condition>> {
+fn run(
+    engine: &dyn Engine,
+    progress: &Progress,
+    handles: &Mutex<Vec<Box<dyn Interrupt>>>,
+    work: Work,
+) -> Result<Vec<Condition>> {
     let mut connection = engine.connect(SESSION)?;
     if let Some(handle) = connection.interrupt() {
         handles.lock().unwrap_or_else(PoisonError::into_inner).push(handle);

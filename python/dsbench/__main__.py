@@ -1,0 +1,7 @@
+"""``python -m dsbench``."""
+
+from __future__ import annotations
+
+from dsbench.cli import main
+
+main()

@@ -1,0 +1,49 @@
+"""The command line. One file per command; adding one is a file here and one line in ``app``.
+
+Data goes to stdout, progress and log to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage,
+130 and 143 stopped by Ctrl-C and SIGTERM.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+import dsbench
+from dsbench.cli import check, doctor, errors, plot, run, show
+
+app = typer.Typer(
+    name="dsbench",
+    help="Measure what a computer is worth as a database server.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dsbench {dsbench.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _dsbench(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Measure what a computer is worth as a database server."""
+
+
+for command in (run, show, plot, check, doctor):
+    app.command(epilog=getattr(command, "EPILOG", None))(command.command)
+
+
+def main() -> None:
+    """The program: runs a command and turns its error into one message and an exit code."""
+    with errors.told():
+        sys.exit(app(standalone_mode=True))

@@ -1,0 +1,33 @@
+"""``dsbench check``: the workload's conditions against a database that is there."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from dsbench import run, spec
+from dsbench.cli import errors
+
+EPILOG = "Example: dsbench check postgresql://me@host/db --workload tpcb --scale 10"
+
+
+def command(
+    target: Annotated[str, typer.Argument(help="URL of the database.")],
+    scale: Annotated[int, typer.Option(help="Scale at which it was populated.")],
+    workload: Annotated[str, typer.Option(help="tpcb or select.")] = "tpcb",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Check the consistency of a database that dsbench has made."""
+    asked = spec.build({"target": {"url": target}, "workload": workload, "scales": (scale,)})
+    found = run.check_target(asked, scale, run.Silent())
+    if as_json:
+        print(json.dumps([{"name": c.name, "holds": c.holds, "detail": c.detail} for c in found], indent=2))
+    else:
+        for condition in found:
+            print(f"{'holds ' if condition.holds else 'BROKEN'}  {condition.name}: {condition.detail}")
+    if not all(condition.holds for condition in found):
+        errors.tell("the database is not consistent")
+        sys.exit(errors.FAILED)

@@ -1,0 +1,130 @@
+"""Live progress on stderr: one line that changes on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from dsbench.run.events import Moment
+from dsbench.spec import RunSpec
+
+_PLAIN_EVERY_S = 5.0
+
+
+class Progress:
+    """Shows a run. On a terminal the last line is alive; elsewhere a line appears now and then."""
+
+    def __init__(self, spec: RunSpec, *, quiet: bool = False) -> None:
+        self._spec = spec
+        self._quiet = quiet
+        self._console = Console(stderr=True, highlight=False)
+        self._live: Live | None = None
+        self._began = time.monotonic()
+        self._last_line = 0.0
+        self._phase: tuple[int, str, int] | None = None
+        self._left = TimeLeft(spec)
+        self.path: Path | None = None
+        """Where the archive is, once it is there."""
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal and not self._quiet:
+            self._live = Live(console=self._console, refresh_per_second=5, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def moment(self, moment: Moment) -> None:
+        """Shows where the run is."""
+        if self._quiet:
+            return
+        left = self._left.seconds(moment)
+        line = describe(moment) + (f", about {clock(left)} left" if left > 0 else "")
+        if self._live is not None:
+            self._live.update(Text(line, no_wrap=True, overflow="ellipsis"))
+            return
+        self._plain(moment, line)
+
+    def _plain(self, moment: Moment, line: str) -> None:
+        now, phase = time.monotonic(), (moment.scale, moment.phase, moment.cycle)
+        new_step = phase != self._phase and moment.phase not in ("clean", "connect", "cycle")
+        if new_step or now - self._last_line >= _PLAIN_EVERY_S:
+            print(line, file=sys.stderr, flush=True)
+            self._last_line = now
+        self._phase = phase
+
+    def message(self, text: str) -> None:
+        """A line that stays."""
+        if not self._quiet:
+            self._console.print(Text(text), soft_wrap=True)
+
+    def archive(self, path: Path) -> None:
+        """Remembers where the archive is."""
+        self.path = path
+        self.message(f"archive: {path}")
+
+    def scale_done(self, path: Path) -> None:
+        """Nothing to show: the scale's lines were printed."""
+
+
+class TimeLeft:
+    """Estimates the time a run still takes, from its demanded durations and what steps took so far."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        self._spec = spec
+        self._scale_began: dict[int, float] = {}
+        self._build_s_per_scale_unit = 0.0
+        self._building = 0
+
+    def seconds(self, moment: Moment) -> float:
+        """Seconds left; 0 while it cannot be told."""
+        now = time.monotonic()
+        began = self._scale_began.setdefault(moment.scale, now)
+        if moment.cycle == 0 and moment.phase != "check" and moment.phase != "drop":
+            self._building = moment.scale
+        elif self._building == moment.scale:
+            # The build has just ended: it takes time in proportion to the scale.
+            self._build_s_per_scale_unit = (now - began) / moment.scale
+            self._building = 0
+        spec = self._spec
+        per_cycle = spec.duration + 0.3
+        later = [x for x in spec.scales if x > moment.scale]
+        left = sum(spec.cycles * per_cycle + self._build_s_per_scale_unit * x for x in later)
+        finished = max(moment.cycle - 1, 0) if moment.phase not in ("check", "drop") else spec.cycles
+        return left + max((spec.cycles - finished) * per_cycle - moment.elapsed_s, 0.0)
+
+
+def describe(moment: Moment) -> str:
+    """One line about where the run is."""
+    where = f"scale {moment.scale} ({moment.scale_number}/{moment.scales})"
+    if moment.phase == "cycle":
+        rate = moment.done / moment.elapsed_s if moment.elapsed_s > 0 else 0.0
+        return (
+            f"{where}, cycle {moment.cycle}/{moment.cycles}: {moment.elapsed_s:.0f} s, {rate:,.0f} tps, "
+            f"{moment.failed:,} failed"
+        )
+    if moment.phase == "connect":
+        return f"{where}, cycle {moment.cycle}/{moment.cycles}: {moment.done} of {moment.total} clients connected"
+    step = moment.phase.replace("_", " ")
+    share = f" {100 * moment.done / moment.total:.0f} %" if moment.total else ""
+    cycle = f", cycle {moment.cycle}/{moment.cycles}" if moment.cycle else ""
+    return f"{where}{cycle}: {step}{share}"
+
+
+def clock(seconds: float) -> str:
+    """A length of time in words: '42 s', '12 min', '3 h 10 min'."""
+    if seconds < 99:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

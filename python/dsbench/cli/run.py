@@ -1,0 +1,183 @@
+"""``dsbench run``: one run over a ladder of scales."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dsbench import generator, run, spec
+from dsbench.cli import errors
+from dsbench.cli.progress import Progress, clock
+from dsbench.report import finish
+
+EPILOG = (
+    "Examples: dsbench run | dsbench run private:postgresql --scales 1,10,100 --cycles 3 --duration 20 | "
+    "dsbench run postgresql://me@host/db --profile dsi --out results"
+)
+
+Option = typer.Option
+_LADDER = ("scales", "cycles", "duration")
+
+
+def command(
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            help="URL of a database (postgresql://user@host/db, sqlite:///file.db), or private:postgresql, "
+            "private:sqlite for a server of dsbench's own. Default: private:sqlite."
+        ),
+    ] = None,
+    workload: Annotated[str | None, Option(help="tpcb (TPC-B-like, the default) or select.")] = None,
+    profile: Annotated[str | None, Option(help="dsi: comparable figures, takes hours; quick: a minute.")] = None,
+    scales: Annotated[str | None, Option(help="Sizes of the database, such as 1,2,5; 1 is 100,000 accounts.")] = None,
+    cycles: Annotated[int | None, Option(help="Cycles per scale [10].")] = None,
+    duration: Annotated[float | None, Option(help="Demanded duration of a cycle in seconds [60].")] = None,
+    threads: Annotated[int | None, Option(help="Simulated clients [16].")] = None,
+    connections: Annotated[int | None, Option(help="Connections of each thread, used round robin [1].")] = None,
+    isolation: Annotated[
+        str | None, Option(help="read-committed, repeatable-read (default) or serializable.")
+    ] = None,
+    call: Annotated[
+        str | None, Option(help="procedure: one round trip, default where the engine has them; or statements.")
+    ] = None,
+    population: Annotated[
+        str | None, Option(help="bulk (default): parallel fast load; procedure: as the paper does it.")
+    ] = None,
+    retry: Annotated[bool | None, Option("--retry/--no-retry", help="Repeat a failed transaction.")] = None,
+    prepare: Annotated[bool | None, Option("--prepare/--no-prepare", help="Prepare statements once.")] = None,
+    reconnect: Annotated[
+        bool | None, Option("--reconnect/--no-reconnect", help="Open and close a connection per transaction.")
+    ] = None,
+    rate: Annotated[
+        float | None, Option(help="Open loop: starts per second of all clients together. Default: closed loop.")
+    ] = None,
+    arrival: Annotated[str | None, Option(help="Of the open loop: poisson (default) or constant.")] = None,
+    trace: Annotated[bool | None, Option("--trace/--no-trace", help="Keep every single residence time.")] = None,
+    seed: Annotated[int | None, Option(help="Seed of all random inputs; the same seed gives the same inputs.")] = None,
+    setting: Annotated[
+        list[str] | None, Option("--set", help="Setting of a private server, NAME=VALUE; may be repeated.")
+    ] = None,
+    config: Annotated[Path | None, Option(help="TOML file with these settings; the command line wins.")] = None,
+    out: Annotated[Path, Option(help="Folder for the archive.")] = Path("archives"),
+    resume: Annotated[Path | None, Option(help="Go on with this archive, which was cut short.")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print the results as one JSON document.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Measure the transaction rate over a ladder of database sizes."""
+    given = {
+        "workload": workload, "scales": _scales(scales), "cycles": cycles, "duration": duration, "threads": threads,
+        "connections": connections, "isolation": isolation, "call": call, "population": population, "retry": retry,
+        "prepare": prepare, "reconnect": reconnect, "rate": rate, "arrival": arrival, "trace": trace, "seed": seed,
+    }  # fmt: skip
+    values = {name: value for name, value in given.items() if value is not None}
+    if resume is not None:
+        _resume(resume, values, target, as_json, quiet)
+        return
+    asked, hint = _specification(values, target, profile, setting or [], config)
+    if hint and not quiet:
+        print(hint, file=sys.stderr)
+    with Progress(asked, quiet=quiet) as progress:
+        outcome = run.execute(asked, out, _Listener(progress))
+    _finish(outcome, as_json)
+
+
+class _Listener:
+    """The progress display, which also writes the tables as scales are done."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.moment = progress.moment
+        self.message = progress.message
+        self.archive = progress.archive
+
+    def scale_done(self, path: Path) -> None:
+        """Tables are readable while later scales run."""
+        finish.write_tables(path)
+
+
+def _specification(
+    values: dict[str, Any], target: str | None, profile: str | None, settings: list[str], config: Path | None
+) -> tuple[spec.RunSpec, str]:
+    """The specification, and a hint where nothing was said."""
+    file = spec.load_toml(config) if config is not None else {}
+    wanted = {**file, **values}
+    profile = profile or wanted.pop("profile", None)
+    named = wanted.get("target", {})
+    described = dict(named) if isinstance(named, dict) else {"url": named}
+    if target is not None:
+        described["url"] = target
+    described["settings"] = {**described.get("settings", {}), **_settings(settings)}
+    wanted["target"] = described
+    hint = ""
+    if profile is None and not any(name in wanted for name in _LADDER):
+        profile = "quick"
+        ladder = spec.PROFILES["dsi"]
+        hours = clock(len(ladder["scales"]) * ladder["cycles"] * ladder["duration"])
+        hint = f"profile quick: a glimpse. Comparable figures: --profile dsi ({hours} and the time to populate)"
+    known = generator.workloads()
+    asked = spec.build(wanted, profile=profile)
+    if asked.workload not in known:
+        raise spec.SpecError("--workload", f"no workload {asked.workload!r}", f"use one of {', '.join(known)}")
+    if asked.nodes:
+        raise spec.SpecError("--nodes", "this version makes its load on this machine", "leave nodes at 0")
+    return asked, hint
+
+
+def _scales(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise spec.SpecError("--scales", f"{text!r} is no list of numbers", "write for instance 1,2,5") from None
+
+
+def _settings(texts: list[str]) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise spec.SpecError("--set", f"{text!r} is no setting", "write NAME=VALUE, such as shared_buffers=1GB")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def _resume(path: Path, values: dict[str, Any], target: str | None, as_json: bool, quiet: bool) -> None:
+    if values:
+        names = ", ".join("--" + name for name in values)
+        raise spec.SpecError(names, "a resumed run keeps its specification", "leave it out, or start a new run")
+    asked = finish.specification(path)
+    again = spec.Target(**{**asked.target.model_dump(), "url": target}) if target is not None else None
+    with Progress(asked, quiet=quiet) as progress:
+        outcome = run.resume(path, again, _Listener(progress))
+    _finish(outcome, as_json)
+
+
+def _finish(outcome: run.Outcome, as_json: bool) -> None:
+    """Writes the report, prints the result and ends with the run's exit code."""
+    finished = finish.write(outcome.archive)
+    if as_json:
+        print(json.dumps(finished.document, indent=2, ensure_ascii=False))
+    else:
+        print(finished.text)
+    if outcome.error is not None:
+        remedy = outcome.error.remedy.replace("ARCHIVE", str(outcome.archive))
+        errors.tell(str(outcome.error), remedy)
+        sys.exit(_exit_code(outcome))
+    if outcome.void_scales:
+        scales = ", ".join(str(x) for x in outcome.void_scales)
+        errors.tell(f"the check failed: the figures of scale {scales} are void", "see results.log for the conditions")
+        sys.exit(errors.FAILED)
+
+
+def _exit_code(outcome: run.Outcome) -> int:
+    """128 + signal where a signal ended the run, as shells have it."""
+    text = str(outcome.error)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if outcome.status == "cut-short" and text.endswith(number.name):
+            return 128 + number
+    return errors.FAILED

@@ -1,0 +1,25 @@
+"""``dsbench show``: the results of an archive."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dsbench.report import finish
+
+EPILOG = "Example: dsbench show archives/20261121T100000Z_host_sqlite_tpcb.zip --json"
+
+
+def command(
+    archive: Annotated[Path, typer.Argument(help="Folder or .zip that a run left.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Show the table, the DSI and the warnings of an archive."""
+    shown = finish.read(archive)
+    if as_json:
+        print(json.dumps(shown.document, indent=2, ensure_ascii=False))
+    else:
+        print(shown.text)

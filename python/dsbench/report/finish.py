@@ -1,0 +1,97 @@
+"""From an archive to its tables, diagrams and page: what a run writes at its end and ``show`` reads."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dsbench.analysis.values import Evaluation
+from dsbench.archive import Archive, ArchiveError, Writer
+from dsbench.report import diagrams, render, tables
+from dsbench.report.document import page
+from dsbench.report.evaluation import evaluate
+from dsbench.spec import RunSpec
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An archive's results for people and for programs."""
+
+    text: str
+    document: dict[str, Any]
+
+
+def write_tables(path: Path) -> None:
+    """Writes results.txt and results.csv of what the archive at ``path`` holds so far."""
+    archive = Archive.open(path)
+    evaluation = evaluate(archive)
+    writer = Writer(path)
+    writer.text("results.txt", tables.results_txt(evaluation, archive.run))
+    writer.text("results.csv", tables.results_csv(evaluation))
+
+
+def write(path: Path) -> Shown:
+    """Writes everything that is made from the results, and seals the archive.
+
+    When the disk is full, what was measured stays readable and the summary is shown all the same.
+    """
+    archive = Archive.open(path)
+    evaluation = evaluate(archive)
+    written = [path]
+    with suppress(ArchiveError):
+        writer = Writer(path)
+        write_tables(path)
+        specs = diagrams.specs(evaluation, archive.run)
+        for name, content in render.files(specs).items():
+            writer.text(name, content)
+        written.insert(0, writer.text("report.html", page(evaluation, archive.run)))
+        written.append(writer.seal())
+    return _shown(evaluation, archive, written)
+
+
+def read(path: Path) -> Shown:
+    """The results of an archive, folder or zip; nothing is written."""
+    archive = Archive.open(path)
+    return _shown(evaluate(archive), archive, [path])
+
+
+def specification(path: Path) -> RunSpec:
+    """What the run of an archive was asked to do."""
+    return RunSpec.model_validate(Archive.open(path).run["spec"])
+
+
+def plot(path: Path, out: Path | None, *, fresh: bool) -> list[Path]:
+    """Draws the diagrams again from the edited files, or ``fresh`` from the data; gives the files."""
+    folder = out or path
+    if path.is_file() and out is None:
+        raise ArchiveError(f"{path} is packed; name a folder with --out, or the unpacked archive")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not fresh:
+        if out is not None:
+            _copy_specs(Archive.open(path), out)
+        return render.replot(folder)
+    archive = Archive.open(path)
+    files = render.diagrams(evaluate(archive), archive.run)
+    writer = Writer(folder)
+    return [writer.text(name, content) for name, content in sorted(files.items())]
+
+
+def _copy_specs(archive: Archive, out: Path) -> None:
+    for name in archive.names():
+        if name.startswith("results-") and name.endswith(".vl.json"):
+            (out / name).write_bytes(archive.read(name))
+
+
+def _shown(evaluation: Evaluation, archive: Archive, files: list[Path]) -> Shown:
+    lines = [tables.summary_text(evaluation).rstrip("\n")]
+    status = archive.run["status"]
+    if status != "complete":
+        lines.append(f"status: {status}" + (f" ({archive.run['reason']})" if archive.run["reason"] else ""))
+    names = {"report.html": "report", ".zip": "archive"}
+    for file in files:
+        label = next((word for end, word in names.items() if file.name.endswith(end)), "folder")
+        lines.append(f"{label}: {file}")
+    document = {"run": archive.run, **tables.to_json(evaluation), "files": [str(file) for file in files]}
+    return Shown("\n".join(line.rstrip() for line in lines), document)

@@ -1,0 +1,269 @@
+"""The ladder of a run: per scale create, populate, keys, cycles, check, drop.
+
+``execute`` starts a new run, ``resume`` goes on with one that was cut short. Whatever happens, the
+archive stays readable, and no server and no database of dsbench's is left behind.
+"""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from dsbench import servers, stack
+from dsbench.archive import Archive, ArchiveError, Writer
+from dsbench.generator import Bench, Condition, CoreError, CycleResult, StepResult, Stopped, Target, now_ns
+from dsbench.monitors import Monitor, monitors_for
+from dsbench.run import place
+from dsbench.run.cycle import Setting, core_error, run_cycle
+from dsbench.run.events import Moment, Observer
+from dsbench.run.interrupts import Stop, listening
+from dsbench.run.journal import Journal, RunError
+from dsbench.spec import RunSpec
+from dsbench.spec import Target as TargetSpec
+
+_SESSIONS_BESIDE = 4
+"""Connections beside the clients': administration, monitors, steps."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    archive: Path
+    status: str
+    """"complete", "cut-short" (the user stopped it) or "failed"."""
+    error: RunError | None = None
+    void_scales: tuple[int, ...] = ()
+    """Scales whose check failed."""
+
+
+def execute(spec: RunSpec, out: Path, observer: Observer) -> Outcome:
+    """Runs ``spec`` and leaves an archive in ``out``.
+
+    Raises ``RunError`` (or ``SpecError``) while nothing was begun; afterwards errors are in the outcome.
+    """
+    with listening() as stop, _target(spec) as (target, server):
+        place.check_free(target)
+        Bench(target, spec.workload, spec.scales[0], spec.call)  # Wrong options show before anything is made.
+        writer = Writer.create(out, _name(spec, target))
+        journal = Journal.begin(writer, observer, spec)
+        observer.archive(writer.path)
+        return _Ladder(spec, target, server, journal, stop).climb({})
+
+
+def resume(path: Path, target: TargetSpec | None, observer: Observer) -> Outcome:
+    """Goes on with the archive at ``path``: finished cycles stay, the missing ones are run.
+
+    ``target`` is named again where its URL holds a password, which no archive keeps.
+    """
+    spec = _archived_spec(path)
+    if target is not None:
+        spec = spec.model_copy(update={"target": target})
+    done = _finished(path)
+    with listening() as stop, _target(spec) as (found, server):
+        place.check_free(found)
+        journal = Journal.go_on(Writer(path), observer)
+        observer.archive(path)
+        return _Ladder(spec, found, server, journal, stop).climb(done)
+
+
+def check_target(spec: RunSpec, scale: int, observer: Observer) -> list[Condition]:
+    """The workload's conditions against a place that is there now, without expectations of a run."""
+    with listening() as stop, _errors("check"):
+        target = Target(spec.target.url)
+        state, text = target.state()
+        if state != "marked":
+            problem = text or "nothing of dsbench's is there"
+            raise RunError(problem, "check a target in which a run has left its database", usage=True)
+        bench = Bench(target, spec.workload, scale, spec.call)
+        result = bench.check([], 0, {}, lambda _done, _total: stop.check())
+        observer.message(f"{len(result.conditions)} conditions checked at scale {scale}")
+        return list(result.conditions)
+
+
+class _Ladder:
+    """One climb: the state that its steps share."""
+
+    def __init__(
+        self, spec: RunSpec, target: Target, server: servers.Server | None, journal: Journal, stop: Stop
+    ) -> None:
+        self.spec = spec
+        self.target = target
+        self.server = server
+        self.journal = journal
+        self.stop = stop
+        self.void: list[int] = []
+        self.monitors: tuple[Monitor, ...] = ()
+
+    def climb(self, done: dict[int, int]) -> Outcome:
+        """All scales, without the ``done`` first cycles of each."""
+        status, error = "complete", None
+        try:
+            with _errors("run"):
+                self._describe()
+                for number, scale in enumerate(self.spec.scales, start=1):
+                    if done.get(scale, 0) < self.spec.cycles:
+                        self._scale(number, scale, done.get(scale, 0))
+                        self.journal.observer.scale_done(self.journal.writer.path)
+        except Stopped as stopped:
+            status, error = "cut-short", RunError(str(stopped), "go on with: dsbench run --resume ARCHIVE")
+        except RunError as failed:
+            status, error = "failed", failed
+        self._leave_nothing()
+        with suppress(ArchiveError):  # A full disk: what was written before stays, and the error is shown.
+            if error is not None:
+                self.journal.say(f"{status}: {error}")
+            self._keep_server_log(status)
+            self.journal.end(status, str(error or ""))
+        return Outcome(self.journal.writer.path, status, error, tuple(self.void))
+
+    def _scale(self, number: int, scale: int, done: int) -> None:
+        bench = Bench(self.target, self.spec.workload, scale, self.spec.call)
+        moment = Moment(scale, number, len(self.spec.scales), "create", cycles=self.spec.cycles)
+        setting = Setting(self.spec, self.journal, bench, self.monitors, self.stop, moment)
+        self.journal.note(kinds=bench.kinds, call=bench.call)
+        self.journal.segment(scale, done + 1)
+        self._build(setting, scale)
+        results = [run_cycle(setting, scale, cycle) for cycle in range(done + 1, self.spec.cycles + 1)]
+        self._check(setting, scale, results)
+        self._phase(scale, "drop", _timed(self.target.drop))
+
+    def _build(self, setting: Setting, scale: int) -> None:
+        """Creates the place, fills it and adds the keys, each step timed."""
+        bench, spec = setting.bench, self.spec
+        self._phase(scale, "create", _timed(lambda: place.make(self.target, self.journal.data["name"])))
+        self._phase(scale, "create", bench.step("create", setting.watch("create")))
+        by_procedure = spec.population == "procedure"
+        filled = bench.populate(by_procedure, self._parts(), setting.watch("populate"))
+        self._phase(scale, "populate", filled, rows=bench.rows)
+        self._phase(scale, "primary_key", bench.step("primary_key", setting.watch("primary_key")))
+        keyed = bench.step("foreign_key", setting.watch("foreign_key"))
+        size = self.target.size_bytes()
+        self._phase(scale, "foreign_key", keyed, size_bytes=size)
+        per_s = bench.rows / (filled.duration_ns / 1e9)
+        self.journal.say(f"scale {scale}: {bench.rows} rows, {per_s:.0f} rows/s, {size / 1e9:.3f} GB")
+
+    def _parts(self) -> int:
+        """Parts of a population at the same time: a core each, one where only one may write."""
+        return 1 if self.target.dialect.single_writer else min(psutil.cpu_count() or 1, 8)
+
+    def _check(self, setting: Setting, scale: int, results: list[CycleResult]) -> None:
+        counts = [r.committed_in_database() for r in results]
+        committed = [sum(column) for column in zip(*counts, strict=True)]
+        unknown = sum(r.total("unknown") for r in results)
+        sums: dict[str, int] = {}
+        for result in results:
+            for name, value in result.sums.items():
+                sums[name] = sums.get(name, 0) + value
+        checked = setting.bench.check(committed, unknown, sums, setting.watch("check"))
+        self._phase(scale, "check", checked)
+        self.journal.checked(scale, checked.conditions)
+        broken = [c for c in checked.conditions if not c.holds]
+        for condition in broken:
+            self.journal.say(f"CHECK FAILED at scale {scale}: {condition.name}: {condition.detail}")
+        if broken:
+            self.void.append(scale)
+
+    def _phase(self, scale: int, phase: str, result: StepResult, rows: int = 0, size_bytes: int = 0) -> None:
+        row = {"scale": scale, "cycle": 0, "phase": phase, "duration_ns": result.duration_ns}
+        segment = len(self.journal.data["segments"])
+        self.journal.writer.rows(
+            "phases", f"scale-{scale:05d}_{segment:03d}_{phase}", [{**row, "rows": rows, "size_bytes": size_bytes}]
+        )
+
+    def _describe(self) -> None:
+        """The system stack, before the load."""
+        name, queries = self.target.dialect.name, self.target
+        directory = self.server.directory if self.server else stack.data_directory(name, queries, self.spec.target)
+        self.monitors = monitors_for(name, directory, None if self.target.dialect.embedded else queries)
+        described = stack.describe(name, directory, queries)
+        self.journal.note(
+            engine=name,
+            embedded=self.target.dialect.embedded,
+            server_version=self.server.version if self.server else described.server_version,
+            stack=described.layers,
+            settings=described.settings,
+            durability=described.durability,
+            marks=described.marks,
+        )
+        for note in self.server.notes if self.server else []:
+            self.journal.warn("server", note, "see dsbench doctor")
+
+    def _leave_nothing(self) -> None:
+        """Drops the place, unless the server is gone; a private server takes it along anyway."""
+        try:
+            place.remove(self.target)
+        except CoreError as error:
+            if self.server is None:
+                words = f"the database of this run could not be dropped: {error}"
+                with suppress(ArchiveError):
+                    self.journal.warn("left-behind", words, "the next run against this target drops it")
+        finally:
+            self.target.close()
+
+    def _keep_server_log(self, status: str) -> None:
+        if status == "failed" and self.server is not None and (lines := self.server.log_tail(200)):
+            self.journal.writer.text("server.log", "\n".join(lines) + "\n")
+
+
+@contextmanager
+def _target(spec: RunSpec) -> Iterator[tuple[Target, servers.Server | None]]:
+    """The target, with its private server around it where one is asked for."""
+    if spec.target.private is None:
+        with _errors(spec.target.redacted):
+            yield Target(spec.target.url), None
+        return
+    sessions = spec.threads * spec.connections + _SESSIONS_BESIDE + (psutil.cpu_count() or 1)
+    with _errors(spec.target.url), servers.start(spec.target, sessions) as server:
+        yield Target(server.url), server
+
+
+@contextmanager
+def _errors(doing: str) -> Iterator[None]:
+    """Errors of the rooms below as ``RunError``."""
+    try:
+        yield
+    except CoreError as error:
+        raise core_error(error, doing) from None
+    except servers.ServerError as error:
+        raise RunError(str(error), error.remedy) from None
+    except ArchiveError as error:
+        raise RunError(str(error), "free space, or name another folder with --out") from None
+
+
+def _timed(step: Callable[[], None]) -> StepResult:
+    began = now_ns()
+    step()
+    return StepResult(now_ns() - began)
+
+
+def _name(spec: RunSpec, target: Target) -> str:
+    start = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+    return f"{start}_{platform.node() or 'host'}_{target.dialect.name}_{spec.workload}"
+
+
+def _archived_spec(path: Path) -> RunSpec:
+    if not path.is_dir():
+        raise RunError(f"{path} is no folder", "name the archive's folder; unpack a .zip first", usage=True)
+    data = Archive.open(path).run
+    if data.get("status") == "complete":
+        raise RunError(f"{path} is complete", "there is nothing to resume", usage=True)
+    described = dict(data["spec"])
+    described["target"] = {**described["target"], "url": described["target"]["url"].replace(":***@", "@")}
+    return RunSpec.model_validate(described)
+
+
+def _finished(path: Path) -> dict[int, int]:
+    """Scale to number of its finished cycles."""
+    table = Archive.open(path).table("cycles")
+    pairs = set(zip(table.column("scale").to_pylist(), table.column("cycle").to_pylist(), strict=True))
+    done: dict[int, int] = {}
+    for scale, _cycle in pairs:
+        done[scale] = done.get(scale, 0) + 1
+    return done

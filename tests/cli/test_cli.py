@@ -1,0 +1,104 @@
+"""The command line as its users meet it: results, errors, help."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from fixtures.program import Program, only_archive
+
+TINY = ["--scales", "1,2", "--cycles", "2", "--duration", "0.5", "--threads", "2"]
+
+
+def test_a_run_ends_with_table_dsi_and_report(dsbench: Program, tmp_path: Path) -> None:
+    done = dsbench("run", *TINY, "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "DSI" in done.stdout
+    report = next(line for line in done.stdout.splitlines() if line.startswith("report: "))
+    assert (tmp_path / report.removeprefix("report: ")).is_file()
+    archive = only_archive(tmp_path / "out")
+    names = {path.name for path in archive.iterdir()}
+    for stem in ("rate", "cycle", "freq", "conf"):
+        assert {f"results-{stem}.{end}" for end in ("pdf", "svg", "vl.json")} <= names
+    assert {"results.txt", "results.csv", "results.log", "report.html", "run.json", "cycles.parquet"} <= names
+    with zipfile.ZipFile(f"{archive}.zip") as pack:
+        assert {Path(name).name for name in pack.namelist()} == names
+    for shape in (str(archive), f"{archive}.zip"):
+        shown = dsbench("show", shape, "--json")
+        assert len(json.loads(shown.stdout)["scales"]) == 2
+
+
+def test_json_is_one_document_on_stdout(dsbench: Program) -> None:
+    done = dsbench("run", "mock:?latency_us=200", *TINY, "--json", "--quiet", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert [row["scale"] for row in document["scales"]] == [1, 2]
+    assert done.stderr == ""
+
+
+def test_a_diagram_is_drawn_again_from_the_edited_file(dsbench: Program, tmp_path: Path) -> None:
+    dsbench("run", "mock:?latency_us=200", *TINY, "--out", "out")
+    archive = only_archive(tmp_path / "out")
+    source = archive / "results-rate.vl.json"
+    before = (archive / "results-rate.svg").read_text()
+    source.write_text(source.read_text().replace("transaction rate", "rate of my machine"))
+    done = dsbench("plot", str(archive))
+    assert done.returncode == 0, done.stderr
+    after = (archive / "results-rate.svg").read_text()
+    assert "rate of my machine" not in before
+    assert "rate of my machine" in after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names", "code"),
+    [
+        (["run", "oracle://x/y"], "oracle", 2),
+        (["run", "private:oracle"], "private:postgresql", 2),
+        (["run", "--scales", "5,1"], "--scales", 2),
+        (["run", "--scales", "one"], "--scales", 2),
+        (["run", "--isolation", "dirty"], "--isolation", 2),
+        (["run", "--profile", "fast"], "--profile", 2),
+        (["run", "--workload", "tpcz"], "--workload", 2),
+        (["run", "--cycles", "0"], "--cycles", 2),
+        (["run", "--call", "procedure"], "--call", 2),
+        (["run", "--set", "fsync"], "--set", 2),
+        (["run", "private:postgresql", "--set", "shared_bufers=1GB", "--scales", "1"], "shared_bufers", 2),
+        (["run", "--config", "absent.toml"], "--config", 2),
+        (["run", "--no-such-option"], "--no-such-option", 2),
+        (["run", "--out", "/proc/none", "--scales", "1"], "--out", 1),
+        (["run", "postgresql://nobody@127.0.0.1:1/x"], "127.0.0.1", 1),
+        (["show", "absent"], "absent", 1),
+    ],
+)
+def test_a_wrong_input_gets_one_clear_error(dsbench: Program, arguments: list[str], names: str, code: int) -> None:
+    done = dsbench(*arguments)
+    assert done.returncode == code, done.stderr
+    assert names in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_configuration_file_has_the_names_of_the_command_line(dsbench: Program, tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(
+        'scales = [1]\ncycles = 1\nduration = 0.3\nthreads = 2\n[target]\nurl = "private:sqlite"\n'
+        '[target.settings]\nsynchronous = "off"\n'
+    )
+    done = dsbench("run", "--config", "run.toml", "--cycles", "2", "--json", "-q", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    run = json.loads(done.stdout)["run"]
+    assert (run["spec"]["cycles"], run["spec"]["threads"]) == (2, 2)
+    assert any(not switch["safe"] for switch in run["durability"]), "switched off durability is told"
+    (tmp_path / "wrong.toml").write_text("cycle = 3\n")
+    wrong = dsbench("run", "--config", "wrong.toml")
+    assert (wrong.returncode, "cycle" in wrong.stderr) == (2, True)
+
+
+def test_every_command_has_help_with_an_example(dsbench: Program) -> None:
+    listed = dsbench("--help").stdout
+    for command in ("run", "show", "plot", "check", "doctor"):
+        assert command in listed
+        helped = dsbench(command, "--help")
+        assert helped.returncode == 0
+        assert "Example" in helped.stdout

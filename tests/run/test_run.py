@@ -1,0 +1,161 @@
+"""Whole runs against real databases, through the library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fixtures.program import described
+
+from dsbench import run, servers
+from dsbench.archive import Archive
+from dsbench.generator import Bench, Target
+from dsbench.run.cycle import seed_of
+from dsbench.spec import RunSpec, build
+
+
+def spec_for(url: str, **values: object) -> RunSpec:
+    small = {"scales": (1, 2), "cycles": 2, "duration": 1.0, "threads": 3, "seed": 7}
+    return build({"target": {"url": url}, **small, **values})
+
+
+def columns(archive: Archive, table: str, *names: str) -> list[np.ndarray]:
+    data = archive.table(table)
+    return [np.asarray(data.column(name)) for name in names]
+
+
+@pytest.mark.parametrize("workload", ["tpcb", "select"])
+@pytest.mark.parametrize("call", ["procedure", "statements"])
+def test_a_ladder_on_postgresql(postgresql: servers.Server, tmp_path: Path, workload: str, call: str) -> None:
+    outcome = run.execute(spec_for(postgresql.url, workload=workload, call=call), tmp_path, run.Silent())
+    assert (outcome.status, outcome.error, outcome.void_scales) == ("complete", None, ())
+    archive = Archive.open(outcome.archive)
+    assert (archive.run["call"], archive.run["engine"]) == (call, "postgres")
+    assert set(archive.run["checks"]) == {"1", "2"}
+    assert all(c["holds"] for checks in archive.run["checks"].values() for c in checks)
+    scale, cycle, committed = columns(archive, "cycles", "scale", "cycle", "committed")
+    assert sorted(set(zip(scale.tolist(), cycle.tolist(), strict=True))) == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    assert committed.min() > 0, "every thread did something in every cycle"
+    phases = set(archive.table("phases").column("phase").to_pylist())
+    assert phases == {"create", "populate", "primary_key", "foreign_key", "clean", "check", "drop"}
+    assert Target(postgresql.url).state()[0] == "absent", "nothing is left behind"
+
+
+@pytest.mark.parametrize("url", ["private:sqlite", "private:postgresql"])
+def test_histograms_counters_course_and_history_agree(tmp_path: Path, url: str) -> None:
+    outcome = run.execute(spec_for(url, trace=True, threads=4), tmp_path, run.Silent())
+    assert outcome.status == "complete"
+    archive = Archive.open(outcome.archive)
+    scale, committed, late = columns(archive, "cycles", "scale", "committed", "late_commits")
+    bucket_scale, count = columns(archive, "buckets", "scale", "count")
+    second_scale, ended = columns(archive, "seconds", "scale", "count")
+    traced = archive.table("trace")
+    outcomes = np.asarray(traced.column("outcome").to_pylist())
+    trace_scale, trace_end = (np.asarray(traced.column(n)) for n in ("scale", "ended_ns"))
+    for x in (1, 2):
+        counted = committed[scale == x].sum()
+        assert counted == count[bucket_scale == x].sum() == ended[second_scale == x].sum()
+        inside = (trace_scale == x) & (outcomes == "committed") & (trace_end <= 1_000_000_000)
+        assert counted == inside.sum()
+        history = next(c for c in archive.run["checks"][str(x)] if c["name"] == "history rows = committed transactions")
+        assert history["holds"]
+        assert f"history {counted + late[scale == x].sum()}," in history["detail"]
+
+
+def test_residence_times_of_the_trace_are_those_of_the_histogram(tmp_path: Path) -> None:
+    outcome = run.execute(spec_for("mock:?latency_us=300", trace=True), tmp_path, run.Silent())
+    archive = Archive.open(outcome.archive)
+    trace = archive.table("trace")
+    started, ended = (np.asarray(trace.column(n)) for n in ("started_ns", "ended_ns"))
+    inside = ended <= 1_000_000_000
+    total, largest = columns(archive, "cycles", "residence_ns", "residence_max_ns")
+    assert (ended - started)[inside].sum() == total.sum()
+    assert (ended - started)[inside].max() == largest.max()
+    low, high, count = columns(archive, "buckets", "low_ns", "high_ns", "count")
+    assert (low * count).sum() <= total.sum() <= (high * count).sum()
+
+
+def test_the_same_seed_gives_the_same_inputs(postgresql: servers.Server) -> None:
+    target = Target(postgresql.url)
+    one, two = (Bench(target, "tpcb", 3, call) for call in ("procedure", "statements"))
+    drawn = one.draws(seed_of(7, 3, 1), 5, 200)
+    assert drawn == two.draws(seed_of(7, 3, 1), 5, 200)
+    for other in (seed_of(8, 3, 1), seed_of(7, 3, 2), seed_of(7, 2, 1)):
+        assert drawn != one.draws(other, 5, 200)
+    assert drawn != one.draws(seed_of(7, 3, 1), 6, 200)
+
+
+def test_options_of_the_loop_on_postgresql(postgresql: servers.Server, tmp_path: Path) -> None:
+    for number, options in enumerate(
+        (
+            {"prepare": True, "connections": 2},
+            {"reconnect": True},
+            {"retry": True, "threads": 6},
+            {"rate": 200.0, "arrival": "constant"},
+            {"rate": 200.0, "isolation": "read-committed"},
+            {"isolation": "serializable"},
+            {"population": "procedure"},
+        )
+    ):
+        spec = spec_for(postgresql.url, scales=(1,), cycles=1, **options)
+        outcome = run.execute(spec, tmp_path / str(number), run.Silent())
+        assert (outcome.status, outcome.void_scales) == ("complete", ()), options
+        archive = Archive.open(outcome.archive)
+        failed, retries, missed, committed = columns(archive, "cycles", "failed", "retries", "missed", "committed")
+        assert committed.sum() > 0, options
+        if "retry" in options:
+            assert retries.sum() > 0
+            assert failed.sum() >= retries.sum()
+        if options.get("arrival") == "constant":
+            in_flight, statement_failed = columns(archive, "cycles", "in_flight", "failed")
+            assert committed.sum() + statement_failed.sum() + in_flight.sum() + missed.sum() == 200
+        measures = set(archive.table("buckets").column("measure").to_pylist())
+        assert measures == ({"residence", "response"} if "rate" in options else {"residence"})
+
+
+def test_a_place_without_the_mark_is_refused_and_kept(postgresql: servers.Server, tmp_path: Path) -> None:
+    import shutil
+
+    psql = shutil.which("psql") or "psql"
+    import subprocess
+
+    def sql(text: str) -> str:
+        done = subprocess.run([psql, "-XAtq", "-c", text, postgresql.url], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    sql("create schema dsbench; create table dsbench.mine(a int)")
+    try:
+        with pytest.raises(run.RunError, match="dsbench") as refused:
+            run.execute(spec_for(postgresql.url), tmp_path, run.Silent())
+        assert refused.value.usage
+        assert sql("select count(*) from dsbench.mine") == "0"
+        assert list(tmp_path.iterdir()) == [], "no archive was begun"
+    finally:
+        sql("drop schema dsbench cascade")
+
+
+def test_a_password_is_written_nowhere(postgresql: servers.Server, tmp_path: Path) -> None:
+    secret = "pässw0rd-of-mine"
+    url = postgresql.url.replace("postgres@", f"postgres:{secret}@")
+    outcome = run.execute(spec_for(url, scales=(1,), cycles=1), tmp_path, run.Silent())
+    assert outcome.status == "complete"
+    for file in outcome.archive.rglob("*"):
+        if file.is_file():
+            assert secret.encode() not in file.read_bytes(), file
+    assert "***" in described(outcome.archive)["spec"]["target"]["url"]
+
+
+def test_a_void_scale_is_told(postgresql: servers.Server, tmp_path: Path) -> None:
+    """A fault planted in the middle of a run is caught by the check."""
+    planted = Target(postgresql.url)
+
+    class Saboteur(run.Silent):
+        def message(self, text: str) -> None:
+            if text.startswith("scale 1, cycle 1"):
+                planted.fetch("UPDATE dsbench.teller SET tbalance = tbalance + 1 WHERE tid = 3")
+
+    outcome = run.execute(spec_for(postgresql.url), tmp_path, Saboteur())
+    assert (outcome.status, outcome.void_scales) == ("complete", (1,))
+    broken = [c["name"] for c in described(outcome.archive)["checks"]["1"] if not c["holds"]]
+    assert "account sum = teller sum" in broken
