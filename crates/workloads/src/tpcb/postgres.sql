@@ -135,11 +135,13 @@ UPDATE teller SET tbalance = tbalance + $1 WHERE tid = $2
 UPDATE branch SET bbalance = bbalance + $1 WHERE bid = $2
 
 -- name: totals
--- Rows and sum of each table.
+-- Rows and sum of each table, and the accounts whose balance is not 0.
 SELECT (SELECT count(*) FROM branch), (SELECT coalesce(sum(bbalance), 0)::bigint FROM branch),
        (SELECT count(*) FROM teller), (SELECT coalesce(sum(tbalance), 0)::bigint FROM teller),
-       a.n, a.s, h.n, h.s
-FROM (SELECT count(*) AS n, coalesce(sum(abalance), 0)::bigint AS s FROM account) a,
+       a.n, a.s, h.n, h.s, a.touched
+FROM (SELECT count(*) AS n, coalesce(sum(abalance), 0)::bigint AS s,
+             count(*) FILTER (WHERE abalance <> 0) AS touched
+      FROM account) a,
      (SELECT count(*) AS n, coalesce(sum(delta), 0)::bigint AS s FROM history) h
 
 -- name: branches_off
@@ -155,10 +157,10 @@ FROM teller t LEFT JOIN (SELECT tid, sum(delta) AS s FROM history GROUP BY tid) 
 WHERE coalesce(h.s, 0) IS DISTINCT FROM t.tbalance
 
 -- name: accounts_off
--- Accounts in the history whose balance is not the sum of it.
-SELECT count(*)
+-- Accounts in the history whose balance is not the sum of it, and those whose sum is not 0. Together
+-- with the number of touched accounts this says it of all accounts, without reading them once more.
+SELECT count(*) FILTER (WHERE a.abalance IS DISTINCT FROM h.s), count(*) FILTER (WHERE h.s <> 0)
 FROM (SELECT aid, sum(delta) AS s FROM history GROUP BY aid) h LEFT JOIN account a ON a.aid = h.aid
-WHERE a.abalance IS DISTINCT FROM h.s
 
 -- name: history_off
 -- Rows of the history that name another branch than their teller's.

@@ -1,0 +1,17 @@
+//! The workloads on real databases: what they build, what they run, and that their checks can fail.
+
+#[path = "workloads/bed.rs"]
+mod bed;
+#[path = "workloads/faults.rs"]
+mod faults;
+#[path = "workloads/mock.rs"]
+mod mock;
+#[cfg(unix)]
+#[path = "workloads/postgres.rs"]
+mod postgres;
+#[cfg(unix)]
+#[path = "../../engines/tests/postgres/server.rs"]
+#[allow(dead_code)]
+mod server;
+#[path = "workloads/sqlite.rs"]
+mod sqlite;

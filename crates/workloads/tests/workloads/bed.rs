@@ -1,0 +1,116 @@
+//! What the tests of all engines share: building a bank, running clients by hand and by the loop.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dsbench_core::clock::{Clock, Monotonic};
+use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session};
+use dsbench_core::error::Result;
+use dsbench_core::generator::Conduct;
+use dsbench_core::threads::{Cycle, CyclePlan, Pacing};
+use dsbench_core::workload::{End, Expected, Part, Population, Progress, Shape, Workload};
+use dsbench_workloads::{Call, Options};
+
+/// A session of load.
+pub const LOAD: Session = Session { isolation: Isolation::RepeatableRead, in_place: true };
+
+/// Opens a workload for an engine.
+pub fn open(engine: &dyn Engine, name: &str, call: Call, scale: u32) -> Box<dyn Workload> {
+    dsbench_workloads::open(name, &Options { scale, dialect: engine.dialect(), call }).unwrap()
+}
+
+/// Creates the place and runs every step up to the first cycle; bulk parts run side by side.
+pub fn build(engine: &dyn Engine, workload: &dyn Workload, how: Population, parts: u32) -> Box<dyn Connection> {
+    engine.place().drop().unwrap();
+    engine.place().create("test").unwrap();
+    let mut conn = engine.connect(LOAD).unwrap();
+    workload.create(&mut *conn).unwrap();
+    let progress = Progress::default();
+    std::thread::scope(|scope| {
+        for index in 0..parts {
+            let mut conn = engine.connect(LOAD).unwrap();
+            let (part, progress) = (Part { index, count: parts }, &progress);
+            scope.spawn(move || workload.populate(&mut *conn, how, part, progress).unwrap());
+        }
+    });
+    assert_eq!(progress.read(), (workload.rows(), workload.rows()));
+    for step in [Workload::primary_keys, Workload::foreign_keys, Workload::clean] {
+        let progress = Progress::default();
+        step(workload, &mut *conn, &progress).unwrap();
+        assert_eq!(progress.read().0, progress.read().1);
+    }
+    conn
+}
+
+/// Runs transactions 0..`count` of each of `clients`, as the loop does, without a clock.
+pub fn run(engine: &dyn Engine, workload: &dyn Workload, clients: u64, count: u64) -> Expected {
+    let mut sums = BTreeMap::new();
+    for id in 0..clients {
+        let mut conn = engine.connect(LOAD).unwrap();
+        let mut client = workload.client(id, 42);
+        client.prepare(&mut *conn, if id == 0 { Prepare::Never } else { Prepare::Once }).unwrap();
+        for number in 0..count {
+            let drawn = client.draw(number);
+            assert_eq!(transact(&mut *conn, &mut *client, drawn.shape).unwrap(), End::Commit);
+            client.committed();
+        }
+        for (name, sum) in client.sums() {
+            *sums.entry(name.to_string()).or_insert(0) += sum;
+        }
+    }
+    Expected { committed: vec![clients * count], unknown: 0, sums: sums.into_iter().collect() }
+}
+
+/// One transaction by hand.
+pub fn transact(
+    conn: &mut dyn Connection,
+    client: &mut dyn dsbench_core::workload::Client,
+    shape: Shape,
+) -> Result<End> {
+    if shape == Shape::Single {
+        return client.execute(conn);
+    }
+    conn.begin()?;
+    match client.execute(conn) {
+        Ok(end) => conn.commit().map(|()| end),
+        Err(error) => conn.rollback().and(Err(error)),
+    }
+}
+
+/// Runs four clients against each other for a fraction of a second, with retry.
+pub fn cycle(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>) -> Expected {
+    let conduct = Conduct {
+        session: LOAD,
+        prepare: Prepare::Once,
+        connections: 1,
+        retry: true,
+        reconnect: false,
+        duration: 400_000_000,
+        patience: 1_000_000_000,
+    };
+    let pacing = Pacing::Closed;
+    let plan =
+        CyclePlan { engine, workload, conduct, threads: 4, first_client: 0, clients: 4, pacing, seed: 7, trace: None };
+    let cycle = Cycle::spawn(&plan).unwrap();
+    cycle.start(Monotonic.now());
+    let outcome = cycle.join().unwrap();
+    assert_eq!(outcome.failure, None);
+    let mut expected = Expected { committed: vec![0], ..Expected::default() };
+    let mut sums = BTreeMap::new();
+    for client in &outcome.clients {
+        let tally = &client.recorder.tallies()[0];
+        expected.committed[0] += tally.committed + tally.late_commits;
+        expected.unknown += tally.unknown;
+        for (name, sum) in &client.sums {
+            *sums.entry((*name).to_string()).or_insert(0) += sum;
+        }
+    }
+    expected.sums = sums.into_iter().collect();
+    expected
+}
+
+/// Names of the conditions that do not hold.
+pub fn broken(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) -> Vec<String> {
+    let conditions = workload.check(conn, expected).unwrap();
+    conditions.into_iter().filter(|condition| !condition.holds).map(|condition| condition.name).collect()
+}

@@ -1,0 +1,200 @@
+//! On SQLite.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+
+use dsbench_core::engine::{Engine, Prepare};
+use dsbench_core::error::ErrorKind;
+use dsbench_core::value::Table;
+use dsbench_core::workload::{Expected, Part, Population, Progress};
+use dsbench_workloads::{Call, Options};
+
+use crate::bed::{broken, build, cycle, open, run, transact, LOAD};
+use crate::faults;
+
+/// A folder with a database, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("dsbench-workloads-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// Durability is not what these tests are about.
+    fn engine(&self) -> Box<dyn Engine> {
+        dsbench_engines::open(&format!("sqlite:///{}/bank.db?synchronous=off", self.0.display())).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn tpcb_leaves_a_consistent_bank_and_finds_every_fault() {
+    let folder = Folder::new();
+    let engine = folder.engine();
+    let workload = open(&*engine, "tpcb", Call::Statements, 2);
+    let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
+    assert!(broken(&*workload, &mut *conn, &Expected::default()).is_empty(), "nothing ran, nothing is there");
+    let expected = run(&*engine, &*workload, 2, 200);
+    assert!(expected.sums.iter().any(|(name, remote)| name == "remote" && (30..=90).contains(remote)), "{expected:?}");
+    assert!(broken(&*workload, &mut *conn, &expected).is_empty());
+    faults::are_all_found(&*workload, &mut *conn, &expected);
+    faults::of_counting_are_found(&*workload, &mut *conn, &expected);
+}
+
+#[test]
+fn clients_that_compete_leave_a_consistent_bank() {
+    let folder = Folder::new();
+    let engine: Arc<dyn Engine> = folder.engine().into();
+    let workload: Arc<_> = open(&*engine, "tpcb", Call::Statements, 1).into();
+    let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
+    let expected = cycle(Arc::clone(&engine), Arc::clone(&workload) as _);
+    assert!(expected.committed[0] > 0);
+    assert!(broken(&*workload, &mut *conn, &expected).is_empty());
+}
+
+#[test]
+fn four_parts_make_the_same_rows_as_one() {
+    let contents = [1, 4].map(|parts| {
+        let folder = Folder::new();
+        let engine = folder.engine();
+        let workload = open(&*engine, "tpcb", Call::Statements, 1);
+        let mut conn = build(&*engine, &*workload, Population::Bulk, parts);
+        ["branch", "teller", "account", "history"]
+            .map(|table| conn.fetch(&format!("SELECT * FROM {table} ORDER BY 1")).unwrap())
+    });
+    assert_eq!(contents[0].each_ref().map(|table: &Table| table.rows.len()), [1, 10, 100_000, 0]);
+    assert!(contents[0] == contents[1]);
+    let account = &contents[0][2];
+    assert!(account.rows.iter().all(|row| row[3].as_ref().is_some_and(|filler| filler.len() == 100)));
+}
+
+#[test]
+fn select_finds_rows_that_are_missing_or_were_written_to() {
+    let folder = Folder::new();
+    let engine = folder.engine();
+    let workload = open(&*engine, "select", Call::Statements, 1);
+    let mut conn = build(&*engine, &*workload, Population::Bulk, 2);
+    let expected = run(&*engine, &*workload, 2, 200);
+    assert!(broken(&*workload, &mut *conn, &expected).is_empty());
+    for (sql, names) in [
+        ("DELETE FROM account WHERE aid = 5", ["account rows"]),
+        ("UPDATE branch SET bbalance = 1", ["branch sum = 0"]),
+        ("UPDATE teller SET tbalance = 1 WHERE tid = 3", ["teller sum = 0"]),
+        ("UPDATE account SET abalance = -1 WHERE aid = 9", ["account sum = 0"]),
+        ("INSERT INTO history VALUES (1, 1, 1, 0, 0, 'x')", ["history rows = 0"]),
+    ] {
+        conn.begin().unwrap();
+        conn.script(&[sql]).unwrap();
+        assert_eq!(broken(&*workload, &mut *conn, &expected), names, "{sql}");
+        conn.rollback().unwrap();
+    }
+    conn.script(&["DELETE FROM account"]).unwrap();
+    let mut client = workload.client(0, 1);
+    client.prepare(&mut *conn, Prepare::Once).unwrap();
+    let drawn = client.draw(0);
+    assert!(transact(&mut *conn, &mut *client, drawn.shape).is_err(), "an account that is not there is no success");
+}
+
+#[test]
+fn a_transaction_that_misses_a_row_fails_and_changes_nothing() {
+    let folder = Folder::new();
+    let engine = folder.engine();
+    let workload = open(&*engine, "tpcb", Call::Statements, 1);
+    let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
+    for missing in ["account", "teller", "branch"] {
+        conn.script(&["PRAGMA foreign_keys=off"]).unwrap();
+        conn.script(&[
+            &format!("ALTER TABLE {missing} RENAME TO kept"),
+            &format!("CREATE TABLE {missing} AS SELECT * FROM kept WHERE false"),
+        ])
+        .unwrap();
+        let mut client = workload.client(0, 1);
+        client.prepare(&mut *conn, Prepare::Once).unwrap();
+        let drawn = client.draw(0);
+        let error = transact(&mut *conn, &mut *client, drawn.shape).unwrap_err();
+        assert!(error.kind == ErrorKind::Statement && error.to_string().contains(missing), "{error}");
+        conn.script(&[&format!("DROP TABLE {missing}"), &format!("ALTER TABLE kept RENAME TO {missing}")]).unwrap();
+    }
+    assert!(broken(&*workload, &mut *conn, &Expected::default()).is_empty());
+}
+
+#[test]
+fn a_row_without_its_branch_stops_the_foreign_keys() {
+    let folder = Folder::new();
+    let engine = folder.engine();
+    let workload = open(&*engine, "tpcb", Call::Statements, 1);
+    let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
+    conn.script(&["PRAGMA foreign_keys=off", "UPDATE account SET bid = 9 WHERE aid IN (4, 5)"]).unwrap();
+    let error = workload.foreign_keys(&mut *conn, &Progress::default()).unwrap_err();
+    assert!(error.kind == ErrorKind::Statement && error.to_string().contains("2 rows"), "{error}");
+}
+
+#[test]
+fn a_wish_to_stop_ends_the_population_and_leaves_no_half_chunk() {
+    let folder = Folder::new();
+    let engine = folder.engine();
+    let workload = open(&*engine, "tpcb", Call::Statements, 1);
+    engine.place().create("test").unwrap();
+    let mut conn = engine.connect(LOAD).unwrap();
+    workload.create(&mut *conn).unwrap();
+    let progress = Progress::default();
+    progress.request_stop();
+    let part = Part { index: 1, count: 2 };
+    assert_eq!(workload.populate(&mut *conn, Population::Bulk, part, &progress).unwrap_err().kind, ErrorKind::Setup);
+    assert_eq!(conn.fetch("SELECT count(*) FROM account").unwrap().rows[0][0].as_deref(), Some("0"));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_a_remedy() {
+    let folder = Folder::new();
+    let engine = folder.engine();
+    let dialect = engine.dialect();
+    let refused = |name, scale, call| {
+        let error = dsbench_workloads::open(name, &Options { scale, dialect, call }).err().unwrap();
+        assert_eq!(error.kind, ErrorKind::Configuration);
+        error.to_string()
+    };
+    for name in dsbench_workloads::names() {
+        assert!(refused(name, 0, Call::Statements).contains("1 to 21474"));
+        assert!(refused(name, 21_475, Call::Statements).contains("1 to 21474"));
+        assert!(refused(name, 1, Call::Procedure).contains("--call statements"));
+        assert_eq!(dsbench_workloads::default_call(name, dialect), Call::Statements);
+    }
+    assert!(refused("tpcc", 1, Call::Statements).contains("tpcb, select"));
+    let workload = open(&*engine, "tpcb", Call::Statements, 1);
+    engine.place().create("test").unwrap();
+    let mut conn = engine.connect(LOAD).unwrap();
+    let (part, progress) = (Part { index: 0, count: 1 }, Progress::default());
+    let error = workload.populate(&mut *conn, Population::Procedure, part, &progress).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Configuration);
+}
+
+#[test]
+fn inputs_are_a_function_of_seed_client_and_number() {
+    let folder = Folder::new();
+    let engine = folder.engine();
+    for name in dsbench_workloads::names() {
+        let workload = open(&*engine, name, Call::Statements, 50);
+        let inputs = |seed, client, numbers: &[u64]| -> Vec<String> {
+            let mut client = workload.client(client, seed);
+            let mut drawn = |number: &u64| {
+                client.draw(*number);
+                client.describe()
+            };
+            numbers.iter().map(&mut drawn).collect()
+        };
+        let first = inputs(1, 2, &[0, 1, 2]);
+        assert_eq!(inputs(1, 2, &[2, 0]), [first[2].clone(), first[0].clone()], "whatever was drawn before");
+        assert!(first[0] != first[1] && inputs(2, 2, &[0, 1, 2]) != first && inputs(1, 3, &[0, 1, 2]) != first);
+    }
+}
