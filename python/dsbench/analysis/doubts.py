@@ -17,6 +17,8 @@ REMOTE_SIGMAS = 3
 """A few hundred transactions leave 14-16 % by chance: only what chance does not explain counts."""
 MOST_FAILURES = 0.01
 """Share of attempts above which failures shape the rate, not only its noise."""
+COLLISIONS = frozenset({"serialization", "conflict", "deadlock"})
+"""Classes of errors by which isolation keeps transactions from each other's rows."""
 MOST_CLIENT_CPU = 0.5
 """Share of the machine's CPU: beyond it the load takes more of the machine than the server can."""
 MOST_OUTSIDE = 0.2
@@ -131,14 +133,20 @@ def failures(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     share = scale.failed / scale.attempts if scale.attempts else 0.0
     if share <= MOST_FAILURES:
         return
-    remedy = "look at the classes of the errors"
-    if run.isolation != "read-committed":
-        repeat = "" if run.retry else "--retry repeats them, "
+    kind = scale.main_error.partition(" ")[0]
+    repeat = "" if run.retry else "--retry repeats them; "
+    if kind in COLLISIONS:
+        levels = "" if run.isolation == "read-committed" else " or --isolation read-committed"
         remedy = (
-            f"collisions are expected under {run.isolation} where the scale is small for the number of clients: "
-            f"{repeat}larger scales or --isolation read-committed avoid them"
+            "collisions are expected where the scale is small for the number of clients: "
+            f"{repeat}larger scales{levels} avoid them"
         )
-    yield Doubt("failures", f"{share:.1%} of the attempts failed", remedy, scale.scale)
+    elif kind == "busy":
+        remedy = f"clients wait for each other's locks: {repeat}fewer --threads avoid them"
+    else:
+        remedy = "look at the errors of the run and at the server's log"
+    most = f", most by {scale.main_error}" if scale.main_error else ""
+    yield Doubt("failures", f"{share:.1%} of the attempts failed{most}", remedy, scale.scale)
 
 
 def unknown_commits(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:

@@ -56,6 +56,8 @@ class ScaleFacts:
     """M"""
     failed: int
     """Failed attempts."""
+    main_error: str
+    """Class of the most frequent error: dsbench's word and the engine's code; empty when there was none."""
     attempts: int
     """Successful and failed."""
     unknown: int

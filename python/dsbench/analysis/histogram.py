@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dsbench.analysis.values import Floats, Frequency
+from dsbench.analysis.values import Frequency
 
 Ints = NDArray[np.int64]
 
@@ -111,21 +111,3 @@ def frequency(values: Histogram, quantiles: Iterable[float]) -> Frequency:
     if longer.size:
         longer[-1] = 0.0
     return Frequency(upper, longer, quantiles_ns(values, quantiles), values.count)
-
-
-def thinned(curve: Frequency, points: int = 400) -> tuple[Floats, Floats]:
-    """(residence_ns, longer) of about ``points`` points of the curve, for drawing on logarithmic axes.
-
-    Keeps the first and last point and, between them, one per equal step of the curve's length in
-    lg(residence) and lg(longer): steep and flat parts keep their shape alike.
-    """
-    size = curve.residence_ns.size
-    if size <= points:
-        return curve.residence_ns, curve.longer
-    x = np.log10(np.maximum(curve.residence_ns, 1))
-    y = np.log10(np.maximum(curve.longer, 0.5 / max(curve.count, 1)))
-    steps = np.abs(np.diff(x)) / max(np.ptp(x), 1e-9) + np.abs(np.diff(y)) / max(np.ptp(y), 1e-9)
-    along = np.concatenate([[0.0], np.cumsum(steps)])
-    chosen = np.unique(np.searchsorted(along, np.linspace(0, along[-1], points)).clip(0, size - 1))
-    chosen = np.union1d(chosen, [0, size - 1])
-    return curve.residence_ns[chosen], curve.longer[chosen]

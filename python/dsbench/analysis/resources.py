@@ -82,11 +82,10 @@ def gains(series: Ints, at_ns: Ints, values: Floats, duration_ns: int) -> tuple[
     """
     order = np.lexsort((at_ns, series))
     series, at_ns, values = series[order], at_ns[order], values[order]
-    names, begins = np.unique(series, return_index=True)
-    ends = np.append(begins[1:], series.size) - 1
+    names, first, sizes = np.unique(series, return_index=True, return_counts=True)
+    last = first + sizes - 1
     place = np.arange(series.size)
-    slot = np.repeat(np.arange(names.size), ends - begins + 1)
-    first, last = begins.copy(), ends.copy()
+    slot = np.repeat(np.arange(names.size), sizes)
     before, after = at_ns <= 0, at_ns >= duration_ns
     np.maximum.at(first, slot[before], place[before])
     np.minimum.at(last, slot[after], place[after])

@@ -58,6 +58,7 @@ def evaluate(archive: Archive) -> Evaluation:
     results = tuple(_result(x, load.get(x), phases.get(x), frequency.get(x), duration_s, levels) for x in begun)
     rates = {x: eq.cycle_rate_tps(part.committed, duration_s) for x, part in load.items()}
     resources = _resources(of_cycles(archive.table("monitors"), cycles), load, duration_s)
+    errors = _errors(of_cycles(archive.table("errors"), cycles))
     success = {x: 1 - int(part.failed.sum()) / part.attempts for x, part in load.items() if part.attempts}
     void = frozenset(failed_checks(run))
     return Evaluation(
@@ -73,10 +74,10 @@ def evaluate(archive: Archive) -> Evaluation:
         seconds=seconds,
         success_share=success,
         remote_share=_remote_share(spec["workload"], load),
-        errors=_errors(of_cycles(archive.table("errors"), cycles)),
+        errors=errors,
         resources=resources,
         index=index(rates, void=void, ladder=PROFILES["dsi"]["scales"], duration_s=duration_s),
-        doubts=judge(run, begun, load, frequency, seconds, resources),
+        doubts=judge(run, begun, load, frequency, seconds, resources, errors),
         collision=collision(run, success),
     )
 

@@ -22,6 +22,7 @@ def judge(
     frequency: Mapping[int, Frequency],
     seconds: Mapping[int, Floats],
     resources: Mapping[int, tuple[Resource, ...]],
+    errors: Mapping[int, Mapping[str, int]],
 ) -> tuple[Doubt, ...]:
     """The doubts about a run; ``begun`` are its scales, the mappings what was measured at them."""
     broken = failed_checks(run)
@@ -35,6 +36,7 @@ def judge(
             _scale_facts(
                 scale,
                 part,
+                main_error=_most(errors.get(scale, {})),
                 histogram_count=curve.count if curve else 0,
                 client_cpus=_client_cpus(resources.get(scale, ())),
                 drifts=_drifts(seconds.get(scale), part.cycles.size, duration_s),
@@ -74,6 +76,7 @@ def _scale_facts(
     scale: int,
     load: Load,
     *,
+    main_error: str,
     histogram_count: int,
     client_cpus: float,
     drifts: tuple[tuple[str, Drift], ...],
@@ -86,6 +89,7 @@ def _scale_facts(
         cycles=load.cycles.size,
         committed=int(load.committed.sum()),
         failed=int(load.failed.sum()),
+        main_error=main_error,
         attempts=load.attempts,
         unknown=int(load.unknown.sum()),
         missed=int(load.missed.sum()),
@@ -129,18 +133,30 @@ def _run_facts(run: Mapping[str, Any]) -> RunFacts:
     )
 
 
+def _most(counts: Mapping[str, int]) -> str:
+    return max(counts, key=lambda name: counts[name], default="")
+
+
 def _client_cpus(resources: Iterable[Resource]) -> float:
     """CPU seconds per second of the load generator."""
     return next((r.per_second / 1e6 for r in resources if r.scope == "client" and r.unit == "µs"), np.nan)
 
 
 def _drifts(course: Floats | None, cycles: int, duration_s: float) -> tuple[tuple[str, Drift], ...]:
-    """Judges all seconds in a row, and the cycles laid over each other; a broken last second is left out."""
-    if course is None:
+    """Drift within the cycles laid over each other, and over all cycles; a broken last second is left out.
+
+    Over all cycles the course that they share is divided out, so that a fall in each of them is not
+    taken for one from the first to the last.
+    """
+    if course is None or duration_s < 1:
         return ()
     full = course[:, 0].reshape(cycles, -1)[:, : int(duration_s)]
+    shared = full.mean(axis=0)
     within = ("within the cycle", drift(full.sum(axis=0)))
-    return (within,) if cycles == 1 else (within, (f"over the {cycles} cycles", drift(full.reshape(-1))))
+    if cycles == 1:
+        return (within,)
+    level = np.divide(full * full.mean(), shared, out=np.zeros_like(full), where=shared > 0)
+    return (within, (f"over the {cycles} cycles", drift(level.reshape(-1))))
 
 
 def _noticed(run: Mapping[str, Any]) -> list[Doubt]:

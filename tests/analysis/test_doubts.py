@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from dsbench.analysis.doubts import doubts
+from dsbench.analysis.facts import RunFacts, ScaleFacts, UnsafeSwitch, outside_share
+from dsbench.analysis.steady import Drift, Verdict
+from dsbench.analysis.values import Doubt
+
+RUN = RunFacts(
+    workload="tpcb", status="complete", reason="", duration_s=60, cycles=10, isolation="repeatable-read", retry=False,
+    reconnect=False, open_loop=False, nodes=0, embedded=False, cpus=4, unsafe=(),
+)  # fmt: skip
+SCALE = ScaleFacts(
+    scale=10, cycles=10, committed=100_000, failed=0, main_error="", attempts=100_000, unknown=0, missed=0, remote=15_000,
+    remote_of=100_000, absent=0, outside_share=0.02, client_cpus=0.5, histogram_count=100_000, rolled_back=0,
+    drifts=(), checked=True, broken=(), populations=1,
+)  # fmt: skip
+
+
+def codes(run: RunFacts = RUN, **scale: Any) -> list[str]:
+    found = doubts(run, [replace(SCALE, **scale)])
+    assert all(doubt.message and doubt.remedy for doubt in found)
+    return [doubt.code for doubt in found]
+
+
+def test_a_good_run_raises_no_doubt() -> None:
+    assert codes() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"checked": False}, "unchecked"),
+        ({"cycles": 9}, "missing-cycles"),
+        ({"histogram_count": 99_999}, "incomplete"),
+        ({"histogram_count": 100_001}, "incomplete"),
+        ({"populations": 2}, "resumed"),
+        ({"absent": 1}, "degraded"),
+        ({"failed": 2000, "attempts": 102_000}, "failures"),
+        ({"unknown": 1}, "unknown-commits"),
+        ({"client_cpus": 2.1}, "client-bottleneck"),
+        ({"outside_share": 0.21}, "client-bottleneck"),
+        ({"remote": 13_900}, "remote-share"),
+        ({"remote": 16_100}, "remote-share"),
+        ({"remote": 0}, "remote-share"),
+    ],
+)
+def test_each_fact_raises_its_doubt_and_no_other(change: dict[str, Any], code: str) -> None:
+    assert codes(**change) == [code]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"histogram_count": 100_500, "rolled_back": 1000},
+        {"failed": 1000, "attempts": 101_000},
+        {"client_cpus": 2.0},
+        {"client_cpus": float("nan"), "outside_share": float("nan")},
+        {"remote": 14_100},
+        {"remote": 15_900},
+        {"remote": 10, "remote_of": 100},  # 10 % of a hundred is chance: 3 sigma are 10.7 %
+        {"remote": 0, "scale": 1},
+        {"missed": 5},  # the closed loop has no starts that are due
+    ],
+)
+def test_what_is_within_its_bounds_raises_none(change: dict[str, Any]) -> None:
+    assert codes(**change) == []
+
+
+def test_a_failed_check_is_severe_and_comes_first() -> None:
+    found = doubts(replace(RUN, status="failed", reason="disk full"), [replace(SCALE, broken=("a (1)", "b (2)"))])
+    assert [(doubt.code, doubt.severe) for doubt in found] == [("check-failed", True), ("cut-short", False)]
+    assert "a (1); b (2)" in found[0].message
+    assert "disk full" in found[1].message
+
+
+def test_nothing_measured_and_nothing_committed_are_void() -> None:
+    nothing = {"committed": 0, "attempts": 0, "remote": 0, "remote_of": 0, "histogram_count": 0}
+    assert codes(cycles=0, **nothing) == ["void"]
+    assert codes(**{**nothing, "failed": 50, "attempts": 50}) == ["void", "failures"]
+
+
+@pytest.mark.parametrize(("status", "expected"), [("running", 1), ("cut-short", 1), ("failed", 1), ("complete", 0)])
+def test_a_run_that_did_not_end_says_so(status: str, expected: int) -> None:
+    assert codes(replace(RUN, status=status)).count("cut-short") == expected
+
+
+@pytest.mark.parametrize("change", [{"duration_s": 4}, {"cycles": 2}])
+def test_short_runs_are_a_glimpse(change: dict[str, Any]) -> None:
+    assert codes(replace(RUN, **change)) == ["short-cycles"]
+
+
+def test_each_unsafe_switch_is_named() -> None:
+    unsafe = (UnsafeSwitch("fsync", "off", "a power cut corrupts it"), UnsafeSwitch("unlogged", "on", "rows go"))
+    found = doubts(replace(RUN, unsafe=unsafe), [SCALE])
+    assert [doubt.code for doubt in found] == ["durability", "durability"]
+    assert found[0].message == "fsync = off: a power cut corrupts it"
+
+
+def test_failures_have_a_remedy_that_fits_the_run() -> None:
+    def remedy(run: RunFacts, error: str = "serialization 40001") -> str:
+        (found,) = doubts(run, [replace(SCALE, failed=50_000, attempts=150_000, main_error=error)])
+        assert found.message == f"33.3% of the attempts failed, most by {error}"
+        return found.remedy
+
+    assert "--retry" in remedy(RUN)
+    assert "read-committed" in remedy(RUN)
+    assert "--retry" not in remedy(replace(RUN, retry=True))
+    assert "read-committed" not in remedy(replace(RUN, isolation="read-committed"))
+    assert "--threads" in remedy(RUN, "busy 5")
+    assert "log" in remedy(RUN, "statement 53100")
+
+
+def test_the_clients_cpu_says_nothing_where_it_is_not_the_clients_alone() -> None:
+    busy = {"client_cpus": 3.9}
+    assert codes(replace(RUN, embedded=True), **busy) == []
+    assert codes(replace(RUN, nodes=2), **busy) == []
+    assert codes(replace(RUN, cpus=0), **busy) == []
+    assert codes(**busy) == ["client-bottleneck"]
+
+
+def test_idle_threads_are_meant_in_the_open_loop_and_connect_with_reconnect() -> None:
+    idle = {"outside_share": 0.9}
+    assert codes(replace(RUN, open_loop=True), **idle) == []
+    assert codes(replace(RUN, reconnect=True), **idle) == []
+    assert codes(replace(RUN, embedded=True), **idle) == ["client-bottleneck"]
+
+
+def test_starts_missed_in_the_open_loop() -> None:
+    (found,) = doubts(replace(RUN, open_loop=True), [replace(SCALE, missed=25_000)])
+    assert found.code == "missed-starts"
+    assert "20.0%" in found.message  # 25,000 of 125,000 that were due
+
+
+def test_only_a_drift_that_was_judged_is_a_doubt() -> None:
+    drifting = ("within the cycle", Drift(Verdict.DRIFTING, -0.25, 1e-9, 60))
+    steady = ("over the 10 cycles", Drift(Verdict.STEADY, 0.01, 0.5, 600))
+    short = ("over the 10 cycles", Drift(Verdict.TOO_SHORT, np.nan, np.nan, 12))
+    (found,) = doubts(RUN, [replace(SCALE, drifts=(drifting, steady, short))])
+    assert found.code == "no-steady-state"
+    assert "-25% within the cycle" in found.message
+
+
+def test_remote_share_is_asked_of_tpcb_only() -> None:
+    assert codes(replace(RUN, workload="select"), remote=0) == []
+
+
+def test_what_the_run_noticed_is_not_said_twice() -> None:
+    noticed = Doubt("degraded", "node b went away", "see its log", 10)
+    found = doubts(RUN, [replace(SCALE, absent=3)], [noticed])
+    assert found == (noticed,)
+
+
+def test_outside_share_by_hand() -> None:
+    ms = 1_000_000
+    # Thread 0: 100 ms from first start to last end, 70 ms in transactions, 10 in failed ones. Thread 1 idle.
+    residence, failed = np.array([[[70, 0]]]) * ms, np.array([[[10, 50]]]) * ms
+    first, last = np.array([[[5, 0]]]) * ms, np.array([[[105, 0]]]) * ms
+    assert outside_share(residence, failed, first, last) == pytest.approx(0.2)
+    assert outside_share(residence * 2, failed, first, last) == 0
+    assert np.isnan(outside_share(residence * 0, failed, first * 0, last * 0))

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from math import isnan, log10
+
+import numpy as np
+import pytest
+from dsbench.analysis.index import bootstrap, crossing, dsi, index
+from hypothesis import given
+from hypothesis import strategies as st
+
+LADDER = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+
+
+def test_a_constant_rate_is_a_rectangle() -> None:
+    # 0.5 * lg 100 * (lg 1000 - lg 1) = 0.5 * 2 * 3
+    assert dsi((1, 10, 100, 1000), (100, 100, 100, 100)) == pytest.approx(3, rel=1e-15)
+    assert dsi((1, 1000), (100, 100)) == pytest.approx(3, rel=1e-15)
+
+
+def test_trapezoids_by_hand() -> None:
+    # lg T = 2, 3, 1 over lg X = 0, 1, 3: 0.5 * ((2 + 3)/2 * 1 + (3 + 1)/2 * 2) = 0.5 * 6.5
+    assert dsi((1, 10, 1000), (100, 1000, 10)) == pytest.approx(3.25, rel=1e-15)
+
+
+def test_published_figures_are_met() -> None:
+    # Seed 000, section 4.5: reconnecting to Firebird gives about 30 tps at every scale, and a DSI of 2.9.
+    assert dsi(LADDER, [30] * 13) == pytest.approx(2.9, abs=0.06)
+    # Section 4.1.1, figure 1: 50,000 tps up to scale 500, three orders of magnitude less beyond; DSI 8.4.
+    assert dsi(LADDER, [50_000] * 9 + [500] + [60] * 3) == pytest.approx(8.4, abs=0.7)
+
+
+@pytest.mark.parametrize(("scales", "rates"), [((1,), (10,)), ((), ()), ((1, 2), (10, 0))])
+def test_it_is_not_defined_below_two_scales_or_at_a_rate_of_zero(scales: tuple, rates: tuple) -> None:
+    assert isnan(dsi(scales, rates))
+    assert bootstrap({scale: np.array([rate]) for scale, rate in zip(scales, rates, strict=True)}) is None
+
+
+@given(st.lists(st.floats(0.01, 1e6), min_size=13, max_size=13), st.floats(1.1, 100))
+def test_a_faster_machine_gains_half_its_factor_per_decade_of_scale(rates: list[float], factor: float) -> None:
+    # T * k adds 0.5 * lg k * (lg 10000 - lg 1) = 2 lg k
+    faster = [rate * factor for rate in rates]
+    assert dsi(LADDER, faster) - dsi(LADDER, rates) == pytest.approx(2 * log10(factor), abs=1e-9)
+
+
+def test_bootstrap_of_a_known_distribution() -> None:
+    # Two scales a decade apart, the lower without spread at 1 tps: the DSI is 0.25 * lg of the upper's
+    # median. For many cycles of lg T ~ N(2, 0.1) the median's standard error is sqrt(pi/2) * 0.1/sqrt(n).
+    cycles = 400
+    upper = 10 ** np.random.default_rng(5).normal(2, 0.1, cycles)
+    found = bootstrap({1: np.ones(cycles), 10: upper})
+    assert found is not None
+    half = 1.96 * np.sqrt(np.pi / 2) * 0.1 / np.sqrt(cycles) * 0.25
+    assert found.value == pytest.approx(0.25 * np.log10(np.median(upper)), rel=1e-12)
+    assert found.value == pytest.approx(0.5, abs=2 * half)
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.3)
+    assert found.level == 0.95
+
+
+def test_bootstrap_covers_the_truth_about_as_often_as_it_says() -> None:
+    random = np.random.default_rng(11)
+    hits = 0
+    for _ in range(200):
+        rates = {scale: 10 ** random.normal(2, 0.05, 10) for scale in (1, 10, 100)}
+        found = bootstrap(rates, replicates=400)
+        hits += found is not None and found.low <= 2 <= found.high  # truth: 0.5 * 2 * 2
+    assert 176 <= hits <= 200  # 0.88 of 200 and more
+
+
+def test_bootstrap_repeats_itself_and_holds_equal_cycles_for_certain() -> None:
+    rates = {1: np.array([9.0, 10, 12]), 10: np.array([80.0, 100, 110])}
+    assert bootstrap(rates) == bootstrap(rates)
+    even = bootstrap({1: np.array([10.0] * 3), 10: np.array([10.0] * 3)})
+    assert even is not None
+    assert even.low == even.value == even.high == 0.5
+
+
+@pytest.mark.parametrize("last", [[100.0], [0.0, 100.0, 100.0]])
+def test_bounds_are_unknown_for_a_single_cycle_and_for_cycles_without_transactions(last: list[float]) -> None:
+    found = bootstrap({1: np.array([10.0, 10.0]), 10: np.array(last)})
+    assert found is not None
+    assert found.value == pytest.approx(0.75)
+    assert isnan(found.low)
+    assert isnan(found.high)
+
+
+def test_crossing_is_interpolated_on_logarithmic_axes() -> None:
+    # T = 1000 at X = 100 and 100 at X = 1000: the line falls by a decade a decade and meets T = X at sqrt(1e5).
+    assert crossing((100, 1000), (1000, 100)) == (pytest.approx(10**2.5), "")
+    assert crossing((1, 10, 100), (50, 40, 40)) == (pytest.approx(40), "")
+    assert crossing((1, 10, 100), (50, 10, 5)) == (pytest.approx(10), "")
+    assert crossing((1, 10), (50, 10)) == (10, "")
+
+
+def test_of_several_crossings_the_highest_counts() -> None:
+    # Below T = X at 10, above at 20, below at 40: the second fall counts, between 20 and 40.
+    found, note = crossing((1, 10, 20, 40), (50, 9, 30, 30))
+    assert (found, note) == (pytest.approx(30), "")
+
+
+def test_no_crossing_says_on_which_side_the_curve_stays() -> None:
+    assert crossing((1, 10), (500, 400)) == (None, "above T = X up to scale 10: larger scales needed")
+    found, note = crossing((100, 1000), (50, 60))
+    assert found is None
+    assert note.startswith("below T = X from scale 100 on")
+    assert crossing((), ()) == (None, "no scale with a transaction rate above 0")
+
+
+def full(cycles: int = 10) -> dict[int, np.ndarray]:
+    return {scale: np.full(cycles, 100.0) for scale in LADDER}
+
+
+def test_comparable_is_the_whole_ladder_with_its_cycles_and_duration() -> None:
+    assert index(full(), void=set(), ladder=LADDER, duration_s=60).comparable
+    assert not index(full(), void={500}, ladder=LADDER, duration_s=60).comparable
+    assert not index(full(9), void=set(), ladder=LADDER, duration_s=60).comparable
+    assert not index(full(), void=set(), ladder=LADDER, duration_s=59).comparable
+    part = {scale: rates for scale, rates in full().items() if scale <= 1000}
+    found = index(part, void=set(), ladder=LADDER, duration_s=60)
+    assert (found.comparable, found.lowest_scale, found.highest_scale) == (False, 1, 1000)
+
+
+def test_void_scales_and_scales_without_cycles_are_left_out() -> None:
+    rates = {1: np.array([100.0]), 10: np.array([1e9]), 100: np.array([100.0]), 1000: np.array([])}
+    found = index(rates, void={10}, ladder=LADDER, duration_s=60)
+    assert found.dsi is not None
+    assert found.dsi.value == pytest.approx(2)
+    assert found.highest_scale == 100
+    assert found.crossing == pytest.approx(100)
