@@ -17,6 +17,7 @@ DIGITS = 9
 """Significant digits of results.txt and results.csv: nanoseconds of a second."""
 
 _UNITS = {"_tps": "tps", "_gb": "GB", "_s": "s"}
+_LIKE = {"tpcb": "tpcb (TPC-B-like, no result in the sense of the TPC)"}
 _SUMMARY = ("scale", "size GB", "tps", "min–max tps", "failed", "f", "p50 ms", "p99 ms", "max ms", "populate s")
 
 
@@ -70,8 +71,16 @@ def summary_text(evaluation: Evaluation) -> str:
 
 
 def summary_notes(evaluation: Evaluation) -> list[str]:
-    """The lines below the summary: index, rating, doubts with their remedies."""
-    return [*index_lines(evaluation.index), *(line for doubt in evaluation.doubts for line in _doubt_lines(doubt))]
+    """The lines below the summary: index, rating, doubts with their remedies.
+
+    Doubts of one kind with one remedy share their lines: the first is told, the scales of the others named.
+    """
+    groups: dict[tuple[str, str, bool], list[Doubt]] = {}
+    for doubt in evaluation.doubts:
+        # Doubts about the whole run differ in what they are about: each stands for itself.
+        key = (doubt.code, doubt.remedy if doubt.scale is not None else doubt.message, doubt.severe)
+        groups.setdefault(key, []).append(doubt)
+    return [*index_lines(evaluation.index), *(line for group in groups.values() for line in _doubt_lines(group))]
 
 
 def index_lines(index: Index) -> list[str]:
@@ -85,7 +94,7 @@ def index_lines(index: Index) -> list[str]:
             within = f" [{index.dsi.low:.2f}, {index.dsi.high:.2f}] ({index.dsi.level:.0%}, over the cycles)"
         ladder = "" if index.comparable else "; not comparable: not the ladder, cycles and duration of profile dsi"
         first = f"DSI {index.dsi.value:.2f}{within} over {span}{ladder}"
-    rating = f"{index.crossing:.4g} tps" if index.crossing is not None else f"none, {index.crossing_note}"
+    rating = f"{index.crossing:.4g} tps" if index.crossing is not None else f"none; {index.crossing_note}"
     return [first, f"T = X (TPC-B clause 4.1): {rating}"]
 
 
@@ -154,9 +163,9 @@ def _preamble(evaluation: Evaluation, run: Mapping[str, Any]) -> list[str]:
     lines = [
         f"{evaluation.name}: {run.get('status', '')}, started {run.get('started', '')}",
         f"{run.get('server_version') or run.get('engine', '')} on {run.get('host', '')}, "
-        f"workload {spec['workload']}, dsbench {run.get('dsbench', '')}",
-        f"{spec['cycles']} cycles of {spec['duration']:g} s, {nodes}, {spec['threads']} threads, "
-        f"{spec['connections']} connections, {spec['isolation']}, {rate}, seed {spec['seed']}",
+        f"workload {_LIKE.get(spec['workload'], spec['workload'])}, dsbench {run.get('dsbench', '')}",
+        f"{spec['cycles']} x {spec['duration']:g} s, {nodes}, threads {spec['threads']}, "
+        f"connections {spec['connections']}, {spec['isolation']}, {rate}, seed {spec['seed']}",
         "confidence levels: " + " ".join(f"{level:.1%}" for level in evaluation.levels),
     ]
     # A message may span lines; each of them has to start with the comment sign.
@@ -164,11 +173,13 @@ def _preamble(evaluation: Evaluation, run: Mapping[str, Any]) -> list[str]:
     return [*lines, *notes]
 
 
-def _doubt_lines(doubt: Doubt) -> list[str]:
-    word = "VOID" if doubt.severe else "doubt"
-    where = f" at scale {doubt.scale}" if doubt.scale is not None else ""
-    hint = [f"  hint: {doubt.remedy}"] if doubt.remedy else []
-    return [f"{word}{where}: {doubt.message}", *hint]
+def _doubt_lines(doubts: Sequence[Doubt]) -> list[str]:
+    first = doubts[0]
+    where = f" at scale {first.scale}" if first.scale is not None else ""
+    others = ", ".join(str(doubt.scale) for doubt in doubts[1:] if doubt.scale != first.scale)
+    also = f" (also at {others})" if others else ""
+    hint = [f"  hint: {first.remedy}"] if first.remedy else []
+    return [f"{'VOID' if first.severe else 'doubt'}{where}{also}: {first.message}", *hint]
 
 
 def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[str, ...]:

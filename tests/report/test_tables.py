@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dsbench.analysis.values import COLUMNS, Doubt, Evaluation
+from dsbench.report import tables
+from dsbench.report.evaluation import evaluate
+from fixtures import small
+from rich.console import Console
+
+
+@pytest.fixture(scope="module")
+def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+    """The small archive with a third scale that was begun and cut short."""
+    found = evaluate(small.archive(tmp_path_factory.mktemp("small")))
+    missing = dict.fromkeys(COLUMNS, nan) | {"scale": 100, "transactions": 0, "failed": 0, "populate_s": 30.0}
+    return replace(found, scales=(*found.scales, type(found.scales[0])(**missing)))
+
+
+# The arithmetic of these figures stands in test_evaluation.py.
+CSV = """\
+scale,database_size_gb,rate_median_tps,rate_mean_tps,rate_stddev_tps,rate_min_tps,rate_max_tps,transactions,failed,\
+residence_total_s,effective_duration_s,rate_multiplier,rate_p50_tps,rate_p68_tps,rate_p87_tps,rate_p95_tps,\
+rate_p99_tps,rate_p99_7_tps,populate_s,primary_key_s,foreign_key_s,cleanup_s,drop_s
+1,0.015,10,10,1.41421356,9,11,200,10,0.57,19.7,0.0285,14.25,14.25,7.125,7.125,1.425,1.425,2.5,0.5,0.25,0.3,0.05
+10,0.15,100,100,14.1421356,90,110,2000,0,2.85,19.7,0.1425,142.5,142.5,71.25,71.25,14.25,14.25,25,5,2.5,3,0.1
+100,,,,,,,0,0,,,,,,,,,,30,,,,
+"""
+
+
+def test_csv_is_the_golden_file(evaluation: Evaluation) -> None:
+    assert tables.results_csv(evaluation) == CSV
+
+
+def test_csv_reads_back(evaluation: Evaluation) -> None:
+    rows = list(csv.DictReader(io.StringIO(tables.results_csv(evaluation))))
+    assert list(rows[0]) == list(COLUMNS)
+    assert rows[1]["rate_p95_tps"] == "71.25"
+
+
+def test_txt_reads_back_as_numbers_with_nan(evaluation: Evaluation) -> None:
+    data = np.loadtxt(io.StringIO(tables.results_txt(evaluation, small.RUN)))
+    assert data.shape == (3, 23)
+    truth = np.genfromtxt(io.StringIO(CSV), delimiter=",", skip_header=1)
+    assert data == pytest.approx(truth, nan_ok=True)
+
+
+def test_txt_is_aligned_and_its_head_numbers_names_and_units_the_columns(evaluation: Evaluation) -> None:
+    lines = tables.results_txt(evaluation, small.RUN).splitlines()
+    numbers, names, units, *rows = lines[-6:]
+    assert numbers.split() == ["#", *(str(n) for n in range(1, 24))]
+    assert names.split()[:6] == ["#", "scale", "database_size", "rate_median", "rate_mean", "rate_stddev"]
+    assert units.split()[:4] == ["#", "-", "[GB]", "[tps]"]
+    assert len({len(line) for line in lines[-6:]}) == 1
+    assert all(line.startswith("# ") for line in lines[:-3])
+    # Every cell ends where its column's number ends.
+    ends = [at for at in range(1, len(numbers)) if numbers[at - 1] != " " and numbers[at : at + 1] in ("", " ")][1:]
+    assert all(row[end - 1] != " " and row[end : end + 1] in ("", " ") for row in rows for end in ends)
+
+
+def test_txt_says_what_was_measured_and_what_to_doubt(evaluation: Evaluation) -> None:
+    doubt = Doubt("durability", "fsync = off: a power cut\nloses it", "switch it on", severe=False)
+    broken = Doubt("check-failed", "the database is wrong", "do not use", 10, severe=True)
+    text = tables.results_txt(replace(evaluation, doubts=(broken, doubt)), small.RUN)
+    for words in (
+        "PostgreSQL 15.18 on syrtis, workload tpcb (TPC-B-like", "2 x 10 s, 2 nodes, threads 2", "closed loop", "seed 7",
+        "DSI 0.75 [0.73, 0.77] (95%, over the cycles) over scales 1-10; not comparable",
+        "VOID at scale 10: the database is wrong", "doubt: fsync = off: a power cut", "hint: switch it on",
+    ):  # fmt: skip
+        assert words in text
+    assert np.loadtxt(io.StringIO(text)).shape == (3, 23)
+
+
+def test_summary_has_a_line_per_scale(evaluation: Evaluation) -> None:
+    lines = tables.summary_text(evaluation).splitlines()
+    assert " ".join(lines[0].split()) == "scale size GB tps min–max tps failed f p50 ms p99 ms max ms populate s"
+    assert lines[1].split() == ["1", "0.015", "10", "9–11", "4.8%", "0.0285", "2", "20", "20", "2.5"]
+    assert lines[2].split() == ["10", "0.15", "100", "90–110", "0.0%", "0.143", "1", "10", "10", "25"]
+    assert lines[3].split() == ["100", "–", "–", "–", "–", "–", "–", "–", "–", "30"]
+    assert lines[4].startswith("DSI 0.75 [0.73, 0.77]")
+    assert lines[5] == "T = X (TPC-B clause 4.1): none; above T = X up to scale 10: larger scales needed"
+
+
+def test_doubts_of_one_kind_share_their_lines(evaluation: Evaluation) -> None:
+    same = [Doubt("failures", f"{scale} % failed", "--retry", scale) for scale in (1, 10, 100)]
+    unsafe = [Doubt("durability", f"{name} = off", "switch it on") for name in ("fsync", "full_page_writes")]
+    notes = tables.summary_notes(replace(evaluation, doubts=(*unsafe, *same)))
+    assert notes[2:] == [
+        "doubt: fsync = off", "  hint: switch it on", "doubt: full_page_writes = off", "  hint: switch it on",
+        "doubt at scale 1 (also at 10, 100): 1 % failed", "  hint: --retry",
+    ]  # fmt: skip
+
+
+def test_summary_table_shows_the_same_cells_and_takes_no_markup_from_messages(evaluation: Evaluation) -> None:
+    doubt = Doubt("server", "log says [bold]x[/bold]", "see it")
+    marked = replace(evaluation, void_scales=frozenset({10}), doubts=(doubt,))
+    console = Console(file=io.StringIO(), width=160, record=True)
+    console.print(tables.summary_table(marked))
+    text = console.export_text()
+    for cells in tables.summary_rows(marked):
+        assert all(cell in text for cell in cells)
+    assert "10!" in text
+    assert "[bold]x[/bold]" in text
+
+
+def test_an_undefined_index_is_said_in_words(evaluation: Evaluation) -> None:
+    alone = replace(evaluation.index, dsi=None, crossing=12.3456, crossing_note="")
+    assert tables.index_lines(alone) == [
+        "DSI not defined: it needs two scales, each with a rate above 0",
+        "T = X (TPC-B clause 4.1): 12.35 tps",
+    ]
+
+
+def test_json_has_null_for_nan_and_reads_back(evaluation: Evaluation) -> None:
+    text = json.dumps(tables.to_json(evaluation), allow_nan=False)
+    data = json.loads(text)
+    assert data["scales"][2]["rate_median_tps"] is None
+    assert data["scales"][0]["transactions"] == 200
+    assert data["cycle_rates"] == {"1": [9.0, 11.0], "10": [90.0, 110.0]}
+    assert data["frequency"]["1"] == {
+        "count": 200,
+        "quantiles_ns": {
+            "0.5": 2e6, "0.68": 2e6, "0.87": 4e6, "0.9": 4e6, "0.95": 4e6, "0.99": 2e7, "0.997": 2e7, "0.999": 2e7,
+            "1.0": 2e7,
+        },
+    }  # fmt: skip
+    assert data["void_scales"] == []
+    assert data["index"]["dsi"]["level"] == 0.95
+    assert {doubt["code"] for doubt in data["doubts"]} == {doubt.code for doubt in evaluation.doubts}
+
+
+def test_writing_through_the_archive_keeps_the_text(evaluation: Evaluation, tmp_path: Path) -> None:
+    path = tmp_path / "results.txt"
+    path.write_text(tables.results_txt(evaluation, small.RUN), encoding="utf-8")
+    assert np.loadtxt(path, encoding="utf-8").shape == (3, 23)
