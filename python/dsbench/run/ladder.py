@@ -182,7 +182,8 @@ class _Ladder:
         name, queries = self.target.dialect.name, self.target
         directory = self.server.directory if self.server else stack.data_directory(name, queries, self.spec.target)
         self.monitors = monitors_for(name, directory, None if self.target.dialect.embedded else queries)
-        described = stack.describe(name, directory, queries)
+        url = self.server.url if self.server else self.spec.target.url
+        described = stack.describe(name, directory, queries, url)
         self.journal.note(
             engine=name,
             embedded=self.target.dialect.embedded,
