@@ -97,19 +97,29 @@ def device_of(path: Path) -> Device | None:
 
     btrfs and its like report a number of their own for their files: there the mounted device node tells.
     """
-    existing = next((p for p in (path.resolve(), *path.resolve().parents) if p.exists()), None)
-    if existing is None or not _DEVICES.is_dir():
-        return None
-    found = _by_number(existing.stat().st_dev)
+    inside = visible(path)
+    found = _by_number(inside.stat().st_dev) if inside is not None else None
     if found is not None:
         return found
-    mount = mount_of(existing)
+    mount = mount_of(path)
     if mount is None or not mount.source.startswith("/dev/"):
         return None
     try:
         return _by_number(Path(mount.source).stat().st_rdev)
     except OSError:
         return None
+
+
+def visible(path: Path) -> Path | None:
+    """``path``, or the nearest folder above it on the same file system that is there and may be seen."""
+    mount = mount_of(path)
+    for folder in (path.resolve(), *path.resolve().parents):
+        try:
+            folder.stat()
+        except OSError:
+            continue
+        return folder if mount_of(folder) == mount else None
+    return None
 
 
 def _by_number(number: int) -> Device | None:

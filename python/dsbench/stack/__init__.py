@@ -1,0 +1,61 @@
+"""The system stack of a run, layer by layer (seed 000, section 3.2), and what it promises to keep.
+
+Nothing here names a person, a serial number or a password. What a system does not tell is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from dsbench import spec
+from dsbench.stack import application, backend, core, filesystem, limits, rdbms, system
+from dsbench.stack.described import Described, Items, Layer, Queries, Switch
+
+__all__ = ["Described", "Layer", "Queries", "Switch", "data_directory", "describe"]
+
+_ELSEWHERE = "the server runs on another machine, which cannot be seen from here"
+
+
+def data_directory(engine: str, queries: Queries, target: spec.Target) -> Path | None:
+    """Where ``target`` keeps its data on this machine; ``None`` when that is elsewhere or not told."""
+    return rdbms.directory(engine, queries, target.url)
+
+
+def describe(engine: str, directory: Path | None, queries: Queries, url: str = "") -> Described:
+    """All layers, from the processor to dsbench itself.
+
+    ``directory`` holds the data (see ``data_directory``). ``url`` is that of the target; an embedded
+    engine keeps settings there that show in no query before the database exists.
+    """
+    database = rdbms.describe(engine, queries, url)
+    server = database.pid
+    layers = [
+        _layer("core", core.items(server) if database.here else {"client": core.model(), "server": _ELSEWHERE}),
+        _layer("storage backend", _of_data(database.here, directory, backend.items)),
+        _layer("operating system", system.items() if database.here else {"server": _ELSEWHERE}),
+        _layer("file system", _of_data(database.here, directory, filesystem.items)),
+        _layer("RDBMS", database.items),
+        _layer("API", database.api),
+        _layer("driver", database.driver),
+        _layer("application", application.items()),
+    ]
+    memory = limits.memory(server) if database.here else {}
+    return Described(
+        layers=[layer for layer in layers if layer["items"]],
+        settings=dict(database.settings),
+        durability=[*database.durability, *filesystem.durability(directory if database.here else None)],
+        marks={name: size for name, size in {**memory, **database.marks}.items() if size > 0},
+        server_version=database.version,
+    )
+
+
+def _layer(name: str, items: Items) -> Layer:
+    return {"layer": name, "items": items}
+
+
+def _of_data(here: bool, directory: Path | None, items: Callable[[Path], Items]) -> Items:
+    """What is known of the place of the data, or why nothing is."""
+    if not here:
+        return {"server": _ELSEWHERE}
+    return items(directory) if directory is not None else {}

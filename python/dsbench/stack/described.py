@@ -1,0 +1,94 @@
+"""What the description of a stack consists of, as ``run.json`` keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypedDict
+
+Items = dict[str, str]
+"""Names and values of one layer, in the order in which they are shown."""
+
+
+class Layer(TypedDict):
+    """One layer of the stack."""
+
+    layer: str
+    items: Items
+
+
+class Switch(TypedDict):
+    """Something that decides whether a committed transaction survives a power cut."""
+
+    switch: str
+    value: str
+    safe: bool
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Described:
+    """The description of a stack."""
+
+    layers: list[Layer]
+    settings: dict[str, str]
+    """Settings of the database system that differ from its defaults, in its own words."""
+    durability: list[Switch]
+    marks: dict[str, int]
+    """Sizes of memory in bytes that a database may or may not fit into: arrows of the rate diagram."""
+    server_version: str
+
+
+@dataclass(frozen=True)
+class Database:
+    """What a database system says of itself."""
+
+    version: str = ""
+    here: bool = True
+    """Whether it runs on this machine."""
+    pid: int | None = None
+    """A process of its server here; ``None`` when it runs in this process or elsewhere."""
+    items: Items = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    durability: list[Switch] = field(default_factory=list)
+    marks: Mapping[str, int] = field(default_factory=dict)
+    api: Items = field(default_factory=dict)
+    driver: Items = field(default_factory=dict)
+
+
+class Queries(Protocol):
+    """Administrative queries on the database under test."""
+
+    def fetch(self, sql: str) -> list[dict[str, str | None]]:
+        """Rows by column name, all text."""
+
+
+def rows(queries: Queries, sql: str) -> list[dict[str, str]]:
+    """Rows with NULL as empty text; none when the server refuses: a description must not stop a run."""
+    try:
+        return [{name: cell or "" for name, cell in row.items()} for row in queries.fetch(sql)]
+    except Exception:
+        return []
+
+
+def text(path: Path) -> str:
+    """Content of a small file of the kernel; empty when it cannot be read."""
+    try:
+        return path.read_text(errors="replace").strip(" \n\0")
+    except OSError:
+        return ""
+
+
+def size(count: float) -> str:
+    """Bytes as text, in powers of 1024."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(count) < 1024:
+            return f"{count:.4g} {unit}"
+        count /= 1024
+    return f"{count:.4g} TiB"
+
+
+def present(items: Mapping[str, str]) -> Items:
+    """The items that have a value."""
+    return {name: value for name, value in items.items() if value}

@@ -1,0 +1,142 @@
+"""Core, operating system, file system and application of this machine."""
+
+from __future__ import annotations
+
+import getpass
+import platform
+import socket
+import subprocess
+from pathlib import Path
+
+import dsbench
+import psutil
+import pytest
+from dsbench.stack import application, core, described, filesystem, limits, system
+from dsbench.storage import Mount
+
+
+def test_the_core_is_that_of_the_machine() -> None:
+    items = core.items(None)
+    assert items["threads"] == str(psutil.cpu_count())
+    assert items["CPU"]
+    assert items["RAM"] == described.size(psutil.virtual_memory().total)
+    assert all(items.values())
+
+
+def test_lists_of_processors_are_counted() -> None:
+    assert core._count("0-3,8,10-11") == 7
+    assert core._count("") == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (0, "0 B"),
+        (512, "512 B"),
+        (8192, "8 KiB"),
+        (25276514304, "23.54 GiB"),
+        (5 << 40, "5 TiB"),
+        (5000 << 40, "5000 TiB"),
+    ],
+)
+def test_sizes_are_written_in_powers_of_1024(count: int, words: str) -> None:
+    assert described.size(count) == words
+
+
+def _groups(folder: Path, monkeypatch: pytest.MonkeyPatch, membership: str, files: dict[str, str]) -> None:
+    for name, content in {**files, "membership": membership}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content + "\n")
+    monkeypatch.setattr(limits, "_GROUPS", folder)
+    real = described.text
+    monkeypatch.setattr(limits, "text", lambda p: real(folder / "membership" if p.parts[1] == "proc" else p))
+
+
+def test_the_tightest_limit_on_the_way_up_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {
+        "memory.max": "max", "a/memory.max": "1073741824", "a/b/memory.max": "4294967296",
+        "a/cpu.max": "150000 100000", "a/b/cpu.max": "max 100000", "c/memory.max": "1",
+    }  # fmt: skip
+    _groups(tmp_path, monkeypatch, "0::/a/b", files)
+    assert limits.memory_limit(None) == 1 << 30
+    assert limits.cpu_limit(None) == 1.5
+    assert limits.memory(None)["RAM"] == 1 << 30
+
+
+def test_limits_of_the_first_version_of_control_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {
+        "memory/memory.limit_in_bytes": "9223372036854771712", "memory/run/memory.limit_in_bytes": "536870912",
+        "cpu,cpuacct/cpu.cfs_quota_us": "-1", "cpu,cpuacct/cpu.cfs_period_us": "100000",
+    }  # fmt: skip
+    _groups(tmp_path, monkeypatch, "9:memory:/run\n4:cpu,cpuacct:/\n0::/", files)
+    assert limits.memory_limit(None) == 512 << 20
+    assert limits.cpu_limit(None) is None
+
+
+def test_without_control_groups_there_is_no_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _groups(tmp_path, monkeypatch, "", {})
+    assert limits.memory_limit(None) is None
+    assert limits.memory(None)["RAM"] == psutil.virtual_memory().total
+
+
+def test_the_system_is_named() -> None:
+    items = system.items()
+    assert items["kernel"] == f"Linux {platform.release()}"
+    assert items["distribution"]
+    assert all(items.values())
+
+
+def test_the_chosen_word_is_the_one_in_brackets() -> None:
+    assert system._chosen("always [madvise] never") == "madvise"
+
+
+def test_the_file_system_of_a_folder(tmp_path: Path) -> None:
+    items = filesystem.items(tmp_path)
+    said = subprocess.run(["stat", "-f", "-c", "%S", str(tmp_path)], capture_output=True, text=True, check=True)
+    assert items["block size"] == described.size(int(said.stdout))
+    assert items["type"]
+    assert items["options"].startswith("rw")
+    assert filesystem.durability(tmp_path) == []
+
+
+def test_memory_keeps_nothing() -> None:
+    (switch,) = filesystem.durability(Path("/dev/shm"))
+    assert (switch["value"], switch["safe"]) == ("tmpfs", False)
+
+
+def test_switched_off_barriers_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    mount = Mount(Path("/"), "/dev/sda1", "ext4", ("rw", "nobarrier"))
+    monkeypatch.setattr(filesystem, "mount_of", lambda _path: mount)
+    (switch,) = filesystem.durability(Path("/data"))
+    assert (switch["switch"], switch["value"], switch["safe"]) == ("mount option", "nobarrier", False)
+
+
+def test_options_and_sources_that_name_people_and_machines_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ("rw", "vers=3.0", "username=ada", "addr=10.0.0.7", "password=hush", "upperdir=/home/ada/x")
+    mount = Mount(Path("/"), "//files/ada", "cifs", options)
+    monkeypatch.setattr(filesystem, "mount_of", lambda _path: mount)
+    items = filesystem.items(Path("/tmp"))
+    assert items["options"] == "rw,vers=3.0"
+    assert items["source"] == "network share"
+
+
+def test_the_commit_is_that_of_dsbench_and_of_nothing_around_it(tmp_path: Path) -> None:
+    assert application.items()["dsbench"] == dsbench.__version__
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path)]
+    installed = tmp_path / "venv/lib/python3/site-packages/dsbench"
+    checkout = tmp_path / "python/dsbench"
+    for folder in (installed, checkout):
+        folder.mkdir(parents=True)
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    assert application.commit(installed) == ""
+    assert application.commit(checkout) == head[:12]
+
+
+def test_no_layer_names_the_machine_or_its_user(tmp_path: Path) -> None:
+    told = str([core.items(None), system.items(), filesystem.items(tmp_path), application.items()])
+    names = {socket.gethostname(), getpass.getuser(), str(Path.home())}
+    # Short names (vm, root) may be parts of other words.
+    assert [name for name in names if len(name) > 5 and name in told] == []
