@@ -35,6 +35,7 @@ SHOWN: tuple[Shown, ...] = (
     Shown("CPU time, system", "µs", US_PER_S, "system", "os", ("cpu_system",)),
     Shown("CPU waiting for I/O", "µs", US_PER_S, "system", "os", ("cpu_iowait",)),
     Shown("CPU idle", "µs", US_PER_S, "system", "os", ("cpu_idle",)),
+    Shown("CPU stolen by the host", "µs", US_PER_S, "system", "os", ("cpu_steal",)),
     Shown("context switches", "switches", 1, "system", "os", ("context_switches",)),
     Shown("disk reads", "operations", 1, "device", "device", ("reads",)),
     Shown("disk writes", "operations", 1, "device", "device", ("writes",)),
