@@ -1,7 +1,23 @@
 //! The PostgreSQL engine against real, private servers.
 #![cfg(all(unix, feature = "postgres"))]
 
+#[path = "postgres/allocations.rs"]
+mod allocations;
+#[path = "postgres/bulk.rs"]
+mod bulk;
+#[path = "postgres/errors.rs"]
+mod errors;
+#[path = "postgres/fakes.rs"]
+mod fakes;
+#[path = "postgres/login.rs"]
+mod login;
+#[path = "postgres/losses.rs"]
+mod losses;
+#[path = "postgres/place.rs"]
+mod place;
 #[path = "postgres/server.rs"]
 mod server;
+#[path = "postgres/tls.rs"]
+mod tls;
 #[path = "postgres/values.rs"]
 mod values;

@@ -12,6 +12,9 @@ use super::types::RowError;
 /// Status of a session in which no transaction is open; the others are `T`, open, and `E`, failed.
 pub const IDLE: u8 = b'I';
 
+/// CopyFail and Sync.
+const COPY_FAIL: &[u8] = b"f\0\0\0\x0cno rows\0S\0\0\0\x04";
+
 /// Room for flights that a fresh connection has.
 const FRESH: usize = 512;
 
@@ -114,10 +117,15 @@ impl Wire {
                     failure.get_or_insert(complaint.error(context));
                 }
                 b'N' | b'S' | b'A' => {}
-                b'G' | b'W' => {
-                    self.broken = true;
-                    let message = "COPY … FROM STDIN takes its rows from a bulk load only; the connection is closed";
-                    return Err(Error::with(ErrorKind::Statement, context, message));
+                b'G' => {
+                    let message = "COPY … FROM STDIN takes its rows from a bulk load only";
+                    failure.get_or_insert(Error::with(ErrorKind::Statement, context, message));
+                    // The Sync of an extended flight is skipped while the server waits for rows.
+                    let simple = self.output.first() == Some(&b'Q');
+                    let refusal = &COPY_FAIL[..if simple { COPY_FAIL.len() - 5 } else { COPY_FAIL.len() }];
+                    if let Err(error) = self.transport.send(refusal) {
+                        return Err(self.lose(error, loss, context));
+                    }
                 }
                 other => {
                     let what = format!("a message of the unknown type {:?}", char::from(other));

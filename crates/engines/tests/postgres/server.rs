@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use dsbench_core::engine::{Connection, Engine, Isolation, Session};
@@ -15,6 +16,43 @@ pub struct Server {
     pub folder: PathBuf,
     pub port: u16,
     process: Child,
+    _cluster: Arc<Cluster>,
+}
+
+/// A fresh database cluster, from which servers that live at the same time are copied.
+struct Cluster(PathBuf);
+
+impl Cluster {
+    fn get() -> Arc<Self> {
+        static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(found) = shared.upgrade() {
+            return found;
+        }
+        let made = Arc::new(Self(fresh_folder()));
+        let mut initdb = unprivileged("initdb");
+        initdb.args(["-A", "trust", "-U", "admin", "-N", "-E", "UTF8", "--locale=C", "-D"]).arg(made.0.join("data"));
+        let done = initdb.output().unwrap();
+        assert!(done.status.success(), "initdb: {}", String::from_utf8_lossy(&done.stderr));
+        *shared = Arc::downgrade(&made);
+        made
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A new folder that belongs to whoever runs the server.
+fn fresh_folder() -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("dsbench-pg-{}-{number}", std::process::id()));
+    fs::create_dir(&folder).unwrap();
+    give_away(&folder);
+    folder
 }
 
 impl Server {
@@ -25,18 +63,11 @@ impl Server {
 
     /// A server with `settings` and the lines `hba` of pg_hba.conf; `prepare` may put files into its folder.
     pub fn start_with(settings: &[&str], hba: &str, prepare: impl FnOnce(&Path)) -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("dsbench-pg-{}-{number}", std::process::id()));
-        fs::create_dir(&folder).unwrap();
+        let cluster = Cluster::get();
+        let folder = fresh_folder();
         let data = folder.join("data");
-        give_away(&folder);
-        let made = unprivileged("initdb")
-            .args(["-A", "trust", "-U", "admin", "-N", "-E", "UTF8", "--locale=C", "-D"])
-            .arg(&data)
-            .output();
-        let made = made.unwrap();
-        assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+        let copied = Command::new("cp").arg("-a").arg(cluster.0.join("data")).arg(&data).status().unwrap();
+        assert!(copied.success());
         fs::write(data.join("pg_hba.conf"), hba).unwrap();
         prepare(&folder);
         give_away(&folder);
@@ -51,7 +82,7 @@ impl Server {
             command.args(["-c", setting]);
         }
         let process = command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-        let mut server = Self { folder, port, process };
+        let mut server = Self { folder, port, process, _cluster: cluster };
         server.wait();
         server
     }
