@@ -13,11 +13,22 @@ from types import ModuleType, TracebackType
 from typing import Protocol, Self
 
 from dsbench import spec
-from dsbench.servers import folder
+from dsbench.servers import folder, process
 from dsbench.servers.errors import ServerError
 from dsbench.servers.installation import Installation
 
-__all__ = ["Installation", "Server", "ServerError", "base_directory", "clean", "installations", "stale", "start"]
+__all__ = [
+    "Installation",
+    "Server",
+    "ServerError",
+    "account",
+    "base_directory",
+    "clean",
+    "dies_with_us",
+    "installations",
+    "stale",
+    "start",
+]
 
 
 class Server(Protocol):
@@ -89,6 +100,20 @@ def installations() -> list[Installation]:
         find: Callable[[], list[Installation]] = _module(product).installations
         found += find()
     return found
+
+
+def account(base: Path) -> str:
+    """The user that private servers in ``base`` run under; empty when it is the one who runs dsbench.
+
+    Raises ``ServerError`` when the superuser has nobody to step down to.
+    """
+    user = process.unprivileged(base, "postgres")
+    return user.name if user is not None else ""
+
+
+def dies_with_us() -> bool:
+    """Whether the operating system ends a private server when dsbench is killed."""
+    return process.dies_with_us()
 
 
 def stale(base: Path) -> list[Path]:

@@ -151,6 +151,11 @@ class Process:
                 process.kill()
 
 
+def dies_with_us() -> bool:
+    """Whether a server can be started so that the kernel ends it with this program."""
+    return _setpriv() is not None
+
+
 @functools.cache
 def _setpriv() -> str | None:
     path = shutil.which("setpriv")

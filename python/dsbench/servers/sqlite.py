@@ -20,6 +20,8 @@ SETTINGS = {
     "mmap_size": None,
     "page_size": None,
     "busy_timeout_ms": None,
+    "foreign_keys": ("on", "off"),
+    "begin": ("immediate", "deferred"),
 }
 """Settings by name and their words; ``None`` is a whole number."""
 

@@ -1,0 +1,108 @@
+"""The checks behind ``dsbench doctor``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from dsbench import doctor, servers, storage
+from dsbench.doctor import Finding
+from dsbench.servers.folder import MARK
+from dsbench.servers.postgresql import binaries
+from dsbench.stack import core, system
+from dsbench.storage import Mount
+
+
+def _named(found: list[Finding], name: str) -> Finding:
+    return next(f for f in found if f.name == name)
+
+
+def test_what_is_not_well_has_a_remedy() -> None:
+    found = doctor.findings()
+    assert [f.name for f in found if not f.ok and not f.remedy] == []
+    assert [f.name for f in found if not f.found] == []
+    names = [f.name for f in found]
+    for name in ("core", "private:sqlite", "private:postgresql", "account", "left-overs", "room", "storage", "clock"):
+        assert name in names
+
+
+def test_servers_are_told_with_version_and_place() -> None:
+    newest = binaries.found()[0]
+    found = _named(doctor.findings(), "private:postgresql")
+    assert found == Finding("private:postgresql", True, f"PostgreSQL {newest.version}, {newest.folder}")
+
+
+def test_a_missing_server_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binaries, "_folders", lambda: iter(()))
+    found = _named(doctor.findings(), "private:postgresql")
+    assert not found.ok
+    assert "apt install postgresql" in found.remedy
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser steps down")
+def test_the_superuser_is_told_who_runs_the_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "step down to the user" in _named(doctor.findings(), "account").found
+    monkeypatch.setattr(servers.process, "_setpriv", lambda: None)
+    assert not _named(doctor.findings(), "account").ok
+
+
+def test_folders_of_dead_runs_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert _named(doctor.findings(), "left-overs").ok
+    left = tmp_path / "dsbench-pg-left"
+    left.mkdir()
+    (left / MARK).write_text('{"owner": 1}')
+    found = _named(doctor.findings(), "left-overs")
+    assert not found.ok
+    assert str(left) in found.found
+    assert left.is_dir()
+
+
+def test_room_is_told_in_scales(monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage("/")
+    for free, words in ((2_000_000_000 + 24_000_000 * 999, "up to 500"), (1_000_000_000, "too little")):
+        monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _path, free=free: usage._replace(free=free))
+        assert words in _named(doctor.findings(), "room").found
+
+
+@pytest.mark.parametrize(("kind", "ok"), [("tmpfs", False), ("overlay", False), ("ext4", True)])
+def test_the_kind_of_storage_is_judged(kind: str, ok: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "mounts", lambda: [Mount(Path("/"), "somewhere", kind, ())])
+    assert _named(doctor.findings(), "storage").ok is ok
+
+
+@pytest.mark.parametrize(("limit", "ok"), [((256, 4096), False), ((1024, 1024), True)])
+def test_the_limit_of_open_files_is_judged(limit: tuple[int, int], ok: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.resource, "getrlimit", lambda _what: limit)
+    assert _named(doctor.findings(), "open files").ok is ok
+
+
+@pytest.mark.parametrize(("governor", "ok"), [("performance", True), ("powersave", False), ("", True)])
+def test_the_governor_is_judged(governor: str, ok: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core, "governor", lambda: governor)
+    assert _named(doctor.findings(), "CPU frequency").ok is ok
+
+
+def test_huge_pages_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, ok in (("always", False), ("madvise", True), ("never", True)):
+        monkeypatch.setattr(system, "huge_pages", lambda value=value: value)
+        assert _named(doctor.findings(), "transparent huge pages").ok is ok
+
+
+def test_a_slow_clock_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cost_ns, ok in ((2000.0, False), (40.0, True)):
+        monkeypatch.setattr(doctor, "_clock_cost_ns", lambda cost_ns=cost_ns: cost_ns)
+        assert _named(doctor.findings(), "clock").ok is ok
+
+
+def test_extras_that_the_package_offers_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_offered", lambda: ["dev", "cluster", "tune"])
+    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda module: None if module == "optuna" else object())
+    found = _named(doctor._extras(), "extras")
+    assert found.ok
+    assert found.found == "cluster (load from several machines): there; tune (search for good settings): not there"
+    assert found.remedy == "pip install 'dsbench[tune]'"
+    monkeypatch.setattr(doctor, "_offered", list)
+    assert doctor._extras() == []
