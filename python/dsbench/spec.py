@@ -162,7 +162,19 @@ class RunSpec(_Frozen):
 
 
 PROFILES: dict[str, dict[str, Any]] = {
-    "dsi": {"scales": DSI_SCALES, "cycles": 10, "duration": 60.0, "threads": 16},
+    "dsi": {
+        "scales": DSI_SCALES,
+        "cycles": 10,
+        "duration": 60.0,
+        "threads": 16,
+        "connections": 1,
+        "nodes": 0,
+        "isolation": "repeatable-read",
+        "retry": False,
+        "prepare": False,
+        "reconnect": False,
+        "rate": None,
+    },
     "quick": {"scales": (1, 2, 5), "cycles": 3, "duration": 4.0, "threads": 4},
 }
 """Named sets of values: ``dsi`` gives comparable figures (seed 000, section 5.2), ``quick`` takes a minute."""

@@ -90,19 +90,21 @@ def crossing(scales: Sequence[int], rates: Sequence[float]) -> tuple[float | Non
     return float(10 ** (x[at] + share * (x[at + 1] - x[at]))), ""
 
 
-def index(rates: Mapping[int, Floats], *, void: Set[int], ladder: Sequence[int], duration_s: float) -> Index:
+def index(rates: Mapping[int, Floats], *, void: Set[int], ladder: Sequence[int], duration_s: float, conduct: bool) -> Index:
     """The index of one run.
 
     ``rates`` gives T_i (eq. 7) by scale, ``void`` the scales to leave out, ``ladder`` the scales of
-    the profile whose figures are comparable, ``duration_s`` D. T_s is the median of the T_i, the
+    the profile whose figures are comparable, ``duration_s`` D; ``conduct`` tells whether threads,
+    isolation and the like are those of that profile. T_s is the median of the T_i, the
     official rate of the scale (seed 000, section 2.4) and the curve of its section 4.1.1. The index is
-    comparable when it rests on that very ladder, with at least 10 cycles of 60 s each.
+    comparable when it rests on that very ladder and conduct, with at least 10 cycles of 60 s each.
     """
     used = {scale: values for scale, values in sorted(rates.items()) if values.size and scale not in void}
     scales = list(used)
     crosses, note = crossing(scales, [float(np.median(values)) for values in used.values()])
     comparable = (
-        scales == list(ladder)
+        conduct
+        and scales == list(ladder)
         and all(values.size >= COMPARABLE_CYCLES for values in used.values())
         and duration_s >= COMPARABLE_DURATION_S
     )

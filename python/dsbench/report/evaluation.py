@@ -76,10 +76,22 @@ def evaluate(archive: Archive) -> Evaluation:
         remote_share=_remote_share(spec["workload"], load),
         errors=errors,
         resources=resources,
-        index=index(rates, void=void, ladder=PROFILES["dsi"]["scales"], duration_s=duration_s),
+        index=index(
+            rates,
+            void=void,
+            ladder=PROFILES["dsi"]["scales"],
+            duration_s=duration_s,
+            conduct=_as_profile(archive.run["spec"]),
+        ),
         doubts=judge(run, begun, load, frequency, seconds, resources, errors),
         collision=collision(run, success),
     )
+
+
+def _as_profile(spec: Mapping[str, Any]) -> bool:
+    """Whether the run was conducted as profile dsi wants it; the ladder itself is judged by what was measured."""
+    wanted = {k: v for k, v in PROFILES["dsi"].items() if k not in ("scales", "cycles", "duration")}
+    return all(spec.get(name) == value for name, value in wanted.items())
 
 
 def _result(

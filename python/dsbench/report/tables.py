@@ -92,7 +92,7 @@ def index_lines(index: Index) -> list[str]:
         within = ""
         if isfinite(index.dsi.low):
             within = f" [{index.dsi.low:.2f}, {index.dsi.high:.2f}] ({index.dsi.level:.0%}, over the cycles)"
-        ladder = "" if index.comparable else "; not comparable: not the ladder, cycles and duration of profile dsi"
+        ladder = "" if index.comparable else "; not comparable: not the settings of profile dsi"
         first = f"DSI {index.dsi.value:.2f}{within} over {span}{ladder}"
     rating = f"{index.crossing:.4g} tps" if index.crossing is not None else f"none; {index.crossing_note}"
     return [first, f"T = X (TPC-B clause 4.1): {rating}"]
