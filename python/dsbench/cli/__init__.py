@@ -39,8 +39,8 @@ def _dsbench(
     """Measure what a computer is worth as a database server."""
 
 
-for command in (run, show, plot, check, doctor):
-    app.command(epilog=getattr(command, "EPILOG", None))(command.command)
+for _module in (run, show, plot, check, doctor):
+    app.command(_module.__name__.rpartition(".")[2], epilog=_module.EPILOG)(_module.command)
 
 
 def main() -> None:

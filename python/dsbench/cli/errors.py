@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 from dsbench.archive import ArchiveError
 from dsbench.generator import CoreError
-from dsbench.report.render import DiagramError
 from dsbench.run import RunError
 from dsbench.servers import ServerError
 from dsbench.spec import SpecError
@@ -38,7 +37,7 @@ def told() -> Iterator[None]:
     except ServerError as error:
         tell(str(error), error.remedy)
         sys.exit(FAILED)
-    except (ArchiveError, DiagramError) as error:
+    except ArchiveError as error:
         tell(str(error))
         sys.exit(FAILED)
     except CoreError as error:

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from dsbench.report import finish
-
 EPILOG = "Example: edit results-rate.vl.json in the archive's folder, then dsbench plot ARCHIVE"
 
 
@@ -20,5 +18,7 @@ def command(
     out: Annotated[Path | None, typer.Option(help="Write to this folder instead of the archive's.")] = None,
 ) -> None:
     """Draw the diagrams again from the (edited) results-*.vl.json files."""
+    from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
+
     for path in finish.plot(archive, out, fresh=fresh):
         print(path)

@@ -13,7 +13,6 @@ import typer
 from dsbench import generator, run, spec
 from dsbench.cli import errors
 from dsbench.cli.progress import Progress, clock
-from dsbench.report import finish
 
 EPILOG = (
     "Examples: dsbench run | dsbench run private:postgresql --scales 1,10,100 --cycles 3 --duration 20 | "
@@ -96,6 +95,8 @@ class _Listener:
 
     def scale_done(self, path: Path) -> None:
         """Tables are readable while later scales run."""
+        from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
+
         finish.write_tables(path)
 
 
@@ -147,6 +148,8 @@ def _settings(texts: list[str]) -> dict[str, str]:
 
 
 def _resume(path: Path, values: dict[str, Any], target: str | None, as_json: bool, quiet: bool) -> None:
+    from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
+
     if values:
         names = ", ".join("--" + name for name in values)
         raise spec.SpecError(names, "a resumed run keeps its specification", "leave it out, or start a new run")
@@ -159,6 +162,8 @@ def _resume(path: Path, values: dict[str, Any], target: str | None, as_json: boo
 
 def _finish(outcome: run.Outcome, as_json: bool) -> None:
     """Writes the report, prints the result and ends with the run's exit code."""
+    from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
+
     finished = finish.write(outcome.archive)
     if as_json:
         print(json.dumps(finished.document, indent=2, ensure_ascii=False))

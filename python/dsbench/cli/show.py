@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from dsbench.report import finish
-
 EPILOG = "Example: dsbench show archives/20261121T100000Z_host_sqlite_tpcb.zip --json"
 
 
@@ -18,6 +16,8 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Show the table, the DSI and the warnings of an archive."""
+    from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
+
     shown = finish.read(archive)
     if as_json:
         print(json.dumps(shown.document, indent=2, ensure_ascii=False))
