@@ -17,6 +17,7 @@ import pytest
 from dsbench import servers, spec
 from dsbench.servers.folder import stale
 from dsbench.servers.postgresql import binaries
+from dsbench.servers.postgresql.leftovers import SharedMemory
 
 Make = Callable[..., spec.Target]
 Ask = Callable[[str, str], str]
@@ -180,20 +181,22 @@ def test_a_long_path_gets_a_short_socket(base: Path, psql: Ask) -> None:
 
 
 def test_stopping_a_server_that_was_killed_is_clean(target: Make, base: Path) -> None:
-    before = set(Path("/dev/shm").iterdir()), _segments()
     server = servers.start(target(), 4)
     pids = server.pids()
+    held = SharedMemory.held(pids[0], pids)
+    assert held.files
+    assert held.segments <= _segments()
     os.kill(pids[0], signal.SIGKILL)
     server.stop()
     assert list(base.iterdir()) == []
     assert _until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
-    assert set(Path("/dev/shm").iterdir()) <= before[0]
-    assert not {creator for creator in _segments() if creator in pids}
+    assert [file for file in held.files if file.exists()] == []
+    assert not held.segments & _segments()
 
 
-def _segments() -> list[int]:
+def _segments() -> set[int]:
     lines = Path("/proc/sysvipc/shm").read_text().splitlines()
-    return [int(line.split()[4]) for line in lines[1:]]
+    return {int(line.split()[1]) for line in lines[1:]}
 
 
 _ABANDONED = """

@@ -172,7 +172,8 @@ def _dying_with_us(ending: signal.Signals) -> list[str]:
 
 def _not_startable(program: str | Path, user: User | None, error: OSError | None) -> ServerError:
     who = f"the user {user.name}" if user else "this user"
+    also = f", and that dsbench may become {who}" if user else ""
     return ServerError(
         f"{program} cannot be started: {error.strerror if error else 'unknown error'}",
-        f"see that {who} may read and run it and every folder above it",
+        f"see that {who} may read and run it and every folder above it{also}",
     )
