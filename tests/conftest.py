@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures.program import Program
 
 from dsbench import servers
 from dsbench.spec import Target
+from fixtures.program import Program
 
 
 @pytest.fixture(scope="session")

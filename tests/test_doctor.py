@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from dsbench import doctor, servers, storage
 from dsbench.doctor import Finding
 from dsbench.servers.folder import MARK

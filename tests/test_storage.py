@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from dsbench import storage
 from dsbench.storage import Mount, device_of, mount_of, parsed, visible
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from dsbench.analysis.doubts import doubts
 from dsbench.analysis.facts import RunFacts, ScaleFacts, UnsafeSwitch, outside_share
 from dsbench.analysis.steady import Drift, Verdict

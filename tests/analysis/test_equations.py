@@ -4,10 +4,11 @@ from math import isnan, sqrt
 
 import numpy as np
 import pytest
-from dsbench.analysis import equations as eq
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
+from dsbench.analysis import equations as eq
 
 MS = 1_000_000
 # Two cycles, two nodes, two threads; the last thread of the first cycle committed nothing.

@@ -4,9 +4,10 @@ from math import isnan, log10
 
 import numpy as np
 import pytest
-from dsbench.analysis.index import bootstrap, crossing, dsi, index
 from hypothesis import given
 from hypothesis import strategies as st
+
+from dsbench.analysis.index import bootstrap, crossing, dsi, index
 
 LADDER = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 

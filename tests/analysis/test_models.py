@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from dsbench.analysis.models import fit_collision, fit_saturation, success_share
 
 # Measured on PostgreSQL 15 under repeatable read with 16 clients.

@@ -4,9 +4,10 @@ from math import isnan
 
 import numpy as np
 import pytest
-from dsbench.analysis.resources import Counter, costs, gains
 from hypothesis import given
 from hypothesis import strategies as st
+
+from dsbench.analysis.resources import Counter, costs, gains
 
 S = 1_000_000_000
 

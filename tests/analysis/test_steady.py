@@ -4,6 +4,7 @@ from math import isnan
 
 import numpy as np
 import pytest
+
 from dsbench.analysis.steady import Verdict, drift
 
 RANDOM = np.random.default_rng(3)

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from fixtures.program import Program, only_archive
 
 TINY = ["--scales", "1,2", "--cycles", "2", "--duration", "0.5", "--threads", "2"]

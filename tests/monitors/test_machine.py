@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from dsbench.monitors import Monitor, monitors_for
 from dsbench.monitors.client import Client
 from dsbench.monitors.device import StorageDevice

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+
 from dsbench import archive
 from dsbench.monitors import Sampler, Value, sampler
 

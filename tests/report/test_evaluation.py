@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from dsbench.analysis.values import COLUMNS, Evaluation
 from dsbench.report.evaluation import evaluate
 from fixtures import small

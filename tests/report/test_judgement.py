@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from dsbench.analysis.values import Doubt, Evaluation
 from dsbench.report.evaluation import evaluate
 from fixtures.archives import MS, S, bucket_rows, cycle_row, run_json, write

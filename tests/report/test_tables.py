@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
+
 from dsbench.analysis.values import COLUMNS, Doubt, Evaluation
 from dsbench.report import tables
 from dsbench.report.evaluation import evaluate
 from fixtures import small
-from rich.console import Console
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from fixtures.program import Program, described, only_archive
 
 from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.generator import Target
 from dsbench.spec import Target as TargetSpec
+from fixtures.program import Program, described, only_archive
 
 LADDER = ["--scales", "1", "--cycles", "3", "--duration", "3", "--threads", "3", "--seed", "1"]
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.program import described
 
 from dsbench import run, servers
 from dsbench.archive import Archive
 from dsbench.generator import Bench, Target
 from dsbench.run.cycle import seed_of
 from dsbench.spec import RunSpec, build
+from fixtures.program import described
 
 
 def spec_for(url: str, **values: object) -> RunSpec:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from dsbench import spec
 from dsbench.servers.postgresql import binaries
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from dsbench import spec
 from dsbench.servers import installations
 from dsbench.servers.errors import ServerError

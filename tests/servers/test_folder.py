@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from dsbench.servers import folder
 from dsbench.servers.folder import MARK, Folder
 

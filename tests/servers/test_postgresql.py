@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from dsbench import servers, spec
 from dsbench.servers.folder import stale
 from dsbench.servers.postgresql import binaries

@@ -8,9 +8,10 @@ import socket
 import subprocess
 from pathlib import Path
 
-import dsbench
 import psutil
 import pytest
+
+import dsbench
 from dsbench.stack import application, core, described, filesystem, limits, system
 from dsbench.storage import Mount
 

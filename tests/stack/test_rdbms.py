@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from dsbench import servers, spec, stack
 from dsbench.servers.postgresql import binaries
 from dsbench.stack.described import Described, Switch

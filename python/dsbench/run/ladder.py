@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import platform
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -187,7 +188,7 @@ class _Ladder:
         self.journal.note(
             engine=name,
             embedded=self.target.dialect.embedded,
-            server_version=self.server.version if self.server else described.server_version,
+            server_version=described.server_version or (self.server.version if self.server else ""),
             stack=described.layers,
             settings=described.settings,
             durability=described.durability,
@@ -264,7 +265,4 @@ def _finished(path: Path) -> dict[int, int]:
     """Scale to number of its finished cycles."""
     table = Archive.open(path).table("cycles")
     pairs = set(zip(table.column("scale").to_pylist(), table.column("cycle").to_pylist(), strict=True))
-    done: dict[int, int] = {}
-    for scale, _cycle in pairs:
-        done[scale] = done.get(scale, 0) + 1
-    return done
+    return dict(Counter(int(scale) for scale, _cycle in pairs if scale is not None))
