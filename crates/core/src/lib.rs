@@ -3,6 +3,7 @@
 //! Read in this order: [`engine`] (what a database must do), [`workload`] (what a benchmark
 //! must do), [`generator`] (the loop), [`recorder`] (what is kept of a transaction).
 
+pub mod calibrate;
 pub mod clock;
 pub mod course;
 pub mod engine;
