@@ -14,7 +14,7 @@ use super::types;
 use super::wire::Wire;
 
 /// Bytes after which a CopyData message is sent.
-const CHUNK: usize = 128 * 1024;
+const CHUNK: usize = 64 * 1024;
 
 /// Signature of binary COPY, no flags, no extension of the header.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";

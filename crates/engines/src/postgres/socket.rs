@@ -61,10 +61,8 @@ fn connect_unix(path: &std::path::Path, deadline: Option<Instant>) -> io::Result
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     // A full backlog blocks a connect of a unix socket for as long as a send may block.
     socket.set_write_timeout(remaining(deadline)?)?;
-    socket.connect(&SockAddr::unix(path)?).map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock => timed_out(),
-        _ => error,
-    })?;
+    let address = SockAddr::unix(path)?;
+    patient(|| socket.connect(&address)).map_err(limited)?;
     Ok(socket)
 }
 
@@ -76,11 +74,8 @@ fn connect_tcp(host: &str, port: u16, known: Option<IpAddr>, deadline: Option<In
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     for address in found {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-        let done = match remaining(deadline)? {
-            Some(limit) => socket.connect_timeout(&address.into(), limit),
-            None => socket.connect(&address.into()),
-        };
-        match done {
+        let limit = remaining(deadline)?.unwrap_or(Duration::from_secs(86_400));
+        match socket.connect_timeout(&address.into(), limit) {
             Ok(()) => {
                 socket.set_tcp_nodelay(true)?;
                 socket.set_keepalive(true)?;
@@ -103,6 +98,25 @@ fn remaining(deadline: Option<Instant>) -> io::Result<Option<Duration>> {
 
 fn timed_out() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "connect_timeout has passed")
+}
+
+/// A call that ended at its time limit says that it would block.
+fn limited(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => timed_out(),
+        _ => error,
+    }
+}
+
+/// Repeats a call that a signal ended: handlers of the process that we live in are not our business.
+#[inline]
+fn patient<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
 }
 
 /// A connected socket. While it has a deadline, no read or write outlasts it.
@@ -149,11 +163,12 @@ impl Read for Channel {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.deadline.is_some() {
-            self.socket.set_read_timeout(remaining(self.deadline)?)?;
-            let done = self.socket.read(buffer);
-            return done.map_err(|e| if e.kind() == io::ErrorKind::WouldBlock { timed_out() } else { e });
+            return patient(|| {
+                self.socket.set_read_timeout(remaining(self.deadline)?)?;
+                (&self.socket).read(buffer).map_err(limited)
+            });
         }
-        self.socket.read(buffer)
+        patient(|| (&self.socket).read(buffer))
     }
 }
 
@@ -161,7 +176,7 @@ impl Write for Channel {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // During the login messages are far smaller than a send buffer, so that a limit for reads will do.
-        self.socket.send_with_flags(bytes, SEND_FLAGS)
+        patient(|| self.socket.send_with_flags(bytes, SEND_FLAGS))
     }
 
     fn flush(&mut self) -> io::Result<()> {

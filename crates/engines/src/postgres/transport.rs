@@ -24,27 +24,21 @@ impl Transport {
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Plain(channel) => channel.write_all(bytes),
-            Self::Tls(stream) => {
-                stream.write_all(bytes)?;
-                stream.flush()
-            }
+            Self::Tls(stream) => send_encrypted(stream, bytes),
         }
     }
 
-    /// Reads what is there, at least one byte; 0 at the end. A signal does not end it.
+    /// Reads what is there, at least one byte; 0 at the end.
     #[inline]
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let done = match self {
-                Self::Plain(channel) => channel.read(buffer),
-                Self::Tls(stream) => stream.read(buffer),
-            };
-            match done {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // A server that ends without TLS's goodbye has ended all the same.
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
-                done => return done,
-            }
+        let done = match self {
+            Self::Plain(channel) => channel.read(buffer),
+            Self::Tls(stream) => stream.read(buffer),
+        };
+        match done {
+            // A server that ends without TLS's goodbye has ended all the same.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+            done => done,
         }
     }
 
@@ -86,4 +80,20 @@ impl Transport {
             Self::Tls(stream) => &stream.sock,
         }
     }
+}
+
+/// Writes and never reads: whoever fails here knows that the bytes did not all leave. (The library's
+/// own way to write may also read, and would mix up the two.)
+fn send_encrypted(stream: &mut TlsStream, bytes: &[u8]) -> io::Result<()> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let taken = stream.conn.writer().write(rest)?;
+        rest = &rest[taken..];
+        while stream.conn.wants_write() {
+            if stream.conn.write_tls(&mut stream.sock)? == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+        }
+    }
+    Ok(())
 }
