@@ -374,3 +374,18 @@ fn databases_of_others_are_refused_and_never_touched() {
         assert_untouched(&folder, &folder.file());
     }
 }
+
+#[test]
+fn a_damaged_file_of_our_own_is_an_error_of_setup_and_stays() {
+    let folder = Folder::new();
+    let engine = folder.engine("journal_mode=delete");
+    engine.place().create("test").unwrap();
+    let mut bytes = std::fs::read(folder.file()).unwrap();
+    bytes[100..].fill(0xff);
+    std::fs::write(folder.file(), &bytes).unwrap();
+    let place = engine.place();
+    for error in [place.state().map(|_| ()), place.drop(), engine.connect(LOAD).map(|_| ())].map(Result::unwrap_err) {
+        assert_eq!(error.kind, ErrorKind::Setup, "{error}");
+    }
+    assert_eq!(std::fs::read(folder.file()).unwrap(), bytes);
+}

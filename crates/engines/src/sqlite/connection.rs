@@ -1,6 +1,5 @@
 //! A session on the file.
 
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 use dsbench_core::engine::{BulkLoad, Connection, Interrupt, Prepare, Statement, StatementId};
@@ -10,8 +9,9 @@ use libsqlite3_sys as ffi;
 
 use super::codes::During;
 use super::convert;
-use super::raw::{Db, Stmt, Waiting};
+use super::raw::{Db, Stmt};
 use super::target::Target;
+use super::waiting::Waiting;
 
 /// A statement that the client made known; parsed unless it is to be parsed every time.
 struct Known {
@@ -35,6 +35,9 @@ pub(super) struct Session {
 impl Session {
     /// Sets up a session on an open database.
     pub(super) fn new(db: Db, target: &Target) -> Result<Self> {
+        for pragma in &target.pragmas {
+            script(&db, &format!("PRAGMA {pragma}"), During::Connect)?;
+        }
         Ok(Self {
             known: Vec::new(),
             begin: db.statement(target.begin, true)?,
@@ -47,7 +50,7 @@ impl Session {
 
     /// An error once another thread ended the session.
     fn alive(&self, during: During) -> Result<()> {
-        match self.db.waiting().ended.load(Ordering::Relaxed) {
+        match self.db.waiting().is_ended() {
             false => Ok(()),
             // Nothing of a commit was begun, so it is not unknown how it ended.
             true if during == During::Commit => Err(self.db.error(ffi::SQLITE_INTERRUPT, During::Execute)),
@@ -217,11 +220,10 @@ impl Connection for Session {
     }
 }
 
-/// Ends a session: a statement at its next thousand steps, a wait for a lock within 100 ms.
 struct Ending(Arc<Waiting>);
 
 impl Interrupt for Ending {
     fn interrupt(&self) {
-        self.0.ended.store(true, Ordering::Relaxed);
+        self.0.end();
     }
 }

@@ -18,6 +18,8 @@
 //! wait, so that 16 threads would do little but fail. Clients of SQLite customarily wait (Python's
 //! sqlite3 for 5 s, rusqlite for 5 s), therefore the default is to wait: what is lost by collisions
 //! on other engines is seen here as residence time. With `busy_timeout_ms=0` it is seen as failures.
+//! SQLite's waiting is polling with growing pauses, not a queue: when many threads write all the time,
+//! some wait for seconds while others write. That is SQLite's own behaviour, and it is left as it is.
 //!
 //! Decimals and timestamps are stored as integers: digits at the declared scale, and microseconds.
 
@@ -28,12 +30,12 @@ mod convert;
 mod place;
 mod raw;
 mod target;
+mod waiting;
 
 use dsbench_core::engine::{Connection, Dialect, Engine, Place, PlaceState, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
 
-use codes::During;
-use place::FilePlace;
+use place::{set_up, FilePlace};
 use target::Target;
 
 static DIALECT: Dialect =
@@ -56,20 +58,17 @@ impl Engine for Sqlite {
     /// An administrative session works on the file when it is dsbench's, else on an empty database in
     /// memory: a foreign file is not even opened.
     fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
-        let target = &self.place.0;
-        let db = match self.place.look().map_err(setup)? {
+        let db = match self.place.look()? {
             (PlaceState::Marked(_), Some(db)) => {
-                place::set_journal_mode(&db, target.journal_mode)?;
+                place::set_journal_mode(&db, self.place.0.journal_mode).map_err(set_up)?;
                 db
             }
             _ if !session.in_place => self.place.open_memory()?,
             (PlaceState::Foreign(what), _) => return Err(refuse(format!("{what}: name another file"))),
-            _ => return Err(refuse(format!("{} does not exist: create it first", target.path.display()))),
+            _ => return Err(refuse(format!("{} does not exist: create it first", self.place.0.path.display()))),
         };
-        for pragma in &target.pragmas {
-            connection::script(&db, &format!("PRAGMA {pragma}"), During::Connect)?;
-        }
-        Ok(Box::new(connection::Session::new(db, target)?))
+        let opened = connection::Session::new(db, &self.place.0).map_err(set_up)?;
+        Ok(Box::new(opened))
     }
 
     fn place(&self) -> &dyn Place {
@@ -79,12 +78,4 @@ impl Engine for Sqlite {
 
 fn refuse(message: String) -> Error {
     Error::with(ErrorKind::Setup, "connect", message)
-}
-
-/// A file that cannot be read is an error of setup, whatever step found it out.
-fn setup(error: Error) -> Error {
-    match error.kind {
-        ErrorKind::Statement | ErrorKind::Syntax => Error { kind: ErrorKind::Setup, ..error },
-        _ => error,
-    }
 }

@@ -3,16 +3,15 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind as Io, Read};
-use std::sync::atomic::AtomicBool;
-use std::sync::Arc;
 
 use dsbench_core::engine::{Place, PlaceState};
 use dsbench_core::error::{Error, ErrorKind, Result};
 
 use super::codes::During;
 use super::connection::{fetch, script};
-use super::raw::{Db, Waiting};
+use super::raw::Db;
 use super::target::Target;
+use super::waiting::Waiting;
 
 /// "DSB1", at offset 68 of the file.
 const APPLICATION_ID: u32 = 0x4453_4231;
@@ -43,8 +42,7 @@ impl FilePlace {
     }
 
     fn open_path(&self, path: &str, create: bool) -> Result<Db> {
-        let waiting = Waiting { timeout_ms: self.0.busy_timeout_ms, ended: AtomicBool::new(false) };
-        Db::open(path, create, Arc::new(waiting))
+        Db::open(path, create, Waiting::new(self.0.busy_timeout_ms))
     }
 
     /// Who owns the file, and the file opened when dsbench does.
@@ -56,7 +54,7 @@ impl FilePlace {
         let text = match fetch(&db, "SELECT text FROM dsbench_mark") {
             Ok(table) => table.rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()),
             Err(error) if error.kind == ErrorKind::Syntax => None,
-            Err(error) => return Err(error),
+            Err(error) => return Err(set_up(error)),
         };
         Ok(match text {
             Some(text) => (PlaceState::Marked(text), Some(db)),
@@ -115,6 +113,14 @@ impl FilePlace {
     }
 }
 
+/// What a statement finds wrong with the file while a place or a session is set up is of kind `Setup`.
+pub(super) fn set_up(error: Error) -> Error {
+    match error.kind {
+        ErrorKind::Statement | ErrorKind::Syntax => Error { kind: ErrorKind::Setup, ..error },
+        _ => error,
+    }
+}
+
 /// Asks for a journal mode; an error of kind `Setup` when the file does not take it.
 pub(super) fn set_journal_mode(db: &Db, mode: &str) -> Result<()> {
     let answer = fetch(db, &format!("PRAGMA journal_mode={mode}"))?;
@@ -144,7 +150,7 @@ impl Place for FilePlace {
         OpenOptions::new().write(true).create_new(true).open(&self.0.path).map_err(|error| {
             self.setup("create the place", format!("{}: {error}: its folder must exist and be writable", self.name()))
         })?;
-        let written = self.write(mark);
+        let written = self.write(mark).map_err(set_up);
         if written.is_err() {
             // Best effort: the file is ours, and the error at hand is the one to tell.
             let _ = fs::remove_file(&self.0.path);

@@ -1,65 +1,19 @@
-//! SQLite's C interface, made safe: a database, a statement, and how a session waits.
+//! SQLite's C interface, made safe: a database and a statement.
 //!
 //! The calls go to the library without a wrapper in between. A point select by
 //! `prepare_cached` + `query_row` of rusqlite took 4.8–5.1 µs where these calls take 4.0–4.3 µs
 //! (SQLite 3.54, WAL, file in the page cache), and a statement held over many calls would need
 //! unsafe code for its lifetime anyway.
 
-use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use std::ffi::{c_char, c_int, CStr, CString};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
-use std::time::Duration;
 
 use dsbench_core::error::{Error, ErrorKind, Result};
 use libsqlite3_sys as ffi;
 
 use super::codes::{self, During};
-
-/// How one session waits, shared with the handle that may end its waiting.
-#[derive(Debug)]
-pub(super) struct Waiting {
-    /// How long it waits for the lock of another session.
-    pub timeout_ms: u32,
-    /// Set once, by another thread; the session is unusable from then on.
-    pub ended: AtomicBool,
-}
-
-impl Waiting {
-    /// Milliseconds to sleep before try number `count`, from 0; none when the patience is over. The
-    /// delays are those of SQLite's own busy handler, so sessions compete as SQLite's users know it.
-    fn delay_ms(&self, count: u32) -> Option<u32> {
-        const DELAYS: [u32; 12] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100];
-        let at = (count as usize).min(DELAYS.len() - 1);
-        let repeats = count.saturating_sub(DELAYS.len() as u32 - 1);
-        let waited = DELAYS[..at].iter().sum::<u32>().saturating_add(repeats.saturating_mul(100));
-        let left = self.timeout_ms.saturating_sub(waited);
-        (left > 0).then(|| DELAYS[at].min(left))
-    }
-}
-
-/// SQLite asks here when a lock is taken; 0 makes it give up with SQLITE_BUSY.
-unsafe extern "C" fn on_busy(waiting: *mut c_void, count: c_int) -> c_int {
-    // SAFETY: `Db` holds the `Arc` of this pointer for as long as the database is open.
-    let waiting = unsafe { &*waiting.cast::<Waiting>() };
-    let ended = || waiting.ended.load(Ordering::Relaxed);
-    match waiting.delay_ms(count.unsigned_abs()) {
-        Some(ms) if !ended() => std::thread::sleep(Duration::from_millis(ms.into())),
-        _ => return 0,
-    }
-    c_int::from(!ended())
-}
-
-/// SQLite asks here now and then within a statement; not 0 ends it with SQLITE_INTERRUPT.
-/// `sqlite3_interrupt` would be lost when it came just before a statement starts; a flag is not.
-unsafe extern "C" fn on_progress(waiting: *mut c_void) -> c_int {
-    // SAFETY: as in `on_busy`.
-    let waiting = unsafe { &*waiting.cast::<Waiting>() };
-    c_int::from(waiting.ended.load(Ordering::Relaxed))
-}
-
-/// Instructions of SQLite's machine between two calls of `on_progress`: some 50 µs.
-const PROGRESS_STEPS: c_int = 1000;
+use super::waiting::Waiting;
 
 /// An open database; used by one thread at a time.
 pub(super) struct Db {
@@ -91,12 +45,8 @@ impl Db {
         let ptr = NonNull::new(raw).ok_or_else(|| Error::with(ErrorKind::Setup, "connect", "SQLite got no memory"))?;
         let db = Self { ptr, waiting };
         db.check(code, During::Connect)?;
-        let context = Arc::as_ptr(&db.waiting).cast_mut().cast::<c_void>();
-        // SAFETY: `context` lives as long as `db`, whose drop closes the database.
-        unsafe {
-            ffi::sqlite3_busy_handler(raw, Some(on_busy), context);
-            ffi::sqlite3_progress_handler(raw, PROGRESS_STEPS, Some(on_progress), context);
-        }
+        // SAFETY: the handle is open, and `db` holds the `Arc` until it has closed it.
+        unsafe { db.waiting.install(raw) };
         Ok(db)
     }
 
@@ -147,7 +97,7 @@ impl Db {
     /// The error for a result code, with the library's words.
     pub(super) fn error(&self, code: c_int, during: During) -> Error {
         // A session that was ended from outside while it waited for a lock is gone, not busy.
-        let code = if self.waiting.ended.load(Ordering::Relaxed) { ffi::SQLITE_INTERRUPT } else { code };
+        let code = if self.waiting.is_ended() { ffi::SQLITE_INTERRUPT } else { code };
         codes::error(code, during, || {
             // SAFETY: the message is valid until the next call on this handle.
             unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(self.ptr.as_ptr())) }.to_string_lossy().into_owned()
@@ -288,18 +238,4 @@ impl Drop for Stmt {
 
 fn c_string(text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| Error::configuration(format!("{text:?} holds a zero byte")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_session_waits_as_long_as_it_was_told() {
-        for timeout_ms in [0, 1, 2, 7, 100, 327, 328, 329, 5000] {
-            let waiting = Waiting { timeout_ms, ended: AtomicBool::new(false) };
-            let delays: Vec<u32> = (0..).map_while(|count| waiting.delay_ms(count)).collect();
-            assert_eq!(delays.iter().sum::<u32>(), timeout_ms, "{delays:?}");
-        }
-    }
 }
