@@ -116,8 +116,9 @@ impl Client for TpcbClient {
         Drawn { kind: 0, shape }
     }
 
-    /// The order is that of the specification: account, its balance, history, teller, branch. The
-    /// balance is read from the database and must be a number.
+    /// The order is that of pgbench: account, its balance, teller, branch, history. An insert into
+    /// the history before the updates would lock teller and branch by its foreign keys first
+    /// (docs/decisions/005). The balance is read from the database and must be a number.
     fn execute(&mut self, conn: &mut dyn Connection) -> Result<End> {
         let Inputs { aid, tid, bid, delta, .. } = self.inputs;
         let [aid, tid, bid, delta] = [aid, tid, bid, delta].map(Value::Int);
@@ -127,9 +128,9 @@ impl Client for TpcbClient {
             Some(Known::Statements { account, balance, history, teller, branch }) => {
                 one_row(conn.execute(account, &[delta, aid])?, "account")?;
                 conn.query(balance, &[aid], &mut self.rows)?;
-                one_row(conn.execute(history, &[tid, bid, aid, delta])?, "history")?;
                 one_row(conn.execute(teller, &[delta, tid])?, "teller")?;
                 one_row(conn.execute(branch, &[delta, bid])?, "branch")?;
+                one_row(conn.execute(history, &[tid, bid, aid, delta])?, "history")?;
             }
         }
         self.rows.int(0, 0)?;
