@@ -1,5 +1,6 @@
 //! What a connection needs to know, gathered once by libpq's rules: the URL, then the PG*
-//! environment, then the defaults.
+//! environment, then the defaults. Left out of libpq's ways: several hosts, service files, GSS,
+//! lists of revoked certificates.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,7 @@
 //! Prepared statements: everything of a message that does not change is written once.
 
+use std::ops::Range;
+
 use dsbench_core::engine::{Prepare, Statement};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Type, Value};
@@ -11,6 +13,9 @@ const TAIL: &[u8] = b"\0\x01\0\x01E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 
 /// A statement of one connection.
 pub struct Prepared {
+    /// The whole flight with room for values, where all parameters have a fixed width: the values of
+    /// an execution are written into a copy. Most load is such statements.
+    pattern: Option<Pattern>,
     /// Parse (only when it is parsed at every execution) and Bind as far as the parameters.
     head: Box<[u8]>,
     /// Where in `head` the message Bind starts.
@@ -33,7 +38,9 @@ impl Prepared {
         // One format for all parameters, binary; then their number.
         head.extend_from_slice(&[0, 0, 1, 0, 1]);
         head.extend_from_slice(&count(statement.params)?);
-        Ok(Self { head: head.into(), bind, params: statement.params.into(), columns: statement.columns.into() })
+        let pattern = Pattern::new(&head, bind, statement.params)?;
+        let (params, columns) = (statement.params.into(), statement.columns.into());
+        Ok(Self { pattern, head: head.into(), bind, params, columns })
     }
 
     /// Refills `out` with the whole flight of one execution.
@@ -42,6 +49,11 @@ impl Prepared {
         if params.len() != self.params.len() {
             let message = format!("{} parameters given, {} declared", params.len(), self.params.len());
             return Err(Error::with(ErrorKind::Statement, "bind parameter", message));
+        }
+        if let Some(pattern) = &self.pattern {
+            if pattern.flight(out, &self.params, params) {
+                return Ok(());
+            }
         }
         out.clear();
         out.extend_from_slice(&self.head);
@@ -52,6 +64,40 @@ impl Prepared {
         close(out, self.bind)?;
         out.extend_from_slice(&TAIL[4..]);
         Ok(())
+    }
+}
+
+/// A flight whose length is the same for all values.
+struct Pattern {
+    flight: Box<[u8]>,
+    /// Where each value lies.
+    values: Box<[Range<usize>]>,
+}
+
+impl Pattern {
+    /// The pattern after `head`, whose Bind starts at `bind`; `None` when a parameter has no fixed width.
+    fn new(head: &[u8], bind: usize, params: &[Type]) -> Result<Option<Self>> {
+        let mut flight = head.to_vec();
+        let mut values = Vec::with_capacity(params.len());
+        for kind in params {
+            let Some(width) = types::width(*kind) else { return Ok(None) };
+            flight.extend_from_slice(&(width as i32).to_be_bytes());
+            values.push(flight.len()..flight.len() + width);
+            flight.resize(flight.len() + width, 0);
+        }
+        flight.extend_from_slice(&TAIL[..4]);
+        close(&mut flight, bind)?;
+        flight.extend_from_slice(&TAIL[4..]);
+        Ok(Some(Self { flight: flight.into(), values: values.into() }))
+    }
+
+    /// Refills `out`; false when a value is NULL or does not fit, which the long way knows to handle.
+    #[inline]
+    fn flight(&self, out: &mut Vec<u8>, kinds: &[Type], params: &[Value<'_>]) -> bool {
+        out.clear();
+        out.extend_from_slice(&self.flight);
+        let mut places = self.values.iter().zip(kinds).zip(params);
+        places.all(|((place, kind), value)| types::overwrite(&mut out[place.clone()], *kind, value))
     }
 }
 
@@ -133,6 +179,29 @@ mod tests {
         let parse = b"P\0\0\0\x15\0SELECT $1\0\0\x01\0\0\0\x17";
         let bind = b"B\0\0\0\x14\0\0\0\x01\0\x01\0\x01\xff\xff\xff\xff\0\x01\0\x01";
         assert_eq!(out, [&parse[..], bind, b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04"].concat());
+    }
+
+    #[test]
+    fn the_pattern_and_the_long_way_make_the_same_flight() {
+        let kinds = [Type::Int16, Type::Int32, Type::Int64, Type::Float64, Type::Timestamp];
+        let values = [Value::Int(-2), Value::Int(7), Value::Int(1 << 40), Value::Float(0.1), Value::Timestamp(5)];
+        let statement = Statement { sql: "SELECT", params: &kinds, columns: &[] };
+        for when in [Prepare::Once, Prepare::Never] {
+            let quick = Prepared::new(&statement, when, "s").unwrap();
+            let long = Prepared { pattern: None, ..Prepared::new(&statement, when, "s").unwrap() };
+            assert!(quick.pattern.is_some());
+            for values in [values, [Value::Int(1), Value::Null, values[2], values[3], Value::Timestamp(-9)]] {
+                let (mut a, mut b) = (Vec::new(), Vec::new());
+                quick.flight(&mut a, &values).unwrap();
+                long.flight(&mut b, &values).unwrap();
+                assert_eq!(a, b, "{values:?}");
+            }
+            let misfit = [Value::Int(40_000), values[1], values[2], values[3], values[4]];
+            assert_eq!(quick.flight(&mut Vec::new(), &misfit), long.flight(&mut Vec::new(), &misfit));
+            assert!(quick.flight(&mut Vec::new(), &misfit).is_err());
+        }
+        let text = Statement { params: &[Type::Int32, Type::Text], ..statement };
+        assert!(Prepared::new(&text, Prepare::Once, "s").unwrap().pattern.is_none());
     }
 
     #[test]

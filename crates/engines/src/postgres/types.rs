@@ -70,6 +70,38 @@ pub fn encode(out: &mut Vec<u8>, kind: Type, value: &Value<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Bytes of every value of the type but NULL; `None` where they differ.
+pub fn width(kind: Type) -> Option<usize> {
+    match kind {
+        Type::Int16 => Some(2),
+        Type::Int32 => Some(4),
+        Type::Int64 | Type::Float64 | Type::Timestamp => Some(8),
+        Type::Decimal(_) | Type::Text => None,
+    }
+}
+
+/// Writes a value into `place`, which has the width of the type; false when it is NULL or does not
+/// fit. What this and [`encode`] write is the same.
+#[inline]
+pub fn overwrite(place: &mut [u8], kind: Type, value: &Value<'_>) -> bool {
+    match (kind, *value) {
+        (Type::Int32, Value::Int(v)) => i32::try_from(v).is_ok_and(|v| put(place, v.to_be_bytes())),
+        (Type::Int64, Value::Int(v)) => put(place, v.to_be_bytes()),
+        (Type::Int16, Value::Int(v)) => i16::try_from(v).is_ok_and(|v| put(place, v.to_be_bytes())),
+        (Type::Float64, Value::Float(v)) => put(place, v.to_be_bytes()),
+        (Type::Timestamp, Value::Timestamp(v)) => match v.checked_sub(EPOCH_US) {
+            Some(v) if v != i64::MIN => put(place, v.to_be_bytes()),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+#[inline]
+fn put<const N: usize>(place: &mut [u8], bytes: [u8; N]) -> bool {
+    place.first_chunk_mut().map(|place| *place = bytes).is_some()
+}
+
 fn fixed<const N: usize>(out: &mut Vec<u8>, bytes: [u8; N]) {
     out.extend_from_slice(&(N as i32).to_be_bytes());
     out.extend_from_slice(&bytes);
