@@ -1,5 +1,7 @@
 //! The loop against a scripted engine on a fake clock: exact to the nanosecond, without sleeping.
 
+#![cfg(feature = "mock")]
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
