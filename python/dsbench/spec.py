@@ -10,7 +10,6 @@ import secrets
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -79,17 +78,19 @@ def _setting_text(value: object) -> str:
 
 
 def redact(url: str) -> str:
-    """``url`` with every password replaced by ``***``; a text that is no URL comes back unchanged."""
-    if "://" not in url:
+    """``url`` with every password replaced by ``***``; the rest comes back letter by letter."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
         return url
-    parts = urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
+    address, mark, query = rest.partition("?")
+    authority, slash, path = address.partition("/")
+    user, at, host = authority.rpartition("@")
     if ":" in user:
         user = user.partition(":")[0] + ":***"
-    query = parse_qsl(parts.query, keep_blank_values=True)
-    clean = [(k, "***" if k.lower() in _SECRET_PARAMETERS else v) for k, v in query]
-    text = urlencode(clean, quote_via=quote, safe="/*:,") if query else parts.query
-    return urlunsplit((parts.scheme, f"{user}{at}{host}", parts.path, text, parts.fragment))
+    pairs = [pair.partition("=") for pair in query.split("&")]
+    hidden = [(name, "=", "***") if name.lower() in _SECRET_PARAMETERS else (name, equals, value)
+              for name, equals, value in pairs]  # fmt: skip
+    return f"{scheme}://{user}{at}{host}{slash}{path}{mark}" + "&".join("".join(pair) for pair in hidden)
 
 
 Seconds = Annotated[float, Field(gt=0, le=86_400 * 7)]

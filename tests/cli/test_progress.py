@@ -1,0 +1,29 @@
+"""What the progress line says."""
+
+from __future__ import annotations
+
+import pytest
+
+from dsbench.cli.progress import TimeLeft, clock, describe
+from dsbench.run.events import Moment
+from dsbench.spec import build
+
+
+def test_a_line_says_scale_cycle_rate_and_failures() -> None:
+    moment = Moment(5, 3, 3, "cycle", 2, 10, done=4000, failed=7, elapsed_s=2.0)
+    assert describe(moment) == "scale 5 (3/3), cycle 2/10: 2 s, 2,000 tps, 7 failed"
+    assert describe(Moment(5, 3, 3, "populate", done=1, total=4)) == "scale 5 (3/3): populate 25 %"
+    assert "1 of 4 clients" in describe(Moment(5, 3, 3, "connect", 1, 10, done=1, total=4))
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(42, "42 s"), (600, "10 min"), (7800, "2 h 10 min")])
+def test_a_length_of_time_in_words(seconds: float, words: str) -> None:
+    assert clock(seconds) == words
+
+
+def test_the_time_left_counts_the_cycles_that_are_left() -> None:
+    left = TimeLeft(build({"scales": (1, 2), "cycles": 3, "duration": 10.0}))
+    at_start = left.seconds(Moment(1, 1, 2, "cycle", 1, 3))
+    assert at_start == pytest.approx(6 * 10.3, rel=0.01)
+    assert left.seconds(Moment(1, 1, 2, "cycle", 2, 3, elapsed_s=5.0)) == pytest.approx(5 * 10.3 - 5, rel=0.01)
+    assert left.seconds(Moment(2, 2, 2, "check")) == 0

@@ -1,0 +1,78 @@
+"""Archives: whole at every moment, the same from folder and zip."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from dsbench.archive import FORMAT, TABLES, Archive, ArchiveError, Writer, redacted_lines
+
+PHASE = {"scale": 1, "cycle": 0, "phase": "populate", "duration_ns": 5, "rows": 7, "size_bytes": 0}
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Writer:
+    made = Writer.create(tmp_path, "run")
+    made.describe({"format": FORMAT, "name": "run"})
+    return made
+
+
+def test_rows_are_readable_at_once_and_after_sealing(writer: Writer) -> None:
+    writer.rows("phases", "a", [PHASE])
+    writer.rows("phases", "b", [{**PHASE, "phase": "drop"}])
+    for step in (lambda: writer.path, writer.seal):
+        table = Archive.open(step()).table("phases")
+        assert table.column("phase").to_pylist() == ["populate", "drop"]
+        assert table.schema == TABLES["phases"]
+    assert not (writer.path / "phases").exists()
+    assert Archive.open(writer.path).table("cycles").num_rows == 0
+
+
+def test_parts_after_a_sealing_are_added(writer: Writer) -> None:
+    writer.rows("phases", "a", [PHASE])
+    writer.seal()
+    writer.rows("phases", "a", [{**PHASE, "rows": 8}])
+    assert Archive.open(writer.path).table("phases").column("rows").to_pylist() == [7, 8]
+    assert Archive.open(writer.seal()).table("phases").column("rows").to_pylist() == [7, 8]
+
+
+def test_a_part_written_again_replaces_the_old_one(writer: Writer) -> None:
+    for rows in (1, 2):
+        writer.rows("phases", "a", [{**PHASE, "rows": rows}])
+    assert Archive.open(writer.path).table("phases").column("rows").to_pylist() == [2]
+
+
+def test_a_half_written_part_does_not_exist(writer: Writer) -> None:
+    writer.rows("phases", "a", [PHASE])
+    (writer.path / "phases" / "b.parquet.part").write_bytes(b"PAR1 cut off")
+    assert Archive.open(writer.path).table("phases").num_rows == 1
+
+
+def test_names_do_not_collide(tmp_path: Path) -> None:
+    paths = [Writer.create(tmp_path, "run").path.name for _ in range(3)]
+    assert paths == ["run", "run-2", "run-3"]
+
+
+def test_what_is_no_archive_is_told(tmp_path: Path, writer: Writer) -> None:
+    with pytest.raises(ArchiveError, match="no archive at"):
+        Archive.open(tmp_path / "absent")
+    (tmp_path / "text.zip").write_text("no zip")
+    with pytest.raises(ArchiveError, match="no dsbench archive"):
+        Archive.open(tmp_path / "text.zip")
+    writer.describe({"format": FORMAT + 1})
+    with pytest.raises(ArchiveError, match="format"):
+        Archive.open(writer.path)
+
+
+def test_a_zip_under_another_name_is_read(writer: Writer, tmp_path: Path) -> None:
+    packed = writer.seal().rename(tmp_path / "renamed.zip")
+    assert Archive.open(packed).run == json.loads((writer.path / "run.json").read_text())
+    with zipfile.ZipFile(packed) as pack:
+        assert all(name.startswith("run/") for name in pack.namelist())
+
+
+def test_secrets_leave_the_lines_of_a_log() -> None:
+    assert redacted_lines(["login pw1 failed", "fine"], ["pw1", ""]) == ["login *** failed", "fine"]

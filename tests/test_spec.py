@@ -1,0 +1,86 @@
+"""Specifications: one name for each setting, wrong values named, passwords out of sight."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsbench import spec
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:secret@host:5432/db", "postgresql://me:***@host:5432/db"),
+        ("postgresql://me@host/db?password=secret&port=1", "postgresql://me@host/db?password=***&port=1"),
+        ("postgresql://me:se%3Acret@/db?host=/run/pg", "postgresql://me:***@/db?host=/run/pg"),
+        ("mysql://u:a@b@host/db", "mysql://u:***@host/db"),
+        ("sqlite:////data/run.db", "sqlite:////data/run.db"),
+        ("private:postgresql", "private:postgresql"),
+        ("mock:?latency_us=5", "mock:?latency_us=5"),
+    ],
+)
+def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:
+    assert spec.Target(url=url).redacted == shown
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="/?#@[]", codec="ascii", min_codepoint=33), min_size=8))
+def test_no_password_survives(password: str) -> None:
+    described = spec.build({"target": {"url": f"postgresql://user:{password}@somewhere/db"}}).described()
+    assert described["target"]["url"] == "postgresql://user:***@somewhere/db"
+
+
+def test_defaults_are_those_of_the_paper() -> None:
+    run = spec.build({})
+    assert (run.cycles, run.duration, run.threads, run.connections) == (10, 60.0, 16, 1)
+    assert (run.retry, run.prepare, run.reconnect, run.isolation) == (False, False, False, "repeatable-read")
+    dsi = spec.build({}, profile="dsi")
+    assert dsi.scales == (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+    assert dsi.levels == (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
+
+
+def test_what_is_said_wins_over_the_profile() -> None:
+    run = spec.build({"threads": 3}, profile="quick")
+    assert (run.threads, run.cycles, run.profile) == (3, 3, "quick")
+
+
+def test_seeds_differ_unless_given() -> None:
+    assert spec.build({}).seed != spec.build({}).seed
+    assert spec.build({"seed": 5}).seed == 5
+
+
+@pytest.mark.parametrize(
+    ("values", "option"),
+    [
+        ({"scales": (5, 2)}, "--scales"),
+        ({"scales": (0,)}, "--scales"),
+        ({"scales": (30_000,)}, "--scales"),
+        ({"threads": 0}, "--threads"),
+        ({"duration": 0}, "--duration"),
+        ({"rate": -1.0}, "--rate"),
+        ({"isolation": "none"}, "--isolation"),
+        ({"cycle": 3}, "cycle"),
+        ({"reconnect": True, "connections": 2}, "--reconnect"),
+        ({"levels": (0.5,)}, "--levels"),
+    ],
+)
+def test_a_wrong_setting_is_named(values: dict[str, object], option: str) -> None:
+    with pytest.raises(spec.SpecError) as wrong:
+        spec.build(values)
+    assert wrong.value.option == option
+    assert wrong.value.remedy
+
+
+def test_a_specification_comes_back_from_its_description() -> None:
+    run = spec.build({"target": {"url": "private:postgresql", "settings": {"fsync": False, "work_mem": "4MB"}}})
+    assert run.target.settings == {"fsync": "off", "work_mem": "4MB"}
+    assert spec.RunSpec.model_validate(run.described()) == run
+
+
+def test_a_file_that_is_no_toml_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text("scales = [1,")
+    with pytest.raises(spec.SpecError, match=r"x\.toml"):
+        spec.load_toml(tmp_path / "x.toml")
