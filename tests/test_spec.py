@@ -18,6 +18,8 @@ from dsbench import spec
         ("postgresql://me@host/db?password=secret&port=1", "postgresql://me@host/db?password=***&port=1"),
         ("postgresql://me:se%3Acret@/db?host=/run/pg", "postgresql://me:***@/db?host=/run/pg"),
         ("mysql://u:a@b@host/db", "mysql://u:***@host/db"),
+        ("postgresql://u:se/cret@host/db", "postgresql://u:***@host/db"),
+        ("sqlite:////a:b@c/run.db", "sqlite:////a:b@c/run.db"),
         ("sqlite:////data/run.db", "sqlite:////data/run.db"),
         ("private:postgresql", "private:postgresql"),
         ("mock:?latency_us=5", "mock:?latency_us=5"),

@@ -84,6 +84,9 @@ def redact(url: str) -> str:
         return url
     address, mark, query = rest.partition("?")
     authority, slash, path = address.partition("/")
+    if "@" not in authority and "@" in path and scheme != "sqlite":
+        # A slash that should have been written %2F: better too much is hidden than a part of a password shown.
+        authority, slash, path = address, "", ""
     user, at, host = authority.rpartition("@")
     if ":" in user:
         user = user.partition(":")[0] + ":***"
