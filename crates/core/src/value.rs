@@ -70,6 +70,7 @@ impl Rows {
     }
 
     /// Empties it and says how many columns a row has.
+    #[inline]
     pub fn reset(&mut self, width: usize) {
         self.cells.clear();
         self.text.clear();
@@ -77,6 +78,7 @@ impl Rows {
     }
 
     /// Adds one cell at the end; engines call it column by column, row by row.
+    #[inline]
     pub fn push(&mut self, value: Value<'_>) {
         let cell = match value {
             Value::Null => Cell::Null,
@@ -126,7 +128,19 @@ impl Rows {
     }
 
     /// An integer cell; an error of kind `Statement` when it is anything else.
+    #[inline]
     pub fn int(&self, row: usize, column: usize) -> Result<i64> {
+        if column < self.width {
+            if let Some(Cell::Int(v)) = self.cells.get(row * self.width + column) {
+                return Ok(*v);
+            }
+        }
+        self.integer(row, column)
+    }
+
+    /// The cells that [`Rows::int`] does not see every time.
+    #[cold]
+    fn integer(&self, row: usize, column: usize) -> Result<i64> {
         match self.get(row, column)? {
             Value::Int(v) => Ok(v),
             Value::Decimal { unscaled, scale: 0 } => Ok(unscaled),

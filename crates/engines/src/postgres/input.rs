@@ -37,52 +37,75 @@ impl Input {
     #[inline]
     pub fn next(&mut self, transport: &mut Transport) -> io::Result<(u8, &[u8])> {
         loop {
-            if let Some((tag, start, end)) = self.cut()? {
+            if let Some((tag, start, end)) = self.cut() {
                 return Ok((tag, &self.bytes[start..end]));
             }
-            self.make_room();
-            match transport.receive(&mut self.bytes[self.end..])? {
-                0 => return Err(closed()),
-                count => self.end += count,
-            }
+            self.receive(transport)?;
         }
     }
 
     /// The next message as far as it is here already; never waits.
     pub fn next_now(&mut self, transport: &mut Transport) -> io::Result<Option<(u8, &[u8])>> {
-        let mut found = self.cut()?;
+        let mut found = self.cut();
         if found.is_none() {
-            self.make_room();
+            self.make_room()?;
             match transport.receive_now(&mut self.bytes[self.end..])? {
                 Some(0) => return Err(closed()),
                 Some(count) => self.end += count,
                 None => return Ok(None),
             }
-            found = self.cut()?;
+            found = self.cut();
+            if found.is_none() {
+                self.check_header()?;
+            }
         }
         Ok(found.map(|(tag, start, end)| (tag, &self.bytes[start..end])))
     }
 
-    /// Takes a whole message off the front: its type and where its body lies.
-    #[inline]
-    fn cut(&mut self) -> io::Result<Option<(u8, usize, usize)>> {
-        let Some(&[tag, a, b, c, d]) = self.bytes[self.start..self.end].first_chunk() else { return Ok(None) };
+    /// Takes a whole message of a length that may be off the front: its type and where its body lies.
+    #[inline(always)]
+    fn cut(&mut self) -> Option<(u8, usize, usize)> {
+        let &[tag, a, b, c, d] = self.bytes.get(self.start..self.end)?.first_chunk()?;
         let length = u32::from_be_bytes([a, b, c, d]) as usize;
-        if length < 4 || length > self.limit {
-            return Err(garbage(&format!("a message of type {:?} and {length} bytes", char::from(tag))));
-        }
-        if self.end - self.start <= length {
-            return Ok(None);
+        if !(4..=self.limit).contains(&length) || self.end - self.start <= length {
+            return None;
         }
         let body = self.start + 5;
         self.start += 1 + length;
-        Ok(Some((tag, body, self.start)))
+        Some((tag, body, self.start))
     }
 
-    /// Makes space behind `end`. The buffer grows with the bytes that came, never by the length
-    /// that a message claims.
-    #[inline]
-    fn make_room(&mut self) {
+    /// Waits for more bytes. An error when those that are here begin no message.
+    #[inline(never)]
+    fn receive(&mut self, transport: &mut Transport) -> io::Result<()> {
+        self.make_room()?;
+        match transport.receive(&mut self.bytes[self.end..])? {
+            0 => Err(closed()),
+            count => {
+                self.end += count;
+                Ok(())
+            }
+        }
+    }
+
+    /// An error when the message at the front has a length that none may have.
+    fn check_header(&self) -> io::Result<()> {
+        let Some(&[tag, a, b, c, d]) = self.bytes[self.start..self.end].first_chunk() else { return Ok(()) };
+        let length = u32::from_be_bytes([a, b, c, d]) as usize;
+        match (4..=self.limit).contains(&length) {
+            true => Ok(()),
+            false => Err(garbage(&format!("a message of type {:?} and {length} bytes", char::from(tag)))),
+        }
+    }
+
+    /// Makes space behind `end` for the rest of the message at the front. The buffer grows with the
+    /// bytes that came, never by the length that a message claims.
+    fn make_room(&mut self) -> io::Result<()> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            return Ok(());
+        }
+        self.check_header()?;
         if self.start > 0 {
             self.bytes.copy_within(self.start..self.end, 0);
             self.end -= self.start;
@@ -91,6 +114,7 @@ impl Input {
         if self.end == self.bytes.len() {
             self.bytes.resize(self.bytes.len() * 2, 0);
         }
+        Ok(())
     }
 }
 

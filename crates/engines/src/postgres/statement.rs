@@ -50,11 +50,14 @@ impl Prepared {
             let message = format!("{} parameters given, {} declared", params.len(), self.params.len());
             return Err(Error::with(ErrorKind::Statement, "bind parameter", message));
         }
-        if let Some(pattern) = &self.pattern {
-            if pattern.flight(out, &self.params, params) {
-                return Ok(());
-            }
+        match &self.pattern {
+            Some(pattern) if pattern.flight(out, &self.params, params) => Ok(()),
+            _ => self.flight_of_any(out, params),
         }
+    }
+
+    /// The long way, for values of any width.
+    fn flight_of_any(&self, out: &mut Vec<u8>, params: &[Value<'_>]) -> Result<()> {
         out.clear();
         out.extend_from_slice(&self.head);
         for (kind, value) in self.params.iter().zip(params) {
