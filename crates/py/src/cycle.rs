@@ -113,6 +113,8 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<
     dict.set_item("seconds", bytes(py, seconds))?;
     dict.set_item("errors", errors(outcome))?;
     dict.set_item("sums", sums(outcome))?;
+    let cpu_ns = outcome.clients.iter().fold((0, 0), |sum, client| (sum.0 + client.cpu_ns.0, sum.1 + client.cpu_ns.1));
+    dict.set_item("cpu_ns", cpu_ns)?;
     let failure = outcome.failure.as_ref().map(|e| (e.kind.name(), e.code.as_str().to_owned(), e.to_string()));
     dict.set_item("failure", failure)?;
     Ok(dict)

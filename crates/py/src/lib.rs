@@ -2,6 +2,7 @@
 //! interpreter's lock around everything that waits; no logic of its own lives here.
 
 mod bench;
+mod calibrate;
 mod cycle;
 mod error;
 mod target;
@@ -35,6 +36,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bench::Bench>()?;
     module.add_class::<task::Task>()?;
     module.add_class::<cycle::Cycle>()?;
+    module.add_class::<calibrate::NullServer>()?;
+    module.add_function(wrap_pyfunction!(calibrate::measuring, module)?)?;
     module.add_function(wrap_pyfunction!(now_ns, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;

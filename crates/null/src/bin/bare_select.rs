@@ -6,6 +6,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+#[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
@@ -27,8 +28,9 @@ fn main() {
         .map(|id| {
             let (place, connected) = (place.clone(), Arc::clone(&connected));
             std::thread::spawn(move || match place.starts_with('/') {
+                #[cfg(unix)]
                 true => select(UnixStream::connect(place).expect("a server"), id, rows, limit, &connected),
-                false => {
+                _ => {
                     let stream = TcpStream::connect(place).expect("a server");
                     stream.set_nodelay(true).expect("a socket without delay");
                     select(stream, id, rows, limit, &connected)
