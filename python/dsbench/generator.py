@@ -74,6 +74,22 @@ def now_ns() -> int:
     return _core.now_ns()
 
 
+def measuring(repeats: int, wakes: int, pause_ns: int) -> dict[str, float]:
+    """What measuring costs here: see ``measuring`` of the core, which names the values."""
+    return _core.measuring(repeats, wakes, pause_ns)
+
+
+NULL_SERVER: Final = """
+import sys
+from dsbench import _core
+unix, tcp = _core.NullServer(sys.argv[1]), _core.NullServer(None)
+print(tcp.port(), flush=True)
+sys.stdin.read()
+"""
+"""A program: the null PostgreSQL at the unix socket of its argument and at the TCP port that it prints, until
+its standard input ends. It is short because a process of its own should be there at once."""
+
+
 class Target:
     """The database behind a URL: its place (what dsbench may create and drop) and queries."""
 
@@ -145,6 +161,8 @@ class CycleResult:
     sums: Mapping[str, int]
     failure: CoreError | None
     """What ended the cycle early."""
+    cpu_ns: tuple[int, int] = (0, 0)
+    """CPU time of all clients' threads: (user, system). The sum is exact, the kernel may only estimate its parts."""
     trace: UInts | None = None
     """Shape (transactions, 5), 64-bit words of the trace file; ``None`` without a trace."""
 
@@ -277,6 +295,7 @@ class Cycle:
             errors=tuple(raw["errors"]),
             sums=raw["sums"],
             failure=CoreError(*failure) if failure else None,
+            cpu_ns=raw["cpu_ns"],
             trace=self._read_trace(),
         )
 

@@ -164,3 +164,13 @@ def test_outside_share_by_hand() -> None:
     assert outside_share(residence, failed, first, last) == pytest.approx(0.2)
     assert outside_share(residence * 2, failed, first, last) == 0
     assert np.isnan(outside_share(residence * 0, failed, first * 0, last * 0))
+
+
+def test_a_rate_near_the_clients_ceiling_is_the_clients() -> None:
+    # 100,000 transactions in 10 cycles of 60 s are 166.7 tps.
+    assert codes(replace(RUN, ceiling_tps=334.0)) == []
+    assert codes(replace(RUN, ceiling_tps=333.0)) == ["client-bottleneck"]
+    assert codes(replace(RUN, ceiling_tps=333.0, embedded=True)) == ["client-bottleneck"]
+    assert codes(replace(RUN, ceiling_tps=333.0, nodes=2)) == []
+    (found,) = doubts(replace(RUN, ceiling_tps=200.0), [SCALE])
+    assert "83%" in found.message

@@ -25,6 +25,9 @@ MOST_OUTSIDE = 0.2
 """Share of thread time outside of transactions. The threads of a closed loop wait for the database all
 the time but for the client's own work: drawing inputs, recording, waiting for a CPU. At 0.2 an
 infinitely fast client would show up to a quarter more."""
+MOST_CEILING = 0.5
+"""Share of the client's calibrated ceiling: beyond it more than half of a transaction's time, or of the
+machine's, is the client's and its sockets', so that a faster database would show too little."""
 SHORT_CYCLE_S = 30.0
 """Cycles below this length end before a checkpoint or a write-back shows."""
 FEWEST_CYCLES = 3
@@ -190,17 +193,21 @@ def remote_share(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 def client_bottleneck(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """The load generator, not the database, may have set the rate.
 
-    Two signs. The client's CPU time against that of the machine, for load made beside a server: with
+    Three signs. The client's CPU time against that of the machine, for load made beside a server: with
     remote nodes the CPUs are not shared, and in an embedded engine the client's CPU time is the
     database's own, so there it says nothing. And the thread time outside of transactions, in the
     closed loop only, as threads of an open loop are idle on purpose, and without reconnect, whose
-    connecting lies outside as well.
+    connecting lies outside as well. And the rate against the calibrated ceiling, for load made here.
     """
     signs = []
     if not run.embedded and run.nodes == 0 and run.cpus and scale.client_cpus / run.cpus > MOST_CLIENT_CPU:
         signs.append(f"the client took {scale.client_cpus / run.cpus:.0%} of the machine's CPU")
     if not run.open_loop and not run.reconnect and scale.outside_share > MOST_OUTSIDE:
         signs.append(f"its threads spent {scale.outside_share:.0%} of their time outside of transactions")
+    rate_tps = scale.committed / (scale.cycles * run.duration_s) if scale.cycles else 0.0
+    if run.nodes == 0 and rate_tps > MOST_CEILING * run.ceiling_tps:
+        share = rate_tps / run.ceiling_tps
+        signs.append(f"it reached {share:.0%} of what the client does when the database costs nothing (calibration)")
     if signs:
         yield Doubt(
             "client-bottleneck",

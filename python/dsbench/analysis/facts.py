@@ -43,6 +43,8 @@ class RunFacts:
     """The engine runs inside the client's process."""
     cpus: int
     unsafe: tuple[UnsafeSwitch, ...]
+    ceiling_tps: float = np.nan
+    """Rate of the same client against an engine that answers at once, as calibrated; nan when unknown."""
 
 
 @dataclass(frozen=True)

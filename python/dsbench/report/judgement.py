@@ -129,6 +129,7 @@ def _run_facts(run: Mapping[str, Any]) -> RunFacts:
         nodes=int(spec["nodes"]),
         embedded=bool(run.get("embedded")),
         cpus=int(run.get("cpus") or 0),
+        ceiling_tps=float((run.get("calibration") or {}).get("ceiling_tps", np.nan)),
         unsafe=tuple(UnsafeSwitch(s["switch"], str(s["value"]), s["meaning"]) for s in unsafe),
     )
 

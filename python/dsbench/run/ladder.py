@@ -20,7 +20,7 @@ from dsbench import servers, stack
 from dsbench.archive import Archive, ArchiveError, Writer
 from dsbench.generator import Bench, Condition, CoreError, CycleResult, StepResult, Stopped, Target, now_ns
 from dsbench.monitors import Monitor, monitors_for
-from dsbench.run import place
+from dsbench.run import calibration, place
 from dsbench.run.cycle import Setting, core_error, run_cycle
 from dsbench.run.events import Moment, Observer
 from dsbench.run.interrupts import Stop, listening
@@ -108,6 +108,7 @@ class _Ladder:
         try:
             with _errors("run"):
                 self._describe()
+                self._calibrate()
                 for number, scale in enumerate(self.spec.scales, start=1):
                     if done.get(scale, 0) < self.spec.cycles:
                         self._scale(number, scale, done.get(scale, 0))
@@ -196,6 +197,19 @@ class _Ladder:
         )
         for note in self.server.notes if self.server else []:
             self.journal.warn("server", note, "see dsbench doctor")
+
+    def _calibrate(self) -> None:
+        """The client's own ceiling here, against which the rates are judged; a run does not fail for it."""
+        call = Bench(self.target, self.spec.workload, self.spec.scales[0], self.spec.call).call
+        url = self.server.url if self.server else self.spec.target.url
+        name = self.target.dialect.name
+        try:
+            found = calibration.of_run(self.spec, name, url, call, lambda _done, _total: self.stop.check())
+        except (CoreError, OSError) as error:
+            words = f"the client's ceiling could not be measured: {error}"
+            self.journal.warn("calibration", words, "see dsbench calibrate; the rates are not touched")
+            return
+        self.journal.note(calibration=found.described())
 
     def _leave_nothing(self) -> None:
         """Drops the place, unless the server is gone; a private server takes it along anyway."""

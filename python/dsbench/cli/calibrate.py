@@ -1,0 +1,35 @@
+"""``dsbench calibrate``: what the client itself costs on this machine."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from dsbench import spec
+from dsbench.run import RunError
+from dsbench.run.calibration import calibrate, lines
+
+EPILOG = "Example: dsbench calibrate --threads 16 --workload tpcb"
+
+
+def command(
+    threads: Annotated[int, typer.Option(help="Simulated clients, beside one alone.")] = 8,
+    duration: Annotated[float, typer.Option(help="Seconds of each of the six measurements.")] = 2.0,
+    workload: Annotated[str, typer.Option(help="select (the shortest transactions) or tpcb.")] = "select",
+    prepare: Annotated[bool, typer.Option("--prepare/--no-prepare", help="Prepare statements once.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Measure the client's own ceiling, against engines that answer at once."""
+    asked = spec.build(
+        {"workload": workload, "threads": threads, "duration": duration, "prepare": prepare, "scales": (100,)}
+    )
+    try:
+        found = calibrate(asked, lambda _done, _total: None)
+    except OSError as error:
+        raise RunError(f"the null server cannot be started: {error}", "see that a folder can be made in TMPDIR") from None
+    if as_json:
+        print(json.dumps(found.described(), indent=2, ensure_ascii=False))
+    else:
+        print("\n".join(lines(found)))

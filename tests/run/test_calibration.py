@@ -1,0 +1,95 @@
+"""The client's own ceiling: what is measured, what a run keeps of it. No figure is judged by its size."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dsbench import spec
+from dsbench.archive import Archive
+from dsbench.generator import CoreError, Target
+from dsbench.run import calibration
+from dsbench.run.calibration import MOCK, NULL, calibrate, lines, of_run
+from dsbench.run.null import TCP, UNIX, null_postgresql
+from fixtures.program import Program
+
+
+def _unseen(_done: int, _total: int) -> None:
+    pass
+
+
+def test_every_ceiling_is_a_rate_with_its_cpu_time() -> None:
+    asked = spec.build({"workload": "select", "threads": 3, "duration": 0.1, "prepare": True})
+    found = calibrate(asked, _unseen, wakes=3)
+    places = {(c.against, c.transport, c.threads) for c in found.ceilings}
+    assert {(NULL, UNIX, 1), (NULL, UNIX, 3), (NULL, TCP, 1), (NULL, TCP, 3), (MOCK, "", 1)} <= places
+    assert all(c.rate_tps > 0 and c.user_ns + c.system_ns > 0 for c in found.ceilings)
+    assert found.ceiling_tps == found.ceilings[-1].rate_tps
+    cost = found.measuring
+    assert cost["read_ns"] > 0
+    assert cost["recording_ns"] > 0
+    assert cost["late_p50_ns"] <= cost["late_p99_ns"] <= cost["late_max_ns"]
+    text = "\n".join(lines(found))
+    assert "null PostgreSQL, unix socket" in text
+    assert "prepared once" in text
+    assert json.loads(json.dumps(found.described()))["ceilings"][0]["against"] == MOCK
+
+
+@pytest.mark.parametrize(
+    ("engine", "url", "last"),
+    [
+        ("sqlite", "sqlite:///x.db", (MOCK, "")),
+        ("postgres", "postgresql://me@/db?host=/run/sockets", (NULL, UNIX)),
+        ("postgres", "postgresql:///db", (NULL, UNIX)),
+        ("postgres", "postgresql://me:word@db.example:5433/db", (NULL, TCP)),
+    ],
+)
+def test_a_run_is_compared_with_what_is_like_it(engine: str, url: str, last: tuple[str, str]) -> None:
+    asked = spec.build({"threads": 2, "rate": 100, "connections": 5, "workload": "tpcb"})
+    call = "statements" if engine == "sqlite" else "procedure"
+    found = of_run(asked, engine, url, call, _unseen)
+    nearest = found.ceilings[-1]
+    assert (nearest.against, nearest.transport) == last
+    assert found.call == call
+    assert found.ceiling_tps == nearest.rate_tps > 0
+
+
+def test_the_null_server_is_there_within_its_block_only() -> None:
+    with null_postgresql() as urls:
+        for url in urls.values():
+            assert Target(url).fetch("SELECT a, b FROM t") == [{"n": None}]
+    for url in urls.values():
+        with pytest.raises(CoreError):
+            Target(url).fetch("SELECT 1")
+
+
+def test_a_run_keeps_its_ceiling(dsbench: Program, tmp_path: Path) -> None:
+    done = dsbench("run", "--scales", "1", "--cycles", "1", "--duration", "0.2", "--threads", "2", "--quiet", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    path = next(p for p in (tmp_path / "out").iterdir() if p.is_dir())
+    kept = Archive.open(path).run["calibration"]
+    assert kept["ceiling_tps"] == kept["ceilings"][-1]["rate_tps"]
+    assert {c["against"] for c in kept["ceilings"]} == {MOCK}
+
+
+def test_a_client_that_cannot_calibrate_still_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no room")
+
+    from dsbench import run
+
+    monkeypatch.setattr(calibration, "of_run", fail)
+    values = {"target": {"url": "mock:"}, "scales": (1,), "cycles": 1, "duration": 0.1, "threads": 1}
+    outcome = run.execute(spec.build(values), tmp_path, run.Silent())
+    data = Archive.open(outcome.archive).run
+    assert (data["calibration"], [w["code"] for w in data["warnings"]]) == (None, ["calibration"])
+
+
+def test_the_command_prints_a_table_or_a_document(dsbench: Program) -> None:
+    table = dsbench("calibrate", "--threads", "2", "--duration", "0.1")
+    assert table.returncode == 0, table.stderr
+    assert "mock engine" in table.stdout
+    document = dsbench("calibrate", "--threads", "2", "--duration", "0.1", "--workload", "tpcb", "--json")
+    assert json.loads(document.stdout)["workload"] == "tpcb"
