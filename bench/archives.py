@@ -1,0 +1,93 @@
+"""A full archive (13 scales, 10 cycles of 60 s, 64 threads): its size, and the time of analysis and report."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dsbench.archive import Writer
+from dsbench.generator import COUNTERS, CycleResult, UInts
+from dsbench.run.rows import write_cycle
+from dsbench.spec import DSI_SCALES, RunSpec
+
+THREADS = 64
+CYCLES = 10
+SECONDS = 60
+_PHASES = ("create", "populate", "primary_key", "foreign_key", "check", "drop")
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """What came of it."""
+
+    report_s: float
+    megabytes: float
+    """Of the sealed archive, without the page and the diagrams."""
+
+
+def measure() -> Sealed:
+    """Writes such an archive with drawn figures and reports on it."""
+    from dsbench.report import finish  # The report draws: loading what it draws with takes seconds.
+
+    with tempfile.TemporaryDirectory(prefix="dsbench-bench-") as folder:
+        path = _write(Path(folder))
+        tables = sum(file.stat().st_size for file in path.rglob("*.parquet"))
+        began = time.monotonic()
+        finish.write(path)
+        return Sealed(time.monotonic() - began, tables / 1e6)
+
+
+def _write(folder: Path) -> Path:
+    spec = RunSpec(scales=DSI_SCALES, cycles=CYCLES, duration=SECONDS, threads=THREADS)
+    writer = Writer.create(folder, "bench")
+    writer.describe(_run(spec))
+    random = np.random.default_rng(1)
+    for scale in DSI_SCALES:
+        phases = [{"scale": scale, "cycle": 0, "phase": name, "duration_ns": scale * 10**8} for name in _PHASES]
+        writer.rows("phases", f"scale-{scale:05d}", phases)
+        for cycle in range(1, CYCLES + 1):
+            key = {"scale": scale, "cycle": cycle, "node": "local"}
+            write_cycle(writer, key, ["tpcb"], _cycle(random))
+            clean = {"scale": scale, "cycle": cycle, "phase": "clean", "duration_ns": 10**9}
+            writer.rows("phases", f"scale-{scale:05d}-{cycle:03d}", [clean])
+    return writer.path
+
+
+def _cycle(random: np.random.Generator) -> CycleResult:
+    """A cycle of 64 threads whose residence times are log-normal about 10 ms."""
+    counters = np.zeros((THREADS, 1, len(COUNTERS)), np.uint64)
+    times = (random.lognormal(16.1, 0.5, 20_000)).astype(np.uint64)
+    per_thread = len(times) // THREADS
+    values = {
+        "committed": per_thread, "residence_ns": int(times.sum()) // THREADS, "residence_min_ns": int(times.min()),
+        "response_ns": int(times.sum()) // THREADS, "residence_max_ns": int(times.max()),
+        "first_start_ns": 10**6, "last_end_ns": SECONDS * 10**9 - 10**6, "cpu_ns": 10**9,
+    }  # fmt: skip
+    for name, value in values.items():
+        counters[:, 0, COUNTERS.index(name)] = value
+    low, counts = np.unique(times & ~np.uint64(0x3FFF), return_counts=True)
+    buckets = np.stack([low, low + np.uint64(0x3FFF), counts.astype(np.uint64)], axis=1)
+    seconds = np.zeros((SECONDS, 7), np.uint64)
+    seconds[:, 0] = np.arange(SECONDS)
+    seconds[:, 2] = random.poisson(len(times) / SECONDS, SECONDS)
+    seconds[:, 4:] = (10**7, 3 * 10**7, 10**8)
+    histograms: tuple[tuple[int, str, UInts], ...] = ((0, "residence", buckets),)
+    return CycleResult(counters, histograms, seconds, (), {}, None)
+
+
+def _run(spec: RunSpec) -> dict[str, object]:
+    scales = [str(scale) for scale in spec.scales]
+    holds = {"name": "sums", "holds": True, "detail": "equal"}
+    began = "2026-01-01T00:00:00+00:00"
+    return {
+        "format": 1, "dsbench": "0", "name": "bench", "started": began, "ended": began, "status": "complete",
+        "reason": "", "spec": spec.described(), "engine": "postgres", "call": "procedure", "kinds": ["tpcb"],
+        "embedded": False, "server_version": "PostgreSQL", "host": "bench", "cpus": 2, "stack": [], "settings": {},
+        "durability": [], "marks": {}, "checks": {scale: [holds] for scale in scales},
+        "segments": [{"started": began, "scale": scale, "first_cycle": 1} for scale in spec.scales],
+        "calibration": None, "warnings": [],
+    }  # fmt: skip

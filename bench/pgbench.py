@@ -1,0 +1,55 @@
+"""pgbench on dsbench's tables, by scripts with dsbench's statements."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from bench.place import Place
+from bench.process import BenchError, Ended, Measured, run
+from dsbench.servers.postgresql import binaries
+
+SCRIPTS = Path(__file__).parent / "scripts"
+
+
+def version() -> str:
+    """As it says it."""
+    return run([_program(), "--version"], {}).output.strip()
+
+
+def measure(
+    place: Place, transport: str, script: str, mode: str, clients: int, threads: int, duration: float
+) -> Measured:
+    """Runs ``script`` for ``duration`` seconds; ``mode`` is pgbench's query mode.
+
+    Its CPU time is that of its whole process less that of the same process with one transaction for
+    each client: what starting, connecting and ending cost.
+    """
+    command = [
+        _program(), "-n", "-f", str(SCRIPTS / f"{script}.sql"), "-D", f"scale={place.scale}", "-M", mode,
+        "-c", str(clients), "-j", str(min(threads, clients)),
+    ]  # fmt: skip
+    env = place.environment(transport)
+    start = run([*command, "-t", "1"], env)
+    load = run([*command, "-T", f"{duration:.0f}"], env)
+    return _measured(load, start)
+
+
+def initialise(place: Place, scale: int) -> Ended:
+    """``pgbench -i`` with foreign keys, in a schema that is called like its user's own."""
+    env = {**place.environment("unix socket"), "PGOPTIONS": "-c search_path=public"}
+    return run([_program(), "-i", "-q", "-s", str(scale), "-I", "dtgvpf"], env, limit_s=900)
+
+
+def _measured(load: Ended, start: Ended) -> Measured:
+    found = re.search(r"^number of transactions actually processed: (\d+)", load.output, re.MULTILINE)
+    rate = re.search(r"^tps = ([\d.]+) \(without initial connection time\)", load.output, re.MULTILINE)
+    failed = re.search(r"^number of failed transactions: ([1-9]\d*)", load.output, re.MULTILINE)
+    if found is None or rate is None or failed is not None:
+        raise BenchError(f"pgbench said:\n{load.output}")
+    user_s, system_s = max(load.user_s - start.user_s, 0), max(load.system_s - start.system_s, 0)
+    return Measured(int(found[1]), float(rate[1]), user_s, system_s)
+
+
+def _program() -> str:
+    return str(binaries.find(None).program("pgbench"))

@@ -1,0 +1,86 @@
+"""Where the comparison takes place: a private PostgreSQL with dsbench's tables, for all clients alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from dsbench import servers
+from dsbench.generator import Bench, Target
+from dsbench.spec import Target as TargetSpec
+
+UNIX, TCP = "unix socket", "TCP"
+
+SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "shared_buffers": "1GB",
+    "max_wal_size": "8GB",
+    "checkpoint_timeout": "30min",
+    "autovacuum": "off",
+}
+"""No checkpoint and no vacuum comes between two clients that are compared."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A running server, populated at one scale."""
+
+    version: str
+    scale: int
+    folder: str
+    """Of the unix socket."""
+    port: int
+
+    def url(self, transport: str) -> str:
+        """What dsbench connects to."""
+        if transport == UNIX:
+            return f"postgresql://postgres@/postgres?host={quote(self.folder, safe='/')}&port={self.port}"
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres?sslmode=disable"
+
+    def environment(self, transport: str) -> dict[str, str]:
+        """What libpq's programs connect to, and dsbench's schema for them."""
+        return {
+            "PGHOST": self.folder if transport == UNIX else "127.0.0.1",
+            "PGPORT": str(self.port),
+            "PGUSER": "postgres",
+            "PGDATABASE": "postgres",
+            "PGSSLMODE": "disable",
+            "PGOPTIONS": "-c search_path=dsbench",
+        }
+
+
+@contextmanager
+def populated(scale: int, connections: int, more: Mapping[str, str]) -> Iterator[Place]:
+    """Starts a server with ``SETTINGS`` and ``more``, populates it by dsbench, and stops it in the end."""
+    spec = TargetSpec(url="private:postgresql", settings={**SETTINGS, **more})
+    with servers.start(spec, connections) as server:
+        # Nobody's login is to be measured: a password would cost pgbench a key derivation per connection.
+        hba = server.directory / "pg_hba.conf"
+        hba.write_text("local all all trust\nhost all all 127.0.0.1/32 trust\n")
+        target = Target(server.url)
+        target.fetch("SELECT pg_reload_conf()")
+        target.create("bench")
+        populate(target, scale)
+        folder = _shown(target, "unix_socket_directories")
+        port = int(_shown(target, "port"))
+        target.close()
+        yield Place(server.version, scale, folder, port)
+
+
+def populate(target: Target, scale: int) -> float:
+    """Fills the tables, adds all keys and cleans; gives the seconds of all that."""
+    bench = Bench(target, "tpcb", scale, None)
+    steps = [bench.step("create", _unseen), bench.populate(False, 2, _unseen)]
+    steps += [bench.step(name, _unseen) for name in ("primary_key", "foreign_key", "clean")]
+    return sum(step.duration_ns for step in steps) / 1e9
+
+
+def _unseen(_done: int, _total: int) -> None:
+    """Progress that nobody looks at."""
+
+
+def _shown(target: Target, setting: str) -> str:
+    [row] = target.fetch(f"SHOW {setting}")
+    return row[setting] or ""
