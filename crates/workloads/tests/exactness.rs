@@ -1,0 +1,160 @@
+//! A run of any length counts every transaction, allocates nothing for it and does not grow.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dsbench_core::clock::{Clock, FakeClock, Monotonic, Nanos};
+use dsbench_core::course::Course;
+use dsbench_core::engine::{Engine, Isolation, Prepare, Session};
+use dsbench_core::error::ErrorKind;
+use dsbench_core::generator::{Conduct, Runner};
+use dsbench_core::pacer::ClosedLoop;
+use dsbench_core::recorder::Recorder;
+use dsbench_core::threads::{Cycle, CyclePlan, Pacing};
+use dsbench_core::workload::Workload;
+use dsbench_engines::mock::{Action, Mock, Script, When};
+use dsbench_workloads::{open, Call, Options};
+
+/// The system's allocator, which counts what each thread asks for.
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is left to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // A thread that ends has no counter left.
+        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+        // Left to the system as well: zeroed memory that is not touched takes none.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One test at a time: the size of the process is everybody's.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn workload(name: &str, mock: &Mock) -> Box<dyn Workload> {
+    open(name, &Options { scale: 10, dialect: mock.dialect(), call: Call::Statements }).unwrap()
+}
+
+fn conduct(duration: Nanos) -> Conduct {
+    Conduct {
+        session: Session { isolation: Isolation::RepeatableRead, in_place: false },
+        prepare: Prepare::Once,
+        connections: 3,
+        retry: true,
+        reconnect: false,
+        duration,
+        patience: 0,
+    }
+}
+
+/// Runs `name` on a fake clock that every call moves on by `latency_ns`, from the start of a cycle of
+/// `duration` to its end, and gives what `watched` says about that and the recorder.
+fn run<T>(
+    name: &str,
+    script: Script,
+    duration: Nanos,
+    warm_up: bool,
+    watched: impl FnOnce(&mut dyn FnMut()) -> T,
+) -> (T, Recorder) {
+    let clock = Arc::new(FakeClock::default());
+    let mock = Mock::on_clock(script, Arc::clone(&clock));
+    let mut client = workload(name, &mock).client(0, 7);
+    let (conduct, stop) = (conduct(duration), AtomicBool::new(false));
+    let mut recorder = Recorder::new(1, true, Course::new(1), None);
+    let mut runner = Runner::connect(&conduct, &mock, client.as_mut(), clock.as_ref(), &stop, &()).unwrap();
+    if warm_up {
+        runner.run(clock.now(), &mut ClosedLoop, &mut Recorder::new(1, true, Course::new(1), None)).unwrap();
+    }
+    let said = watched(&mut || {
+        runner.run(clock.now(), &mut ClosedLoop, &mut recorder).unwrap();
+    });
+    (said, recorder)
+}
+
+#[test]
+fn a_transaction_allocates_nothing_nor_does_one_that_fails() {
+    let _alone = alone();
+    for (name, calls) in [("select", 1), ("tpcb", 7)] {
+        let collide = (When::Every(7), Action::Fail(ErrorKind::Serialization));
+        let script = Script { latency_ns: 100, events: vec![collide], ..Script::default() };
+        let (allocations, recorder) = run(name, script, 10_000_000, true, |go| {
+            let before = COUNT.get();
+            go();
+            COUNT.get() - before
+        });
+        let tally = &recorder.tallies()[0];
+        assert_eq!(allocations, 0, "{name}");
+        let (committed, failed) = (tally.committed, tally.failed);
+        assert!(committed > 20_000 / calls && failed > 1000, "{name}: {committed}, {failed}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ten_million_transactions_take_no_memory() {
+    let _alone = alone();
+    let resident = || {
+        let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+        pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+    };
+    // 100 ns each for 1 s: the last one ends exactly at the deadline and counts.
+    let script = Script { latency_ns: 100, ..Script::default() };
+    let (grown, recorder) = run("select", script, 1_000_000_000, false, |go| {
+        let before = resident();
+        go();
+        resident().saturating_sub(before)
+    });
+    assert_eq!(recorder.tallies()[0].committed, 10_000_000);
+    assert!(grown < 5 << 20, "{grown} bytes");
+}
+
+#[test]
+fn what_64_threads_count_is_what_the_database_holds() {
+    let _alone = alone();
+    let mock = Mock::new(Script::default());
+    let plan = CyclePlan {
+        engine: Arc::new(mock.clone()),
+        workload: workload("tpcb", &mock).into(),
+        conduct: conduct(300_000_000),
+        threads: 64,
+        first_client: 0,
+        clients: 64,
+        pacing: Pacing::Closed,
+        seed: 5,
+        trace: None,
+    };
+    let cycle = Cycle::spawn(&plan).unwrap();
+    while cycle.ready() < 64 {
+        std::thread::yield_now();
+    }
+    cycle.start(Monotonic.now() + 10_000_000);
+    let outcome = cycle.join().unwrap();
+    let tallies = || outcome.clients.iter().map(|client| &client.recorder.tallies()[0]);
+    let committed: u64 = tallies().map(|tally| tally.committed).sum();
+    let late: u64 = tallies().map(|tally| tally.late_commits).sum();
+    assert!(outcome.failure.is_none() && committed > 0);
+    assert_eq!(committed + late, mock.counts().transactions());
+    assert_eq!(committed, outcome.seconds.iter().map(|second| second.count).sum::<u64>());
+    assert_eq!(committed, tallies().map(|tally| tally.residence.count()).sum::<u64>());
+}
