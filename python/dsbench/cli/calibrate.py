@@ -28,7 +28,8 @@ def command(
     try:
         found = calibrate(asked, lambda _done, _total: None)
     except OSError as error:
-        raise RunError(f"the null server cannot be started: {error}", "see that a folder can be made in TMPDIR") from None
+        problem = f"the null server cannot be started: {error}"
+        raise RunError(problem, "see that a folder can be made in TMPDIR") from None
     if as_json:
         print(json.dumps(found.described(), indent=2, ensure_ascii=False))
     else:
