@@ -1,0 +1,30 @@
+"""The five diagrams of seed 000, section 4.1, as Vega-Lite specifications.
+
+Each function takes an evaluation and the content of run.json and gives a specification with its data inside,
+or ``None`` when there is nothing to draw: no scale was measured, or no remote node took part (node).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from dsbench.analysis.values import Evaluation
+from dsbench.report.diagrams.conf import conf
+from dsbench.report.diagrams.cycle import cycle
+from dsbench.report.diagrams.freq import freq
+from dsbench.report.diagrams.heading import Run
+from dsbench.report.diagrams.node import node
+from dsbench.report.diagrams.rate import rate
+from dsbench.report.diagrams.theme import Spec
+
+Diagram = Callable[[Evaluation, Run], Spec | None]
+
+DIAGRAMS: Final[Mapping[str, Diagram]] = {"rate": rate, "node": node, "cycle": cycle, "freq": freq, "conf": conf}
+"""Name, as in ``results-<name>.pdf``, to function; in the order of the paper."""
+
+
+def specs(evaluation: Evaluation, run: Run) -> dict[str, Spec]:
+    """The specifications of all diagrams that have something to show."""
+    drawn = {name: draw(evaluation, run) for name, draw in DIAGRAMS.items()}
+    return {name: spec for name, spec in drawn.items() if spec is not None}

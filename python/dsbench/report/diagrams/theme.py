@@ -1,0 +1,166 @@
+"""What all diagrams share: size, fonts, colours, rows of data and the finished Vega-Lite specification.
+
+A diagram is about 16 x 11 cm at 96 pixels per inch, so a font size of 11 pixels prints as 8 points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import altair as alt
+
+Spec = dict[str, Any]
+"""A Vega-Lite specification: JSON values."""
+Row = dict[str, Any]
+"""A row of a data set; numbers that are not finite become null."""
+
+WIDTH: Final = 440
+HEIGHT: Final = 270
+"""Size of the plot itself in pixels, without axes, title and legend."""
+
+FONT: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
+"""Liberation Sans comes with vl-convert, so that print does not depend on the machine's fonts."""
+
+RED: Final = "#c1121f"
+GREEN: Final = "#2f9e57"
+GREY: Final = "#5a5a5a"
+HUES: Final = ("#0072b2", "#d55e00", "#009e73", "#8b5fbf", "#a6761d", "#cc79a7", "#333333", "#56b4e9")
+"""Colours for unordered things, told apart with any kind of colour vision; first to last by need."""
+SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "arrow")
+ORDERED: Final = alt.SchemeParams(name="viridis", extent=[0.0, 0.9])
+"""Scheme for ordered things such as scales; its palest end is left out, it is unreadable on white."""
+
+_DIGITS = 7
+
+
+def config() -> dict[str, Any]:
+    """The Vega-Lite configuration that stands in every diagram."""
+    text = {"labelFontSize": 11, "titleFontSize": 11.5, "labelFont": FONT, "titleFont": FONT}
+    return {
+        "font": FONT,
+        "background": "white",
+        "padding": 8,
+        "view": {"stroke": "#888888"},
+        "axis": {
+            **text, "titleFontWeight": "normal", "gridColor": "#e4e4e4", "domainColor": "#888888",
+            "tickColor": "#888888", "labelOverlap": "greedy", "labelSeparation": 2, "titlePadding": 6,
+        },
+        "legend": {
+            **text, "titleFontWeight": "normal", "symbolSize": 60, "symbolOpacity": 1, "symbolStrokeWidth": 2,
+            "rowPadding": 2, "columnPadding": 14, "labelLimit": 200,
+        },
+        "title": {
+            "font": FONT, "fontSize": 13.5, "subtitleFont": FONT, "subtitleFontSize": 11, "subtitleColor": GREY,
+            "anchor": "start", "frame": "bounds", "offset": 10, "limit": 0, "subtitlePadding": 4,
+        },
+        "text": {"font": FONT, "fontSize": 10.5},
+        "line": {"strokeWidth": 1.8},
+    }
+
+
+Layers = Sequence[alt.Chart | Sequence[alt.Chart]]
+"""Layers from back to front; those of an inner sequence share their y axis."""
+
+
+def finish(
+    layers: Layers, *, name: str, title: alt.TitleParams, data: Mapping[str, Sequence[Row]], archive: str,
+    description: str, independent_y: bool = False,
+) -> Spec:
+    """The specification of ``layers`` with its data sets by name, ready to be written and edited by hand.
+
+    Every layer has its own x axis, or none, on the one x scale; with ``independent_y`` its own y scale as well.
+    """
+    return {
+        "$schema": alt.SCHEMA_URL,
+        "description": description,
+        "usermeta": {
+            "diagram": name,
+            "archive": archive,
+            "editing": "Change titles, colours, scales or data here, then run: dsbench plot " + archive,
+        },
+        "title": title.to_dict(),
+        "width": WIDTH,
+        "height": HEIGHT,
+        **_layered(layers),
+        "resolve": {"axis": {"x": "independent"}, **({"scale": {"y": "independent"}} if independent_y else {})},
+        "config": config(),
+        "datasets": {key: [_json_row(row) for row in rows] for key, rows in data.items()},
+    }
+
+
+def _layered(layers: Layers) -> Spec:
+    return {"layer": [_layer(layer) for layer in layers]}
+
+
+def _layer(layer: alt.Chart | Sequence[alt.Chart]) -> Spec:
+    if isinstance(layer, alt.Chart):
+        # Layered by hand: Altair's own layering copies and validates each part many times over.
+        return {key: value for key, value in layer.to_dict(validate=False).items() if key not in ("$schema", "config")}
+    return {**_layered(layer), "resolve": {"axis": {"x": "independent"}}}
+
+
+def _json_row(row: Row) -> Row:
+    return {key: _json_value(value) for key, value in row.items()}
+
+
+def _json_value(value: object) -> object:
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
+    return value
+
+
+def positive(values: Iterable[float]) -> list[float]:
+    """Those of ``values`` that a log axis can show."""
+    return [float(v) for v in values if math.isfinite(v) and v > 0]
+
+
+def spans_decades(values: Iterable[float], decades: float = 2.0) -> bool:
+    """True when the positive values differ by more than ``decades`` powers of ten."""
+    shown = positive(values)
+    return bool(shown) and math.log10(max(shown) / min(shown)) > decades
+
+
+def log_domain(values: Iterable[float], margin: float = 1.25) -> tuple[float, float]:
+    """Range of a log axis that holds all positive values with a margin; (1, 10) when there are none."""
+    shown = positive(values)
+    return (min(shown) / margin, max(shown) * margin) if shown else (1.0, 10.0)
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Tick positions within a log axis: 1-2-5 over few decades, powers of ten over many."""
+    steps = (1, 2, 5) if math.log10(high / low) <= 3.2 else (1,)
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    # Powers below 1 divide, so that a tick is 0.001 and not 0.001 plus a rounding error.
+    ticks = (step * 10.0**d if d >= 0 else step / 10.0**-d for d in decades for step in steps)
+    return [t for t in ticks if low <= t <= high]
+
+
+def number_labels() -> str:
+    """Vega expression for tick labels: 10,000 and 0.001 without an exponent, 1e-7 with one."""
+    return "datum.value >= 1 || datum.value === 0 ? format(datum.value, ',') : " \
+        "datum.value >= 0.0001 ? format(datum.value, '~g') : format(datum.value, '.0e')"
+
+
+def spread(positions: Sequence[float], gap: float) -> list[float]:
+    """Ascending ``positions`` moved as little as needed so that neighbours are at least ``gap`` apart.
+
+    Labels that would touch are treated as one block around the mean of where they belong.
+    """
+    blocks: list[list[float]] = []     # of the positions that belong together, in order
+    for position in positions:
+        blocks.append([position])
+        while len(blocks) > 1 and _start(blocks[-1], gap) < _start(blocks[-2], gap) + gap * len(blocks[-2]):
+            last = blocks.pop()
+            blocks[-1].extend(last)
+    return [_start(block, gap) + gap * i for block in blocks for i in range(len(block))]
+
+
+def _start(block: Sequence[float], gap: float) -> float:
+    return sum(block) / len(block) - gap * (len(block) - 1) / 2
+
+
+def legend_columns(entries: int, rows: int = 17) -> int:
+    """Columns of a legend beside the plot, so that it stays as high as the plot."""
+    return max(1, math.ceil(entries / rows))

@@ -1,0 +1,118 @@
+"""Diagrams as files: ``results-<name>.vl.json``, its picture as SVG and as PDF, and again after editing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import vl_convert
+
+from dsbench.analysis.values import Evaluation
+from dsbench.report.diagrams import specs
+from dsbench.report.diagrams.heading import Run
+from dsbench.report.diagrams.theme import Spec
+
+from ..archive import ArchiveError
+
+_SUFFIX: Final = ".vl.json"
+
+
+class DiagramError(ArchiveError):
+    """A diagram that cannot be drawn: says which, why and what to do."""
+
+
+def diagrams(evaluation: Evaluation, run: Run) -> dict[str, bytes]:
+    """File name to content for every diagram that has something to show: .vl.json, .svg and .pdf."""
+    return files(specs(evaluation, run))
+
+
+def files(drawn: dict[str, Spec]) -> dict[str, bytes]:
+    """The same from specifications by name."""
+    found: dict[str, bytes] = {}
+    for name, spec in drawn.items():
+        stem = f"results-{name}"
+        found[stem + _SUFFIX] = source(spec).encode()
+        found |= _pictures(stem, spec)
+    return found
+
+
+def source(spec: Spec) -> str:
+    """The specification as text to be edited: indented, each row of data on a line of its own."""
+    head = json.dumps({k: v for k, v in spec.items() if k != "datasets"}, indent=2, ensure_ascii=False, allow_nan=False)
+    tables = []
+    for name, rows in spec.get("datasets", {}).items():
+        lines = ",\n".join("      " + json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
+        tables.append(f"    {json.dumps(name)}: [\n{lines}\n    ]" if rows else f"    {json.dumps(name)}: []")
+    return head.removesuffix("\n}") + ',\n  "datasets": {\n' + ",\n".join(tables) + "\n  }\n}\n"
+
+
+def _pictures(stem: str, spec: Spec) -> dict[str, bytes]:
+    svg = picture(spec)
+    if "<image" in svg:
+        # The converter to PDF would fetch it, from wherever the specification says.
+        raise DiagramError(f"{stem}{_SUFFIX} holds a picture, which might be loaded from elsewhere; take it out")
+    # Converting the SVG again is quicker than laying the chart out a second time.
+    return {stem + ".svg": svg.encode(), stem + ".pdf": vl_convert.svg_to_pdf(svg)}
+
+
+def picture(spec: Spec) -> str:
+    """The SVG of a specification. Nothing is loaded from a file or a network that the specification may name."""
+    return str(vl_convert.vegalite_to_svg(spec, vl_version=version(spec), allowed_base_urls=[]))
+
+
+def version(spec: Spec) -> str:
+    """The Vega-Lite release that ``spec`` names, such as ``6.4``; the newest where the converter has not that one."""
+    known: list[str] = vl_convert.get_vegalite_versions()
+    named = re.search(r"/v(\d+\.\d+)", str(spec.get("$schema", "")))
+    if named and named[1] in known:
+        return named[1]
+    return max(known, key=lambda release: [int(part) for part in release.split(".")])
+
+
+def replot(folder: Path) -> list[Path]:
+    """Renders SVG and PDF again from the ``results-*.vl.json`` in ``folder``; gives the files written.
+
+    Raises ``DiagramError``; diagrams before the faulty one are written.
+    """
+    if not folder.is_dir():
+        raise DiagramError(f"{folder} is no folder; name the folder of the archive, unpacked from its .zip")
+    sources = sorted(folder.glob(f"results-*{_SUFFIX}"))
+    if not sources:
+        raise DiagramError(f"no results-*{_SUFFIX} in {folder}; name the folder that a run left")
+    return [path for source in sources for path in _redraw(source)]
+
+
+def _redraw(source: Path) -> Iterable[Path]:
+    try:
+        spec = json.loads(source.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise DiagramError(f"{source.name} cannot be read: {error}; mend the JSON and plot again") from None
+    if not isinstance(spec, dict):
+        raise DiagramError(f"{source.name} holds no diagram; undo the last edit")
+    try:
+        drawn = _pictures(source.name.removesuffix(_SUFFIX), spec)
+    except (ValueError, TypeError) as error:
+        problem = f"{source.name} is no diagram that Vega-Lite can draw"
+        raise DiagramError(f"{problem}: {_reason(error)}; undo the last edit") from None
+    written = []
+    for name, content in drawn.items():
+        path = source.with_name(name)
+        temporary = path.with_name(path.name + ".part")
+        try:
+            temporary.write_bytes(content)
+            os.replace(temporary, path)
+        except OSError as error:
+            raise DiagramError(f"cannot write {path}: {error.strerror}; make the folder writable") from error
+        written.append(path)
+    return written
+
+
+def _reason(error: Exception) -> str:
+    """What the converter says, without its traceback through JavaScript."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    said = [line for line in lines if line and not line.startswith("at ") and not line.endswith("failed:")]
+    return said[0] if said else "no reason given"
