@@ -51,12 +51,12 @@ def _layers(x: ScaleAxis, y: ValueAxis, names: Sequence[str]) -> list[alt.Chart]
         alt.Tooltip("level:N"), alt.Tooltip("scale:Q", format="d"),
         alt.Tooltip("rate:Q", title="rate [tps]", format=",.4~r"),
     ]
-    colour = alt.Color("level:O", sort=list(names), scale=colours, legend=legend)
+    colour = alt.Color("level:N", sort=list(names), scale=colours, legend=legend)
     return [
         base.mark_line().encode(x=x.x("below"), y=y.y("rate"), color=colour),
         base.mark_point(filled=True, size=40, opacity=1).encode(
             x=x.x(), y="rate:Q", color=colour, tooltip=tips,
-            shape=alt.Shape("level:O", sort=list(names), scale=shapes, legend=legend),
+            shape=alt.Shape("level:N", sort=list(names), scale=shapes, legend=legend),
         ),
         base.mark_point(opacity=0).encode(x=x.x("above")),
     ]

@@ -45,7 +45,9 @@ def rate(evaluation: Evaluation, run: Run) -> Spec | None:
         + [r.rate_max_tps for r in rows],
     )
     times = _time_rows(evaluation.scales)
-    seconds = ValueAxis.logarithmic("time [s]", [row["seconds"] for row in times], side="right")
+    # With one scale the longest time would stand where the rate does.
+    margin = 1.25 if len(rows) > 1 else 3.0
+    seconds = ValueAxis.logarithmic("time [s]", [row["seconds"] for row in times], side="right", margin=margin)
     drawn = [(x.pixel(r.scale), y.pixel(r.rate_median_tps)) for r in rows]
     drawn += [(x.pixel(row["scale"]), seconds.pixel(row["seconds"])) for row in times]
     steps = [step for step in _TIMES if any(row["step"] == step for row in times)]

@@ -1,0 +1,121 @@
+"""report.html: one file that shows a whole archive, interactive, and loads nothing from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Final
+
+import vl_convert
+
+from dsbench.analysis.values import Evaluation
+from dsbench.report import diagrams
+from dsbench.report.diagrams.heading import Run, subject
+from dsbench.report.diagrams.theme import Spec
+from dsbench.report.page import conditions, course, results
+from dsbench.report.page.markup import Html, data, join, section, tag
+from dsbench.report.render import version
+
+_POLICY: Final = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
+)
+"""The browser itself refuses to load anything; Vega compiles its expressions, hence eval."""
+_CAPTIONS: Final = {
+    "rate": "Rate of the cycles over the scale: median, mean with standard deviation, range. On the right: times.",
+    "node": "The same for each node that made load.",
+    "cycle": "Rate of each cycle in order: it moves with the age of the database.",
+    "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
+    "its slowest transactions.",
+    "conf": "What remains of the rate when a share of the transactions has to be fast enough. Levels are quantiles.",
+}
+_VEGA_NOTICE: Final = "/* Vega, Vega-Lite, Vega-Embed: University of Washington Interactive Data Lab, BSD-3-Clause */\n"
+_ZOOMED: Final = ("cycle", "freq")
+_LINKS: Final = (
+    ("doubts", "Doubts"), ("summary", "Summary"), ("diagrams", "Diagrams"), ("results", "Results"),
+    ("resources", "Resources"), ("course", "Course"), ("errors", "Errors"), ("checks", "Checks"),
+    ("durability", "Durability"), ("stack", "System stack"), ("settings", "Settings"),
+    ("specification", "Specification"), ("glossary", "How to read"),
+)  # fmt: skip
+
+
+def page(evaluation: Evaluation, run: Run, drawn: Mapping[str, Spec] | None = None) -> str:
+    """The page of an evaluation and its run.json; ``drawn`` are its diagrams, if they exist already."""
+    specs = dict(drawn) if drawn is not None else diagrams.specs(evaluation, run)
+    body = tag(
+        "main",
+        results.headline(evaluation, run),
+        _contents(),
+        results.doubts(evaluation),
+        results.summary(evaluation),
+        _diagrams(list(specs)),
+        results.columns(evaluation),
+        results.resources(evaluation),
+        course.section_of_courses(evaluation, run),
+        results.errors(evaluation),
+        conditions.checks(run),
+        conditions.durability(run),
+        conditions.stack(run),
+        conditions.settings(run),
+        conditions.specification(run),
+        conditions.glossary(),
+    )
+    head = join([
+        Html('<meta charset="utf-8">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        tag("title", f"{subject(run)} – {evaluation.name}"),
+        tag("style", Html(_file("page.css"))),
+    ])
+    scripts = _scripts(evaluation, run, specs)
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}\n{scripts}</body></html>\n'
+
+
+def _contents() -> Html:
+    links = [tag("li", tag("a", title, href=f"#{key}")) for key, title in _LINKS]
+    return tag("nav", tag("ul", *links), aria_label="Contents")
+
+
+def _diagrams(names: list[str]) -> Html:
+    if not names:
+        return section("Diagrams", tag("p", "No cycle was finished: there is nothing to draw."), key="diagrams")
+    figures = [
+        tag("figure", tag("div", cls="chart", data_diagram=name), tag("figcaption", _CAPTIONS[name])) for name in names
+    ]
+    without = Html("<noscript><p>The diagrams need JavaScript; results-*.svg and results-*.pdf do not.</p></noscript>")
+    note = tag(
+        "p", "Point at a mark for its figures. In the diagrams by cycle and of the frequency, Shift and wheel zooms, "
+        "dragging moves.", cls="note",
+    )
+    return section("Diagrams", without, note, tag("div", *figures, cls="diagrams"), key="diagrams")
+
+
+def _scripts(evaluation: Evaluation, run: Run, specs: Mapping[str, Spec]) -> Html:
+    ready = {name: _zoomable(spec) if name in _ZOOMED else spec for name, spec in specs.items()}
+    ready["course"] = course.spec()
+    return join([
+        tag("script", data(ready), type="application/json", id="specs"), "\n",
+        tag("script", data(course.courses(evaluation, run)), type="application/json", id="courses"), "\n",
+        tag("script", Html(_VEGA_NOTICE + _vega(version(ready["course"])))), "\n",
+        tag("script", Html(_file("page.js"))), "\n",
+    ])
+
+
+def _zoomable(spec: Spec) -> Spec:
+    """``spec`` with a zoom on its last layer; the wheel alone scrolls the page as everywhere."""
+    select = {"type": "interval", "zoom": "wheel![event.shiftKey]"}
+    *others, last = spec["layer"]
+    zoomed = {**last, "params": [{"name": "zoom", "select": select, "bind": "scales"}]}
+    # Whatever is zoomed is clipped, unless it says otherwise: labels beside the plot have to.
+    return {**spec, "layer": [*({**layer, "mark": {"clip": False, **layer["mark"]}} for layer in others), zoomed]}
+
+
+@cache
+def _vega(release: str) -> str:
+    """The JavaScript of Vega, Vega-Lite and Vega-Embed, some 0.9 MB; making it takes seconds, once."""
+    script = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", release))
+    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _file(name: str) -> str:
+    return resources.files("dsbench.report.page").joinpath(name).read_text("utf-8")

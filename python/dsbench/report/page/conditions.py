@@ -1,0 +1,118 @@
+"""Parts of the page that say under which conditions the figures came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from dsbench.report.diagrams.heading import Run
+from dsbench.report.page.command import command_line, config_file
+from dsbench.report.page.markup import Html, section, table, tag, terms
+
+
+def checks(run: Run) -> Html:
+    """The conditions that the database had to keep, by scale."""
+    found = run.get("checks", {})
+    if not found:
+        return section("Checks", tag("p", "No scale was checked."), key="checks")
+    rows: list[list[object]] = []
+    broken = []
+    for scale in sorted(found, key=int):
+        for condition in found[scale]:
+            if not condition.get("holds"):
+                broken.append(len(rows))
+            holds = "holds" if condition.get("holds") else tag("b", "FAILED")
+            rows.append([scale, condition.get("name", ""), holds, condition.get("detail", "")])
+    heads = ["scale", "condition", "result", "detail"]
+    return section("Checks", table("Checks by scale", heads, rows, numbers=False, marked=broken), key="checks")
+
+
+def durability(run: Run) -> Html:
+    """What a power cut would cost with the settings of the run."""
+    rows = [
+        [d.get("switch", ""), d.get("value", ""), "safe" if d.get("safe", True) else tag("b", "NOT SAFE"),
+         d.get("meaning", "")]
+        for d in run.get("durability", ())
+    ]  # fmt: skip
+    if not rows:
+        return section("Durability", tag("p", "The engine names no switch of durability."), key="durability")
+    unsafe = [i for i, d in enumerate(run.get("durability", ())) if not d.get("safe", True)]
+    heads = ["switch", "value", "", "in plain words"]
+    return section("Durability", table("Switches", heads, rows, numbers=False, marked=unsafe), key="durability")
+
+
+def stack(run: Run) -> Html:
+    """The system stack, layer by layer (seed 000, section 3.2)."""
+    layers = [
+        tag("div", tag("h3", layer.get("layer", "")), terms(layer.get("items", {}).items()), cls="layer")
+        for layer in run.get("stack", ())
+    ]
+    body = tag("div", *layers, cls="layers") if layers else tag("p", "Nothing is known of it.")
+    return section("System stack", body, tag("p", str(run.get("server_version", ""))), key="stack")
+
+
+def settings(run: Run) -> Html:
+    """Settings of the database server that are not at their default."""
+    rows = [[name, value] for name, value in sorted(run.get("settings", {}).items())]
+    if not rows:
+        return section("Settings", tag("p", "All settings of the server are at their default."), key="settings")
+    heads = ["setting", "value"]
+    body = table("Settings that differ from the default", heads, rows, numbers=False)
+    return section("Settings", body, key="settings")
+
+
+def specification(run: Run) -> Html:
+    """What the run was asked to do, and the command that asks for it again."""
+    spec = run.get("spec", {})
+    parts: list[object] = [tag("p", "To repeat this run:"), tag("pre", command_line(spec), tabindex=0)]
+    if extra := config_file(spec):
+        parts += [tag("p", "with a file beside it:"), tag("pre", extra, tabindex=0)]
+    if "***" in str(spec.get("target", {}).get("url", "")):
+        parts.append(tag("p", "Write the password where *** stands, or leave it to the client's own configuration."))
+    rows = [[name, value] for name, value in _flat(spec).items()]
+    parts.append(table("Specification", ["name", "value"], rows, numbers=False))
+    return section("Specification", *parts, key="specification")
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = _text(value)
+    return flat
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(str(part) for part in value)
+    return "–" if value in (None, "") else str(value)
+
+
+_TERMS: Final = (
+    ("scale", "Size of the database in the sense of TPC-B: one branch, ten tellers, 100,000 accounts for each unit."),
+    ("cycle", "One interval of demanded duration. Its rate is the transactions that ended in it, divided by the "
+     "duration. Cycles of one scale share a database, so they are no independent repetitions."),
+    ("transaction rate", "Median over the cycles of a scale, in transactions per second (tps)."),
+    ("residence time", "From the start of the first attempt to the end of the successful one, as the client sees it. "
+     "In the open loop the response time counts from the moment the start was due."),
+    ("f", "Sum of all residence times divided by the demanded time: how many transactions were under way at once on "
+     "average. It turns residence times into rates."),
+    ("confidence level", "A quantile of the residence times, turned into a rate by f. At 95 % this share of the "
+     "transactions is fast enough for the rate shown. It is not a confidence interval."),
+    ("DSI", "Half the area below the rate over the scale, both in powers of ten. It depends on the range of scales: "
+     "only runs of the profile dsi can be compared. Over its four decades a difference of 0.1 means rates that are "
+     "12 % apart at every scale."),
+    ("failed attempts", "Attempts that the database refused, such as serialization failures; those that were tried "
+     "again are counted too."),
+    ("T(X) = X", "The scale at which the rate equals the scale. TPC-B, clause 4.1, asks for a database of at least "
+     "that scale before a rate may be claimed."),
+)
+
+
+def glossary() -> Html:
+    """How to read the page."""
+    return section("How to read this page", terms(_TERMS), key="glossary")

@@ -1,0 +1,100 @@
+"""The course of each scale: transactions and residence times per second, over all of its cycles."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+import altair as alt
+import numpy as np
+
+from dsbench.analysis.values import Evaluation, Floats
+from dsbench.report.diagrams.heading import Run
+from dsbench.report.diagrams.theme import GREY, HUES, RED, Spec, config
+from dsbench.report.page.markup import Html, number, section, tag
+
+_POINTS: Final = 1500        # of a course, at most; longer ones are shown in steps of some seconds
+_BOUNDARIES: Final = 120     # cycles, at most, whose boundaries are drawn
+_WIDTH: Final = 860
+_TIMES: Final = {"p50": "median", "p99": "99 % quantile", "max": "slowest"}
+
+
+def courses(evaluation: Evaluation, run: Run) -> dict[str, dict[str, Any]]:
+    """Scale, as text, to the columns of its course: lists of equal length, times in ms, ``null`` where none ended."""
+    per_cycle = math.ceil(run.get("spec", {}).get("duration") or 1)
+    return {str(scale): _columns(found, per_cycle) for scale, found in sorted(evaluation.seconds.items()) if len(found)}
+
+
+def _columns(seconds: Floats, per_cycle: int) -> dict[str, Any]:
+    """Steps of several seconds show the mean rate, the worst p50 and p99 and the maximum of their seconds."""
+    step = math.ceil(len(seconds) / _POINTS)
+    starts = np.arange(0, len(seconds), step)
+    widths = np.diff(np.append(starts, len(seconds)))
+    counts = np.nan_to_num(seconds[:, :2])
+    times_ms = np.nan_to_num(seconds[:, 2:], nan=-1.0) / 1e6
+    sums = np.add.reduceat(counts, starts, axis=0) / widths[:, None]
+    worst = np.maximum.reduceat(times_ms, starts, axis=0)
+    columns: dict[str, Any] = {"second": starts.tolist()}
+    columns |= {name: [_short(v) for v in sums[:, i]] for i, name in enumerate(("count", "failed"))}
+    columns |= {name: [_short(v) if v > 0 else None for v in worst[:, i]] for i, name in enumerate(_TIMES)}
+    # Without whole cycles of equal length there is no telling where one ends.
+    ends = range(per_cycle, len(seconds), per_cycle) if len(seconds) % per_cycle == 0 else range(0)
+    return {"step": step, "columns": columns, "boundaries": list(ends) if len(ends) < _BOUNDARIES else []}
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def spec() -> Spec:
+    """The diagram of a course as Vega-Lite; the page fills in ``seconds`` and ``boundaries`` for each scale."""
+    seconds, boundaries = alt.Chart(alt.NamedData("seconds")), alt.Chart(alt.NamedData("boundaries"))
+    x = alt.X("second:Q", title="second of all cycles in order", scale=alt.Scale(nice=False))
+    rule = boundaries.mark_rule(color=GREY, strokeDash=[2, 2], strokeWidth=0.8, clip=True).encode(x=x)
+    tips = [
+        alt.Tooltip(f"{field}:Q", title=title, format=",.4~r")
+        for field, title in (("second", "second"), ("count", "transactions/s"), ("failed", "failed/s"),
+                             ("p50", "median [ms]"), ("p99", "99 % [ms]"), ("max", "slowest [ms]"))
+    ]  # fmt: skip
+    zoom = alt.selection_interval(name="zoom", encodings=["x"], bind="scales", zoom="wheel![event.shiftKey]")
+    y = alt.Y("count:Q", title="per second", scale=alt.Scale(zero=True))
+    rates = alt.layer(
+        rule,
+        seconds.mark_line(color=HUES[0], strokeWidth=1.2, interpolate="step-after", clip=True).encode(x=x, y=y),
+        seconds.mark_line(color=RED, strokeWidth=1.2, strokeDash=[4, 2], interpolate="step-after", clip=True).encode(
+            x=x, y="failed:Q"
+        ),
+        seconds.mark_point(opacity=0, size=60, clip=True).encode(x=x, y=y, tooltip=tips).add_params(zoom),
+    ).properties(width=_WIDTH, height=150, title="transactions (line) and failed attempts (dashed) per second")
+    names = list(_TIMES)
+    label = f"({json.dumps(_TIMES)})[datum.label]"
+    legend = alt.Legend(title=None, orient="top", labelExpr=label)
+    points = seconds.transform_fold([*names], as_=["quantity", "ms"]).transform_filter("isValid(datum.ms)").mark_point(
+        filled=True, size=16, opacity=0.9, clip=True
+    ).encode(
+        x=x, y=alt.Y("ms:Q", title="time [ms], log scale", scale=alt.Scale(type="log", nice=False)),
+        color=alt.Color("quantity:N", scale=alt.Scale(domain=names, range=[HUES[2], HUES[3], GREY]), legend=legend),
+        shape=alt.Shape("quantity:N", scale=alt.Scale(domain=names, range=["circle", "triangle-up", "cross"]),
+                        legend=legend),
+        tooltip=tips,
+    )  # fmt: skip
+    times = alt.layer(rule, points).properties(width=_WIDTH, height=130)
+    body = alt.vconcat(rates, times).resolve_scale(x="shared").to_dict()
+    return {**body, "config": {**config(), "background": "white"}}
+
+
+def section_of_courses(evaluation: Evaluation, run: Run) -> Html:
+    """One closed part per scale; the first is open. The page draws a course when its part is opened."""
+    found = courses(evaluation, run)
+    if not found:
+        return section("Course per second", tag("p", "No second was recorded."), key="course")
+    rates = {str(r.scale): r.rate_median_tps for r in evaluation.scales}
+    parts = []
+    for i, (scale, course) in enumerate(found.items()):
+        step = f", points of {course['step']} s: mean rate, worst times" if course["step"] > 1 else ""
+        title = f"scale {scale}: median {number(rates.get(scale, math.nan))} tps{step}"
+        inner = tag("div", cls="chart", data_course=scale, role="img", aria_label=f"Course of scale {scale}")
+        parts.append(tag("details", tag("summary", title), inner, open=i == 0))
+    note = tag("p", "Dashed vertical lines: a new cycle begins. Shift and wheel zooms, dragging moves.", cls="note")
+    return section("Course per second", note, *parts, key="course")

@@ -1,0 +1,194 @@
+"""Parts of the page that show what was measured."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import Final
+
+from dsbench.analysis.values import COLUMNS, Doubt, Evaluation, Index, ScaleResult
+from dsbench.report.diagrams.heading import Run, conditions, server, subject
+from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
+
+_COLUMNS: Final = (
+    "scale", "database size [GB]", "rate median [tps]", "rate mean [tps]", "rate stddev [tps]", "rate min [tps]",
+    "rate max [tps]", "transactions", "failed attempts", "residence time, total [s]", "effective duration [s]",
+    "multiplier f", *(f"rate at level {n} [tps]" for n in range(1, 7)), "populate [s]", "primary key [s]",
+    "foreign key [s]", "cleanup [s]", "drop [s]",
+)  # fmt: skip
+_FIRST_LEVEL = COLUMNS.index("rate_p50_tps")
+
+
+def headline(evaluation: Evaluation, run: Run) -> Html:
+    """The DSI, the rating where T(X) = X, and what was run where and when."""
+    index = evaluation.index
+    best = max((r for r in evaluation.scales if r.rate_median_tps > 0), key=lambda r: r.rate_median_tps, default=None)
+    figures = [
+        tag("p", tag("span", "DSI", cls="name"), tag("strong", _index_value(index)), tag("span", _index_note(index))),
+        tag("p", tag("span", "T(X) = X", cls="name"), tag("strong", _crossing_value(index)),
+            tag("span", index.crossing_note or "where the rate equals the scale: the rating of TPC-B, clause 4.1")),
+    ]
+    if best is not None:
+        figures.append(tag(
+            "p", tag("span", "highest rate", cls="name"), tag("strong", f"{number(best.rate_median_tps)} tps"),
+            tag("span", f"median of the cycles, at scale {best.scale}"),
+        ))
+    facts = terms([
+        ("server", server(run)), ("host", _host(run)), ("load", conditions(run)), ("client's ceiling", _ceiling(run)),
+        ("status", _status(run)), ("time", _times(run)), ("archive", evaluation.name),
+        ("made with", f"dsbench {run.get('dsbench', '')}"),
+    ])  # fmt: skip
+    return tag("header", tag("h1", subject(run)), tag("div", *figures, cls="figures"), facts)
+
+
+def _index_value(index: Index) -> str:
+    if index.dsi is None:
+        return "none"
+    within = f" ({index.dsi.low:.2f} to {index.dsi.high:.2f})" if math.isfinite(index.dsi.low) else ""
+    return f"{index.dsi.value:.2f}{within}"
+
+
+def _index_note(index: Index) -> str:
+    if index.dsi is None:
+        return "it needs at least two scales with a valid check, each with a rate above 0"
+    interval = f", {index.dsi.level * 100:g} % interval over the cycles" if math.isfinite(index.dsi.low) else ""
+    fit = (
+        "comparable with other runs of the profile dsi"
+        if index.comparable
+        else "not comparable with others: not the ladder and conduct of the profile dsi"
+    )
+    return f"scales {index.lowest_scale} to {index.highest_scale}{interval}; {fit}"
+
+
+def _crossing_value(index: Index) -> str:
+    return "none" if index.crossing is None else f"{number(index.crossing)} tps"
+
+
+def _host(run: Run) -> str:
+    cpus = run.get("cpus")
+    return f"{run.get('host', '')}, {cpus} CPUs" if cpus else str(run.get("host", ""))
+
+
+def _status(run: Run) -> str:
+    return ": ".join(part for part in (str(run.get("status", "")), str(run.get("reason") or "")) if part)
+
+
+def _ceiling(run: Run) -> str:
+    rate = (run.get("calibration") or {}).get("ceiling_tps")
+    return f"{number(rate)} tps, what the client does when the database costs nothing" if rate else ""
+
+
+def _times(run: Run) -> str:
+    started, ended = (_moment(run.get(name)) for name in ("started", "ended"))
+    if started is None:
+        return ""
+    text = f"{started:%Y-%m-%d %H:%M:%S %Z}".strip()
+    if ended is None:
+        return f"{text}, not ended"
+    took_s = int((ended - started).total_seconds())
+    return f"{text}, took {took_s // 3600}:{took_s // 60 % 60:02}:{took_s % 60:02}"
+
+
+def _moment(text: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+
+
+def doubts(evaluation: Evaluation) -> Html:
+    """Every doubt with its remedy, those that void figures first and in red."""
+    ordered = sorted(evaluation.doubts, key=lambda doubt: not doubt.severe)
+    if not ordered:
+        return section("Doubts", tag("p", "None was found.", cls="fine"), key="doubts")
+    severe = any(doubt.severe for doubt in ordered)
+    note = "Figures marked VOID must not be used." if severe else "Read the figures with these in mind."
+    box = tag("div", tag("p", note), tag("ul", *(_doubt(d) for d in ordered)), cls="box severe" if severe else "box")
+    return section("Doubts", box, key="doubts")
+
+
+def _doubt(doubt: Doubt) -> Html:
+    where = f"scale {doubt.scale}: " if doubt.scale is not None else ""
+    word = [tag("strong", "VOID "), ""] if doubt.severe else []
+    remedy = [tag("div", "Remedy: ", doubt.remedy, cls="remedy")] if doubt.remedy else []
+    return tag("li", *word, where, doubt.message, *remedy, cls="severe" if doubt.severe else None)
+
+
+def summary(evaluation: Evaluation) -> Html:
+    """The figures that matter, one row per scale."""
+    heads = (
+        "scale", "size [GB]", "rate, median [tps]", "min to max [tps]", "failed attempts", "50 % within [ms]",
+        "99 % within [ms]", "slowest [ms]", "multiplier f", "populate [s]",
+    )  # fmt: skip
+    rows = [_summary_row(evaluation, r) for r in evaluation.scales]
+    return section("Summary", table("Summary by scale", heads, rows, marked=_void_rows(evaluation)), key="summary")
+
+
+def _summary_row(evaluation: Evaluation, r: ScaleResult) -> list[object]:
+    share, curve = evaluation.success_share.get(r.scale), evaluation.frequency.get(r.scale)
+    quantiles = [curve.quantiles_ns.get(q, math.nan) / 1e6 if curve else math.nan for q in (0.5, 0.99, 1.0)]
+    between = f"{number(r.rate_min_tps)} to {number(r.rate_max_tps)}" if math.isfinite(r.rate_min_tps) else "–"
+    return [
+        _scale(evaluation, r.scale), number(r.database_size_gb, 3), number(r.rate_median_tps), between,
+        f"{(1 - share) * 100:.3g} %" if share is not None else "–", *(number(q, 3) for q in quantiles),
+        number(r.rate_multiplier), number(r.populate_s, 3),
+    ]  # fmt: skip
+
+
+def columns(evaluation: Evaluation) -> Html:
+    """The 23 columns of seed 000, table 1."""
+    heads: list[object] = [join([tag("small", i), " ", name]) for i, name in enumerate(_COLUMNS, start=1)]
+    for i, level in enumerate(evaluation.levels, start=_FIRST_LEVEL):
+        heads[i] = join([tag("small", i + 1), f" rate at {level * 100:.6g} % [tps]"])
+    rows = [
+        [_scale(evaluation, r.scale), *(number(getattr(r, name), 6) for name in COLUMNS[1:])] for r in evaluation.scales
+    ]
+    note = tag("p", "The same figures in full stand in results.txt and results.csv.", cls="note")
+    body = table("Results by scale", heads, rows, marked=_void_rows(evaluation))
+    return section("Results", body, note, key="results")
+
+
+def _void_rows(evaluation: Evaluation) -> list[int]:
+    return [i for i, r in enumerate(evaluation.scales) if r.scale in evaluation.void_scales]
+
+
+def _scale(evaluation: Evaluation, scale: int) -> object:
+    return join([str(scale), " ", tag("b", "VOID")]) if scale in evaluation.void_scales else str(scale)
+
+
+def resources(evaluation: Evaluation) -> Html:
+    """What one transaction cost, by resource and scale, and the same per second."""
+    measured = {scale: found for scale, found in sorted(evaluation.resources.items()) if found}
+    if not measured:
+        return section("Resources per transaction", tag("p", "No monitor gave samples."), key="resources")
+    names = list(dict.fromkeys((r.scope, r.name, r.unit) for found in measured.values() for r in found))
+    tables = []
+    for title, field in (("Resources per transaction", "per_transaction"), ("Resources per second", "per_second")):
+        values = {
+            scale: {(r.scope, r.name, r.unit): number(getattr(r, field), 3) for r in found}
+            for scale, found in measured.items()
+        }
+        rows = [[f"{name} [{unit}]", scope, *(values[s].get((scope, name, unit), "–") for s in measured)]
+                for scope, name, unit in names]
+        tables.append(table(title, ["resource", "of", *(f"scale {s}" for s in measured)], rows))
+    second = tag("details", tag("summary", "The same per second"), tables[1])
+    return section("Resources per transaction", tables[0], second, key="resources")
+
+
+def errors(evaluation: Evaluation) -> Html:
+    """Failed attempts by class, and the model of collisions where it applies."""
+    parts: list[object] = []
+    found = {scale: classes for scale, classes in sorted(evaluation.errors.items()) if classes}
+    if found:
+        names = sorted({name for classes in found.values() for name in classes})
+        rows = [[s, *(number(classes.get(name, 0)) for name in names)] for s, classes in found.items()]
+        parts.append(table("Failed attempts by scale and class", ["scale", *names], rows))
+    else:
+        parts.append(tag("p", "No attempt failed."))
+    if model := evaluation.collision:
+        parts.append(tag(
+            "p", f"Collisions of {model.clients} clients over X branches fit q = 1 / (1 + κ (K − 1) / X) with "
+            f"κ = {model.kappa:.3g}, K = {model.clients}, from scale {model.lowest_scale} to {model.highest_scale} "
+            f"(root mean square of the residuals of q: {model.rms:.2g}). q is the share of attempts that succeed.",
+        ))
+    return section("Errors", *parts, key="errors")

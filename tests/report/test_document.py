@@ -1,0 +1,326 @@
+"""report.html: complete, self-contained, safe against what it shows, and drawn by a real browser."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sample
+
+from dsbench.analysis.values import Collision, Doubt, Evaluation, Interval
+from dsbench.cli.run import command
+from dsbench.report.document import page
+from dsbench.report.page import course
+from dsbench.report.page.command import command_line, config_file
+from dsbench.report.page.markup import Html, data, number, table, tag
+from dsbench.spec import RunSpec, build
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+EVIL = """</script><script>document.body.id='taken'</script><img src=x onerror="document.body.id='taken'">'"&"""
+
+
+class Reader(HTMLParser):
+    """Elements of a page in order: (name, attributes), and the text outside of scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: dict[str, str] = {}
+        self.text = ""
+        self._inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append((name, dict(attributes)))
+        self._inside = (dict(attributes).get("id") or name) if name in ("script", "style") else ""
+
+    def handle_endtag(self, name: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, text: str) -> None:
+        if self._inside:
+            self.scripts[self._inside] = self.scripts.get(self._inside, "") + text
+        else:
+            self.text += text + " "
+
+    def named(self, name: str) -> list[dict[str, str | None]]:
+        return [attributes for found, attributes in self.elements if found == name]
+
+
+def hostile() -> tuple[Evaluation, dict[str, Any]]:
+    """Everything that a target, a node or a user can name is an attack."""
+    found = sample.evaluation(scales=(1, 2), nodes=(EVIL, "alba"))
+    found = replace(
+        found, name=EVIL, errors={1: {EVIL: 3}}, doubts=(Doubt(EVIL, EVIL, EVIL, 1, True),),
+        resources={1: tuple(replace(r, name=EVIL, unit=EVIL) for r in found.resources[1])},
+    )  # fmt: skip
+    run = sample.run(
+        spec={"nodes": 2, "workload": EVIL, "target": {"url": EVIL, "settings": {EVIL: EVIL}}}, server_version=EVIL,
+        host=EVIL, status=EVIL, reason=EVIL, settings={EVIL: EVIL}, marks={EVIL: 2e7}, dsbench=EVIL,
+        stack=[{"layer": EVIL, "items": {EVIL: EVIL}}], checks={"1": [{"name": EVIL, "holds": False, "detail": EVIL}]},
+        durability=[{"switch": EVIL, "value": EVIL, "safe": False, "meaning": EVIL}],
+    )  # fmt: skip
+    return found, run
+
+
+@pytest.fixture(scope="module")
+def tpcb() -> Evaluation:
+    return sample.evaluation(nodes=sample.NODES, void=frozenset({5}))
+
+
+@pytest.fixture(scope="module")
+def text(tpcb: Evaluation) -> str:
+    return page(tpcb, sample.run(spec={"nodes": 3}))
+
+
+def test_page_loads_nothing_from_elsewhere(text: str) -> None:
+    reader = Reader(text)
+    loading = ("src", "href", "srcset", "action", "data", "poster", "formaction", "xlink:href", "background")
+    links = [value for _, attributes in reader.elements for key, value in attributes.items() if key in loading]
+    assert links
+    assert all(str(link).startswith("#") for link in links)
+    assert not {"link", "iframe", "object", "embed", "base", "img"} & {name for name, _ in reader.elements}
+    assert not re.search(r"url\(|@import", reader.scripts["style"])
+    policy = next(m["content"] for m in reader.named("meta") if m.get("http-equiv") == "Content-Security-Policy")
+    assert str(policy).startswith("default-src 'none'; ")
+    assert "http" not in str(policy)
+    assert len(text.encode()) < 2_000_000
+
+
+def test_contents_lead_to_every_section(text: str) -> None:
+    reader = Reader(text)
+    sections = [attributes["id"] for attributes in reader.named("section")]
+    assert [a["href"] for a in reader.named("a")] == [f"#{key}" for key in sections]
+    identifiers = [a["id"] for _, a in reader.elements if "id" in a]
+    assert len(identifiers) == len(set(identifiers))
+    assert {a["aria-labelledby"] for a in reader.named("section")} <= set(identifiers)
+
+
+def test_headline_gives_dsi_rating_and_status(text: str) -> None:
+    shown = Reader(text).text
+    assert "6.52 (6.45 to 6.58)" in shown
+    assert "scales 1 to 10000, 95 % interval over the cycles; comparable" in shown
+    assert "214.7 tps" in shown
+    assert "2026-11-21 10:00:00 UTC, took 3:11:12" in shown
+
+
+def test_missing_figures_are_explained(tpcb: Evaluation) -> None:
+    index = replace(tpcb.index, dsi=None, crossing=None, crossing_note="the rate stays above the scale")
+    shown = Reader(page(replace(tpcb, index=index, doubts=()), sample.run(status="cut-short", reason="SIGINT"))).text
+    assert "it needs at least two scales" in shown
+    assert "the rate stays above the scale" in shown
+    assert "cut-short: SIGINT" in shown
+    assert "None was found." in shown
+    index = replace(tpcb.index, dsi=Interval(6.5, math.nan, math.nan, 0.95), comparable=False)
+    shown = Reader(page(replace(tpcb, index=index), sample.run())).text
+    assert "nan" not in shown
+    assert "not comparable with others" in shown
+
+
+def test_doubts_come_with_remedies_and_the_severe_first(text: str) -> None:
+    box = text[text.index('id="doubts"') : text.index('id="summary"')]
+    assert 'class="box severe"' in box
+    assert box.index("lost update at scale 5") < box.index("still falls") < box.index("fsync is off")
+    assert "Remedy: set fsync = on" in box
+
+
+def test_results_have_all_23_columns_and_mark_void_scales(text: str, tpcb: Evaluation) -> None:
+    part = Reader(text[text.index('<section id="results"') : text.index('<section id="resources"')])
+    assert sum(a.get("scope") == "col" for a in part.named("th")) == 23
+    assert len(part.named("td")) == 22 * len(tpcb.scales)
+    assert "rate at 99.7 % [tps]" in part.text
+    assert [a.get("class") for a in part.named("tr")].count("void") == 1
+    assert "5 VOID" in " ".join(part.text.split())
+
+
+def test_scrolling_parts_can_be_reached_by_keyboard(text: str) -> None:
+    regions = [a for a in Reader(text).named("div") if a.get("class") == "scroll"]
+    assert len(regions) >= 6
+    assert all(a["tabindex"] == "0" and a["role"] == "region" and a["aria-label"] for a in regions)
+
+
+def test_conditions_are_shown(text: str) -> None:
+    shown = Reader(text).text
+    for fact in ("Xeon E3-1230V3", "effective_cache_size", "a power cut loses committed transactions", "balances agree",
+                 "serialization 40001", "context switches [count]", "It is not a confidence interval"):  # fmt: skip
+        assert fact in shown
+
+
+def test_collision_model_is_told_where_it_applies(tpcb: Evaluation) -> None:
+    model = Collision(kappa=0.42, clients=48, rms=0.013, lowest_scale=1, highest_scale=100)
+    shown = Reader(page(replace(tpcb, collision=model), sample.run(calibration={"ceiling_tps": 91_234.5}))).text
+    assert "κ = 0.42, K = 48, from scale 1 to 100" in shown
+    assert "91,234 tps, what the client does when the database costs nothing" in shown
+
+
+def test_hostile_names_stay_text() -> None:
+    text = page(*hostile())
+    reader = Reader(text)
+    assert len(reader.named("script")) == 4
+    assert not reader.named("img")
+    assert "onerror" not in {key for _, attributes in reader.elements for key in attributes}
+    assert EVIL in reader.text
+    specs = json.loads(reader.scripts["specs"])
+    assert EVIL in {row["node"] for row in specs["node"]["datasets"]["nodes"]}
+    assert json.loads(reader.scripts["courses"])["1"]["boundaries"] == list(range(60, 600, 60))
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (sample.evaluation(scales=(10,)), sample.run()),
+        (sample.evaluation(cycles=1, scales=(1, 2)), sample.run()),
+        (sample.evaluation([], []), sample.run(status="failed", reason="the server cannot be reached", ended=None)),
+        (sample.evaluation(scales=(1, 2), open_loop=True), {"spec": {}}),
+    ],
+    ids=["one scale", "one cycle", "nothing measured", "bare run.json"],
+)
+def test_unusual_archives_have_a_page(case: tuple[Evaluation, dict[str, Any]]) -> None:
+    reader = Reader(page(*case))
+    assert "How to read this page" in reader.text
+    assert set(json.loads(reader.scripts["specs"])) - {"course"} == {
+        a["data-diagram"] for a in reader.named("div") if "data-diagram" in a
+    }
+
+
+def _in_browser(tmp_path: Path, content: str) -> tuple[str, str]:
+    """The page as the browser made it, and what it logged."""
+    file = tmp_path / "report.html"
+    file.write_text(content, "utf-8")
+    flags = [
+        "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+        "--disable-background-networking", "--disable-component-update", f"--user-data-dir={tmp_path / 'profile'}",
+        "--virtual-time-budget=20000", "--enable-logging=stderr", "--dump-dom",
+    ]  # fmt: skip
+    done = subprocess.run([str(CHROMIUM), *flags, file.as_uri()], capture_output=True, text=True, timeout=120)
+    return done.stdout, done.stderr
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+def test_browser_draws_all_diagrams_and_the_first_course(tmp_path: Path, text: str) -> None:
+    dom, log = _in_browser(tmp_path, text)
+    assert "CONSOLE" not in log
+    assert len(re.findall(r'<svg[^>]*class="marks"', dom)) == 6
+    assert "cannot be drawn here" not in dom.partition("<script")[0]
+    for words in ("effective_cache_size 13 GB", "check failed", "pavonis", "99.7 %", "second of all cycles in order"):
+        assert re.search(rf"<text[^>]*>{re.escape(words)}</text>", dom)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+def test_browser_runs_nothing_that_the_page_shows(tmp_path: Path) -> None:
+    dom, _ = _in_browser(tmp_path, page(*hostile()))
+    assert len(re.findall(r'<svg[^>]*class="marks"', dom)) == 6
+    body = re.search(r"<body[^>]*>", dom)
+    assert body is not None
+    assert "taken" not in body[0]
+
+
+def test_course_keeps_every_second_of_a_usual_run() -> None:
+    found = sample.evaluation(scales=(1,))
+    columns = course.courses(found, sample.run())["1"]
+    assert columns["step"] == 1
+    assert columns["boundaries"] == list(range(60, 600, 60))
+    assert columns["columns"]["count"] == pytest.approx(found.seconds[1][:, 0].tolist(), rel=1e-3)
+    assert columns["columns"]["p99"] == pytest.approx((found.seconds[1][:, 3] / 1e6).tolist(), rel=1e-3)
+
+
+def test_long_course_is_shown_in_steps_with_mean_rates_and_worst_times() -> None:
+    seconds = np.column_stack([np.arange(4000.0), np.zeros(4000), *[np.full(4000, 1e6)] * 2, np.arange(4000) * 1e6])
+    found = replace(sample.evaluation(scales=(1,)), seconds={1: seconds})
+    part = course.courses(found, sample.run(spec={"duration": 400.0}))["1"]
+    assert part["step"] == 3
+    assert len(part["columns"]["second"]) == 1334
+    assert part["columns"]["count"][:2] == [1.0, 4.0]
+    assert part["columns"]["max"][:2] == [2.0, 5.0]
+    assert part["boundaries"] == list(range(400, 4000, 400))
+
+
+def test_seconds_without_a_transaction_have_no_times() -> None:
+    nothing = [0.0, 0.0, math.nan, math.nan, math.nan]
+    found = replace(sample.evaluation(scales=(1,)), seconds={1: np.array([[5.0, 1.0, 1e6, 2e6, 3e6], nothing])})
+    columns = course.courses(found, sample.run(spec={"duration": 1.5}))["1"]["columns"]
+    assert columns == {"second": [0, 1], "count": [5, 0], "failed": [1, 0], "p50": [1, None], "p99": [2, None],
+                       "max": [3, None]}  # fmt: skip
+
+
+def _options(line: str) -> dict[str, list[str]]:
+    words = shlex.split(line)[3:]
+    found: dict[str, list[str]] = {}
+    while words:
+        name = words.pop(0).removeprefix("--")
+        found.setdefault(name, [])
+        if words and not words[0].startswith("--"):
+            found[name].append(words.pop(0))
+    return found
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"scales": (1, 10), "seed": 5},
+        {"target": {"url": "private:postgresql", "settings": {"shared_buffers": "1 GB", "fsync": "off"}}, "retry": True},
+        {"target": {"url": "postgresql://me@h/d b?x='y'"}, "rate": 12.5, "arrival": "constant", "call": "statements"},
+        {"duration": 0.25, "connections": 3, "trace": True, "population": "procedure", "isolation": "serializable"},
+    ],
+)
+def test_command_line_repeats_the_run(values: dict[str, Any]) -> None:
+    asked = RunSpec(**values)
+    line = command_line(asked.described())
+    given = _options(line)
+    known = {*inspect.signature(command).parameters, "set"}
+    assert {name.removeprefix("no-") for name in given} <= known
+    again: dict[str, Any] = {name: found[0] for name, found in given.items() if found and name not in ("set", "scales")}
+    again |= {name.removeprefix("no-"): not name.startswith("no-") for name, found in given.items() if not found}
+    again["scales"] = tuple(int(scale) for scale in given["scales"][0].split(","))
+    again["target"] = {"url": shlex.split(line)[2], "settings": dict(s.split("=", 1) for s in _settings(line))}
+    assert build(again) == asked
+    assert config_file(asked.described()) == ""
+
+
+def _settings(line: str) -> list[str]:
+    words = shlex.split(line)
+    return [words[i + 1] for i, word in enumerate(words) if word == "--set"]
+
+
+def test_what_has_no_option_goes_into_a_file() -> None:
+    levels = (0.1, 0.5, 0.9, 0.95, 0.99, 0.999)
+    asked = RunSpec(levels=levels, target={"url": "private:postgresql", "version": '1"5'})
+    assert command_line(asked.described()).endswith("--config repeat.toml")
+    assert config_file(asked.described()) == (
+        "# repeat.toml\nlevels = [0.1, 0.5, 0.9, 0.95, 0.99, 0.999]\n[target]\nversion = \"1\\\"5\"\n"
+    )
+
+
+def test_passwords_are_not_shown() -> None:
+    described = RunSpec(target={"url": "postgresql://me:geheim@h/d"}).described()
+    shown = page(sample.evaluation(scales=(1,)), sample.run(spec=described))
+    assert "geheim" not in shown
+    assert "Write the password where *** stands" in shown
+
+
+def test_markup_escapes_text_and_attributes() -> None:
+    assert tag("p", "a<b", Html("<b>c</b>"), cls='"x"', data_a="<", hidden=True, open=False) == (
+        '<p class="&quot;x&quot;" data-a="&lt;" hidden>a&lt;b<b>c</b></p>'
+    )
+    assert "<" not in data({"a": "</script><!--"})
+    assert json.loads(data({"a": "</script>\u2028"})) == {"a": "</script>\u2028"}
+    assert '<tr class="void"><th scope="row">2</th>' in table("t", ["n"], [["1"], ["2"]], marked=[1])
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(math.nan, "–"), (0.0, "0"), (12, "12"), (123456, "123,456"), (1234.56, "1,235"), (0.0123456, "0.01235")],
+)
+def test_numbers_are_short(value: float, shown: str) -> None:
+    assert number(value) == shown
