@@ -43,7 +43,14 @@ class Result:
             yield "| " + " | ".join(cells) + " |"
 
     def remarks(self) -> Iterator[str]:
-        """Where a peer's work differs."""
+        """Where a peer's work differs, and what dsbench spends outside of the kernel where that has a goal."""
+        if self.case.most_user_us is not None:
+            found = _median(self.found[DSBENCH], "user_us")
+            goal = _goal(found <= self.case.most_user_us, f"{chr(0x2264)} {self.case.most_user_us:.2f}")
+            yield (
+                f"- {self.case.title}, {self.case.clients} clients, {self.case.transport}: dsbench's clients spend "
+                f"{found:.2f} µs per transaction outside of the kernel ({goal})."
+            )
         for peer, remark in self.case.remarks.items():
             yield f"- {self.case.title}, {peer}: {remark}."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import subprocess
@@ -22,6 +23,8 @@ class Measured:
     rate_tps: float
     user_s: float
     system_s: float
+    clients_user_s: float = math.nan
+    """CPU time outside of the kernel of the threads that make the load alone, where they tell it."""
 
     @property
     def cpu_us(self) -> float:
@@ -30,8 +33,8 @@ class Measured:
 
     @property
     def user_us(self) -> float:
-        """The part outside of the kernel."""
-        return self.user_s / self.transactions * 1e6
+        """The part outside of the kernel, in the threads that make the load."""
+        return self.clients_user_s / self.transactions * 1e6
 
 
 @dataclass(frozen=True)
