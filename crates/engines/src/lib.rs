@@ -3,11 +3,17 @@
 use dsbench_core::engine::Engine;
 use dsbench_core::error::{Error, Result};
 
+#[cfg(feature = "firebird")]
+pub mod firebird;
 #[cfg(feature = "mock")]
 pub mod mock;
+#[cfg(feature = "mysql")]
+pub mod mysql;
+#[cfg(feature = "mysql")]
+mod net;
 #[cfg(feature = "postgres")]
 pub mod postgres;
-#[cfg(any(feature = "sqlite", feature = "mock"))]
+#[cfg(any(feature = "firebird", feature = "mysql", feature = "sqlite", feature = "mock"))]
 mod query;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -19,6 +25,12 @@ const REGISTRY: &[(&str, Open)] = &[
     ("postgresql", postgres::open),
     #[cfg(feature = "postgres")]
     ("postgres", postgres::open),
+    #[cfg(feature = "mysql")]
+    ("mysql", mysql::open),
+    #[cfg(feature = "mysql")]
+    ("mariadb", mysql::open),
+    #[cfg(feature = "firebird")]
+    ("firebird", firebird::open),
     #[cfg(feature = "sqlite")]
     ("sqlite", sqlite::open),
     #[cfg(feature = "mock")]

@@ -1,0 +1,65 @@
+use super::*;
+
+fn login(method: Method, password: &str, encrypted: bool, may_ask_for_key: bool) -> Authentication<'_> {
+    Authentication { method, password, challenge: (1..=20).collect(), encrypted, local: false, may_ask_for_key }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn answers_are_those_of_other_clients() {
+    let native = login(Method::Native, "secret", false, false).first().unwrap();
+    assert_eq!(hex(&native), "b32bb3a583e1340c0a1108d58b1be49781ad8c2f");
+    let sha2 = login(Method::CachingSha2, "secret", false, false).first().unwrap();
+    assert_eq!(hex(&sha2), "746ebe205d56a0707acb3e796e834e0dd7b1d61743b26bd5202c7a623230c7c9");
+    for method in [Method::Native, Method::CachingSha2] {
+        assert!(login(method, "", false, false).first().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_password_goes_in_the_clear_only_where_nobody_reads_it() {
+    for method in [Method::Sha256, Method::Clear] {
+        assert_eq!(login(method, "secret", true, false).first().unwrap(), b"secret\0");
+        let error = login(method, "secret", false, false).first().unwrap_err();
+        assert!(error.kind == ErrorKind::Setup && !error.to_string().contains("secret"), "{error}");
+    }
+    assert!(login(Method::Clear, "secret", false, true).first().is_err());
+    let private = login(Method::CachingSha2, "secret", true, false);
+    assert_eq!(private.more(UNKNOWN).unwrap().as_deref(), Some(&b"secret\0"[..]));
+    assert_eq!(private.more(KNOWN).unwrap(), None);
+    let local = |method| Authentication { local: true, ..login(method, "secret", false, false) };
+    assert_eq!(local(Method::CachingSha2).more(UNKNOWN).unwrap().as_deref(), Some(&b"secret\0"[..]));
+    assert_eq!(local(Method::Clear).first().unwrap(), b"secret\0");
+    assert_eq!(local(Method::Sha256).first().unwrap(), [1], "the server takes no password from there");
+    let public = login(Method::CachingSha2, "secret", false, false);
+    let error = public.more(UNKNOWN).unwrap_err().to_string();
+    assert!(error.contains("allow_public_key_retrieval=true"), "{error}");
+}
+
+#[test]
+fn the_key_is_asked_for_when_it_may_be() {
+    assert_eq!(login(Method::CachingSha2, "secret", false, true).more(UNKNOWN).unwrap(), Some(vec![2]));
+    assert_eq!(login(Method::Sha256, "secret", false, true).first().unwrap(), [1]);
+    assert!(login(Method::Sha256, "secret", false, true).more(b"no key").is_err());
+    assert!(login(Method::CachingSha2, "secret", false, false).more(b"-----BEGIN PUBLIC KEY").is_err());
+}
+
+#[test]
+fn a_signature_is_one_of_the_key_that_the_password_makes() {
+    let signed = login(Method::Ed25519, "secret", false, false).first().unwrap();
+    let hash: [u8; 64] = Sha512::digest(b"secret").into();
+    let key = VerifyingKey::from(&ExpandedSecretKey::from_bytes(&hash));
+    let signature = ed25519_dalek::Signature::from_slice(&signed).unwrap();
+    assert!(key.verify_strict(&(1..=20).collect::<Vec<u8>>(), &signature).is_ok());
+}
+
+#[test]
+fn methods_are_known_by_their_names() {
+    for (name, method) in METHODS {
+        assert_eq!((Method::of(name), method.name()), (Some(*method), *name));
+    }
+    assert_eq!(Method::of("mysql_old_password"), None);
+}

@@ -1,0 +1,152 @@
+//! The verbs of a session.
+
+use dsbench_core::engine::{BulkLoad, Connection, Interrupt, Prepare, Statement, StatementId};
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::value::{Rows, Table, Value};
+
+use super::interrupt::{Handle, Killer};
+use super::login::LoggedIn;
+use super::reply::Skip;
+use super::statement::Prepared;
+use super::take::{BinaryRows, TableRows, TextRows};
+use super::text::Template;
+use super::wire::{State, Wire};
+
+/// A statement of one connection.
+enum Known {
+    Prepared(Prepared),
+    Text(Template),
+}
+
+/// A session with a MariaDB or MySQL server.
+pub(super) struct MysqlConnection {
+    pub(super) wire: Wire,
+    statements: Vec<Known>,
+    killer: Killer,
+    /// The server has refused LOAD DATA LOCAL.
+    pub(super) no_local_files: bool,
+}
+
+impl MysqlConnection {
+    /// The verbs of a fresh session.
+    pub(super) fn new(session: LoggedIn) -> Self {
+        Self { wire: session.wire, statements: Vec::new(), killer: session.killer, no_local_files: false }
+    }
+
+    /// Runs one command of a transaction; it is sent in whatever state.
+    fn command(&mut self, sql: &str, context: &'static str, loss: ErrorKind) -> Result<()> {
+        self.wire.text(sql, context, loss, &mut Skip).map(|_| ())
+    }
+}
+
+/// Sends one execution of a statement and tells what losing its answer means.
+#[inline]
+fn start(wire: &mut Wire, known: &Known, params: &[Value<'_>], context: &'static str) -> Result<ErrorKind> {
+    wire.ready(context)?;
+    match known {
+        Known::Prepared(statement) => statement.flight(&mut wire.output, params)?,
+        Known::Text(template) => template.flight(&mut wire.output, params)?,
+    }
+    wire.send(context)?;
+    Ok(wire.loss())
+}
+
+impl Connection for MysqlConnection {
+    fn prepare(&mut self, statement: &Statement<'_>, when: Prepare) -> Result<StatementId> {
+        let id = StatementId(self.statements.len() as u32);
+        self.wire.ready("prepare")?;
+        let known = match when {
+            Prepare::Once => Known::Prepared(Prepared::new(&mut self.wire, statement)?),
+            Prepare::Never => Known::Text(Template::new(statement)?),
+        };
+        self.statements.push(known);
+        Ok(id)
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        self.wire.ready("begin")?;
+        if self.wire.state != State::Idle {
+            return Err(Error::with(ErrorKind::Statement, "begin", "a transaction is open already"));
+        }
+        self.command("BEGIN", "begin", ErrorKind::Disconnected)
+    }
+
+    fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64> {
+        let known = self.statements.get_mut(id.0 as usize).ok_or_else(|| unknown(id, "execute"))?;
+        let loss = start(&mut self.wire, known, params, "execute")?;
+        let done = self.wire.complete("execute", loss, &mut Skip)?;
+        if let Known::Prepared(statement) = known {
+            statement.taken();
+        }
+        Ok(done.rows)
+    }
+
+    fn query(&mut self, id: StatementId, params: &[Value<'_>], into: &mut Rows) -> Result<()> {
+        let known = self.statements.get_mut(id.0 as usize).ok_or_else(|| unknown(id, "query"))?;
+        let loss = start(&mut self.wire, known, params, "query")?;
+        match known {
+            Known::Prepared(statement) => {
+                into.reset(statement.columns.len());
+                let (kinds, columns) = (&*statement.columns, &mut statement.described);
+                self.wire.complete("query", loss, &mut BinaryRows { kinds, columns, into })?;
+                statement.taken();
+            }
+            Known::Text(template) => {
+                into.reset(template.columns.len());
+                self.wire.complete("query", loss, &mut TextRows { kinds: &template.columns, into })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.wire.ready("commit")?;
+        if self.wire.state != State::Open {
+            return Err(Error::with(ErrorKind::Statement, "commit", "no transaction is open"));
+        }
+        let sent = self.command("COMMIT", "commit", ErrorKind::Unknown);
+        // Nobody knows how much of the command has left before the connection went.
+        sent.map_err(|error| match error.kind {
+            ErrorKind::Disconnected => Error { kind: ErrorKind::Unknown, ..error },
+            _ => error,
+        })
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        match self.wire.state {
+            State::Idle => Ok(()),
+            _ => self.command("ROLLBACK", "rollback", ErrorKind::Disconnected),
+        }
+    }
+
+    fn script(&mut self, sql: &[&str]) -> Result<()> {
+        for sql in sql {
+            self.wire.ready("script")?;
+            let loss = self.wire.loss();
+            self.command(sql, "script", loss)?;
+        }
+        Ok(())
+    }
+
+    fn fetch(&mut self, sql: &str) -> Result<Table> {
+        self.wire.ready("fetch")?;
+        let loss = self.wire.loss();
+        let mut rows = TableRows::default();
+        self.wire.text(sql, "fetch", loss, &mut rows)?;
+        Ok(rows.0)
+    }
+
+    fn bulk(&mut self) -> Option<&mut dyn BulkLoad> {
+        Some(self)
+    }
+
+    fn interrupt(&self) -> Option<Box<dyn Interrupt>> {
+        let socket = self.wire.transport.duplicate().ok()?;
+        Some(Box::new(Handle { socket, killer: self.killer.clone() }))
+    }
+}
+
+#[cold]
+fn unknown(id: StatementId, context: &'static str) -> Error {
+    Error::with(ErrorKind::Statement, context, format!("statement {} was never prepared on this connection", id.0))
+}

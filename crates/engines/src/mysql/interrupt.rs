@@ -1,0 +1,53 @@
+//! Ends what a connection waits for, from another thread.
+
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dsbench_core::engine::{Interrupt, Isolation, Session};
+use dsbench_core::error::ErrorKind;
+use socket2::Socket;
+
+use super::login;
+use super::reply::Skip;
+use super::Reach;
+
+/// Longest time that the request to end a session may take.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// Which session is ended, and where.
+#[derive(Clone)]
+pub(super) struct Killer {
+    /// How the server is reached.
+    pub(super) reach: Arc<Reach>,
+    /// The server's number of the session.
+    pub(super) session: u32,
+}
+
+impl Killer {
+    /// Asks the server, over a session of its own, to end ours. A server whose client is gone goes on
+    /// with a statement until it has something to send.
+    fn kill(&self) {
+        let session = Session { isolation: Isolation::ReadCommitted, in_place: false };
+        if let Ok(mut other) = login::open_within(&self.reach, session, Some(LIMIT)) {
+            // It may have ended by itself; and whether it does, nobody waits for.
+            let _ = other.wire.text(&format!("KILL {}", self.session), "kill", ErrorKind::Disconnected, &mut Skip);
+        }
+    }
+}
+
+/// The handle of one connection.
+pub(super) struct Handle {
+    /// A second handle on its socket.
+    pub(super) socket: Socket,
+    /// How its session ends on the server.
+    pub(super) killer: Killer,
+}
+
+impl Interrupt for Handle {
+    fn interrupt(&self) {
+        // First the socket: what the killed session answers must not be taken for a result.
+        let _ = self.socket.shutdown(Shutdown::Both);
+        self.killer.kill();
+    }
+}

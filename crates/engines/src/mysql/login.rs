@@ -1,0 +1,279 @@
+//! Opens a session: socket, greeting, TLS, authentication, settings. All of it within one deadline,
+//! and with one round trip more than the protocol forces: the one that sets the session up.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dsbench_core::engine::{Isolation, Session};
+use dsbench_core::error::{Error, ErrorKind, Result};
+
+use super::auth::{Authentication, Method};
+use super::fields::{garbage, Fields};
+use super::greeting::{self, capability, Greeting, Login};
+use super::interrupt::Killer;
+use super::options::{Options, SslMode};
+use super::packet::{self, Input};
+use super::reply::{Complaint, Skip, END, ERROR, OK};
+use super::wire::Wire;
+use super::PLACE;
+use crate::net::secret::Secret;
+use crate::net::socket::{self, Address};
+use crate::net::tls::{self, Check, Refusal, Tls, Wishes};
+use crate::net::transport::Transport;
+
+/// First byte of what a method of login says further on.
+const MORE: u8 = 0x01;
+
+/// How a server is reached, made once for all connections.
+pub(super) struct Reach {
+    /// Where it is, and who we are.
+    pub(super) options: Options,
+    tls: Option<Tls>,
+}
+
+impl Reach {
+    /// Reads the certificates that `options` name. Error `Configuration` when one cannot be used.
+    pub(super) fn new(options: Options) -> Result<Self> {
+        let check = match options.tls.mode {
+            SslMode::Disabled => return Ok(Self { options, tls: None }),
+            SslMode::Preferred | SslMode::Required => Check::Nothing,
+            SslMode::VerifyCa => Check::Authority,
+            SslMode::VerifyIdentity => Check::Name,
+        };
+        let (authorities, identity) = (options.tls.authorities.as_deref(), options.tls.identity.as_ref());
+        let tls = Tls::new(&Wishes { check, authorities, identity, host: &options.host })?;
+        Ok(Self { tls: Some(tls), options })
+    }
+}
+
+/// A fresh session and what ends it.
+pub(super) struct LoggedIn {
+    /// The connection.
+    pub(super) wire: Wire,
+    /// How its session is ended on the server.
+    pub(super) killer: Killer,
+}
+
+/// Logs in at the first place that answers.
+pub(super) fn open(reach: &Arc<Reach>, session: Session) -> Result<LoggedIn> {
+    let mut opened = open_within(reach, session, reach.options.connect_timeout)?;
+    let lifted = opened.wire.transport.lift_deadline();
+    lifted.map_err(|e| Error::with(ErrorKind::Setup, "connect", e.to_string()))?;
+    Ok(opened)
+}
+
+/// The same; the time limit stays for all that is read on the session.
+pub(super) fn open_within(reach: &Arc<Reach>, session: Session, limit: Option<Duration>) -> Result<LoggedIn> {
+    let deadline = limit.map(|limit| Instant::now() + limit);
+    let mut absent = None;
+    for address in &reach.options.addresses {
+        match socket::connect(address, deadline) {
+            Ok(channel) => return Opening::new(reach, session, address, Transport::Plain(channel)).run(),
+            Err(error) => {
+                absent.get_or_insert_with(|| {
+                    let remedy = "start the server, or name its host and port, or its socket, in the target";
+                    setup(format!("{address}: {error}; {remedy}"))
+                });
+            }
+        }
+    }
+    Err(absent.unwrap_or_else(|| setup("there is no place to connect to".into())))
+}
+
+/// A session on its way.
+struct Opening<'a> {
+    reach: &'a Arc<Reach>,
+    session: Session,
+    address: &'a Address,
+    transport: Transport,
+    input: Input,
+    output: Vec<u8>,
+    /// Number of our next packet.
+    number: u8,
+}
+
+impl<'a> Opening<'a> {
+    fn new(reach: &'a Arc<Reach>, session: Session, address: &'a Address, transport: Transport) -> Self {
+        Self { reach, session, address, transport, input: Input::new(), output: Vec::new(), number: 0 }
+    }
+
+    fn run(mut self) -> Result<LoggedIn> {
+        let greeting = self.greeting()?;
+        let encrypted = self.wants_tls(&greeting)?;
+        let database = if self.session.in_place { Some(PLACE) } else { self.reach.options.database.as_deref() };
+        let agreed = greeting.agreed(encrypted, database.is_some());
+        if encrypted {
+            self = self.encrypt(agreed)?;
+        }
+        self.authenticate(&greeting, agreed, database)?;
+        self.input.login_done();
+        let mut wire = Wire::new(self.transport, self.input, agreed & capability::CACHE_METADATA != 0);
+        set_up(&mut wire, self.reach, self.session)?;
+        Ok(LoggedIn { wire, killer: Killer { reach: Arc::clone(self.reach), session: greeting.session } })
+    }
+
+    fn broken(&self, error: &io::Error) -> Error {
+        setup(format!("{}: {error}", self.address))
+    }
+
+    fn complaint(&self, rest: &[u8]) -> Error {
+        match Complaint::read(rest) {
+            Ok(complaint) => complaint.error_of_kind(ErrorKind::Setup, "connect"),
+            Err(error) => self.broken(&error),
+        }
+    }
+
+    /// The next packet, copied: what is said during a login is short and seldom.
+    fn receive(&mut self) -> Result<Vec<u8>> {
+        self.input.expect(self.number);
+        let content = self.input.next(&mut self.transport).map(<[u8]>::to_vec);
+        let content = content.map_err(|error| self.broken(&error))?;
+        self.number = self.input.number();
+        match content.as_slice() {
+            [ERROR, rest @ ..] => Err(self.complaint(rest)),
+            [] => Err(self.broken(&garbage("an empty packet during the login"))),
+            _ => Ok(content),
+        }
+    }
+
+    /// Sends the packet in `output`.
+    fn send(&mut self) -> Result<()> {
+        self.number = packet::close(&mut self.output, self.number);
+        let sent = self.transport.send(&self.output);
+        sent.map_err(|error| self.broken(&error))
+    }
+
+    fn send_answer(&mut self, answer: &[u8]) -> Result<()> {
+        packet::open(&mut self.output);
+        self.output.extend_from_slice(answer);
+        self.send()
+    }
+
+    fn greeting(&mut self) -> Result<Greeting> {
+        let content = self.receive()?;
+        Greeting::read(&content).map_err(|error| self.broken(&error))
+    }
+
+    fn is_socket(&self) -> bool {
+        matches!(self.address, Address::Unix(_))
+    }
+
+    fn wants_tls(&self, greeting: &Greeting) -> Result<bool> {
+        let offered = greeting.capabilities & capability::SSL != 0;
+        match self.reach.options.tls.mode {
+            SslMode::Disabled => Ok(false),
+            // As the mysql client: nobody else reads a unix socket.
+            SslMode::Preferred => Ok(offered && !self.is_socket()),
+            _ if offered => Ok(true),
+            _ => Err(setup(format!(
+                "{}: the server has no TLS; set it up there, or use ssl_mode=DISABLED",
+                self.address
+            ))),
+        }
+    }
+
+    fn encrypt(mut self, agreed: u64) -> Result<Self> {
+        greeting::ask(&mut self.output, agreed);
+        self.send()?;
+        let failed = |error: io::Error, address: &Address| {
+            let hint = tls::refusal(&error).map_or("", remedy);
+            setup(format!("{address}: TLS: {error}{hint}"))
+        };
+        // What came before the handshake is not from whom the certificate is.
+        if self.input.has_more() {
+            return Err(failed(garbage("more than its greeting"), self.address));
+        }
+        self.transport = match (self.transport, &self.reach.tls) {
+            (Transport::Plain(channel), Some(tls)) => {
+                tls.handshake(channel).map_err(|error| failed(error, self.address))?
+            }
+            (transport, _) => transport,
+        };
+        Ok(self)
+    }
+
+    fn authenticate(&mut self, greeting: &Greeting, agreed: u64, database: Option<&str>) -> Result<()> {
+        // For a method that we do not know the server asks to change to the one of the user.
+        let mut login = self.login(Method::of(&greeting.method).unwrap_or(Method::Native), &greeting.challenge);
+        let first = Login {
+            user: &self.reach.options.user,
+            database,
+            method: login.method.name(),
+            // A default method that would show the password may not be the user's at all.
+            answer: login.first().unwrap_or_default(),
+        };
+        greeting::answer(&mut self.output, agreed, &first);
+        self.send()?;
+        loop {
+            let content = self.receive()?;
+            let answer = match content.as_slice() {
+                [OK, ..] => return Ok(()),
+                [MORE, said @ ..] => login.more(said)?,
+                [END, change @ ..] => {
+                    login = self.change(change)?;
+                    Some(login.first()?)
+                }
+                _ => return Err(self.broken(&garbage("an unknown packet during the login"))),
+            };
+            if let Some(answer) = answer {
+                self.send_answer(&answer)?;
+            }
+        }
+    }
+
+    fn login(&self, method: Method, challenge: &[u8]) -> Authentication<'a> {
+        Authentication {
+            method,
+            password: self.reach.options.password.as_ref().map_or("", Secret::reveal),
+            challenge: challenge.to_vec(),
+            encrypted: matches!(self.transport, Transport::Tls(_)),
+            local: self.is_socket(),
+            may_ask_for_key: self.reach.options.allow_public_key_retrieval,
+        }
+    }
+
+    /// The server wants another method of login.
+    fn change(&self, change: &[u8]) -> Result<Authentication<'a>> {
+        let mut fields = Fields(change);
+        let name = fields.zero_ended().map_err(|_| setup("the server wants a login of MySQL 4".into()))?;
+        let name = String::from_utf8_lossy(name);
+        let method = Method::of(&name).ok_or_else(|| {
+            setup(format!("{}: dsbench has no login by {name}; give the user one by password", self.address))
+        })?;
+        Ok(self.login(method, fields.0.strip_suffix(&[0]).unwrap_or(fields.0)))
+    }
+}
+
+/// Sets isolation, sql_mode, time zone and storage engine, in one round trip.
+fn set_up(wire: &mut Wire, reach: &Reach, session: Session) -> Result<()> {
+    let engine = reach.options.storage_engine.as_deref();
+    let isolation = match session.isolation {
+        Isolation::ReadCommitted => "READ COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE READ",
+        Isolation::Serializable if engine.is_some_and(|name| name.eq_ignore_ascii_case("rocksdb")) => {
+            return Err(Error::configuration("MyRocks has no SERIALIZABLE; use --isolation repeatable-read"));
+        }
+        Isolation::Serializable => "SERIALIZABLE",
+    };
+    let engine = engine.map(|name| format!(", default_storage_engine={name}")).unwrap_or_default();
+    let sql = format!(
+        "SET SESSION TRANSACTION ISOLATION LEVEL {isolation};SET autocommit=1, \
+         sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone='+00:00'{engine}"
+    );
+    let done = wire.text(&sql, "connect", ErrorKind::Setup, &mut Skip);
+    done.map(|_| ()).map_err(|error| Error { kind: ErrorKind::Setup, ..error })
+}
+
+fn remedy(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::Authority => "; name the authority's certificate by ssl_ca=",
+        Refusal::Name => "; use the name in the certificate's subjectAltName as host, or ssl_mode=VERIFY_CA",
+        Refusal::Expired => "; renew the server's certificate",
+        Refusal::Form => "; it needs a certificate of version 3 with a subjectAltName",
+    }
+}
+
+fn setup(message: String) -> Error {
+    Error::with(ErrorKind::Setup, "connect", message)
+}

@@ -1,0 +1,87 @@
+//! MariaDB and MySQL, by a client of our own: a prepared statement is one send and one receive, out
+//! of and into buffers that are kept. `options` says where; `greeting`, `auth`, `rsa` and `login` open
+//! a session; `packet`, `fields`, `answer`, `reply` and `wire` speak the protocol (version 10);
+//! `statement` and `binary` are prepared statements, `text` and `placeholders` those that are not;
+//! `connection`, `bulk` and `place` are what the loop calls.
+//!
+//! The isolation is the server's: InnoDB's REPEATABLE READ reads from a snapshot but writes to the
+//! newest rows, so that updates computed by the client can be lost, unless MariaDB's
+//! innodb_snapshot_isolation refuses them (error 1020, kind `Serialization`).
+
+mod answer;
+mod auth;
+mod binary;
+mod bulk;
+mod codes;
+mod connection;
+mod datetime;
+mod decimal;
+mod fields;
+mod greeting;
+mod interrupt;
+mod login;
+mod options;
+mod packet;
+mod place;
+mod placeholders;
+mod reply;
+mod rows;
+mod rsa;
+mod size;
+mod statement;
+mod take;
+mod text;
+mod types;
+mod wire;
+
+use std::sync::Arc;
+
+use dsbench_core::engine::{Connection, Dialect, Engine, Place, Session};
+use dsbench_core::error::Result;
+
+use self::connection::MysqlConnection;
+use self::login::Reach;
+use self::options::Options;
+
+/// Name of the database that is dsbench's place.
+const PLACE: &str = "dsbench";
+
+const DIALECT: Dialect =
+    Dialect { name: "mysql", procedures: true, embedded: false, single_writer: false, keeps_data: true };
+
+/// Binds MariaDB or MySQL to a target: `mysql://user:password@host:port/database?name=value`, with
+/// these parameters; the password may be in MYSQL_PWD instead.
+///
+/// | parameter | meaning |
+/// |---|---|
+/// | `socket` | path of the server's unix socket, in place of host and port |
+/// | `ssl_mode` | DISABLED, PREFERRED (default), REQUIRED, VERIFY_CA, VERIFY_IDENTITY |
+/// | `ssl_ca`, `ssl_cert`, `ssl_key` | PEM files: trusted authorities, the client's certificate and its key |
+/// | `storage_engine` | storage engine of the tables: InnoDB, RocksDB; default is the server's |
+/// | `connect_timeout` | seconds that connecting may take; 0 waits for ever, default 10 |
+/// | `allow_public_key_retrieval` | true: take the server's RSA key unseen to encrypt the password with |
+///
+/// Error `Configuration` when the target makes no sense; nothing is connected yet.
+pub fn open(url: &str) -> Result<Box<dyn Engine>> {
+    let options = Options::resolve(url, &|name| std::env::var(name).ok())?;
+    Ok(Box::new(Mysql { reach: Arc::new(Reach::new(options)?) }))
+}
+
+/// A server at one target.
+struct Mysql {
+    reach: Arc<Reach>,
+}
+
+impl Engine for Mysql {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
+        Ok(Box::new(MysqlConnection::new(login::open(&self.reach, session)?)))
+    }
+
+    fn place(&self) -> &dyn Place {
+        self
+    }
+}

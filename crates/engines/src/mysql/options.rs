@@ -1,0 +1,221 @@
+//! What a connection needs to know, gathered once: the URL, then the environment, then the defaults
+//! of the mysql client.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use dsbench_core::error::{Error, Result};
+
+use super::PLACE;
+use crate::net::secret::Secret;
+use crate::net::socket::Address;
+use crate::query::{decode, Query};
+
+/// Looks a variable of the environment up; a function, so that tests need not touch the process.
+pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The port of MariaDB and MySQL.
+const PORT: u16 = 3306;
+
+/// Where distributions put the unix socket.
+const SOCKETS: &[&str] =
+    &["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
+
+/// How much of TLS is asked for: the client's ssl-mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SslMode {
+    /// Never.
+    Disabled,
+    /// When the server has it, and not over a unix socket.
+    Preferred,
+    /// Always, whoever the server is.
+    Required,
+    /// Always, with a certificate of a trusted authority.
+    VerifyCa,
+    /// Always, with a certificate of a trusted authority for this host name.
+    VerifyIdentity,
+}
+
+/// What TLS needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TlsOptions {
+    /// When TLS is used and what it checks.
+    pub(super) mode: SslMode,
+    /// File of the trusted authorities; `None` takes those of the operating system.
+    pub(super) authorities: Option<PathBuf>,
+    /// Client certificate and its key.
+    pub(super) identity: Option<(PathBuf, PathBuf)>,
+}
+
+/// Everything that a connection to one target needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Options {
+    /// Places to try, in order.
+    pub(super) addresses: Vec<Address>,
+    /// Host name, for the check of the server's certificate.
+    pub(super) host: String,
+    /// User name.
+    pub(super) user: String,
+    /// Password, where one was found.
+    pub(super) password: Option<Secret>,
+    /// Database of a session outside of dsbench's place.
+    pub(super) database: Option<String>,
+    /// Storage engine of the tables; `None` is the server's default.
+    pub(super) storage_engine: Option<String>,
+    /// Limit of connecting, login included; `None` waits for ever.
+    pub(super) connect_timeout: Option<Duration>,
+    /// Whether the server's RSA key is taken from the network unseen, to encrypt the password with.
+    pub(super) allow_public_key_retrieval: bool,
+    /// TLS.
+    pub(super) tls: TlsOptions,
+}
+
+impl Options {
+    /// Reads `url` in this `environment`. Error `Configuration` when it makes no sense; no message
+    /// repeats what stands before the question mark, which may hold a password.
+    pub(super) fn resolve(url: &str, environment: Environment<'_>) -> Result<Self> {
+        let get = |name: &str| environment(name).filter(|value| !value.is_empty());
+        let (head, mut query) = Query::split(url)?;
+        let parts = Parts::of(head)?;
+        let socket = query.text("socket").map(PathBuf::from);
+        let seconds = query.number::<u32>("connect_timeout")?.unwrap_or(10);
+        let retrieval = query.word("allow_public_key_retrieval", &["true", "false"])?;
+        let storage_engine = query.text("storage_engine");
+        let tls = tls(&mut query)?;
+        query.finish()?;
+        check_name("storage_engine", storage_engine.as_deref())?;
+        let user = parts.user.or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| get(name)));
+        Ok(Self {
+            addresses: addresses(&parts.host, parts.port, socket, environment)?,
+            user: user.ok_or_else(|| bad("it names no user"))?,
+            password: parts.password.or_else(|| get("MYSQL_PWD")).map(Secret::new),
+            // The place itself is not there yet when an administrative session makes it.
+            database: parts.database.filter(|name| name != PLACE),
+            storage_engine,
+            connect_timeout: (seconds > 0).then(|| Duration::from_secs(seconds.into())),
+            allow_public_key_retrieval: retrieval == Some("true"),
+            host: if parts.host.is_empty() { "localhost".into() } else { parts.host },
+            tls,
+        })
+    }
+}
+
+/// What stands before the question mark, decoded.
+struct Parts {
+    user: Option<String>,
+    password: Option<String>,
+    host: String,
+    port: Option<u16>,
+    database: Option<String>,
+}
+
+impl Parts {
+    fn of(head: &str) -> Result<Self> {
+        let rest = ["mysql://", "mariadb://"].iter().find_map(|scheme| head.strip_prefix(scheme));
+        let rest = rest.ok_or_else(|| bad("it must start with mysql:// or mariadb://"))?;
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (host, port) = split_port(place)?;
+        let port = match port {
+            "" => None,
+            digits => Some(digits.parse().map_err(|_| bad("the port is no number it may be"))?),
+        };
+        Ok(Self {
+            user: part("user", user)?,
+            password: part("password", password)?,
+            host: part("host", host)?.unwrap_or_default(),
+            port,
+            database: part("database", database)?,
+        })
+    }
+}
+
+/// Splits `host:port`, where the host may be an IPv6 address in brackets.
+fn split_port(place: &str) -> Result<(&str, &str)> {
+    match place.strip_prefix('[').map(|rest| rest.split_once(']')) {
+        None => Ok(place.split_once(':').unwrap_or((place, ""))),
+        Some(Some((host, ""))) => Ok((host, "")),
+        Some(Some((host, after))) => {
+            after.strip_prefix(':').map(|port| (host, port)).ok_or_else(|| bad("only :port may follow an IPv6 address"))
+        }
+        Some(None) => Err(bad("a bracket of an IPv6 address is not closed")),
+    }
+}
+
+/// A decoded part; an empty one counts as not given.
+fn part(name: &str, text: &str) -> Result<Option<String>> {
+    let decoded = decode(text).map_err(|_| bad(&format!("a percent sign in the {name} is written %25")))?;
+    if decoded.contains('\0') {
+        return Err(bad(&format!("the {name} holds a zero byte")));
+    }
+    Ok((!decoded.is_empty()).then_some(decoded))
+}
+
+/// The places to try. As for the mysql client, localhost is the unix socket, unless a port is named.
+fn addresses(
+    host: &str,
+    port: Option<u16>,
+    socket: Option<PathBuf>,
+    environment: Environment<'_>,
+) -> Result<Vec<Address>> {
+    if let Some(path) = socket {
+        return Ok(vec![Address::Unix(path)]);
+    }
+    let tcp = |host: &str| Address::Tcp(host.to_owned(), port.unwrap_or(PORT), None);
+    match (host, port) {
+        ("" | "localhost", None) => {
+            let named = environment("MYSQL_UNIX_PORT").filter(|path| !path.is_empty());
+            let usual = SOCKETS.iter().map(|path| (*path).to_owned());
+            let found = named.into_iter().chain(usual).map(PathBuf::from).find(|path| is_socket(path));
+            Ok(found.map(Address::Unix).into_iter().chain([tcp("localhost")]).collect())
+        }
+        ("", Some(_)) => Ok(vec![tcp("localhost")]),
+        (host, _) => Ok(vec![tcp(host)]),
+    }
+}
+
+fn is_socket(path: &Path) -> bool {
+    cfg!(unix) && path.exists()
+}
+
+fn tls(query: &mut Query) -> Result<TlsOptions> {
+    const MODES: [(&str, SslMode); 5] = [
+        ("DISABLED", SslMode::Disabled),
+        ("PREFERRED", SslMode::Preferred),
+        ("REQUIRED", SslMode::Required),
+        ("VERIFY_CA", SslMode::VerifyCa),
+        ("VERIFY_IDENTITY", SslMode::VerifyIdentity),
+    ];
+    let named = query.word("ssl_mode", &MODES.map(|(name, _)| name))?;
+    let authorities = query.text("ssl_ca").map(PathBuf::from);
+    let identity = match (query.text("ssl_cert"), query.text("ssl_key")) {
+        (None, None) => None,
+        (Some(certificate), Some(key)) => Some((certificate.into(), key.into())),
+        _ => return Err(bad("ssl_cert and ssl_key belong together: give both")),
+    };
+    let mode = MODES.iter().find(|(name, _)| Some(*name) == named).map(|(_, mode)| *mode);
+    // Who names an authority wants it to be looked at, as with the mysql client.
+    let default = if authorities.is_some() { SslMode::VerifyCa } else { SslMode::Preferred };
+    Ok(TlsOptions { mode: mode.unwrap_or(default), authorities, identity })
+}
+
+/// A name that goes into SQL as it is.
+fn check_name(parameter: &str, name: Option<&str>) -> Result<()> {
+    match name {
+        Some(name) if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') => {
+            Err(bad(&format!("{parameter}={name} is no name: it takes letters, digits and _")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn bad(what: &str) -> Error {
+    Error::configuration(format!(
+        "the target's URL cannot be used: {what}; it is mysql://user:password@host:port/database?name=value"
+    ))
+}
+
+#[cfg(test)]
+#[path = "options_tests.rs"]
+mod tests;

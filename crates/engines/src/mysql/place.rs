@@ -1,0 +1,103 @@
+//! The database `dsbench`, marked by a row of its table `dsbench_mark`: MySQL has no comments on databases.
+
+use dsbench_core::engine::{Connection, Engine, Isolation, Place, PlaceState, Session};
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::value::{Type, Value};
+
+use super::{size, text, Mysql, PLACE};
+
+/// Errors that say what is not there: database, table, column.
+const NO_DATABASE: &str = "1049";
+const NO_MARK: &[&str] = &["1146", "1054"];
+
+/// Character set and collation that both products have, and that no language bends.
+const CREATE: &str = "CREATE DATABASE dsbench CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+
+impl Place for Mysql {
+    fn state(&self) -> Result<PlaceState> {
+        state(&mut *self.administer()?)
+    }
+
+    fn create(&self, mark: &str) -> Result<()> {
+        let mut connection = self.administer()?;
+        match state(&mut *connection)? {
+            PlaceState::Absent => {}
+            PlaceState::Marked(other) => {
+                return Err(refuse(
+                    "create",
+                    format!("database {PLACE} is there already, marked {other:?}; drop it first"),
+                ))
+            }
+            PlaceState::Foreign(what) => {
+                return Err(refuse("create", format!("{what}; rename it, or use another server")))
+            }
+        }
+        connection.script(&[CREATE]).map_err(set_up)?;
+        let marked = put_mark(&mut *connection, mark);
+        if marked.is_err() {
+            // We have just made it, and nobody could use it: it goes as it came.
+            drop(connection.script(&[&format!("DROP DATABASE {PLACE}")]));
+        }
+        marked.map_err(set_up)
+    }
+
+    fn drop(&self) -> Result<()> {
+        let mut connection = self.administer()?;
+        match state(&mut *connection)? {
+            PlaceState::Absent => Ok(()),
+            PlaceState::Foreign(what) => {
+                Err(refuse("drop", format!("{what}; dsbench drops only what it has made: drop it by hand")))
+            }
+            PlaceState::Marked(_) => connection.script(&[&format!("DROP DATABASE {PLACE}")]).map_err(set_up),
+        }
+    }
+
+    fn size_bytes(&self) -> Result<u64> {
+        size::bytes(&mut *self.administer()?)
+    }
+}
+
+impl Mysql {
+    /// A session that does not need the place.
+    fn administer(&self) -> Result<Box<dyn Connection>> {
+        self.connect(Session { isolation: Isolation::ReadCommitted, in_place: false })
+    }
+}
+
+fn state(connection: &mut dyn Connection) -> Result<PlaceState> {
+    // Not information_schema: its comparison of names may take DSBENCH for dsbench.
+    match connection.fetch(&format!("SHOW CREATE DATABASE {PLACE}")) {
+        Ok(_) => {}
+        Err(error) if error.code.as_str() == NO_DATABASE => return Ok(PlaceState::Absent),
+        Err(error) => return Err(error),
+    }
+    let foreign = || PlaceState::Foreign(format!("database {PLACE} has no dsbench mark"));
+    match connection.fetch(&format!("SELECT mark FROM {PLACE}.dsbench_mark")) {
+        Ok(table) => Ok(match table.rows.as_slice() {
+            [row] => row.first().cloned().flatten().map_or_else(foreign, PlaceState::Marked),
+            _ => foreign(),
+        }),
+        Err(error) if NO_MARK.contains(&error.code.as_str()) => Ok(foreign()),
+        Err(error) => Err(error),
+    }
+}
+
+fn put_mark(connection: &mut dyn Connection, mark: &str) -> Result<()> {
+    let mut insert = format!("INSERT INTO {PLACE}.dsbench_mark VALUES (").into_bytes();
+    text::literal(&mut insert, Type::Text, &Value::Text(mark))?;
+    insert.push(b')');
+    let insert = String::from_utf8_lossy(&insert);
+    connection.script(&[&format!("CREATE TABLE {PLACE}.dsbench_mark (mark text NOT NULL)"), &insert])
+}
+
+fn refuse(context: &'static str, message: String) -> Error {
+    Error::with(ErrorKind::Setup, context, message)
+}
+
+/// An error of a statement that sets the place up is one of kind `Setup`; a lost connection stays one.
+fn set_up(error: Error) -> Error {
+    match error.kind {
+        ErrorKind::Disconnected | ErrorKind::Unknown => error,
+        _ => Error { kind: ErrorKind::Setup, ..error },
+    }
+}

@@ -1,0 +1,8 @@
+//! Sockets and TLS, as engines need them that talk to a server.
+
+pub(crate) mod der;
+pub(crate) mod secret;
+pub(crate) mod socket;
+pub(crate) mod tls;
+pub(crate) mod transport;
+mod verifier;

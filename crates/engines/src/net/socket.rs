@@ -1,0 +1,164 @@
+//! Where a server listens, and a connected socket to it with a deadline while the login runs.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, SockAddr, Socket, Type};
+
+/// One place where the server may listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Address {
+    /// Path of a unix socket.
+    Unix(PathBuf),
+    /// Host name, port, and the address to use instead of looking the name up.
+    Tcp(String, u16, Option<IpAddr>),
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unix(path) => write!(f, "unix socket {}", path.display()),
+            Self::Tcp(host, port, _) => write!(f, "{host}:{port}"),
+        }
+    }
+}
+
+/// Connects to `address` before `deadline`.
+pub(crate) fn connect(address: &Address, deadline: Option<Instant>) -> io::Result<Channel> {
+    let socket = match address {
+        Address::Unix(path) => connect_unix(path, deadline)?,
+        Address::Tcp(host, port, known) => connect_tcp(host, *port, *known, deadline)?,
+    };
+    #[cfg(target_vendor = "apple")]
+    socket.set_nosigpipe(true)?;
+    Ok(Channel { socket, deadline })
+}
+
+fn connect_unix(path: &std::path::Path, deadline: Option<Instant>) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    // A full backlog blocks a connect of a unix socket for as long as a send may block.
+    socket.set_write_timeout(remaining(deadline)?)?;
+    let address = SockAddr::unix(path)?;
+    patient(|| socket.connect(&address)).map_err(limited)?;
+    Ok(socket)
+}
+
+fn connect_tcp(host: &str, port: u16, known: Option<IpAddr>, deadline: Option<Instant>) -> io::Result<Socket> {
+    let found: Vec<SocketAddr> = match known {
+        Some(address) => vec![SocketAddr::new(address, port)],
+        None => (host, port).to_socket_addrs()?.collect(),
+    };
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
+    for address in found {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        let limit = remaining(deadline)?.unwrap_or(Duration::from_secs(86_400));
+        match socket.connect_timeout(&address.into(), limit) {
+            Ok(()) => {
+                socket.set_tcp_nodelay(true)?;
+                socket.set_keepalive(true)?;
+                return Ok(socket);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Time left until `deadline`; an error when there is none left.
+fn remaining(deadline: Option<Instant>) -> io::Result<Option<Duration>> {
+    let Some(deadline) = deadline else { return Ok(None) };
+    match deadline.saturating_duration_since(Instant::now()) {
+        Duration::ZERO => Err(timed_out()),
+        left => Ok(Some(left)),
+    }
+}
+
+fn timed_out() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "connect_timeout has passed")
+}
+
+/// A call that ended at its time limit says that it would block.
+fn limited(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => timed_out(),
+        _ => error,
+    }
+}
+
+/// Repeats a call that a signal ended: handlers of the process that we live in are not our business.
+#[inline]
+fn patient<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+/// A connected socket. While it has a deadline, no read or write outlasts it.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    socket: Socket,
+    deadline: Option<Instant>,
+}
+
+impl Channel {
+    /// A channel over a socket that is connected already.
+    #[cfg(test)]
+    pub(crate) fn from_socket(socket: Socket) -> Self {
+        Self { socket, deadline: None }
+    }
+
+    /// Ends the time limit: from now on a read waits as long as the server takes.
+    pub(crate) fn lift_deadline(&mut self) -> io::Result<()> {
+        if self.deadline.take().is_some() {
+            self.socket.set_read_timeout(None)?;
+            self.socket.set_write_timeout(None)?;
+        }
+        Ok(())
+    }
+
+    /// Makes reads and writes return instead of waiting, or wait again.
+    pub(crate) fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        self.socket.set_nonblocking(nonblocking)
+    }
+
+    /// A second handle on the same socket, for another thread.
+    pub(crate) fn duplicate(&self) -> io::Result<Socket> {
+        self.socket.try_clone()
+    }
+}
+
+/// No signal when the server is gone, whatever the process does with SIGPIPE.
+#[cfg(all(unix, not(target_vendor = "apple")))]
+const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL;
+#[cfg(not(all(unix, not(target_vendor = "apple"))))]
+const SEND_FLAGS: i32 = 0;
+
+impl Read for Channel {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.deadline.is_some() {
+            return patient(|| {
+                self.socket.set_read_timeout(remaining(self.deadline)?)?;
+                (&self.socket).read(buffer).map_err(limited)
+            });
+        }
+        patient(|| (&self.socket).read(buffer))
+    }
+}
+
+impl Write for Channel {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // During the login messages are far smaller than a send buffer, so that a limit for reads will do.
+        patient(|| self.socket.send_with_flags(bytes, SEND_FLAGS))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! TLS by rustls: what is trusted, the client's certificate, the handshake.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dsbench_core::error::{Error, Result};
+use rustls::client::Resumption;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+
+use super::socket::Channel;
+use super::transport::Transport;
+use super::verifier::Verifier;
+
+/// How much of the server's certificate is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Check {
+    /// Only that the server has the key of the certificate that it shows.
+    Nothing,
+    /// Also that a trusted authority signed it.
+    Authority,
+    /// Also that it is for the host we wanted.
+    Name,
+}
+
+/// What TLS to one server needs.
+#[derive(Debug)]
+pub(crate) struct Wishes<'a> {
+    /// How much of the server's certificate is checked.
+    pub(crate) check: Check,
+    /// File of the trusted authorities; `None` takes those of the operating system where any are needed.
+    pub(crate) authorities: Option<&'a Path>,
+    /// Files of the client's certificate and key.
+    pub(crate) identity: Option<&'a (PathBuf, PathBuf)>,
+    /// Host name or address that the server's certificate must carry when it is checked.
+    pub(crate) host: &'a str,
+}
+
+/// TLS as one target wants it, made once for all connections.
+pub(crate) struct Tls {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+impl Tls {
+    /// Reads the certificates that are named. Error `Configuration` when one cannot be used.
+    pub(crate) fn new(wishes: &Wishes<'_>) -> Result<Self> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = Verifier::new(trusted(wishes)?, wishes.check, &provider);
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|e| Error::configuration(format!("TLS: {e}")))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        let mut config = match wishes.identity {
+            None => builder.with_no_client_auth(),
+            Some((certificate, key)) => builder
+                .with_client_auth_cert(read_certificates(certificate)?, read_key(key)?)
+                .map_err(|e| Error::configuration(format!("{}: {e}", certificate.display())))?,
+        };
+        // A connection that is measured is opened in full, as other clients do it.
+        config.resumption = Resumption::disabled();
+        Ok(Self { config: Arc::new(config), name: server_name(wishes)? })
+    }
+
+    /// Does the handshake on a socket whose other end expects it.
+    pub(crate) fn handshake(&self, channel: Channel) -> io::Result<Transport> {
+        let connection = ClientConnection::new(self.config.clone(), self.name.clone()).map_err(io::Error::other)?;
+        let mut stream = StreamOwned::new(connection, channel);
+        while stream.conn.is_handshaking() {
+            stream.conn.complete_io(&mut stream.sock)?;
+        }
+        Ok(Transport::Tls(Box::new(stream)))
+    }
+}
+
+/// The authorities that may sign the server's certificate.
+fn trusted(wishes: &Wishes<'_>) -> Result<Vec<CertificateDer<'static>>> {
+    match wishes.authorities {
+        Some(path) => read_certificates(path),
+        None if wishes.check == Check::Nothing => Ok(Vec::new()),
+        None => {
+            let found = rustls_native_certs::load_native_certs();
+            if found.certs.is_empty() {
+                return Err(Error::configuration(format!(
+                    "the operating system has no certificates of authorities ({:?}); name a file of them",
+                    found.errors
+                )));
+            }
+            Ok(found.certs)
+        }
+    }
+}
+
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    let bad = |what: String| Error::configuration(format!("certificates in {}: {what}", path.display()));
+    let found = CertificateDer::pem_file_iter(path).map_err(|e| bad(e.to_string()))?;
+    let found = found.collect::<std::result::Result<Vec<_>, _>>().map_err(|e| bad(e.to_string()))?;
+    if found.is_empty() {
+        return Err(bad("there is none in PEM form".into()));
+    }
+    Ok(found)
+}
+
+fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>> {
+    PrivateKeyDer::from_pem_file(path).map_err(|e| {
+        let message = format!("private key {}: {e}; it must be in PEM form and not encrypted", path.display());
+        Error::configuration(message)
+    })
+}
+
+/// The name that the server's certificate must carry; any will do when it is not checked.
+fn server_name(wishes: &Wishes<'_>) -> Result<ServerName<'static>> {
+    match ServerName::try_from(wishes.host.to_owned()) {
+        Err(_) if wishes.check < Check::Name => Ok(ServerName::from(IpAddr::V4(Ipv4Addr::LOCALHOST))),
+        named => named.map_err(|e| Error::configuration(format!("host {:?}: {e}", wishes.host))),
+    }
+}
+
+/// What is wrong with the server's certificate, when a handshake failed for that.
+pub(crate) fn refusal(error: &io::Error) -> Option<Refusal> {
+    use rustls::{CertificateError as C, Error as E};
+    match error.get_ref()?.downcast_ref::<E>()? {
+        E::InvalidCertificate(C::UnknownIssuer) => Some(Refusal::Authority),
+        E::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. }) => Some(Refusal::Name),
+        E::InvalidCertificate(C::Expired | C::ExpiredContext { .. }) => Some(Refusal::Expired),
+        E::InvalidCertificate(_) => Some(Refusal::Form),
+        _ => None,
+    }
+}
+
+/// Why a server's certificate was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// No trusted authority signed it.
+    Authority,
+    /// It is for another host.
+    Name,
+    /// Its time is over.
+    Expired,
+    /// It cannot be read.
+    Form,
+}

@@ -1,0 +1,27 @@
+//! The MySQL engine against real, private servers.
+#![cfg(all(unix, feature = "mysql"))]
+
+#[path = "mysql/allocations.rs"]
+mod allocations;
+#[path = "mysql/bulk.rs"]
+mod bulk;
+#[path = "mysql/errors.rs"]
+mod errors;
+#[path = "mysql/fakes.rs"]
+mod fakes;
+#[path = "mysql/isolation.rs"]
+mod isolation;
+#[path = "mysql/login.rs"]
+mod login;
+#[path = "mysql/losses.rs"]
+mod losses;
+#[path = "mysql/place.rs"]
+mod place;
+#[path = "mysql/procedures.rs"]
+mod procedures;
+#[path = "mysql/server.rs"]
+mod server;
+#[path = "mysql/tls.rs"]
+mod tls;
+#[path = "mysql/values.rs"]
+mod values;
