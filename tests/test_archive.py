@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,28 @@ def test_parts_after_a_sealing_are_added(writer: Writer) -> None:
     writer.rows("phases", "a", [{**PHASE, "rows": 8}])
     assert Archive.open(writer.path).table("phases").column("rows").to_pylist() == [7, 8]
     assert Archive.open(writer.seal()).table("phases").column("rows").to_pylist() == [7, 8]
+
+
+def test_a_sealing_that_was_killed_between_its_steps_shows_each_row_once(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed at any of the renames, readers see the same rows, and the next sealing ends it."""
+    writer.rows("phases", "a", [PHASE])
+    real = os.replace
+    for allowed in range(3):
+        done = iter(range(allowed))
+
+        def replace(source: Path, target: Path, done: Iterator[int] = done) -> None:
+            if next(done, None) is None:
+                raise KeyboardInterrupt
+            real(source, target)
+
+        monkeypatch.setattr(os, "replace", replace)
+        with pytest.raises(KeyboardInterrupt):
+            writer.seal()
+        monkeypatch.setattr(os, "replace", real)
+        assert Archive.open(writer.path).table("phases").num_rows == 1, f"after {allowed} renames"
+    assert Archive.open(writer.seal()).table("phases").num_rows == 1
 
 
 def test_a_part_written_again_replaces_the_old_one(writer: Writer) -> None:

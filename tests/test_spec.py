@@ -63,6 +63,8 @@ def test_seeds_differ_unless_given() -> None:
         ({"threads": 0}, "--threads"),
         ({"duration": 0}, "--duration"),
         ({"rate": -1.0}, "--rate"),
+        ({"rate": float("inf")}, "--rate"),
+        ({"duration": float("nan")}, "--duration"),
         ({"isolation": "none"}, "--isolation"),
         ({"cycle": 3}, "cycle"),
         ({"reconnect": True, "connections": 2}, "--reconnect"),

@@ -19,7 +19,8 @@ import json
 import os
 import shutil
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -84,6 +85,9 @@ TABLES: Final[dict[str, pa.Schema]] = {
 """The Parquet tables of an archive and their columns."""
 
 
+_MERGED: Final = ".merged.parquet"
+
+
 class ArchiveError(Exception):
     """An archive that cannot be written or read: says what, where and what to do."""
 
@@ -118,7 +122,8 @@ class Writer:
         if data.num_rows == 0:
             return
         folder = self.path / table
-        folder.mkdir(exist_ok=True)
+        with _told(folder):
+            folder.mkdir(exist_ok=True)
         buffer = io.BytesIO()
         pq.write_table(data, buffer, compression="zstd")
         _replace(folder / f"{part}.parquet", buffer.getvalue())
@@ -135,11 +140,9 @@ class Writer:
 
     def log(self, line: str) -> None:
         """Adds a line to ``results.log``."""
-        try:
-            with (self.path / "results.log").open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
-        except OSError as error:
-            raise ArchiveError(f"cannot write {self.path / 'results.log'}: {error.strerror}") from error
+        path = self.path / "results.log"
+        with _told(path), path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
 
     def seal(self) -> Path:
         """Merges the parts of each table into one file and packs the folder into ``<name>.zip``.
@@ -148,35 +151,58 @@ class Writer:
         """
         for table in (*TABLES, "trace"):
             folder, whole = self.path / table, self.path / f"{table}.parquet"
+            merged, away = self.path / f"{table}{_MERGED}", self.path / f"{table}.merged"
+            if away.is_dir():
+                self._away(merged, whole, away)
             if not folder.is_dir():
                 continue
             # A resumed run adds parts to what an earlier sealing merged.
             sources = [p for p in (whole, *sorted(folder.glob("*.parquet"))) if p.exists()]
-            merged = pa.concat_tables([pq.read_table(p) for p in sources])
+            rows = pa.concat_tables([pq.read_table(p) for p in sources])
             buffer = io.BytesIO()
-            pq.write_table(merged, buffer, compression="zstd")
-            _replace(whole, buffer.getvalue())
-            shutil.rmtree(folder)
+            pq.write_table(rows, buffer, compression="zstd")
+            # At every moment readers find each row once: the parts, or, once their folder is away, the merged file.
+            _replace(merged, buffer.getvalue())
+            with _told(whole):
+                os.replace(folder, away)
+            self._away(merged, whole, away)
         return self.pack()
+
+    @staticmethod
+    def _away(merged: Path, whole: Path, away: Path) -> None:
+        """The last steps of merging a table, also of one that was killed before them."""
+        with _told(whole):
+            if merged.exists():
+                os.replace(merged, whole)
+            shutil.rmtree(away)
 
     def pack(self) -> Path:
         """Packs the folder as it is into ``<name>.zip``, replacing an older one."""
         target = self.path.with_name(self.path.name + ".zip")
         temporary = target.with_name(target.name + ".part")
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as pack:
-            for file in sorted(p for p in self.path.rglob("*") if p.is_file()):
-                pack.write(file, f"{self.path.name}/{file.relative_to(self.path).as_posix()}")
-        os.replace(temporary, target)
+        with _told(target, temporary):
+            with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as pack:
+                for file in sorted(p for p in self.path.rglob("*") if p.is_file()):
+                    pack.write(file, f"{self.path.name}/{file.relative_to(self.path).as_posix()}")
+            os.replace(temporary, target)
         return target
 
 
 def _replace(path: Path, content: bytes) -> None:
     temporary = path.with_name(path.name + ".part")
-    try:
+    with _told(path, temporary):
         temporary.write_bytes(content)
         os.replace(temporary, path)
+
+
+@contextmanager
+def _told(path: Path, temporary: Path | None = None) -> Iterator[None]:
+    """Errors of the file system as ``ArchiveError``; nothing half-written is left."""
+    try:
+        yield
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
         raise ArchiveError(f"cannot write {path}: {error.strerror}; what was written before stays readable") from error
 
 
@@ -232,8 +258,11 @@ class Archive:
 
     def table(self, name: str) -> pa.Table:
         """All rows of a table; empty, with the right columns, when nothing was written."""
+        names = self.names()
         whole, folder = f"{name}.parquet", f"{name}/"
-        parts = [n for n in self.names() if n == whole or (n.startswith(folder) and n.endswith(".parquet"))]
+        if any(n.startswith(f"{name}.merged/") for n in names) and f"{name}{_MERGED}" in names:
+            whole = f"{name}{_MERGED}"  # A sealing that ended between its two steps.
+        parts = [n for n in names if n == whole or (n.startswith(folder) and n.endswith(".parquet"))]
         tables = [pq.read_table(io.BytesIO(self.read(part))) for part in parts]
         if tables:
             return pa.concat_tables(tables)

@@ -180,6 +180,10 @@ Watch = Callable[[int, int], None]
 """Called about twenty times a second while something runs: (done, total) or (committed, failed)."""
 
 
+Counted = tuple[list[int], int, list[tuple[str, int]]]
+"""Committed transactions per kind, commits of unknown end, the clients' sums by name."""
+
+
 class Bench:
     """A workload at one scale on one target."""
 
@@ -204,10 +208,10 @@ class Bench:
         with _errors():
             return _wait(self._core.populate(by_procedure, parts), watch)
 
-    def check(self, committed: list[int], unknown: int, sums: Mapping[str, int], watch: Watch) -> StepResult:
-        """Checks the workload's conditions against what the cycles counted."""
+    def check(self, counted: Counted | None, watch: Watch) -> StepResult:
+        """Checks the workload's conditions against what the cycles counted; ``None``: within the database alone."""
         with _errors():
-            return _wait(self._core.check(committed, unknown, sorted(sums.items())), watch)
+            return _wait(self._core.check(counted), watch)
 
     def cycle(self, spec: RunSpec, seed: int, trace: Path | None, first_client: int = 0, nodes: int = 1) -> Cycle:
         """Opens the connections of a cycle; it starts when ``Cycle.start`` says so."""
@@ -276,7 +280,7 @@ class Cycle:
         while not self._core.finished():
             watch(*self._core.totals())
             if now_ns() > give_up:
-                self._core.abandon()
+                self._core.abandon(f"the server did not answer for {grace_s:.0f} s after the end of the cycle")
             time.sleep(_POLL_S)
 
     def abandon(self) -> None:

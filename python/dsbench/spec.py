@@ -96,7 +96,7 @@ def redact(url: str) -> str:
     return f"{scheme}://{user}{at}{host}{slash}{path}{mark}" + "&".join("".join(pair) for pair in hidden)
 
 
-Seconds = Annotated[float, Field(gt=0, le=86_400 * 7)]
+Seconds = Annotated[float, Field(gt=0, le=86_400 * 7, allow_inf_nan=False)]
 
 
 class RunSpec(_Frozen):
@@ -123,7 +123,7 @@ class RunSpec(_Frozen):
     retry: bool = False
     prepare: bool = False
     reconnect: bool = False
-    rate: Annotated[float, Field(gt=0)] | None = None
+    rate: Annotated[float, Field(ge=0.001, le=10_000_000, allow_inf_nan=False)] | None = None
     """Demanded starts per second of all clients together (open loop); ``None`` is the closed loop."""
     arrival: Arrival = "poisson"
     trace: bool = False
@@ -178,6 +178,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "prepare": False,
         "reconnect": False,
         "rate": None,
+        "call": None,
     },
     "quick": {"scales": (1, 2, 5), "cycles": 3, "duration": 4.0, "threads": 4},
 }

@@ -85,7 +85,7 @@ def test_a_signal_leaves_a_readable_archive_and_nothing_else(
     assert described(archive)["status"] == "cut-short"
     assert finished(archive) == [1]
     assert "status: cut-short" in out
-    gone, alive = psutil.wait_procs(servers_of_run, timeout=10)
+    _gone, alive = psutil.wait_procs(servers_of_run, timeout=10)
     assert not alive
     assert not any(path.exists() for path in data)
     resumed = dsbench("run", "--resume", str(archive))
@@ -108,9 +108,7 @@ def test_a_server_killed_in_cycle_2_of_3(
     assert process.returncode == 1
     assert "cycle 2" in err
     assert "connection was lost" in err
-    assert f"hint: finished cycles are kept; once the server works again: dsbench run --resume {archive}" in err.replace(
-        "out/", str(tmp_path / "out") + "/" if str(tmp_path) not in err else "out/"
-    ) or "--resume" in err
+    assert f"hint: finished cycles are kept; once the server works again: dsbench run --resume out/{archive.name}" in err
     assert finished(archive) == [1]
     shown = dsbench("show", str(archive), "--json")
     assert json.loads(shown.stdout)["run"]["status"] == "failed"
@@ -148,20 +146,23 @@ def test_a_resumed_run_keeps_its_specification(dsbench: Program, tmp_path: Path)
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="mounting a small disk needs root")
-def test_a_full_disk_loses_nothing_that_was_finished(dsbench: Program, tmp_path: Path) -> None:
+@pytest.mark.parametrize("limit", ["size=160k", "nr_inodes=14", "size=400k"])
+def test_a_full_disk_loses_nothing_that_was_finished(dsbench: Program, tmp_path: Path, limit: str) -> None:
     small = tmp_path / "small"
     small.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", str(small)], check=False)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "tmpfs", str(small)], check=False)
     assert mounted.returncode == 0
     try:
-        arguments = ["--scales", "1", "--cycles", "40", "--duration", "0.2", "--threads", "2"]
-        done = dsbench("run", "private:sqlite", *arguments, "--out", str(small))
+        arguments = ["--scales", "1", "--cycles", "12", "--duration", "0.2", "--threads", "2"]
+        database = tmp_path / "run.db"
+        done = dsbench("run", f"sqlite:///{database}", *arguments, "--out", str(small))
+        assert not database.exists(), "the database goes, whatever the archive's disk does"
         assert done.returncode == 1, done.stderr
         assert "No space left" in done.stderr
+        assert "Traceback" not in done.stderr
         archive = only_archive(small)
         kept = finished(archive)
         assert kept == list(range(1, len(kept) + 1))
-        assert kept, "the finished cycles are readable"
         assert dsbench("show", str(archive)).returncode == 0
     finally:
         subprocess.run(["umount", str(small)], check=True)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+import platform
+import shutil
+import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from dsbench import run, servers
@@ -115,10 +122,7 @@ def test_options_of_the_loop_on_postgresql(postgresql: servers.Server, tmp_path:
 
 
 def test_a_place_without_the_mark_is_refused_and_kept(postgresql: servers.Server, tmp_path: Path) -> None:
-    import shutil
-
     psql = shutil.which("psql") or "psql"
-    import subprocess
 
     def sql(text: str) -> str:
         done = subprocess.run([psql, "-XAtq", "-c", text, postgresql.url], capture_output=True, text=True, check=True)
@@ -159,3 +163,87 @@ def test_a_void_scale_is_told(postgresql: servers.Server, tmp_path: Path) -> Non
     assert (outcome.status, outcome.void_scales) == ("complete", (1,))
     broken = [c["name"] for c in described(outcome.archive)["checks"]["1"] if not c["holds"]]
     assert "account sum = teller sum" in broken
+
+
+def test_two_runs_against_one_target_do_not_touch_each_other(postgresql: servers.Server, tmp_path: Path) -> None:
+    """A run that is refused drops nothing, and the run that has the target goes on."""
+    refused: list[str] = []
+
+    class Second(run.Silent):
+        def message(self, text: str) -> None:
+            if text.startswith("scale 1, cycle 1"):
+                with pytest.raises(run.RunError, match="using this target") as error:
+                    run.execute(spec_for(postgresql.url), tmp_path / "second", run.Silent())
+                refused.append(str(error.value))
+
+    outcome = run.execute(spec_for(postgresql.url, scales=(1,)), tmp_path / "first", Second())
+    assert (outcome.status, len(refused)) == ("complete", 1)
+    assert not (tmp_path / "second").exists()
+
+
+def test_a_place_with_the_mark_of_a_living_process_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "run.db"
+    parent = psutil.Process(os.getppid())
+    owner = {"run": "other", "host": platform.node(), "pid": parent.pid, "process_started": parent.create_time()}
+    target = Target(f"sqlite:///{file}")
+    target.create(json.dumps(owner))
+    with pytest.raises(run.RunError, match="run other"):
+        run.execute(spec_for(f"sqlite:///{file}"), tmp_path / "out", run.Silent())
+    assert target.state()[0] == "marked"
+    target.drop()
+    target.create(json.dumps({**owner, "process_started": 5}))
+    outcome = run.execute(spec_for(f"sqlite:///{file}", scales=(1,), cycles=1), tmp_path / "out", run.Silent())
+    assert outcome.status == "complete", "what a dead run left is dropped"
+    assert not file.exists()
+
+
+def test_a_slow_first_sample_does_not_eat_the_cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow:
+        name = "slow"
+        notes: tuple[str, ...] = ()
+
+        def sample(self) -> list[tuple[str, str, float]]:
+            time.sleep(0.6)
+            return [("value", "count", 1.0)]
+
+    monkeypatch.setattr("dsbench.run.ladder.monitors_for", lambda *_: (Slow(),))
+    spec = spec_for("mock:?latency_us=100", scales=(1,), cycles=1, rate=1000.0, arrival="constant")
+    archive = Archive.open(run.execute(spec, tmp_path, run.Silent()).archive)
+    missed, first = columns(archive, "cycles", "missed", "first_start_ns")
+    assert missed.sum() < 500, "starts before the sample was taken would all be late"
+    assert first.min() < 300_000_000
+    (at,) = columns(archive, "monitors", "at_ns")
+    assert at.min() <= 0
+
+
+def test_a_server_that_falls_silent_fails_the_cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dsbench.run.cycle._GRACE_S", 0.5)
+    spec = spec_for("mock:?latency_us=100&stall_at=900&stall_ms=3000", scales=(1,), cycles=1, threads=1)
+    outcome = run.execute(spec, tmp_path, run.Silent())
+    assert outcome.status == "failed"
+    assert "did not answer" in str(outcome.error)
+    assert Archive.open(outcome.archive).table("cycles").num_rows == 0
+
+
+def test_an_unexpected_error_leaves_no_database(postgresql: servers.Server, tmp_path: Path) -> None:
+    class Broken(run.Silent):
+        def message(self, text: str) -> None:
+            if text.startswith("scale 1, cycle 1"):
+                raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run.execute(spec_for(postgresql.url), tmp_path, Broken())
+    assert Target(postgresql.url).state()[0] == "absent"
+
+
+def test_a_consistent_database_passes_the_check_by_itself(postgresql: servers.Server, tmp_path: Path) -> None:
+    found: list[bool] = []
+
+    class Check(run.Silent):
+        def message(self, text: str) -> None:
+            if text.startswith("scale 1, cycle 2"):
+                found.extend(c.holds for c in run.check_target(spec_for(postgresql.url), 1, run.Silent()))
+
+    run.execute(spec_for(postgresql.url, scales=(1,)), tmp_path, Check())
+    assert len(found) >= 8
+    assert all(found)

@@ -89,6 +89,10 @@ impl<'a, C: Clock> Runner<'a, C> {
     fn open(&mut self, index: usize) -> Result<Box<dyn Connection>> {
         let mut connection = self.engine.connect(self.conduct.session)?;
         self.interrupts.put(index, connection.interrupt());
+        // An end that was asked for while connecting found no handle to end this connection by.
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::with(ErrorKind::Setup, "stopped", "stopped on request"));
+        }
         self.client.prepare(connection.as_mut(), self.conduct.prepare)?;
         Ok(connection)
     }
@@ -108,7 +112,7 @@ impl<'a, C: Clock> Runner<'a, C> {
         let mut number = 0;
         loop {
             let drawn = self.client.draw(number);
-            let due = pacer.next_start().map(|at| start + at);
+            let due = pacer.next_start().map(|at| start.saturating_add(at));
             if let Some(at) = due {
                 self.clock.sleep_until(at.min(self.deadline), self.stop);
             }
@@ -127,9 +131,10 @@ impl<'a, C: Clock> Runner<'a, C> {
     /// Counts the starts that were due before the deadline and were not made.
     fn missed(&self, start: Nanos, mut due: Option<Nanos>, pacer: &mut dyn Pacer) -> u64 {
         let mut missed = 0;
-        while due.is_some_and(|at| at < self.deadline) {
+        // A cycle that was stopped is void: nobody needs its count, and it may be long.
+        while due.is_some_and(|at| at < self.deadline) && !self.stop.load(Ordering::Relaxed) {
             missed += 1;
-            due = pacer.next_start().map(|at| start + at);
+            due = pacer.next_start().map(|at| start.saturating_add(at));
         }
         missed
     }

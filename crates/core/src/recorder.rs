@@ -58,7 +58,7 @@ pub struct Tally {
     pub late_commits: u64,
     /// Time within the duration spent in transactions that did not succeed.
     pub failed_ns: u64,
-    /// Start of the first counted transaction, from the cycle's start.
+    /// Start of the first transaction that ended within the duration, from the cycle's start.
     pub first_start: Option<Nanos>,
     /// End of the last counted transaction, from the cycle's start.
     pub last_end: Nanos,
@@ -123,6 +123,7 @@ impl Recorder {
             tally.late_commits += u64::from(sample.outcome == Outcome::Committed);
             return;
         }
+        tally.first_start.get_or_insert(sample.started - self.start);
         tally.retries += u64::from(sample.retries);
         match sample.outcome {
             Outcome::Committed => tally.committed += 1,
@@ -133,7 +134,6 @@ impl Recorder {
             }
         }
         let ended = sample.ended - self.start;
-        tally.first_start.get_or_insert(sample.started - self.start);
         tally.last_end = ended;
         tally.residence.record(residence);
         if let Some(response) = &mut tally.response {

@@ -156,7 +156,7 @@ impl Cycle {
             match cycle.spawn_client(plan, index) {
                 Ok(thread) => cycle.threads.push(thread),
                 Err(error) => {
-                    cycle.shared.running.store(index, Ordering::Relaxed);
+                    cycle.shared.running.fetch_sub(plan.threads - index, Ordering::Release);
                     cycle.shared.fail(error);
                     break;
                 }
@@ -203,8 +203,12 @@ impl Cycle {
         self.shared.end();
     }
 
-    /// Ends what the clients are waiting for: for a server that does not answer any more.
-    pub fn abandon(&self) {
+    /// Ends what the clients are waiting for. With a `reason` the cycle has failed, for instance
+    /// because the server does not answer any more; without one the user wants it.
+    pub fn abandon(&self, reason: Option<&str>) {
+        if let Some(reason) = reason {
+            self.shared.fail(Error::with(ErrorKind::Disconnected, "load", reason));
+        }
         self.stop();
         for handles in &self.shared.handles {
             lock(&handles.0).iter().flatten().for_each(|handle| handle.interrupt());

@@ -54,9 +54,10 @@ impl Cycle {
         self.with(threads::Cycle::stop)
     }
 
-    /// Ends what the clients wait for, too.
-    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.with(threads::Cycle::abandon))
+    /// Ends what the clients wait for, too; with a reason the cycle has failed.
+    #[pyo3(signature = (reason=None))]
+    fn abandon(&self, py: Python<'_>, reason: Option<&str>) -> PyResult<()> {
+        py.detach(|| self.with(|cycle| cycle.abandon(reason)))
     }
 
     /// Waits for the end and gives everything: see generator.py, which names it.

@@ -39,18 +39,32 @@ impl Task {
             let (engine, progress, running, handles) =
                 (Arc::clone(engine), Arc::clone(&progress), Arc::clone(&running), Arc::clone(&handles));
             std::thread::spawn(move || {
+                let _ending = Ending { running, progress: Arc::clone(&progress) };
                 let outcome = run(engine.as_ref(), &progress, &handles, work);
                 if outcome.is_err() {
                     // One part that failed makes the others useless.
                     progress.request_stop();
                 }
-                let ended = Monotonic.now();
-                running.fetch_sub(1, Ordering::Release);
-                (outcome, ended)
+                (outcome, Monotonic.now())
             })
         };
         let threads = Mutex::new(works.into_iter().map(spawn).collect());
         Self { progress, running, handles, threads, began }
+    }
+}
+
+/// Counts a thread as ended even when it panics, so that nobody waits for it for ever.
+struct Ending {
+    running: Arc<AtomicUsize>,
+    progress: Arc<Progress>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.progress.request_stop();
+        }
+        self.running.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -64,6 +78,8 @@ fn run(
     if let Some(handle) = connection.interrupt() {
         handles.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
     }
+    // An end that was asked for while connecting found no handle to end this connection by.
+    progress.advance(0)?;
     work(connection.as_mut(), progress)
 }
 

@@ -83,7 +83,8 @@ def unchecked(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """Nobody looked whether the database is right."""
     if scale.cycles and not scale.checked:
         message = "the database was not checked: the run ended before"
-        yield Doubt("unchecked", message, "resume the run: the check follows the last cycle", scale.scale)
+        remedy = "resume the run if cycles are missing, else repeat the scale: the check follows the last cycle"
+        yield Doubt("unchecked", message, remedy, scale.scale)
 
 
 def void(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
@@ -107,7 +108,8 @@ def resumed(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if scale.populations > 1:
         yield Doubt(
             "resumed",
-            f"the cycles come from {scale.populations} populations of the database: the run was resumed in between",
+            f"the cycles come from {scale.populations} populations of the database: the run was resumed in between, "
+            "and the check covers the last of them",
             "repeat the run in one go when the spread of the cycles matters",
             scale.scale,
         )

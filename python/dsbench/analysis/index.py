@@ -90,7 +90,9 @@ def crossing(scales: Sequence[int], rates: Sequence[float]) -> tuple[float | Non
     return float(10 ** (x[at] + share * (x[at + 1] - x[at]))), ""
 
 
-def index(rates: Mapping[int, Floats], *, void: Set[int], ladder: Sequence[int], duration_s: float, conduct: bool) -> Index:
+def index(
+    rates: Mapping[int, Floats], *, void: Set[int], ladder: Sequence[int], duration_s: float, conduct: bool
+) -> Index:
     """The index of one run.
 
     ``rates`` gives T_i (eq. 7) by scale, ``void`` the scales to leave out, ``ladder`` the scales of

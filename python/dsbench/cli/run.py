@@ -169,6 +169,8 @@ def _finish(outcome: run.Outcome, as_json: bool) -> None:
         print(json.dumps(finished.document, indent=2, ensure_ascii=False))
     else:
         print(finished.text)
+    if finished.problem:
+        errors.tell(finished.problem, f"free space, then dsbench plot --fresh {outcome.archive}")
     if outcome.error is not None:
         remedy = outcome.error.remedy.replace("ARCHIVE", str(outcome.archive))
         errors.tell(str(outcome.error), remedy)
@@ -176,6 +178,7 @@ def _finish(outcome: run.Outcome, as_json: bool) -> None:
     if outcome.void_scales:
         scales = ", ".join(str(x) for x in outcome.void_scales)
         errors.tell(f"the check failed: the figures of scale {scales} are void", "see results.log for the conditions")
+    if finished.problem or outcome.void_scales:
         sys.exit(errors.FAILED)
 
 

@@ -26,7 +26,7 @@ class Sampler:
         self._notes: list[str] = []
         self._origin_ns = 0
         self._before = 0  # rows of the sample before the cycle
-        self._first, self._ending = threading.Event(), threading.Event()
+        self._first, self._going, self._ending = threading.Event(), threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self.cpu_ns = 0
         """CPU time that sampling took, known after ``stop``."""
@@ -39,12 +39,23 @@ class Sampler:
 
     def start(self, origin_ns: int) -> None:
         """Takes the sample before the cycle, which starts at ``origin_ns``, and begins with those within it."""
-        self._origin_ns = origin_ns
+        self.first()
+        self.go(origin_ns)
+
+    def first(self) -> None:
+        """Takes the sample before the cycle. It may take seconds: choose the cycle's start afterwards."""
         # A daemon: a server that has stopped answering must not keep the program from ending.
         self._thread = threading.Thread(target=self._watch, name="dsbench-monitors", daemon=True)
         self._thread.start()
         if not self._first.wait(PATIENCE_S):
             self._notes.append(f"the first sample took longer than {PATIENCE_S:.0f} s")
+
+    def go(self, origin_ns: int) -> None:
+        """The cycle starts at ``origin_ns``: samples follow at every whole second from there."""
+        self._origin_ns = origin_ns
+        for row in self._rows:
+            row["at_ns"] -= origin_ns
+        self._going.set()
 
     def stop(self) -> list[dict[str, Any]]:
         """Takes the sample after the cycle and gives all of them.
@@ -55,6 +66,7 @@ class Sampler:
         if self._thread is None:
             return []
         self._ending.set()
+        self._going.set()
         self._thread.join(PATIENCE_S)
         if self._thread.is_alive():
             self._notes.append(f"the last sample took longer than {PATIENCE_S:.0f} s and is missing")
@@ -65,6 +77,7 @@ class Sampler:
         self._take(self._monitors)
         self._before = len(self._rows)
         self._first.set()
+        self._going.wait()
         second = 1
         while not self._ending.wait(max(0, self._origin_ns + second * SECOND_NS - self._clock()) / SECOND_NS):
             self._take(self._monitors)

@@ -6,7 +6,7 @@ short is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -50,7 +50,8 @@ def evaluate(archive: Archive) -> Evaluation:
     levels = tuple(float(level) for level in spec.get("levels", LEVELS))
     cycles = archive.table("cycles")
     load = loads(cycles)
-    phases = _phases(archive.table("phases"))
+    finished = set(zip(whole(cycles, "scale").tolist(), whole(cycles, "cycle").tolist(), strict=True))
+    phases = _phases(archive.table("phases"), finished)
     buckets = of_cycles(archive.table("buckets"), cycles)
     frequency = _frequency(buckets, "residence", load, levels)
     seconds = _seconds(of_cycles(archive.table("seconds"), cycles), load, duration_s)
@@ -137,9 +138,15 @@ def _result(
     )
 
 
-def _phases(table: pa.Table) -> dict[int, _Phases]:
-    """A scale that was populated again (resumed) shows the mean of its populations."""
+def _phases(table: pa.Table, finished: Set[tuple[int, int]]) -> dict[int, _Phases]:
+    """A scale that was populated again (resumed) shows the mean of its populations.
+
+    Of the cleanings only those count that a cycle of ``finished``, as (scale, cycle), followed: the last of each.
+    """
     rows: list[dict[str, Any]] = table.to_pylist()
+    cleaned = {(row["scale"], row["cycle"]): row for row in rows if row["phase"] == "clean"}
+    rows = [row for row in rows if row["phase"] != "clean"]
+    rows += [row for cycle, row in cleaned.items() if cycle in finished]
     result = {}
     for scale in sorted({row["scale"] for row in rows}):
         of_scale = [row for row in rows if row["scale"] == scale]

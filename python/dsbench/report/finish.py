@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,8 @@ class Shown:
 
     text: str
     document: dict[str, Any]
+    problem: str = ""
+    """Why the report is not whole; empty when it is."""
 
 
 def write_tables(path: Path) -> None:
@@ -40,14 +41,16 @@ def write(path: Path) -> Shown:
     archive = Archive.open(path)
     evaluation = evaluate(archive)
     written = [path]
-    with suppress(ArchiveError):
+    try:
         writer = Writer(path)
         write_tables(path)
         specs = diagrams.specs(evaluation, archive.run)
         for name, content in render.files(specs).items():
             writer.text(name, content)
-        written.insert(0, writer.text("report.html", page(evaluation, archive.run)))
+        written.insert(0, writer.text("report.html", page(evaluation, archive.run, specs)))
         written.append(writer.seal())
+    except ArchiveError as error:
+        return replace(_shown(evaluation, archive, written), problem=str(error))
     return _shown(evaluation, archive, written)
 
 

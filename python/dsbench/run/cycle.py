@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 
-from dsbench.generator import Bench, CoreError, CycleResult, now_ns
+from dsbench.generator import Bench, CycleResult, now_ns
 from dsbench.monitors import Monitor, Sampler
 from dsbench.run.events import Moment
 from dsbench.run.interrupts import Stop
@@ -85,8 +85,9 @@ def _measure(
     try:
         cycle.connect(30 + spec.threads * spec.connections * 0.2, setting.watch("connect", number))
         # Long enough that every thread has gone to sleep before the common start.
+        sampler.first()
         start = now_ns() + 20_000_000 + spec.threads * 100_000
-        sampler.start(start)
+        sampler.go(start)
         cycle.start(start)
         watch = setting.watch("cycle", number, monotonic())
         cycle.wait(start + round(spec.duration * 1e9), _GRACE_S, watch)
@@ -100,15 +101,3 @@ def _measure(
     for note in sampler.notes:
         setting.journal.warn("monitor", note, "the figures of this monitor are missing; the rates are not touched")
     return result, samples
-
-
-def core_error(error: CoreError, doing: str) -> RunError:
-    """An error of the core while ``doing`` something, with a remedy by its kind."""
-    remedies = {
-        "configuration": "see dsbench run --help",
-        "setup": "dsbench doctor tells what is missing",
-        "disconnected": "see whether the server is up; then: dsbench run --resume ARCHIVE",
-        "statement": "see the server's log; then: dsbench run --resume ARCHIVE",
-    }
-    remedy = remedies.get(error.kind, "see the server's log")
-    return RunError(f"{doing}: {error}", remedy, usage=error.kind == "configuration")

@@ -44,6 +44,8 @@ def listening() -> Iterator[Stop]:
 
     def heard(number: int, _frame: FrameType | None) -> None:
         stop.ask(f"stopped by {signal.Signals(number).name}")
+        # Whoever asks a second time does not want to wait for the end of a statement.
+        signal.signal(number, before[number])
 
     before = {number: signal.signal(number, heard) for number in _SIGNALS}
     try:

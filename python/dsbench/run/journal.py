@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import platform
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -31,6 +32,11 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
+def this_process() -> dict[str, Any]:
+    """What tells this process from any other: host, number and start in seconds since 1970."""
+    return {"host": platform.node(), "pid": os.getpid(), "process_started": round(psutil.Process().create_time())}
+
+
 @dataclass
 class Journal:
     """Keeps ``run.json`` current and writes the log. Every change is on disk when the call returns."""
@@ -52,6 +58,7 @@ class Journal:
             "reason": "",
             "spec": spec.described(),
             "host": platform.node(),
+            "process": this_process(),
             "cpus": psutil.cpu_count() or 1,
             "kinds": [],
             "stack": [],
@@ -71,10 +78,13 @@ class Journal:
     def go_on(cls, writer: Writer, observer: Observer) -> Journal:
         """The journal of a run that is resumed."""
         data = dict(Archive.open(writer.path).run)
-        data.update(status="running", reason="", ended=None)
+        data.update(status="running", reason="", ended=None, process=this_process())
         data.setdefault("resumed", []).append(now())
         journal = cls(writer, observer, data)
         journal.save()
+        if data["host"] != platform.node():
+            words = f"resumed on {platform.node()}, begun on {data['host']}"
+            journal.warn("resumed", words, "repeat the run on one host")
         return journal
 
     def save(self) -> None:

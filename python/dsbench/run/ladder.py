@@ -8,28 +8,25 @@ from __future__ import annotations
 
 import datetime
 import platform
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
 
 from dsbench import servers, stack
-from dsbench.archive import Archive, ArchiveError, Writer
+from dsbench.archive import ArchiveError, Writer
 from dsbench.generator import Bench, Condition, CoreError, CycleResult, StepResult, Stopped, Target, now_ns
 from dsbench.monitors import Monitor, monitors_for
-from dsbench.run import calibration, place
-from dsbench.run.cycle import Setting, core_error, run_cycle
+from dsbench.run import calibration, place, resumption
+from dsbench.run.cycle import Setting, run_cycle
 from dsbench.run.events import Moment, Observer
 from dsbench.run.interrupts import Stop, listening
 from dsbench.run.journal import Journal, RunError
+from dsbench.run.opening import opened, told
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
-
-_SESSIONS_BESIDE = 4
-"""Connections beside the clients': administration, monitors, steps."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,8 @@ def execute(spec: RunSpec, out: Path, observer: Observer) -> Outcome:
 
     Raises ``RunError`` (or ``SpecError``) while nothing was begun; afterwards errors are in the outcome.
     """
-    with listening() as stop, _target(spec) as (target, server):
+    with listening() as stop, opened(spec) as (target, server):
+        place.lock(target)
         place.check_free(target)
         Bench(target, spec.workload, spec.scales[0], spec.call)  # Wrong options show before anything is made.
         writer = Writer.create(out, _name(spec, target))
@@ -63,11 +61,15 @@ def resume(path: Path, target: TargetSpec | None, observer: Observer) -> Outcome
 
     ``target`` is named again where its URL holds a password, which no archive keeps.
     """
-    spec = _archived_spec(path)
+    spec = resumption.specification(path)
     if target is not None:
         spec = spec.model_copy(update={"target": target})
-    done = _finished(path)
-    with listening() as stop, _target(spec) as (found, server):
+    elif "***" in spec.target.url:
+        remedy = "name TARGET again: dsbench run TARGET --resume ARCHIVE"
+        raise RunError("an archive keeps no password", remedy, usage=True)
+    done = resumption.finished(path)
+    with listening() as stop, opened(spec) as (found, server):
+        place.lock(found)
         place.check_free(found)
         journal = Journal.go_on(Writer(path), observer)
         observer.archive(path)
@@ -76,14 +78,14 @@ def resume(path: Path, target: TargetSpec | None, observer: Observer) -> Outcome
 
 def check_target(spec: RunSpec, scale: int, observer: Observer) -> list[Condition]:
     """The workload's conditions against a place that is there now, without expectations of a run."""
-    with listening() as stop, _errors("check"):
+    with listening() as stop, told("check"):
         target = Target(spec.target.url)
         state, text = target.state()
         if state != "marked":
             problem = text or "nothing of dsbench's is there"
             raise RunError(problem, "check a target in which a run has left its database", usage=True)
         bench = Bench(target, spec.workload, scale, spec.call)
-        result = bench.check([], 0, {}, lambda _done, _total: stop.check())
+        result = bench.check(None, lambda _done, _total: stop.check())
         observer.message(f"{len(result.conditions)} conditions checked at scale {scale}")
         return list(result.conditions)
 
@@ -99,14 +101,16 @@ class _Ladder:
         self.server = server
         self.journal = journal
         self.stop = stop
-        self.void: list[int] = []
+        self.own_mark = place.mark(journal.data["name"])
+        checks = journal.data["checks"].items()
+        self.void = [int(scale) for scale, found in checks if not all(c["holds"] for c in found)]
         self.monitors: tuple[Monitor, ...] = ()
 
     def climb(self, done: dict[int, int]) -> Outcome:
         """All scales, without the ``done`` first cycles of each."""
         status, error = "complete", None
         try:
-            with _errors("run"):
+            with told("run"):
                 self._describe()
                 self._calibrate()
                 for number, scale in enumerate(self.spec.scales, start=1):
@@ -117,7 +121,8 @@ class _Ladder:
             status, error = "cut-short", RunError(str(stopped), "go on with: dsbench run --resume ARCHIVE")
         except RunError as failed:
             status, error = "failed", failed
-        self._leave_nothing()
+        finally:
+            self._leave_nothing()
         with suppress(ArchiveError):  # A full disk: what was written before stays, and the error is shown.
             if error is not None:
                 self.journal.say(f"{status}: {error}")
@@ -134,13 +139,14 @@ class _Ladder:
         self._build(setting, scale)
         results = [run_cycle(setting, scale, cycle) for cycle in range(done + 1, self.spec.cycles + 1)]
         self._check(setting, scale, results)
-        self._phase(scale, "drop", _timed(self.target.drop))
+        self._phase(scale, "drop", _timed(lambda: place.remove(self.target, self.own_mark)))
 
     def _build(self, setting: Setting, scale: int) -> None:
         """Creates the place, fills it and adds the keys, each step timed."""
         bench, spec = setting.bench, self.spec
-        self._phase(scale, "create", _timed(lambda: place.make(self.target, self.journal.data["name"])))
-        self._phase(scale, "create", bench.step("create", setting.watch("create")))
+        made = _timed(lambda: place.make(self.target, self.own_mark))
+        tables = bench.step("create", setting.watch("create"))
+        self._phase(scale, "create", StepResult(made.duration_ns + tables.duration_ns))
         by_procedure = spec.population == "procedure"
         filled = bench.populate(by_procedure, self._parts(), setting.watch("populate"))
         self._phase(scale, "populate", filled, rows=bench.rows)
@@ -163,7 +169,7 @@ class _Ladder:
         for result in results:
             for name, value in result.sums.items():
                 sums[name] = sums.get(name, 0) + value
-        checked = setting.bench.check(committed, unknown, sums, setting.watch("check"))
+        checked = setting.bench.check((committed, unknown, sorted(sums.items())), setting.watch("check"))
         self._phase(scale, "check", checked)
         self.journal.checked(scale, checked.conditions)
         broken = [c for c in checked.conditions if not c.holds]
@@ -186,10 +192,16 @@ class _Ladder:
         self.monitors = monitors_for(name, directory, None if self.target.dialect.embedded else queries)
         url = self.server.url if self.server else self.spec.target.url
         described = stack.describe(name, directory, queries, url)
+        version = described.server_version or (self.server.version if self.server else "")
+        before = self.journal.data.get("server_version", version)
+        if before != version:
+            words = f"resumed on {version}, begun on {before}"
+            self.journal.warn("resumed", words, "repeat the run on one version")
         self.journal.note(
             engine=name,
+            dialect=asdict(self.target.dialect),
             embedded=self.target.dialect.embedded,
-            server_version=described.server_version or (self.server.version if self.server else ""),
+            server_version=version,
             stack=described.layers,
             settings=described.settings,
             durability=described.durability,
@@ -214,7 +226,7 @@ class _Ladder:
     def _leave_nothing(self) -> None:
         """Drops the place, unless the server is gone; a private server takes it along anyway."""
         try:
-            place.remove(self.target)
+            place.remove(self.target, self.own_mark)
         except CoreError as error:
             if self.server is None:
                 words = f"the database of this run could not be dropped: {error}"
@@ -228,31 +240,6 @@ class _Ladder:
             self.journal.writer.text("server.log", "\n".join(lines) + "\n")
 
 
-@contextmanager
-def _target(spec: RunSpec) -> Iterator[tuple[Target, servers.Server | None]]:
-    """The target, with its private server around it where one is asked for."""
-    if spec.target.private is None:
-        with _errors(spec.target.redacted):
-            yield Target(spec.target.url), None
-        return
-    sessions = spec.threads * spec.connections + _SESSIONS_BESIDE + (psutil.cpu_count() or 1)
-    with _errors(spec.target.url), servers.start(spec.target, sessions) as server:
-        yield Target(server.url), server
-
-
-@contextmanager
-def _errors(doing: str) -> Iterator[None]:
-    """Errors of the rooms below as ``RunError``."""
-    try:
-        yield
-    except CoreError as error:
-        raise core_error(error, doing) from None
-    except servers.ServerError as error:
-        raise RunError(str(error), error.remedy) from None
-    except ArchiveError as error:
-        raise RunError(str(error), "free space, or name another folder with --out") from None
-
-
 def _timed(step: Callable[[], None]) -> StepResult:
     began = now_ns()
     step()
@@ -262,21 +249,3 @@ def _timed(step: Callable[[], None]) -> StepResult:
 def _name(spec: RunSpec, target: Target) -> str:
     start = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     return f"{start}_{platform.node() or 'host'}_{target.dialect.name}_{spec.workload}"
-
-
-def _archived_spec(path: Path) -> RunSpec:
-    if not path.is_dir():
-        raise RunError(f"{path} is no folder", "name the archive's folder; unpack a .zip first", usage=True)
-    data = Archive.open(path).run
-    if data.get("status") == "complete":
-        raise RunError(f"{path} is complete", "there is nothing to resume", usage=True)
-    described = dict(data["spec"])
-    described["target"] = {**described["target"], "url": described["target"]["url"].replace(":***@", "@")}
-    return RunSpec.model_validate(described)
-
-
-def _finished(path: Path) -> dict[int, int]:
-    """Scale to number of its finished cycles."""
-    table = Archive.open(path).table("cycles")
-    pairs = set(zip(table.column("scale").to_pylist(), table.column("cycle").to_pylist(), strict=True))
-    return dict(Counter(int(scale) for scale, _cycle in pairs if scale is not None))

@@ -45,6 +45,8 @@ impl Place for Postgres {
 
     fn drop(&self) -> Result<()> {
         let mut connection = self.administer()?;
+        // A session of somebody's that holds a table would make this wait for ever, deaf to Ctrl-C.
+        connection.script(&["SET lock_timeout = '10s'"])?;
         connection.begin()?;
         match state(&mut *connection)? {
             PlaceState::Absent => return connection.rollback(),

@@ -111,6 +111,6 @@ pub fn cycle(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>) -> Expected {
 
 /// Names of the conditions that do not hold.
 pub fn broken(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) -> Vec<String> {
-    let conditions = workload.check(conn, expected).unwrap();
+    let conditions = workload.check(conn, Some(expected)).unwrap();
     conditions.into_iter().filter(|condition| !condition.holds).map(|condition| condition.name).collect()
 }

@@ -18,7 +18,7 @@ fn every_row_is_made_and_every_statement_sent() {
         assert_eq!(built.rows, workload.rows());
         let expected = run(&mock, &*workload, 1, 100);
         let mut conn = mock.connect(LOAD).unwrap();
-        let conditions = workload.check(&mut *conn, &expected).unwrap();
+        let conditions = workload.check(&mut *conn, Some(&expected)).unwrap();
         assert!(conditions.len() == 1 && conditions[0].holds && conditions[0].detail.contains("keeps no data"));
         let ran = mock.counts();
         assert_eq!((ran.executes - built.executes, ran.queries - built.queries), (100 * executes, 100 * queries));

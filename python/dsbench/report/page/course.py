@@ -35,9 +35,12 @@ def _columns(seconds: Floats, per_cycle: int) -> dict[str, Any]:
     times_ms = np.nan_to_num(seconds[:, 2:], nan=-1.0) / 1e6
     sums = np.add.reduceat(counts, starts, axis=0) / widths[:, None]
     worst = np.maximum.reduceat(times_ms, starts, axis=0)
-    columns: dict[str, Any] = {"second": starts.tolist()}
-    columns |= {name: [_short(v) for v in sums[:, i]] for i, name in enumerate(("count", "failed"))}
-    columns |= {name: [_short(v) if v > 0 else None for v in worst[:, i]] for i, name in enumerate(_TIMES)}
+    # The last step is closed by a point at its end, which has no times.
+    columns: dict[str, Any] = {"second": [*starts.tolist(), len(seconds)]}
+    columns["middle"] = [*(starts + widths / 2).tolist(), None]
+    for i, name in enumerate(("count", "failed")):
+        columns[name] = [_short(v) for v in (*sums[:, i], sums[-1, i])]
+    columns |= {name: [*(_short(v) if v > 0 else None for v in worst[:, i]), None] for i, name in enumerate(_TIMES)}
     # Without whole cycles of equal length there is no telling where one ends.
     ends = range(per_cycle, len(seconds), per_cycle) if len(seconds) % per_cycle == 0 else range(0)
     return {"step": step, "columns": columns, "boundaries": list(ends) if len(ends) < _BOUNDARIES else []}
@@ -50,7 +53,9 @@ def _short(value: float) -> float:
 def spec() -> Spec:
     """The diagram of a course as Vega-Lite; the page fills in ``seconds`` and ``boundaries`` for each scale."""
     seconds, boundaries = alt.Chart(alt.NamedData("seconds")), alt.Chart(alt.NamedData("boundaries"))
-    x = alt.X("second:Q", title="second of all cycles in order", scale=alt.Scale(nice=False))
+    axis = alt.Axis(title="second of all cycles in order", tickMinStep=1, format="d")
+    x = alt.X("second:Q", scale=alt.Scale(nice=False), axis=axis)
+    middle = alt.X("middle:Q", axis=axis)
     rule = boundaries.mark_rule(color=GREY, strokeDash=[2, 2], strokeWidth=0.8, clip=True).encode(x=x)
     tips = [
         alt.Tooltip(f"{field}:Q", title=title, format=",.4~r")
@@ -65,7 +70,7 @@ def spec() -> Spec:
         seconds.mark_line(color=RED, strokeWidth=1.2, strokeDash=[4, 2], interpolate="step-after", clip=True).encode(
             x=x, y="failed:Q"
         ),
-        seconds.mark_point(opacity=0, size=60, clip=True).encode(x=x, y=y, tooltip=tips).add_params(zoom),
+        seconds.mark_point(opacity=0, size=60, clip=True).encode(x=middle, y=y, tooltip=tips).add_params(zoom),
     ).properties(width=_WIDTH, height=150, title="transactions (line) and failed attempts (dashed) per second")
     names = list(_TIMES)
     label = f"({json.dumps(_TIMES)})[datum.label]"
@@ -73,7 +78,7 @@ def spec() -> Spec:
     points = seconds.transform_fold([*names], as_=["quantity", "ms"]).transform_filter("isValid(datum.ms)").mark_point(
         filled=True, size=16, opacity=0.9, clip=True
     ).encode(
-        x=x, y=alt.Y("ms:Q", title="time [ms], log scale", scale=alt.Scale(type="log", nice=False)),
+        x=middle, y=alt.Y("ms:Q", title="time [ms], log scale", scale=alt.Scale(type="log", nice=False)),
         color=alt.Color("quantity:N", scale=alt.Scale(domain=names, range=[HUES[2], HUES[3], GREY]), legend=legend),
         shape=alt.Shape("quantity:N", scale=alt.Scale(domain=names, range=["circle", "triangle-up", "cross"]),
                         legend=legend),
