@@ -1,0 +1,34 @@
+"""What a run that was cut short has left to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from dsbench.archive import Archive
+from dsbench.run.journal import RunError
+from dsbench.run.place import owner_alive
+from dsbench.spec import RunSpec
+
+
+def specification(path: Path) -> RunSpec:
+    """The specification of the archive at ``path``; ``RunError`` when there is nothing to resume."""
+    if not path.is_dir():
+        raise RunError(f"{path} is no folder", "name the archive's folder; unpack a .zip first", usage=True)
+    data = Archive.open(path).run
+    if data.get("status") == "complete":
+        raise RunError(f"{path} is complete", "there is nothing to resume", usage=True)
+    if data.get("status") == "running" and owner_alive(data.get("process")):
+        raise RunError(f"the run of {path} is still going on", "wait until it has ended", usage=True)
+    described = dict(data["spec"])
+    url = described["target"]["url"]
+    # Where the password stood in the authority it may come from the environment; in the query it cannot.
+    described["target"] = {**described["target"], "url": url.replace(":***@", "@")}
+    return RunSpec.model_validate(described)
+
+
+def finished(path: Path) -> dict[int, int]:
+    """Scale to number of its finished cycles."""
+    table = Archive.open(path).table("cycles")
+    pairs = set(zip(table.column("scale").to_pylist(), table.column("cycle").to_pylist(), strict=True))
+    return dict(Counter(int(scale) for scale, _cycle in pairs if scale is not None))
