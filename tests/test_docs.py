@@ -1,0 +1,30 @@
+"""Documentation that is generated is current, and what it links to exists."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def test_generated_pages_are_current() -> None:
+    done = subprocess.run([sys.executable, ROOT / "scripts/make-docs", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if "://" not in link:
+            assert (page.parent / link).exists(), link
+
+
+def test_every_decision_has_its_number_once() -> None:
+    numbers = [page.name[:3] for page in (ROOT / "docs/decisions").glob("*.md")]
+    assert sorted(numbers) == [f"{n:03}" for n in range(1, len(numbers) + 1)]
