@@ -48,7 +48,8 @@ def stack(run: Run) -> Html:
         for layer in run.get("stack", ())
     ]
     body = tag("div", *layers, cls="layers") if layers else tag("p", "Nothing is known of it.")
-    return section("System stack", body, tag("p", str(run.get("server_version", ""))), key="stack")
+    version = tag("p", "The server calls itself: ", str(run.get("server_version", "")), cls="note")
+    return section("System stack", body, version, key="stack")
 
 
 def settings(run: Run) -> Html:
