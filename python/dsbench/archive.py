@@ -158,7 +158,7 @@ class Writer:
                 continue
             # A resumed run adds parts to what an earlier sealing merged.
             sources = [p for p in (whole, *sorted(folder.glob("*.parquet"))) if p.exists()]
-            rows = pa.concat_tables([pq.read_table(p) for p in sources])
+            rows = pa.concat_tables([_rows(p) for p in sources])
             buffer = io.BytesIO()
             pq.write_table(rows, buffer, compression="zstd")
             # At every moment readers find each row once: the parts, or, once their folder is away, the merged file.
@@ -186,6 +186,12 @@ class Writer:
                     pack.write(file, f"{self.path.name}/{file.relative_to(self.path).as_posix()}")
             os.replace(temporary, target)
         return target
+
+
+def _rows(source: Path | io.BytesIO) -> pa.Table:
+    """Rows of one Parquet file, on this thread: a run leaves hundreds of small ones, which a pool only delays."""
+    with pq.ParquetFile(source) as file:
+        return file.read(use_threads=False)
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -263,7 +269,7 @@ class Archive:
         if any(n.startswith(f"{name}.merged/") for n in names) and f"{name}{_MERGED}" in names:
             whole = f"{name}{_MERGED}"  # A sealing that ended between its two steps.
         parts = [n for n in names if n == whole or (n.startswith(folder) and n.endswith(".parquet"))]
-        tables = [pq.read_table(io.BytesIO(self.read(part))) for part in parts]
+        tables = [_rows(io.BytesIO(self.read(part))) for part in parts]
         if tables:
             return pa.concat_tables(tables)
         return TABLES[name].empty_table() if name in TABLES else pa.table({})

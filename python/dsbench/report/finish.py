@@ -27,8 +27,10 @@ class Shown:
 def write_tables(path: Path) -> None:
     """Writes results.txt and results.csv of what the archive at ``path`` holds so far."""
     archive = Archive.open(path)
-    evaluation = evaluate(archive)
-    writer = Writer(path)
+    _write_tables(Writer(path), evaluate(archive), archive)
+
+
+def _write_tables(writer: Writer, evaluation: Evaluation, archive: Archive) -> None:
     writer.text("results.txt", tables.results_txt(evaluation, archive.run))
     writer.text("results.csv", tables.results_csv(evaluation))
 
@@ -43,7 +45,7 @@ def write(path: Path) -> Shown:
     written = [path]
     try:
         writer = Writer(path)
-        write_tables(path)
+        _write_tables(writer, evaluation, archive)
         specs = diagrams.specs(evaluation, archive.run)
         for name, content in render.files(specs).items():
             writer.text(name, content)
