@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -31,7 +32,10 @@ def measure(
     ]  # fmt: skip
     env = place.environment(transport)
     start = run([*command, "-t", "1"], env)
-    load = run([*command, "-T", f"{duration:.0f}"], env)
+    # The time that -T gives runs while pgbench still connects: a thousand clients would have none left.
+    connecting = re.search(r"^initial connection time = ([\d.]+) ms", start.output, re.MULTILINE)
+    whole = duration + (float(connecting[1]) / 1000 if connecting else 0)
+    load = run([*command, "-T", str(math.ceil(whole))], env)
     return _measured(load, start)
 
 
