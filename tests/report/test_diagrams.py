@@ -97,7 +97,7 @@ def test_rate_holds_median_mean_and_range(tpcb: Evaluation) -> None:
     low, mean, high, stddev = (np.array(column(spec, "rates", n)) for n in ("mean_low", "mean", "mean_high", "stddev"))
     assert mean - low == pytest.approx(stddev, rel=1e-4)
     assert high - mean == pytest.approx(stddev, rel=1e-4)
-    assert spec["title"]["text"] == "PostgreSQL 15.18, TPC-B: DSI 6.52 (6.45 to 6.58)"
+    assert spec["title"]["text"] == "PostgreSQL 15.18, TPC-B-like: DSI 6.52 (6.45 to 6.58)"
     assert "DSI over scales 1 to 10000, 95 % interval" in spec["title"]["subtitle"]
     assert "NOT DURABLE: fsync off" in spec["title"]["subtitle"]
 
@@ -269,7 +269,7 @@ def test_files_are_pictures_with_text_and_json_to_edit(drawn: dict[str, Any]) ->
         assert files[f"results-{name}.pdf"].startswith(b"%PDF-")
         assert len(files[f"results-{name}.pdf"]) > 15_000  # outlines and fonts, not an empty page
         svg = files[f"results-{name}.svg"].decode()
-        assert "PostgreSQL 15.18, TPC-B" in svg
+        assert "PostgreSQL 15.18, TPC-B-like" in svg
         assert "Liberation Sans" in svg
         text = files[f"results-{name}.vl.json"].decode()
         assert json.loads(text) == drawn[name]

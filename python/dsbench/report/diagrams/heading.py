@@ -16,7 +16,7 @@ Run = Mapping[str, Any]
 """The content of run.json."""
 
 _LINE = 108     # characters of the subtitle's font that fit the width of a diagram
-_WORKLOADS = {"tpcb": "TPC-B", "select": "SELECT"}
+_WORKLOADS = {"tpcb": "TPC-B-like", "select": "SELECT"}
 _ENGINES = {"postgres": "PostgreSQL", "mysql": "MySQL", "sqlite": "SQLite", "firebird": "Firebird"}
 
 
@@ -27,7 +27,7 @@ def title(headline: str, evaluation: Evaluation, run: Run, notes: Sequence[str] 
 
 
 def subject(run: Run) -> str:
-    """Server with version and workload: ``PostgreSQL 15.18, TPC-B``."""
+    """Server with version and workload: ``PostgreSQL 15.18, TPC-B-like``."""
     workload = str(run.get("spec", {}).get("workload", ""))
     return ", ".join(part for part in (server(run), _WORKLOADS.get(workload, workload)) if part)
 
