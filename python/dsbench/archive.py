@@ -86,6 +86,7 @@ TABLES: Final[dict[str, pa.Schema]] = {
 
 
 _MERGED: Final = ".merged.parquet"
+_GROUP_ROWS: Final = 1_000_000
 
 
 class ArchiveError(Exception):
@@ -158,11 +159,8 @@ class Writer:
                 continue
             # A resumed run adds parts to what an earlier sealing merged.
             sources = [p for p in (whole, *sorted(folder.glob("*.parquet"))) if p.exists()]
-            rows = pa.concat_tables([_rows(p) for p in sources])
-            buffer = io.BytesIO()
-            pq.write_table(rows, buffer, compression="zstd")
             # At every moment readers find each row once: the parts, or, once their folder is away, the merged file.
-            _replace(merged, buffer.getvalue())
+            _merge(sources, merged)
             with _told(whole):
                 os.replace(folder, away)
             self._away(merged, whole, away)
@@ -192,6 +190,22 @@ def _rows(source: Path | io.BytesIO) -> pa.Table:
     """Rows of one Parquet file, on this thread: a run leaves hundreds of small ones, which a pool only delays."""
     with pq.ParquetFile(source) as file:
         return file.read(use_threads=False)
+
+
+def _merge(sources: Sequence[Path], target: Path) -> None:
+    """Writes the rows of ``sources`` into one file, in row groups of about a million: a trace may be large."""
+    temporary = target.with_name(target.name + ".part")
+    with _told(target, temporary):
+        with pq.ParquetWriter(temporary, pq.read_schema(sources[0]), compression="zstd") as file:
+            waiting: list[pa.Table] = []
+            for source in sources:
+                waiting.append(_rows(source))
+                if sum(rows.num_rows for rows in waiting) >= _GROUP_ROWS:
+                    file.write_table(pa.concat_tables(waiting))
+                    waiting = []
+            if waiting:
+                file.write_table(pa.concat_tables(waiting))
+        os.replace(temporary, target)
 
 
 def _replace(path: Path, content: bytes) -> None:

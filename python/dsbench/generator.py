@@ -22,6 +22,10 @@ COUNTERS: Final = (
 )  # fmt: skip
 """Columns of ``CycleResult.counters``, in the core's order; names as in the archive's table ``cycles``."""
 
+TRACE_WORDS: Final = 5
+"""64-bit words of a transaction in a trace file: started, ended, intended (signed, ns), thread, and in one
+word retries (32 bits), kind (8), outcome (8)."""
+
 UInts = NDArray[np.uint64]
 
 _POLL_S: Final = 0.05
@@ -163,8 +167,8 @@ class CycleResult:
     """What ended the cycle early."""
     cpu_ns: tuple[int, int] = (0, 0)
     """CPU time of all clients' threads: (user, system). The sum is exact, the kernel may only estimate its parts."""
-    trace: UInts | None = None
-    """Shape (transactions, 5), 64-bit words of the trace file; ``None`` without a trace."""
+    trace: Path | None = None
+    """File of the trace, 40 bytes a transaction (see ``TRACE_WORDS``); ``None`` without a trace."""
 
     def total(self, counter: str) -> int:
         """Sum of one counter over threads and kinds."""
@@ -300,15 +304,8 @@ class Cycle:
             sums=raw["sums"],
             failure=CoreError(*failure) if failure else None,
             cpu_ns=raw["cpu_ns"],
-            trace=self._read_trace(),
+            trace=self._trace,
         )
-
-    def _read_trace(self) -> UInts | None:
-        if self._trace is None:
-            return None
-        words = _words(self._trace.read_bytes(), 5)
-        self._trace.unlink()
-        return words
 
 
 def _words(data: bytes, width: int) -> UInts:

@@ -61,8 +61,15 @@ def run_cycle(setting: Setting, scale: int, cycle: int) -> CycleResult:
     phase = {"scale": scale, "cycle": cycle, "phase": "clean", "duration_ns": cleaned.duration_ns}
     journal.writer.rows("phases", f"scale-{scale:05d}_cycle-{cycle:05d}_clean", [phase])
     trace = journal.writer.path / "trace.bin" if setting.spec.trace else None
-    result, samples = _measure(setting, seed_of(setting.spec.seed, scale, cycle), cycle, trace)
+    try:
+        result, samples = _measure(setting, seed_of(setting.spec.seed, scale, cycle), cycle, trace)
+    except BaseException:
+        if trace is not None:
+            trace.unlink(missing_ok=True)
+        raise
     if result.failure is not None:
+        if trace is not None:
+            trace.unlink(missing_ok=True)
         raise RunError(
             f"scale {scale}, cycle {cycle}: {result.failure}",
             "finished cycles are kept; once the server works again: dsbench run --resume ARCHIVE",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from dsbench.archive import TABLES, Writer
-from dsbench.generator import COUNTERS, CycleResult
+from dsbench.generator import COUNTERS, TRACE_WORDS, CycleResult, UInts
 
 Key = Mapping[str, Any]
 """scale, cycle and node: the first three columns of most tables."""
@@ -22,7 +24,7 @@ def write_cycle(writer: Writer, key: Key, kinds: Sequence[str], result: CycleRes
     writer.table("seconds", part, _seconds(key, kinds, result))
     writer.table("buckets", part, _buckets(key, kinds, result))
     if result.trace is not None:
-        writer.table("trace", part, _trace(key, kinds, result.trace))
+        _write_trace(writer, part, key, kinds, result.trace)
     writer.table("cycles", part, _cycles(key, kinds, result))
 
 
@@ -67,21 +69,34 @@ def _errors(result: CycleResult) -> list[dict[str, Any]]:
 
 
 OUTCOMES = ("committed", "rolled back", "failed", "unknown")
+_TRACE_ROWS = 1_000_000
+"""Rows of a trace in memory at once: a trace may be larger than that."""
 
 
-def _trace(key: Key, kinds: Sequence[str], words: Any) -> pa.Table:
-    """The trace file's records: three times, the client, and retries, kind and outcome in one word."""
+def _write_trace(writer: Writer, part: str, key: Key, kinds: Sequence[str], path: Path) -> None:
+    """Turns the file of a trace into parts of the table ``trace``, and removes it."""
+    with path.open("rb") as file:
+        for number in count():
+            words = np.fromfile(file, dtype="<u8", count=_TRACE_ROWS * TRACE_WORDS).reshape(-1, TRACE_WORDS)
+            if not len(words):
+                break
+            writer.table("trace", f"{part}_{number:05d}", _trace(key, kinds, words))
+    path.unlink()
+
+
+def _trace(key: Key, kinds: Sequence[str], words: UInts) -> pa.Table:
     last = words[:, 4]
     times = words[:, :3].astype(np.int64)
-    count = len(words)
+    rows = len(words)
+    nodes = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [key["node"]])
     return pa.table(
         {
-            "scale": pa.array(np.full(count, key["scale"], np.uint32)),
-            "cycle": pa.array(np.full(count, key["cycle"], np.uint32)),
-            "node": pa.array([key["node"]] * count).dictionary_encode(),
+            "scale": pa.array(np.full(rows, key["scale"], np.uint32)),
+            "cycle": pa.array(np.full(rows, key["cycle"], np.uint32)),
+            "node": nodes,
             "thread": pa.array(words[:, 3].astype(np.uint32)),
-            "kind": pa.array([kinds[int(k)] for k in (last >> 32) & 0xFF], pa.string()).dictionary_encode(),
-            "outcome": pa.array([OUTCOMES[int(o)] for o in (last >> 40) & 0xFF], pa.string()).dictionary_encode(),
+            "kind": pa.DictionaryArray.from_arrays(((last >> 32) & 0xFF).astype(np.int32), list(kinds)),
+            "outcome": pa.DictionaryArray.from_arrays(((last >> 40) & 0xFF).astype(np.int32), list(OUTCOMES)),
             "retries": pa.array((last & 0xFFFFFFFF).astype(np.uint32)),
             "intended_ns": pa.array(times[:, 2]),
             "started_ns": pa.array(times[:, 0]),
@@ -90,10 +105,10 @@ def _trace(key: Key, kinds: Sequence[str], words: Any) -> pa.Table:
     )
 
 
-def _keyed(table: str, key: Key, columns: Mapping[str, Any], count: int) -> pa.Table:
+def _keyed(table: str, key: Key, columns: Mapping[str, Any], rows: int) -> pa.Table:
     schema = TABLES[table]
     arrays = [
-        pa.array([key[field.name]] * count if field.name in key else columns[field.name], type=field.type)
+        pa.array([key[field.name]] * rows if field.name in key else columns[field.name], type=field.type)
         for field in schema
     ]
     return pa.Table.from_arrays(arrays, schema=schema)
