@@ -64,7 +64,7 @@ def collision(run: Mapping[str, Any], success: Mapping[int, float]) -> Collision
     shares = {scale: share for scale, share in success.items() if scale not in broken}
     applies = (
         spec["workload"] == REMOTE_WORKLOAD
-        and spec["isolation"] != "read-committed"
+        and (run.get("isolation") or spec["isolation"]) != "read-committed"
         and not (run.get("dialect") or {}).get("single_writer", False)
         and any(share < 1 for share in shares.values())
     )

@@ -165,7 +165,7 @@ def _preamble(evaluation: Evaluation, run: Mapping[str, Any]) -> list[str]:
         f"{run.get('server_version') or run.get('engine', '')} on {run.get('host', '')}, "
         f"workload {_LIKE.get(spec['workload'], spec['workload'])}, dsbench {run.get('dsbench', '')}",
         f"{spec['cycles']} x {spec['duration']:g} s, {nodes}, threads {spec['threads']}, "
-        f"connections {spec['connections']}, {spec['isolation']}, {rate}, seed {spec['seed']}",
+        f"connections {spec['connections']}, {run.get('isolation') or spec['isolation']}, {rate}, seed {spec['seed']}",
         "confidence levels: " + " ".join(f"{level:.1%}" for level in evaluation.levels),
     ]
     # A message may span lines; each of them has to start with the comment sign.

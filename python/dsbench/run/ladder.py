@@ -201,6 +201,8 @@ class _Ladder:
             engine=name,
             dialect=asdict(self.target.dialect),
             embedded=self.target.dialect.embedded,
+            # With one writer at a time every level comes out as the strictest.
+            isolation="serializable" if self.target.dialect.single_writer else self.spec.isolation,
             server_version=version,
             stack=described.layers,
             settings=described.settings,

@@ -51,7 +51,7 @@ def conditions(run: Run) -> str:
     parts = [
         f"{counted(nodes, 'node')} × {threads}" if nodes else threads,
         f"{connections} connections each" if connections > 1 else "",
-        str(spec.get("isolation", "")).replace("-", " "),
+        str(run.get("isolation") or spec.get("isolation", "")).replace("-", " "),
         f"{counted(spec.get('cycles', 0), 'cycle')} of {spec.get('duration', 0):g} s",
         f"open loop, {spec['rate']:,g} starts/s" if spec.get("rate") else "closed loop",
         "with retry" if spec.get("retry") else "",
