@@ -7,6 +7,13 @@ mod faults;
 #[path = "workloads/mock.rs"]
 mod mock;
 #[cfg(unix)]
+#[path = "workloads/mysql.rs"]
+mod mysql;
+#[cfg(unix)]
+#[path = "../../engines/tests/mysql/server.rs"]
+#[allow(dead_code)]
+mod mysql_server;
+#[cfg(unix)]
 #[path = "workloads/postgres.rs"]
 mod postgres;
 #[cfg(unix)]

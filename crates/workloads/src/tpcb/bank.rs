@@ -11,6 +11,7 @@ use crate::sql::Sections;
 /// The SQL of each dialect.
 const FILES: &[(&str, &str)] = &[
     ("postgres", include_str!("postgres.sql")),
+    ("mysql", include_str!("mysql.sql")),
     ("sqlite", include_str!("sqlite.sql")),
     ("mock", include_str!("sqlite.sql")),
 ];

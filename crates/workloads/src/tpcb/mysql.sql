@@ -1,0 +1,207 @@
+-- TPC-B for MariaDB and MySQL. Sections are run by name, see crates/workloads/src/sql.rs.
+--
+-- Widths of the rows (user data, TPC-B wants 100 bytes, history 50): branch 4 + 8 + 88, teller and
+-- account 4 + 4 + 8 + 84, history 4 * 4 + 8 + 28.
+--
+-- Tables are of the session's storage engine. InnoDB keeps a table in the order of its primary key, so
+-- that adding the key to a full table writes all of it once more, and adds an index to every column that
+-- refers to another table: both steps take their time. MyRocks has no foreign keys: there that step does
+-- nothing. The history has no key of its own.
+
+-- name: tables
+CREATE TABLE branch (
+    bid int NOT NULL,
+    bbalance bigint NOT NULL,
+    filler varchar(100) NOT NULL
+);
+-- next
+CREATE TABLE teller (
+    tid int NOT NULL,
+    bid int NOT NULL,
+    tbalance bigint NOT NULL,
+    filler varchar(100) NOT NULL
+);
+-- next
+CREATE TABLE account (
+    aid int NOT NULL,
+    bid int NOT NULL,
+    abalance bigint NOT NULL,
+    filler varchar(100) NOT NULL
+);
+-- next
+CREATE TABLE history (
+    tid int NOT NULL,
+    bid int NOT NULL,
+    aid int NOT NULL,
+    delta int NOT NULL,
+    mtime datetime(6) NOT NULL,
+    filler varchar(100) NOT NULL
+);
+
+-- name: procedures
+-- The transaction of TPC-B: account, its balance, teller, branch, history. The history comes last, as in
+-- pgbench: before the updates its foreign keys would lock teller and branch first (docs/decisions/005).
+-- A statement in a procedure is a transaction of its own unless the procedure opens one. Nothing but a
+-- handler rolls it back; the error goes on to the client.
+CREATE PROCEDURE tpcb_transaction(p_aid int, p_tid int, p_bid int, p_delta int)
+MODIFIES SQL DATA
+BEGIN
+    DECLARE balance bigint;
+    DECLARE found int;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        ROLLBACK;
+        RESIGNAL;
+    END;
+    START TRANSACTION;
+    UPDATE account SET abalance = abalance + p_delta WHERE aid = p_aid;
+    SET found = ROW_COUNT();
+    SELECT abalance INTO balance FROM account WHERE aid = p_aid;
+    UPDATE teller SET tbalance = tbalance + p_delta WHERE tid = p_tid;
+    SET found = found + ROW_COUNT();
+    UPDATE branch SET bbalance = bbalance + p_delta WHERE bid = p_bid;
+    SET found = found + ROW_COUNT();
+    IF found <> 3 THEN
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'account, teller or branch is missing';
+    END IF;
+    INSERT INTO history (tid, bid, aid, delta, mtime, filler)
+        VALUES (p_tid, p_bid, p_aid, p_delta, CURRENT_TIMESTAMP(6), 'Qm7rT2xWv9LkZp4JhN8sYc3BdF6g');
+    COMMIT;
+    SELECT balance;
+END;
+-- next
+CREATE PROCEDURE tpcb_select(p_aid int)
+READS SQL DATA
+BEGIN
+    SELECT abalance FROM account WHERE aid = p_aid;
+END;
+-- next
+-- Writes one branch with its tellers and accounts as one transaction, one INSERT for each row as in seed
+-- 000, section 4.3.
+CREATE PROCEDURE tpcb_populate(p_bid int)
+MODIFIES SQL DATA
+BEGIN
+    DECLARE number int;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        ROLLBACK;
+        RESIGNAL;
+    END;
+    START TRANSACTION;
+    INSERT INTO branch (bid, bbalance, filler) VALUES (p_bid, 0, left(sha2(concat('b', p_bid), 512), 88));
+    SET number = (p_bid - 1) * 10;
+    WHILE number < p_bid * 10 DO
+        SET number = number + 1;
+        INSERT INTO teller (tid, bid, tbalance, filler)
+            VALUES (number, p_bid, 0, left(sha2(concat('t', number), 512), 84));
+    END WHILE;
+    SET number = (p_bid - 1) * 100000;
+    WHILE number < p_bid * 100000 DO
+        SET number = number + 1;
+        INSERT INTO account (aid, bid, abalance, filler)
+            VALUES (number, p_bid, 0, left(sha2(concat('a', number), 512), 84));
+    END WHILE;
+    COMMIT;
+    SELECT 100011;
+END;
+-- next
+-- MyRocks holds a lock for each row of a table that it writes anew, a million at most, unless it may
+-- commit in between. Other servers do not know the setting (error 1193).
+CREATE PROCEDURE tpcb_commit_in_the_middle(p_value int)
+BEGIN
+    DECLARE EXIT HANDLER FOR 1193 BEGIN END;
+    SET @dsbench_setting = concat('SET SESSION rocksdb_commit_in_the_middle = ', p_value);
+    PREPARE setting FROM @dsbench_setting;
+    EXECUTE setting;
+    DEALLOCATE PREPARE setting;
+END;
+-- next
+-- Storage engines without foreign keys refuse them with error 1235.
+CREATE PROCEDURE tpcb_foreign_keys()
+BEGIN
+    DECLARE CONTINUE HANDLER FOR 1235 BEGIN END;
+    ALTER TABLE teller ADD FOREIGN KEY (bid) REFERENCES branch (bid);
+    ALTER TABLE account ADD FOREIGN KEY (bid) REFERENCES branch (bid);
+    ALTER TABLE history
+        ADD FOREIGN KEY (tid) REFERENCES teller (tid),
+        ADD FOREIGN KEY (bid) REFERENCES branch (bid),
+        ADD FOREIGN KEY (aid) REFERENCES account (aid);
+END;
+
+-- name: call_populate
+CALL tpcb_populate(?)
+
+-- name: primary_keys
+CALL tpcb_commit_in_the_middle(1)
+-- next
+ALTER TABLE branch ADD PRIMARY KEY (bid);
+-- next
+ALTER TABLE teller ADD PRIMARY KEY (tid);
+-- next
+ALTER TABLE account ADD PRIMARY KEY (aid);
+-- next
+CALL tpcb_commit_in_the_middle(0)
+
+-- name: foreign_keys
+CALL tpcb_foreign_keys()
+
+-- name: clean
+-- Statistics. Space of dead rows is freed by the server on its own. No OPTIMIZE TABLE, which would write
+-- all tables anew.
+ANALYZE NO_WRITE_TO_BINLOG TABLE branch, teller, account, history;
+
+-- name: call_transaction
+CALL tpcb_transaction(?, ?, ?, ?)
+
+-- name: call_select
+CALL tpcb_select(?)
+
+-- name: update_account
+UPDATE account SET abalance = abalance + ? WHERE aid = ?
+
+-- name: select_account
+SELECT abalance FROM account WHERE aid = ?
+
+-- name: insert_history
+INSERT INTO history (tid, bid, aid, delta, mtime, filler)
+VALUES (?, ?, ?, ?, CURRENT_TIMESTAMP(6), 'Qm7rT2xWv9LkZp4JhN8sYc3BdF6g')
+
+-- name: update_teller
+UPDATE teller SET tbalance = tbalance + ? WHERE tid = ?
+
+-- name: update_branch
+UPDATE branch SET bbalance = bbalance + ? WHERE bid = ?
+
+-- name: totals
+-- Rows and sum of each table, and the accounts whose balance is not 0.
+SELECT (SELECT count(*) FROM branch), (SELECT CAST(coalesce(sum(bbalance), 0) AS signed) FROM branch),
+       (SELECT count(*) FROM teller), (SELECT CAST(coalesce(sum(tbalance), 0) AS signed) FROM teller),
+       a.n, a.s, h.n, h.s, a.touched
+FROM (SELECT count(*) AS n, CAST(coalesce(sum(abalance), 0) AS signed) AS s,
+             count(CASE WHEN abalance <> 0 THEN 1 END) AS touched
+      FROM account) a,
+     (SELECT count(*) AS n, CAST(coalesce(sum(delta), 0) AS signed) AS s FROM history) h
+
+-- name: branches_off
+-- Branches whose balance is not the sum of their tellers.
+SELECT count(*)
+FROM branch b LEFT JOIN (SELECT bid, sum(tbalance) AS s FROM teller GROUP BY bid) t ON t.bid = b.bid
+WHERE NOT t.s <=> b.bbalance
+
+-- name: tellers_off
+-- Tellers whose balance is not the sum of their history.
+SELECT count(*)
+FROM teller t LEFT JOIN (SELECT tid, sum(delta) AS s FROM history GROUP BY tid) h ON h.tid = t.tid
+WHERE coalesce(h.s, 0) <> t.tbalance
+
+-- name: accounts_off
+-- Accounts in the history whose balance is not the sum of it, and those whose sum is not 0. Together
+-- with the number of touched accounts this says it of all accounts, without reading them once more.
+SELECT count(CASE WHEN NOT a.abalance <=> h.s THEN 1 END), count(CASE WHEN h.s <> 0 THEN 1 END)
+FROM (SELECT aid, sum(delta) AS s FROM history GROUP BY aid) h LEFT JOIN account a ON a.aid = h.aid
+
+-- name: history_off
+-- Rows of the history that name another branch than their teller's.
+SELECT count(*)
+FROM history h LEFT JOIN teller t ON t.tid = h.tid
+WHERE NOT t.bid <=> h.bid

@@ -1,0 +1,154 @@
+//! On MariaDB, with InnoDB and with MyRocks; and on MySQL where there is one.
+
+use std::sync::Arc;
+
+use dsbench_core::engine::{Connection, Engine, Prepare};
+use dsbench_core::error::ErrorKind;
+use dsbench_core::workload::{Expected, Population};
+use dsbench_workloads::Call;
+
+use crate::bed::{broken, build, cycle, open, run, transact, LOAD};
+use crate::faults;
+use crate::mysql_server::Server;
+
+fn one(conn: &mut dyn Connection, sql: &str) -> String {
+    conn.fetch(sql).unwrap().rows[0][0].clone().unwrap()
+}
+
+/// The engine of each storage engine that there is, with the name of it.
+fn engines(server: &Server) -> [(&'static str, Box<dyn Engine>); 2] {
+    ["InnoDB", "RocksDB"].map(|name| (name, server.engine_of(name)))
+}
+
+#[test]
+fn tpcb_leaves_a_consistent_bank_and_finds_every_fault() {
+    let server = Server::start_with_rocksdb();
+    let every = [("InnoDB", Call::Procedure, 1), ("InnoDB", Call::Statements, 2), ("RocksDB", Call::Procedure, 2)];
+    for (name, call, parts) in every {
+        let engine = server.engine_of(name);
+        let workload = open(&*engine, "tpcb", call, 2);
+        let mut conn = build(&*engine, &*workload, Population::Bulk, parts);
+        let found = "SELECT DISTINCT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'dsbench'";
+        assert!(one(&mut *conn, found).eq_ignore_ascii_case(name));
+        assert!(broken(&*workload, &mut *conn, &Expected::default()).is_empty());
+        let expected = run(&*engine, &*workload, 2, 200);
+        assert!(broken(&*workload, &mut *conn, &expected).is_empty());
+        faults::are_all_found(&*workload, &mut *conn, &expected);
+        faults::of_counting_are_found(&*workload, &mut *conn, &expected);
+        let narrow = "SELECT count(*) FROM account WHERE 4 + 4 + 8 + octet_length(filler) <> 100";
+        assert_eq!(one(&mut *conn, narrow), "0");
+        assert_eq!(one(&mut *conn, "SELECT min(4 * 4 + 8 + octet_length(filler)) FROM history"), "52");
+        let keys = "SELECT count(*) FROM information_schema.TABLE_CONSTRAINTS \
+            WHERE CONSTRAINT_SCHEMA = 'dsbench' AND CONSTRAINT_TYPE = ";
+        assert_eq!(one(&mut *conn, &format!("{keys}'PRIMARY KEY'")), "3");
+        assert_eq!(one(&mut *conn, &format!("{keys}'FOREIGN KEY'")), if name == "InnoDB" { "5" } else { "0" });
+    }
+}
+
+#[test]
+fn mysql_does_what_mariadb_does() {
+    let Some(server) = Server::mysql(&[]) else { return };
+    let engine: Arc<dyn Engine> = server.engine().into();
+    for call in [Call::Procedure, Call::Statements] {
+        let workload: Arc<_> = open(&*engine, "tpcb", call, 2).into();
+        let mut conn = build(&*engine, &*workload, Population::Bulk, 2);
+        let expected = cycle(Arc::clone(&engine), Arc::clone(&workload) as _);
+        assert!(expected.committed[0] > 0);
+        assert!(broken(&*workload, &mut *conn, &expected).is_empty(), "{call:?} {expected:?}");
+    }
+}
+
+#[test]
+fn both_ways_to_populate_make_the_same_bank() {
+    let server = Server::start();
+    let engine = server.engine();
+    let workload = open(&*engine, "select", Call::Procedure, 2);
+    let found = [Population::Procedure, Population::Bulk].map(|how| {
+        let mut conn = build(&*engine, &*workload, how, 1);
+        let expected = run(&*engine, &*workload, 2, 100);
+        assert!(broken(&*workload, &mut *conn, &expected).is_empty());
+        ["branch", "teller", "account"].map(|table| {
+            let ids = match table {
+                "branch" => "sum(bid)",
+                "teller" => "sum(tid * 100000000000 + bid)",
+                _ => "sum(aid * 10000000 + bid)",
+            };
+            let widths = "sum(octet_length(filler)), count(*) - count(DISTINCT filler)";
+            conn.fetch(&format!("SELECT count(*), {ids}, {widths} FROM {table}")).unwrap().rows
+        })
+    });
+    assert_eq!(found[0], found[1]);
+    assert!(found[0].iter().all(|rows| rows[0][3].as_deref() == Some("0")), "no two fillers are alike");
+}
+
+#[test]
+fn clients_that_compete_leave_a_consistent_bank() {
+    let server = Server::start_with_rocksdb();
+    for (name, engine) in engines(&server) {
+        let engine: Arc<dyn Engine> = engine.into();
+        for call in [Call::Procedure, Call::Statements] {
+            let workload: Arc<_> = open(&*engine, "tpcb", call, 1).into();
+            let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
+            let expected = cycle(Arc::clone(&engine), Arc::clone(&workload) as _);
+            assert!(expected.committed[0] > 0);
+            assert!(broken(&*workload, &mut *conn, &expected).is_empty(), "{name} {call:?} {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn a_transaction_that_misses_a_row_fails_and_changes_nothing() {
+    let server = Server::start_with_rocksdb();
+    for (name, engine) in engines(&server) {
+        for call in [Call::Procedure, Call::Statements] {
+            let bank = open(&*engine, "tpcb", call, 1);
+            build(&*engine, &*bank, Population::Bulk, 1);
+            // Clients of a larger bank than there is: half of what they name is missing.
+            let larger = open(&*engine, "tpcb", call, 2);
+            let mut conn = engine.connect(LOAD).unwrap();
+            let mut client = larger.client(0, 3);
+            client.prepare(&mut *conn, Prepare::Once).unwrap();
+            let mut failed = 0;
+            for number in 0..100 {
+                let drawn = client.draw(number);
+                let words = client.describe();
+                let numbers: Vec<i64> = words.split(['=', ' ']).filter_map(|word| word.parse().ok()).collect();
+                let there = numbers[0] <= 100_000 && numbers[1] <= 10;
+                let result = transact(&mut *conn, &mut *client, drawn.shape);
+                assert_eq!(result.is_ok(), there, "{name} {words}: {result:?}");
+                match result {
+                    Ok(_) => client.committed(),
+                    Err(error) => {
+                        assert_eq!(error.kind, ErrorKind::Statement, "{error}");
+                        failed += 1;
+                    }
+                }
+            }
+            let sums = client.sums().into_iter().map(|(name, sum)| (name.to_string(), sum)).collect();
+            let expected = Expected { committed: vec![100 - failed], unknown: 0, sums };
+            assert!((20..80).contains(&failed));
+            let mut conn = engine.connect(LOAD).unwrap();
+            assert!(broken(&*bank, &mut *conn, &expected).is_empty(), "{name} {call:?}");
+        }
+    }
+}
+
+#[test]
+fn an_amount_of_zero_is_a_transaction_like_any_other() {
+    let server = Server::start();
+    let engine = server.engine();
+    let workload = open(&*engine, "tpcb", Call::Procedure, 1);
+    let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
+    // The update finds its row, though it changes nothing.
+    assert_eq!(one(&mut *conn, "CALL tpcb_transaction(1, 1, 1, 0)"), "0");
+    assert_eq!(one(&mut *conn, "SELECT count(*) FROM history"), "1");
+}
+
+#[test]
+fn calls_are_procedures() {
+    for scheme in ["mysql", "mariadb"] {
+        let engine = dsbench_engines::open(&format!("{scheme}://me@localhost/")).unwrap();
+        assert_eq!(dsbench_workloads::default_call("tpcb", engine.dialect()), Call::Procedure);
+        assert_eq!(dsbench_workloads::default_call("select", engine.dialect()), Call::Procedure);
+    }
+}
