@@ -13,6 +13,8 @@ const NO_MARK: &[&str] = &["1146", "1054"];
 /// Character set and collation that both products have, and that no language bends.
 const CREATE: &str = "CREATE DATABASE dsbench CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
 
+const DROP: &str = "DROP DATABASE dsbench";
+
 impl Place for Mysql {
     fn state(&self) -> Result<PlaceState> {
         state(&mut *self.administer()?)
@@ -36,7 +38,7 @@ impl Place for Mysql {
         let marked = put_mark(&mut *connection, mark);
         if marked.is_err() {
             // We have just made it, and nobody could use it: it goes as it came.
-            drop(connection.script(&[&format!("DROP DATABASE {PLACE}")]));
+            drop(connection.script(&[DROP]));
         }
         marked.map_err(set_up)
     }
@@ -48,7 +50,15 @@ impl Place for Mysql {
             PlaceState::Foreign(what) => {
                 Err(refuse("drop", format!("{what}; dsbench drops only what it has made: drop it by hand")))
             }
-            PlaceState::Marked(_) => connection.script(&[&format!("DROP DATABASE {PLACE}")]).map_err(set_up),
+            // A session of somebody's that holds a table would make this wait for a day, deaf to Ctrl-C.
+            PlaceState::Marked(_) => {
+                connection.script(&["SET SESSION lock_wait_timeout = 10", DROP]).map_err(|error| match error.kind {
+                    ErrorKind::Busy => {
+                        refuse("drop", format!("another session uses a table of database {PLACE}; end that session"))
+                    }
+                    _ => set_up(error),
+                })
+            }
         }
     }
 

@@ -133,3 +133,17 @@ fn tables_are_of_the_storage_engine_that_the_target_names() {
         engine.place().drop().unwrap();
     }
 }
+
+#[test]
+fn a_session_that_holds_a_table_is_not_waited_for_without_end() {
+    let server = Server::start();
+    let engine = server.engine();
+    engine.place().create("mark").unwrap();
+    let mut holder = engine.connect(IN_PLACE).unwrap();
+    holder.begin().unwrap();
+    holder.fetch("SELECT * FROM dsbench_mark").unwrap();
+    let error = engine.place().drop().unwrap_err();
+    assert!(error.kind == ErrorKind::Setup && error.to_string().contains("end that session"), "{error}");
+    holder.rollback().unwrap();
+    engine.place().drop().unwrap();
+}
