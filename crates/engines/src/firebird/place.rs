@@ -1,0 +1,148 @@
+//! The database as dsbench's own place. Its mark is a comment on the database and a row of table
+//! `dsbench_mark`; what does not carry both is never written to, nor dropped.
+
+use std::time::{Duration, Instant};
+
+use dsbench_core::engine::{Place, PlaceState};
+use dsbench_core::error::{Error, ErrorKind, Result};
+
+use super::attachment::Attachment;
+use super::status::Status;
+use super::{blocks, codes, text, Firebird};
+
+/// How the comment on a database of dsbench's starts.
+const MARK: &str = "dsbench: ";
+
+/// Error number of Unix and Windows for a file that is not there.
+const NO_SUCH_FILE: isize = 2;
+
+/// How long a drop waits for sessions that are just being closed.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Firebird {
+    /// Who owns the database, and a session with it when dsbench does.
+    pub(super) fn look(&self) -> Result<(PlaceState, Option<Attachment>)> {
+        let (api, name) = (self.api()?, &self.target.database);
+        match Attachment::open(api, name, &blocks::look(&self.target)) {
+            Ok(mut at) => Ok(match mark(&mut at)? {
+                Some(text) => (PlaceState::Marked(text), Some(at)),
+                None => (PlaceState::Foreign(format!("database {name} carries no mark of dsbench")), None),
+            }),
+            Err(status) if is_absent(&status) => Ok((PlaceState::Absent, None)),
+            Err(status) if status.has(codes::BAD_FORMAT) => {
+                Ok((PlaceState::Foreign(format!("{name} is no database of Firebird")), None))
+            }
+            Err(status) => Err(status.setup(api, "look for the place", name)),
+        }
+    }
+
+    /// Makes the mark in a database that was just created, and sees that it has the page size asked for.
+    fn furnish(&self, at: &mut Attachment, mark: &str) -> Result<()> {
+        let (page_size, _) = at.sizes()?;
+        if self.target.page_size.is_some_and(|wanted| wanted != page_size) {
+            let message = format!("page_size={} in the target's URL: this version takes {page_size}", wanted(self));
+            return Err(Error::configuration(message));
+        }
+        let text = mark.replace('\'', "''");
+        for sql in [
+            "CREATE TABLE dsbench_mark (mark VARCHAR(4000) NOT NULL)",
+            &format!("INSERT INTO dsbench_mark (mark) VALUES ('{text}')"),
+            &format!("COMMENT ON DATABASE IS '{MARK}{text}'"),
+        ] {
+            at.within(&blocks::schema(), |at, transaction| at.immediate(transaction, sql))?;
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, context: &'static str, message: String) -> Error {
+        Error::with(ErrorKind::Setup, context, message)
+    }
+}
+
+fn wanted(firebird: &Firebird) -> u32 {
+    firebird.target.page_size.unwrap_or_default()
+}
+
+/// The text of the mark, when both its parts are there.
+fn mark(at: &mut Attachment) -> Result<Option<String>> {
+    let mut ask = |sql: &str| at.within(&blocks::reading(), |at, transaction| text::fetch(at, transaction, sql));
+    let first = |table: dsbench_core::value::Table| table.rows.into_iter().flatten().flatten().next();
+    let comment = first(ask("SELECT CAST(rdb$description AS VARCHAR(4100)) FROM rdb$database")?);
+    if !comment.is_some_and(|comment| comment.starts_with(MARK)) {
+        return Ok(None);
+    }
+    match ask("SELECT mark FROM dsbench_mark") {
+        Ok(table) => Ok(first(table)),
+        Err(error) if error.kind == ErrorKind::Syntax => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether there is no such file. A server does not pass the system's error number on, so that a file
+/// which it may not read looks absent, too: creating never overwrites one, and tells.
+fn is_absent(status: &Status) -> bool {
+    status.has(codes::IO_ERROR)
+        && status.has(codes::IO_OPEN)
+        && matches!(status.system_error(), None | Some(NO_SUCH_FILE))
+}
+
+impl Place for Firebird {
+    fn state(&self) -> Result<PlaceState> {
+        Ok(self.look()?.0)
+    }
+
+    fn create(&self, mark: &str) -> Result<()> {
+        const CONTEXT: &str = "create the place";
+        let (api, name) = (self.api()?, &self.target.database);
+        match self.state()? {
+            PlaceState::Absent => {}
+            PlaceState::Foreign(what) => return Err(self.refuse(CONTEXT, format!("{what}: name another database"))),
+            PlaceState::Marked(text) => {
+                return Err(self.refuse(CONTEXT, format!("{name} is dsbench's already ({text}): drop it first")));
+            }
+        }
+        let mut at = Attachment::create(api, name, &blocks::create(&self.target))
+            .map_err(|status| status.setup(api, CONTEXT, name))?;
+        let furnished = self.furnish(&mut at, mark);
+        if furnished.is_err() {
+            // Best effort: the database is ours, and the error at hand is the one to tell.
+            let _ = at.drop_database();
+        }
+        furnished.map_err(|error| match error.kind {
+            ErrorKind::Configuration | ErrorKind::Disconnected | ErrorKind::Unknown => error,
+            _ => Error { kind: ErrorKind::Setup, ..error },
+        })
+    }
+
+    fn drop(&self) -> Result<()> {
+        const CONTEXT: &str = "drop the place";
+        self.close_administration();
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let at = match self.look()? {
+                (PlaceState::Absent, _) => return Ok(()),
+                (PlaceState::Marked(_), Some(at)) => at,
+                (PlaceState::Foreign(what), _) => {
+                    return Err(self.refuse(CONTEXT, format!("{what}: it is not dsbench's to drop")));
+                }
+                (PlaceState::Marked(_), None) => unreachable!("a mark is only seen in a session"),
+            };
+            let Err(at) = at.drop_database() else {
+                self.forget_mark();
+                return Ok(());
+            };
+            if !at.status.has(codes::IN_USE) || Instant::now() > end {
+                return Err(at.status.setup(at.api, CONTEXT, &self.target.database));
+            }
+            drop(at);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Pages of the file, times their size; Firebird has no log beside it.
+    fn size_bytes(&self) -> Result<u64> {
+        let (api, name) = (self.api()?, &self.target.database);
+        let at = Attachment::open(api, name, &blocks::look(&self.target));
+        at.map_err(|status| status.setup(api, "measure the place", name))?.sizes().map(|(_, bytes)| bytes)
+    }
+}

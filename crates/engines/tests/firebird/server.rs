@@ -1,0 +1,161 @@
+//! A private Firebird server in a folder of its own, stopped and removed when it is dropped.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{symlink, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Debian's folder of the version under test.
+const INSTALLED: &str = "/usr/lib/x86_64-linux-gnu/firebird/3.0";
+
+/// A folder of one test, removed at its end.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("dsbench-fb-{}-{number}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A running server.
+pub struct Server {
+    pub port: u16,
+    process: Child,
+    // Last, so that it is removed after the server has ended.
+    folder: Folder,
+}
+
+impl Server {
+    /// A server in a mode: Super, SuperClassic or Classic.
+    pub fn start(mode: &str) -> Self {
+        let folder = Folder::new();
+        let root = &folder.0;
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        for name in ["plugins", "intl", "firebird.msg", "plugins.conf"] {
+            symlink(Path::new(INSTALLED).join(name), root.join(name)).unwrap();
+        }
+        for name in ["lock", "tmp", "data"] {
+            fs::create_dir(root.join(name)).unwrap();
+        }
+        fs::write(root.join("databases.conf"), "").unwrap();
+        let security = root.join("security.fdb");
+        let conf = format!(
+            "ServerMode = {mode}\nRemoteServicePort = {port}\nRemoteBindAddress = 127.0.0.1\nSecurityDatabase = {}\n\
+             DatabaseAccess = Full\nAuthServer = Srp\nUserManager = Srp\nWireCrypt = Enabled\nIpcName = FB{port}\n\
+             TempDirectories = {}\nDeadlockTimeout = 1\n",
+            security.display(),
+            root.join("tmp").display()
+        );
+        fs::write(root.join("firebird.conf"), conf).unwrap();
+        give_away(root);
+        secure(root, &security);
+        let log = fs::File::create(root.join("out")).unwrap();
+        let mut command = unprivileged("/usr/sbin/firebird", root);
+        let process = command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+        let mut server = Self { port, process, folder };
+        server.wait();
+        server
+    }
+
+    fn wait(&mut self) {
+        let end = Instant::now() + Duration::from_secs(60);
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(self.process.try_wait().unwrap().is_none() && Instant::now() < end, "the server did not start");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The URL of a database in its folder.
+    pub fn url(&self, login: &str, parameters: &str) -> String {
+        let file = self.folder.0.join("data/test.fdb");
+        format!("firebird://{login}@127.0.0.1:{}/{}?{parameters}", self.port, file.display())
+    }
+
+    /// Where it keeps databases.
+    pub fn data(&self) -> PathBuf {
+        self.folder.0.join("data")
+    }
+
+    /// Ends it without a warning.
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(self.process.id().to_string()).stderr(Stdio::null()).status();
+        let end = Instant::now() + Duration::from_secs(10);
+        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The password of SYSDBA.
+pub const PASSWORD: &str = "testing";
+
+/// Makes the security database and its one user, by the engine in the process of isql.
+fn secure(root: &Path, security: &Path) {
+    let script = format!(
+        "create database '{0}';\ncommit;\nconnect '{0}';\nin /usr/share/firebird/3.0/security.sql;\ncommit;\n\
+         create user sysdba password '{PASSWORD}' using plugin Srp;\ncommit;\n",
+        security.display()
+    );
+    fs::write(root.join("secure.sql"), script).unwrap();
+    let mut command = unprivileged("/usr/bin/isql-fb", root);
+    let done = command.args(["-q", "-user", "sysdba", "-i"]).arg(root.join("secure.sql")).output().unwrap();
+    assert!(
+        done.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&done.stderr)
+    );
+}
+
+/// A program of Firebird's with its own root, run by somebody without privileges.
+fn unprivileged(program: &str, root: &Path) -> Command {
+    let mut command = if is_root() { Command::new("setpriv") } else { Command::new(program) };
+    if is_root() {
+        let reuid = format!("--reuid={}", user());
+        command.args([&reuid, "--regid=nogroup", "--clear-groups", "--pdeathsig=KILL", program]);
+    }
+    command.current_dir("/").env_remove("ISC_USER").env_remove("ISC_PASSWORD");
+    command.env("FIREBIRD", root).env("FIREBIRD_LOCK", root.join("lock")).env("FIREBIRD_TMP", root.join("tmp"));
+    command
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+fn user() -> &'static str {
+    let known = fs::read_to_string("/etc/passwd").unwrap();
+    if known.lines().any(|line| line.starts_with("firebird:")) {
+        "firebird"
+    } else {
+        "nobody"
+    }
+}
+
+fn give_away(folder: &Path) {
+    if is_root() {
+        assert!(Command::new("chown").args(["-R", user()]).arg(folder).status().unwrap().success());
+    }
+}
