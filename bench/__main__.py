@@ -87,7 +87,7 @@ def _asked() -> argparse.Namespace:
 
 def _options() -> Iterator[tuple[str, object, Callable[[str], object], str]]:
     yield "pairs", 6, int, "paired measurements of each case"
-    yield "duration", 3.0, float, "seconds of each measurement, whole ones"
+    yield "duration", 5.0, float, "seconds of each measurement, whole ones"
     yield "scale", 20, int, "scale of the tables"
     yield "clients", (1, 8, 64), _numbers, "numbers of clients"
     yield "many", 1000, int, "number of connections in the comparison of many"
