@@ -65,7 +65,12 @@ class Server(Protocol):
     ) -> None: ...
 
 
-_PRODUCTS = {"sqlite": "dsbench.servers.sqlite", "postgresql": "dsbench.servers.postgresql"}
+_PRODUCTS = {
+    "sqlite": "dsbench.servers.sqlite",
+    "postgresql": "dsbench.servers.postgresql",
+    "mariadb": "dsbench.servers.mariadb",
+    "mysql": "dsbench.servers.mysql",
+}
 
 
 def start(target: spec.Target, connections: int) -> Server:

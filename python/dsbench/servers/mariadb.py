@@ -1,0 +1,25 @@
+"""A private MariaDB server: a data folder of its own, reached by a Unix socket in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dsbench import spec
+from dsbench.servers.installation import Installation
+from dsbench.servers.mysql import binaries
+from dsbench.servers.mysql.instance import Instance
+
+
+def start(target: spec.Target, base: Path, connections: int) -> Instance:
+    """Makes a data folder in a new folder of ``base`` and starts its server.
+
+    The setting ``storage_engine`` names that of the tables: with ``RocksDB`` MyRocks is loaded.
+    ``basedir`` names the folder of an unpacked MariaDB in place of an installed one. Raises
+    ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
+    """
+    return Instance(binaries.MARIADB, target, base, connections)
+
+
+def installations() -> list[Installation]:
+    """Versions found here, the newest first, or one line that says how to get one."""
+    return binaries.installations(binaries.MARIADB)

@@ -1,0 +1,30 @@
+"""Private servers of the MySQL family: a data folder of their own, reached by a Unix socket in it.
+
+This package is MySQL itself and what MariaDB (``dsbench.servers.mariadb``) shares with it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dsbench import spec
+from dsbench.servers.installation import Installation
+from dsbench.servers.mysql import binaries
+from dsbench.servers.mysql.instance import Instance
+
+__all__ = ["Instance", "installations", "start"]
+
+
+def start(target: spec.Target, base: Path, connections: int) -> Instance:
+    """Makes a data folder in a new folder of ``base`` and starts its server.
+
+    The setting ``basedir`` names the folder of an unpacked MySQL in place of an installed one, the
+    setting ``storage_engine`` that of the tables. Raises ``spec.SpecError`` and ``ServerError``; then
+    nothing is left behind.
+    """
+    return Instance(binaries.MYSQL, target, base, connections)
+
+
+def installations() -> list[Installation]:
+    """Versions found here, the newest first, or one line that says how to get one."""
+    return binaries.installations(binaries.MYSQL)

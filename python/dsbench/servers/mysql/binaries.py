@@ -1,0 +1,142 @@
+"""Finds server programs of MariaDB and MySQL: what distributions and the user put where."""
+
+from __future__ import annotations
+
+import glob
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dsbench import spec
+from dsbench.servers.errors import ServerError
+from dsbench.servers.installation import Installation
+
+
+@dataclass(frozen=True)
+class Product:
+    """A member of the family."""
+
+    key: str
+    """As in ``private:mariadb``; also the scheme of its URLs."""
+    name: str
+    programs: tuple[str, ...]
+    """What its server is called."""
+    remedy: str
+
+
+MARIADB = Product(
+    "mariadb", "MariaDB", ("mariadbd", "mysqld"),
+    "install one: apt install mariadb-server mariadb-plugin-rocksdb (or dnf, brew …)",
+)  # fmt: skip
+MYSQL = Product(
+    "mysql", "MySQL", ("mysqld",),
+    "install one (dnf install mysql-server, brew install mysql, …), or name the folder of an unpacked one:"
+    " settings.basedir = …",
+)  # fmt: skip
+
+_PLACES = (
+    "/usr/sbin",  # Debian, Ubuntu: not on the path of everybody
+    "/usr/libexec",  # Red Hat and its like
+    "/usr/local/mysql*/bin",  # archives of the projects
+    "/usr/local/mariadb*/bin",
+    "/opt/mysql*/bin",
+    "/opt/mariadb*/bin",
+    "/opt/homebrew/opt/m*/bin",
+    "/usr/local/opt/m*/bin",
+    "C:/Program Files/MySQL/MySQL Server */bin",
+    "C:/Program Files/MariaDB */bin",
+)
+_BELOW_BASE = ("bin", "sbin", "libexec", "scripts")
+_INSTALLERS = ("mariadb-install-db", "mysql_install_db")
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """The programs of one version."""
+
+    product: Product
+    server: Path
+    version: str
+    """Its numbers: ``10.11.19``, ``8.0.31``."""
+    base: Path | None = None
+    """Folder that was named for it; ``None`` for an installed one, which knows its own."""
+
+    @property
+    def installer(self) -> Path | None:
+        """The program that makes a data folder; ``None`` where the server does that itself."""
+        if self.product is MYSQL:
+            return None
+        home = self.server.parent.parent
+        folders = [self.server.parent, *(home / name for name in _BELOW_BASE)]
+        beside = (folder / name for folder in folders for name in _INSTALLERS)
+        on_path = (Path(path) for name in _INSTALLERS if self.base is None and (path := shutil.which(name)))
+        return next((path for path in (*beside, *on_path) if path.is_file()), None)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Rises with the version."""
+        return tuple(int(number) for number in self.version.split("."))
+
+
+def find(product: Product, wish: str | None, base: Path | None = None) -> Binaries:
+    """The newest version here, or the newest that fits ``wish`` (``10.11`` fits every 10.11.x).
+
+    ``base`` is the folder of an unpacked one, and then the only place.
+    """
+    every = found(product, base)
+    fitting = [b for b in every if wish is None or b.version == wish or b.version.startswith(f"{wish}.")]
+    if fitting:
+        return fitting[0]
+    if base is not None and not every:
+        problem = f"basedir = {base} holds no {product.name} server"
+        raise spec.SpecError("TARGET.settings", problem, f"name the folder above its bin/{product.programs[0]}")
+    if not every:
+        raise ServerError(f"no {product.name} server is installed here", product.remedy)
+    have = ", ".join(b.version for b in every)
+    problem = f"no {product.name} {wish} is installed here"
+    raise spec.SpecError("TARGET.version", problem, f"use one of {have}, or {product.remedy}")
+
+
+def found(product: Product, base: Path | None = None) -> list[Binaries]:
+    """All versions here, the newest first; of two the same, the one that comes first on the path."""
+    distinct: dict[Path, Binaries] = {}
+    for path in _candidates(product, base):
+        # Links such as /usr/bin/mysqld lead to the same program.
+        server = path.resolve()
+        version = _version(product, server) if server not in distinct else None
+        if version is not None:
+            distinct[server] = Binaries(product, server, version, base)
+    return sorted(distinct.values(), key=lambda b: b.order, reverse=True)
+
+
+def installations(product: Product) -> list[Installation]:
+    """What ``found`` gives, or one line that says how to get one."""
+    here = [Installation(product.key, f"{product.name} {b.version}", b.server.parent) for b in found(product)]
+    return here or [Installation(product.key, "", None, product.remedy)]
+
+
+def _candidates(product: Product, base: Path | None) -> Iterator[Path]:
+    if base is not None:
+        folders = [base / name for name in _BELOW_BASE]
+    else:
+        on_path = (shutil.which(name) for name in product.programs)
+        yield from (Path(path) for path in on_path if path is not None)
+        folders = [Path(p) for place in _PLACES for p in sorted(glob.glob(place))]  # noqa: PTH207 - they are absolute
+    for folder in folders:
+        for name in product.programs:
+            yield from (path for path in (folder / name, folder / f"{name}.exe") if path.is_file())
+
+
+def _version(product: Product, server: Path) -> str | None:
+    try:
+        said = subprocess.run(
+            [str(server), "--no-defaults", "--version"], capture_output=True, text=True, check=False, timeout=30
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r"Ver (\d+(?:\.\d+)+)", said)
+    is_mariadb = "mariadb" in said.lower()
+    return match[1] if match and is_mariadb == (product is MARIADB) else None
