@@ -242,11 +242,12 @@ fn a_faulty_statement_ends_the_cycle_at_once() {
 }
 
 #[test]
-fn a_wish_to_stop_is_heard() {
+fn a_wish_to_stop_is_heard_while_connecting() {
     let trial = Trial::new(MS, Shape::Single);
     trial.stop.store(true, Ordering::Relaxed);
     let found = trial.run();
-    assert_eq!((found.outcome, found.recorder.tallies()[0].committed), (Ok(0), 0));
+    assert_eq!(found.outcome.unwrap_err().context, "stopped");
+    assert_eq!(found.recorder.tallies()[0].committed, 0);
 }
 
 /// What theory gives for arrivals every `gap`, a service time of `service`, and one service that is
