@@ -108,8 +108,11 @@ fn a_transaction_that_misses_a_row_fails_and_changes_nothing() {
 }
 
 #[test]
-fn calls_are_procedures_unless_one_statement_is_enough() {
-    let engine = dsbench_engines::open("postgresql://localhost/").unwrap();
-    assert_eq!(dsbench_workloads::default_call("tpcb", engine.dialect()), Call::Procedure);
-    assert_eq!(dsbench_workloads::default_call("select", engine.dialect()), Call::Statements);
+fn calls_are_procedures_where_the_engine_has_them() {
+    let postgres = dsbench_engines::open("postgresql://localhost/").unwrap();
+    let sqlite = dsbench_engines::open("sqlite:///run.db").unwrap();
+    for workload in ["tpcb", "select"] {
+        assert_eq!(dsbench_workloads::default_call(workload, postgres.dialect()), Call::Procedure);
+        assert_eq!(dsbench_workloads::default_call(workload, sqlite.dialect()), Call::Statements);
+    }
 }
