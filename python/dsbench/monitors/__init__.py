@@ -10,6 +10,7 @@ from pathlib import Path
 from dsbench.monitors.client import Client
 from dsbench.monitors.device import StorageDevice
 from dsbench.monitors.monitor import Lagging, Monitor, Queries, Value
+from dsbench.monitors.mysql import Mysql
 from dsbench.monitors.network import Network
 from dsbench.monitors.os import OperatingSystem
 from dsbench.monitors.postgres import Postgres
@@ -30,4 +31,6 @@ def monitors_for(engine: str, directory: Path | None, queries: Queries | None) -
         monitors.append(device)
     if engine == "postgres" and queries is not None:
         monitors.append(Postgres(queries))
+    if engine == "mysql" and queries is not None:
+        monitors.append(Mysql(queries))
     return tuple(monitors)

@@ -18,7 +18,10 @@ def mark(name: str) -> str:
     return json.dumps({"run": name, **this_process()})
 
 
-_LOCKS = {"postgres": "SELECT pg_try_advisory_lock(hashtextextended('dsbench place', 0)) AS locked"}
+_LOCKS = {
+    "postgres": "SELECT pg_try_advisory_lock(hashtextextended('dsbench place', 0)) AS locked",
+    "mysql": "SELECT IF(GET_LOCK('dsbench place', 0) = 1, 't', 'f') AS locked",
+}
 """By dialect: takes a lock that other runs see, whatever host they are on, until the session ends."""
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from types import ModuleType
 
 from dsbench.stack.described import Database, Queries
-from dsbench.stack.rdbms import postgres, sqlite
+from dsbench.stack.rdbms import mysql, postgres, sqlite
 
-_ENGINES: dict[str, ModuleType] = {"postgres": postgres, "sqlite": sqlite}
+_ENGINES: dict[str, ModuleType] = {"postgres": postgres, "mysql": mysql, "sqlite": sqlite}
 """Modules with ``describe(queries, url) -> Database`` and ``directory(queries, url) -> Path | None``."""
 
 
