@@ -67,7 +67,7 @@ def selects(at: Settings, counts: tuple[int, ...]) -> Iterator[Case]:
         for clients in counts:
             main = clients == 8 and transport == UNIX
             run = {
-                DSBENCH: at.dsbench(transport, "select", clients, None, True),
+                DSBENCH: at.dsbench(transport, "select", clients, "statements", True),
                 "pgbench": at.pgbench(transport, "select", "prepared", clients),
             }
             if sysbench.available():
@@ -77,7 +77,7 @@ def selects(at: Settings, counts: tuple[int, ...]) -> Iterator[Case]:
             yield Case("select, prepared", clients, transport, run, goals, {}, 0.8 if main else None)
     for clients in counts:
         run = {
-            DSBENCH: at.dsbench(UNIX, "select", clients, None, False),
+            DSBENCH: at.dsbench(UNIX, "select", clients, "statements", False),
             "pgbench -M simple": at.pgbench(UNIX, "select", "simple", clients),
             "pgbench -M extended": at.pgbench(UNIX, "select", "extended", clients),
         }
