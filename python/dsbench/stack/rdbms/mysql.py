@@ -50,7 +50,7 @@ def describe(queries: Queries, url: str) -> Database:  # noqa: ARG001
     pid = process(queries)
     engine = storage_engine(queries)
     return Database(
-        version=f"{_product(version)} {version}".strip(),
+        version=_named(version),
         here=pid is not None,
         pid=pid,
         items=_items(queries, known, engine),
@@ -120,8 +120,12 @@ def settings(queries: Queries) -> dict[str, str]:
     return result
 
 
-def _product(version: str) -> str:
-    return "MariaDB" if "mariadb" in version.lower() else "MySQL"
+def _named(version: str) -> str:
+    """``MariaDB 10.11.19 (10.11.19-MariaDB-0+deb12u1)``: the product, its numbers, and all that it says."""
+    numbers = re.match(r"[\d.]*", version)
+    product = "MariaDB" if "mariadb" in version.lower() else "MySQL"
+    short = f"{product} {numbers[0] if numbers else ''}".strip()
+    return short if short.endswith(version) else f"{short} ({version})"
 
 
 def _marks(known: Mapping[str, str], engine: str) -> dict[str, int]:
