@@ -8,10 +8,13 @@ use super::interrupt::{Cancel, Handle};
 use super::login::LoggedIn;
 use super::reply::rows_changed;
 use super::statement::{parse_and_describe, Prepared};
-use super::wire::{Wire, IDLE};
+use super::wire::{Wire, BEGUN, IDLE};
 use super::{describe, simple, types};
 
-const BEGIN: &[u8] = b"Q\0\0\0\x0aBEGIN\0";
+/// Parse, Bind and Execute of BEGIN, without a Sync: it leaves with the first statement of its transaction.
+const BEGIN: &[u8] = b"P\0\0\0\x0d\0BEGIN\0\0\0B\0\0\0\x0c\0\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0";
+/// BEGIN in a flight of its own.
+const BEGIN_ALONE: &[u8] = b"Q\0\0\0\x0aBEGIN\0";
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 const ROLLBACK: &[u8] = b"Q\0\0\0\x0dROLLBACK\0";
 
@@ -34,9 +37,19 @@ impl PostgresConnection {
     #[inline]
     fn start(&mut self, id: StatementId, params: &[Value<'_>], context: &'static str) -> Result<ErrorKind> {
         let statement = self.statements.get(id.0 as usize).ok_or_else(|| unknown(id, context))?;
-        statement.flight(&mut self.wire.output, params)?;
+        let before = if self.wire.status == BEGUN { BEGIN } else { &[] };
+        statement.flight(before, &mut self.wire.output, params)?;
         self.wire.send(context)?;
         Ok(self.wire.loss())
+    }
+
+    /// Opens the transaction on the server now: what follows has no flight that BEGIN could join.
+    pub(super) fn begin_now(&mut self, context: &'static str) -> Result<()> {
+        if self.wire.status != BEGUN {
+            return Ok(());
+        }
+        self.wire.send_constant(BEGIN_ALONE, context)?;
+        self.wire.complete(context, ErrorKind::Disconnected, |_, _| Ok(()))
     }
 }
 
@@ -48,6 +61,7 @@ impl Connection for PostgresConnection {
             Prepare::Once => {
                 let name = format!("s{}", self.names);
                 self.names += 1;
+                self.begin_now("prepare")?;
                 let prepared = Prepared::new(statement, when, &name)?;
                 self.wire.output.clear();
                 parse_and_describe(&mut self.wire.output, statement, &name)?;
@@ -67,8 +81,9 @@ impl Connection for PostgresConnection {
         if self.wire.status != IDLE {
             return Err(Error::with(ErrorKind::Statement, "begin", "a transaction is open already"));
         }
-        self.wire.send_constant(BEGIN, "begin")?;
-        self.wire.complete("begin", ErrorKind::Disconnected, |_, _| Ok(()))
+        // It costs no round trip of its own: it goes out in the flight of the first statement.
+        self.wire.status = BEGUN;
+        Ok(())
     }
 
     fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64> {
@@ -98,6 +113,7 @@ impl Connection for PostgresConnection {
         if self.wire.status == IDLE {
             return Err(Error::with(ErrorKind::Statement, "commit", "no transaction is open"));
         }
+        self.begin_now("commit")?;
         let sent = self.wire.send_constant(COMMIT, "commit");
         sent.map_err(|error| Error { kind: ErrorKind::Unknown, ..error })?;
         let mut committed = false;
@@ -113,6 +129,11 @@ impl Connection for PostgresConnection {
     }
 
     fn rollback(&mut self) -> Result<()> {
+        if self.wire.status == BEGUN {
+            self.wire.alive("rollback")?;
+            // The server never heard of the transaction.
+            self.wire.status = IDLE;
+        }
         if self.wire.status == IDLE {
             return Ok(());
         }
@@ -121,10 +142,12 @@ impl Connection for PostgresConnection {
     }
 
     fn script(&mut self, sql: &[&str]) -> Result<()> {
+        self.begin_now("script")?;
         sql.iter().try_for_each(|sql| simple::run(&mut self.wire, sql))
     }
 
     fn fetch(&mut self, sql: &str) -> Result<Table> {
+        self.begin_now("fetch")?;
         simple::fetch(&mut self.wire, sql)
     }
 

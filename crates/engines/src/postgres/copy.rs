@@ -27,6 +27,7 @@ const CONTEXT: &str = "bulk load";
 impl BulkLoad for PostgresConnection {
     /// Table and columns are SQL, as in any other statement: names that need quotes bring them.
     fn load(&mut self, table: &str, columns: &[(&str, Type)], source: &mut dyn RowSource) -> Result<u64> {
+        self.begin_now(CONTEXT)?;
         let done = load(&mut self.wire, table, columns, source);
         // A connection keeps no more memory than its statements need.
         self.wire.output = Vec::new();

@@ -43,28 +43,29 @@ impl Prepared {
         Ok(Self { pattern, head: head.into(), bind, params, columns })
     }
 
-    /// Refills `out` with the whole flight of one execution.
+    /// Refills `out` with `before`, messages that go ahead, and the whole flight of one execution.
     #[inline]
-    pub fn flight(&self, out: &mut Vec<u8>, params: &[Value<'_>]) -> Result<()> {
+    pub fn flight(&self, before: &[u8], out: &mut Vec<u8>, params: &[Value<'_>]) -> Result<()> {
         if params.len() != self.params.len() {
             let message = format!("{} parameters given, {} declared", params.len(), self.params.len());
             return Err(Error::with(ErrorKind::Statement, "bind parameter", message));
         }
         match &self.pattern {
-            Some(pattern) if pattern.flight(out, &self.params, params) => Ok(()),
-            _ => self.flight_of_any(out, params),
+            Some(pattern) if pattern.flight(before, out, &self.params, params) => Ok(()),
+            _ => self.flight_of_any(before, out, params),
         }
     }
 
     /// The long way, for values of any width.
-    fn flight_of_any(&self, out: &mut Vec<u8>, params: &[Value<'_>]) -> Result<()> {
+    fn flight_of_any(&self, before: &[u8], out: &mut Vec<u8>, params: &[Value<'_>]) -> Result<()> {
         out.clear();
+        out.extend_from_slice(before);
         out.extend_from_slice(&self.head);
         for (kind, value) in self.params.iter().zip(params) {
             types::encode(out, *kind, value)?;
         }
         out.extend_from_slice(&TAIL[..4]);
-        close(out, self.bind)?;
+        close(out, before.len() + self.bind)?;
         out.extend_from_slice(&TAIL[4..]);
         Ok(())
     }
@@ -96,11 +97,13 @@ impl Pattern {
 
     /// Refills `out`; false when a value is NULL or does not fit, which the long way knows to handle.
     #[inline]
-    fn flight(&self, out: &mut Vec<u8>, kinds: &[Type], params: &[Value<'_>]) -> bool {
+    fn flight(&self, before: &[u8], out: &mut Vec<u8>, kinds: &[Type], params: &[Value<'_>]) -> bool {
         out.clear();
+        out.extend_from_slice(before);
         out.extend_from_slice(&self.flight);
+        let own = &mut out[before.len()..];
         let mut places = self.values.iter().zip(kinds).zip(params);
-        places.all(|((place, kind), value)| types::overwrite(&mut out[place.clone()], *kind, value))
+        places.all(|((place, kind), value)| types::overwrite(&mut own[place.clone()], *kind, value))
     }
 }
 
@@ -174,11 +177,11 @@ mod tests {
     #[test]
     fn a_flight_is_byte_for_byte_what_the_protocol_says() {
         let mut out = vec![1, 2, 3];
-        Prepared::new(&SELECT, Prepare::Once, "s0").unwrap().flight(&mut out, &[Value::Int(7)]).unwrap();
+        Prepared::new(&SELECT, Prepare::Once, "s0").unwrap().flight(&[], &mut out, &[Value::Int(7)]).unwrap();
         let bind = b"B\0\0\0\x1a\0s0\0\0\x01\0\x01\0\x01\0\0\0\x04\0\0\0\x07\0\x01\0\x01";
         assert_eq!(out, [&bind[..], b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04"].concat());
 
-        Prepared::new(&SELECT, Prepare::Never, "").unwrap().flight(&mut out, &[Value::Null]).unwrap();
+        Prepared::new(&SELECT, Prepare::Never, "").unwrap().flight(&[], &mut out, &[Value::Null]).unwrap();
         let parse = b"P\0\0\0\x15\0SELECT $1\0\0\x01\0\0\0\x17";
         let bind = b"B\0\0\0\x14\0\0\0\x01\0\x01\0\x01\xff\xff\xff\xff\0\x01\0\x01";
         assert_eq!(out, [&parse[..], bind, b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04"].concat());
@@ -195,13 +198,18 @@ mod tests {
             assert!(quick.pattern.is_some());
             for values in [values, [Value::Int(1), Value::Null, values[2], values[3], Value::Timestamp(-9)]] {
                 let (mut a, mut b) = (Vec::new(), Vec::new());
-                quick.flight(&mut a, &values).unwrap();
-                long.flight(&mut b, &values).unwrap();
+                quick.flight(&[], &mut a, &values).unwrap();
+                long.flight(&[], &mut b, &values).unwrap();
                 assert_eq!(a, b, "{values:?}");
+                let before = a.clone();
+                for prepared in [&quick, &long] {
+                    prepared.flight(b"ahead", &mut a, &values).unwrap();
+                    assert_eq!(a, [b"ahead", &before[..]].concat(), "{values:?}");
+                }
             }
             let misfit = [Value::Int(40_000), values[1], values[2], values[3], values[4]];
-            assert_eq!(quick.flight(&mut Vec::new(), &misfit), long.flight(&mut Vec::new(), &misfit));
-            assert!(quick.flight(&mut Vec::new(), &misfit).is_err());
+            assert_eq!(quick.flight(&[], &mut Vec::new(), &misfit), long.flight(&[], &mut Vec::new(), &misfit));
+            assert!(quick.flight(&[], &mut Vec::new(), &misfit).is_err());
         }
         let text = Statement { params: &[Type::Int32, Type::Text], ..statement };
         assert!(Prepared::new(&text, Prepare::Once, "s").unwrap().pattern.is_none());
@@ -211,16 +219,16 @@ mod tests {
     fn a_second_flight_allocates_nothing() {
         let prepared = Prepared::new(&SELECT, Prepare::Once, "s0").unwrap();
         let mut out = Vec::new();
-        prepared.flight(&mut out, &[Value::Int(1)]).unwrap();
+        prepared.flight(&[], &mut out, &[Value::Int(1)]).unwrap();
         let (place, room) = (out.as_ptr(), out.capacity());
-        prepared.flight(&mut out, &[Value::Int(2)]).unwrap();
+        prepared.flight(&[], &mut out, &[Value::Int(2)]).unwrap();
         assert_eq!((out.as_ptr(), out.capacity()), (place, room));
     }
 
     #[test]
     fn wrong_numbers_of_parameters_and_zero_bytes_are_refused() {
         let prepared = Prepared::new(&SELECT, Prepare::Once, "s0").unwrap();
-        assert_eq!(prepared.flight(&mut Vec::new(), &[]).unwrap_err().kind, ErrorKind::Statement);
+        assert_eq!(prepared.flight(&[], &mut Vec::new(), &[]).unwrap_err().kind, ErrorKind::Statement);
         let zero = Statement { sql: "SELECT 1\0; DROP", ..SELECT };
         assert_eq!(Prepared::new(&zero, Prepare::Never, "").err().map(|e| e.kind), Some(ErrorKind::Syntax));
     }

@@ -12,6 +12,9 @@ use super::types::RowError;
 /// Status of a session in which no transaction is open; the others are `T`, open, and `E`, failed.
 pub const IDLE: u8 = b'I';
 
+/// Status of a session that wants a transaction, of which the server has not heard yet.
+pub const BEGUN: u8 = b'B';
+
 /// CopyFail and Sync.
 const COPY_FAIL: &[u8] = b"f\0\0\0\x0cno rows\0S\0\0\0\x04";
 

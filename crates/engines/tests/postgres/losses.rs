@@ -123,8 +123,16 @@ fn a_session_that_ended_before_the_flight_left() {
     let mut connection = server.connect();
     let process = self::process(&mut *connection);
     connection.begin().unwrap();
+    connection.script(&["SELECT 1"]).unwrap();
     terminate(&mut *admin, &process, "");
     assert_eq!(connection.commit().unwrap_err().kind, ErrorKind::Unknown);
+
+    let mut connection = server.connect();
+    let process = self::process(&mut *connection);
+    connection.begin().unwrap();
+    terminate(&mut *admin, &process, "");
+    let error = connection.commit().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Disconnected, "the server had not even begun");
 }
 
 #[test]
@@ -133,6 +141,7 @@ fn a_server_that_dies() {
     let mut idle = server.connect();
     let mut open = server.connect();
     open.begin().unwrap();
+    open.script(&["SELECT 1"]).unwrap();
     let mut busy = server.connect();
     let sleep = busy.prepare(&SLEEP, Prepare::Once).unwrap();
     busy.begin().unwrap();
