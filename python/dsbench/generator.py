@@ -191,9 +191,12 @@ Counted = tuple[list[int], int, list[tuple[str, int]]]
 class Bench:
     """A workload at one scale on one target."""
 
-    def __init__(self, target: Target, workload: str, scale: int, call: str | None) -> None:
+    def __init__(
+        self, target: Target, workload: str, scale: int, call: str | None, settings: Mapping[str, str] | None = None
+    ) -> None:
+        """``settings``: those of this workload alone, by name; ``CoreError`` of kind "configuration" for others."""
         with _errors():
-            self._core = _core.Bench(target._core, workload, scale, call)
+            self._core = _core.Bench(target._core, workload, scale, call, dict(settings or {}))
         self.kinds = self._core.kinds()
         self.rows = self._core.rows()
         self.call = self._core.call()

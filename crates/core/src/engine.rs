@@ -115,6 +115,11 @@ pub trait Connection: Send {
     /// Opens a transaction at the session's isolation level.
     fn begin(&mut self) -> Result<()>;
 
+    /// Opens a transaction that will only read, where that is another thing.
+    fn begin_reading(&mut self) -> Result<()> {
+        self.begin()
+    }
+
     /// Runs a statement that returns no rows; gives the number of rows it changed.
     fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64>;
 

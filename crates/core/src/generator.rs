@@ -147,8 +147,10 @@ impl<'a, C: Clock> Runner<'a, C> {
             let error = match self.attempt(drawn.shape, index) {
                 Ok(outcome) => {
                     self.failures_in_a_row = 0;
-                    if outcome == Outcome::Committed {
-                        self.client.committed();
+                    match outcome {
+                        Outcome::Committed => self.client.committed(),
+                        Outcome::RolledBack => self.client.rolled_back(),
+                        Outcome::Failed | Outcome::Unknown => {}
                     }
                     return Ok((outcome, retries));
                 }
@@ -224,10 +226,11 @@ impl<'a, C: Clock> Runner<'a, C> {
 }
 
 fn attempt_on(connection: &mut dyn Connection, client: &mut dyn Client, shape: Shape) -> Result<Outcome> {
-    if shape == Shape::Single {
-        return client.execute(connection).map(outcome_of);
+    match shape {
+        Shape::Single => return client.execute(connection).map(outcome_of),
+        Shape::Block => connection.begin()?,
+        Shape::ReadBlock => connection.begin_reading()?,
     }
-    connection.begin()?;
     let done = client.execute(connection).and_then(|end| match end {
         End::Commit => connection.commit().map(|()| Outcome::Committed),
         End::Rollback => connection.rollback().map(|()| Outcome::RolledBack),

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::clock::Nanos;
 use crate::engine::{Connection, Prepare};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -25,6 +26,17 @@ pub enum Shape {
     Single,
     /// Several statements between `begin` and `commit` (or `rollback`).
     Block,
+    /// A block that only reads: engines with one writer at a time need not give it the writer's turn.
+    ReadBlock,
+}
+
+/// How long a simulated person takes at the terminal, around one transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Time to key the inputs in, before the start.
+    pub keying: Nanos,
+    /// Mean of the exponential time to think, after the end.
+    pub mean_think: Nanos,
 }
 
 /// What the next transaction will be.
@@ -50,10 +62,14 @@ pub trait Client: Send {
     /// The loop tells that the transaction drawn last was committed (for sums that `check` needs).
     fn committed(&mut self) {}
 
+    /// The loop tells that the transaction drawn last was rolled back, as it asked for.
+    fn rolled_back(&mut self) {}
+
     /// The inputs drawn last, in words: for comparing the streams of two runs, not for load.
     fn describe(&self) -> String;
 
-    /// What this client adds up over its committed transactions, by name; see [`Workload::check`].
+    /// What this client adds up over the transactions that ended as they asked for, by name; see
+    /// [`Workload::check`].
     fn sums(&self) -> Vec<(&'static str, i64)> {
         Vec::new()
     }
@@ -126,7 +142,7 @@ pub struct Expected {
     pub committed: Vec<u64>,
     /// Commits of which nobody knows whether they took place.
     pub unknown: u64,
-    /// Sums of the clients over the committed transactions, by name.
+    /// Sums of the clients, by name; see [`Client::sums`].
     pub sums: Vec<(String, i64)>,
 }
 
@@ -145,6 +161,12 @@ pub struct Condition {
 pub trait Workload: Send + Sync {
     /// Kinds of transactions, by number.
     fn kinds(&self) -> &'static [&'static str];
+
+    /// How long a simulated person takes around a transaction of this kind, where the workload says it.
+    fn pace(&self, kind: KindId) -> Option<Pace> {
+        let _ = kind;
+        None
+    }
 
     /// Creates the tables without keys, and stored procedures where they are used.
     fn create(&self, conn: &mut dyn Connection) -> Result<()>;

@@ -1,5 +1,6 @@
 //! A workload at one scale on one target: its steps as tasks, its cycles.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use dsbench_core::error::Error;
 use dsbench_core::generator::Conduct;
 use dsbench_core::threads::{CyclePlan, Pacing};
 use dsbench_core::workload::{Expected, Part, Population, Progress, Workload};
-use dsbench_workloads::{default_call, open, Call, Options};
+use dsbench_workloads::{default_call, open, Call, Options, Settings};
 use pyo3::prelude::*;
 
 use crate::cycle::Cycle;
@@ -94,16 +95,24 @@ type StepFn =
 
 #[pymethods]
 impl Bench {
-    /// `call` is "procedure", "statements" or None for the engine's default.
+    /// `call` is "procedure", "statements" or None for the engine's default; `settings` are those of this
+    /// workload alone, by name.
     #[new]
-    fn new(target: &Target, workload: &str, scale: u32, call: Option<&str>) -> PyResult<Self> {
+    fn new(
+        target: &Target,
+        workload: &str,
+        scale: u32,
+        call: Option<&str>,
+        settings: BTreeMap<String, String>,
+    ) -> PyResult<Self> {
         let engine = Arc::clone(&target.engine);
         let dialect = engine.dialect();
         let call = match call {
             Some(name) => call_of(name)?,
             None => default_call(workload, dialect),
         };
-        let workload = open(workload, &Options { scale, dialect, call }).map_err(raise)?;
+        let workload =
+            open(workload, &Options { scale, dialect, call, settings: Settings::new(settings) }).map_err(raise)?;
         Ok(Self { engine, workload: workload.into(), call })
     }
 

@@ -7,7 +7,10 @@ use dsbench_core::engine::Dialect;
 use dsbench_core::error::{Error, Result};
 use dsbench_core::workload::Workload;
 
+pub use settings::Settings;
+
 pub mod select;
+pub mod settings;
 pub mod sql;
 pub mod tpcb;
 
@@ -21,7 +24,7 @@ pub enum Call {
 }
 
 /// What a workload is opened with.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Size of the database, in the sense of TPC-B.
     pub scale: u32,
@@ -29,6 +32,8 @@ pub struct Options {
     pub dialect: &'static Dialect,
     /// How transactions are sent.
     pub call: Call,
+    /// Settings of this workload alone.
+    pub settings: Settings,
 }
 
 /// A workload as the registry knows it.
@@ -55,7 +60,7 @@ pub fn default_call(name: &str, dialect: &Dialect) -> Call {
 }
 
 /// Opens a workload. Errors of kind `Configuration`: an unknown name, a scale out of range, a dialect
-/// for which the workload has no SQL, procedures where there are none.
+/// for which the workload has no SQL, procedures where there are none, a setting it does not know.
 pub fn open(name: &str, options: &Options) -> Result<Box<dyn Workload>> {
     let entry = find(name)?;
     if options.call == Call::Procedure && !options.dialect.procedures {

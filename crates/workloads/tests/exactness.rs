@@ -15,7 +15,7 @@ use dsbench_core::recorder::Recorder;
 use dsbench_core::threads::{Cycle, CyclePlan, Pacing};
 use dsbench_core::workload::Workload;
 use dsbench_engines::mock::{Action, Mock, Script, When};
-use dsbench_workloads::{open, Call, Options};
+use dsbench_workloads::{open, Call, Options, Settings};
 
 /// The system's allocator, which counts what each thread asks for.
 struct Counting;
@@ -53,7 +53,8 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 fn workload(name: &str, mock: &Mock) -> Box<dyn Workload> {
-    open(name, &Options { scale: 10, dialect: mock.dialect(), call: Call::Statements }).unwrap()
+    open(name, &Options { scale: 10, dialect: mock.dialect(), call: Call::Statements, settings: Settings::default() })
+        .unwrap()
 }
 
 fn conduct(duration: Nanos) -> Conduct {

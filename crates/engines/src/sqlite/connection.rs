@@ -25,6 +25,7 @@ struct Known {
 pub(super) struct Session {
     known: Vec<Known>,
     begin: Stmt,
+    begin_reading: Stmt,
     commit: Stmt,
     rollback: Stmt,
     pub(super) db: Db,
@@ -41,6 +42,7 @@ impl Session {
         Ok(Self {
             known: Vec::new(),
             begin: db.statement(target.begin, true)?,
+            begin_reading: db.statement("BEGIN DEFERRED", true)?,
             commit: db.statement("COMMIT", true)?,
             rollback: db.statement("ROLLBACK", true)?,
             db,
@@ -175,6 +177,12 @@ impl Connection for Session {
 
     fn begin(&mut self) -> Result<()> {
         self.open_transaction()
+    }
+
+    /// Deferred: it never waits for the one writer, and sees what was committed when it first reads.
+    fn begin_reading(&mut self) -> Result<()> {
+        self.alive(During::Begin)?;
+        finish(&self.db, &self.begin_reading, During::Begin)
     }
 
     fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64> {

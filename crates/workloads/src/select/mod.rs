@@ -23,6 +23,7 @@ struct Select {
 
 /// Opens the workload. Errors: see [`crate::open`].
 pub(crate) fn open(options: &Options) -> Result<Box<dyn Workload>> {
+    options.settings.only("select", &[])?;
     Ok(Box::new(Select { bank: Arc::new(Bank::new(options.scale, options.dialect)?), call: options.call }))
 }
 

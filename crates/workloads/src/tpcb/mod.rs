@@ -26,6 +26,7 @@ struct Tpcb {
 
 /// Opens the workload. Errors: see [`crate::open`].
 pub(crate) fn open(options: &Options) -> Result<Box<dyn Workload>> {
+    options.settings.only("tpcb", &[])?;
     Ok(Box::new(Tpcb { bank: Arc::new(Bank::new(options.scale, options.dialect)?), call: options.call }))
 }
 

@@ -9,14 +9,15 @@ use dsbench_core::error::Result;
 use dsbench_core::generator::Conduct;
 use dsbench_core::threads::{Cycle, CyclePlan, Pacing};
 use dsbench_core::workload::{End, Expected, Part, Population, Progress, Shape, Workload};
-use dsbench_workloads::{Call, Options};
+use dsbench_workloads::{Call, Options, Settings};
 
 /// A session of load.
 pub const LOAD: Session = Session { isolation: Isolation::RepeatableRead, in_place: true };
 
 /// Opens a workload for an engine.
 pub fn open(engine: &dyn Engine, name: &str, call: Call, scale: u32) -> Box<dyn Workload> {
-    dsbench_workloads::open(name, &Options { scale, dialect: engine.dialect(), call }).unwrap()
+    dsbench_workloads::open(name, &Options { scale, dialect: engine.dialect(), call, settings: Settings::default() })
+        .unwrap()
 }
 
 /// Creates the place and runs every step up to the first cycle; bulk parts run side by side.
@@ -67,12 +68,14 @@ pub fn transact(
     client: &mut dyn dsbench_core::workload::Client,
     shape: Shape,
 ) -> Result<End> {
-    if shape == Shape::Single {
-        return client.execute(conn);
+    match shape {
+        Shape::Single => return client.execute(conn),
+        Shape::Block => conn.begin()?,
+        Shape::ReadBlock => conn.begin_reading()?,
     }
-    conn.begin()?;
     match client.execute(conn) {
-        Ok(end) => conn.commit().map(|()| end),
+        Ok(End::Commit) => conn.commit().map(|()| End::Commit),
+        Ok(End::Rollback) => conn.rollback().map(|()| End::Rollback),
         Err(error) => conn.rollback().and(Err(error)),
     }
 }

@@ -8,7 +8,7 @@ use dsbench_core::engine::{Engine, Prepare};
 use dsbench_core::error::ErrorKind;
 use dsbench_core::value::Table;
 use dsbench_core::workload::{Expected, Part, Population, Progress};
-use dsbench_workloads::{Call, Options};
+use dsbench_workloads::{Call, Options, Settings};
 
 use crate::bed::{broken, build, cycle, open, run, transact, LOAD};
 use crate::faults;
@@ -160,7 +160,9 @@ fn what_cannot_be_is_refused_with_a_remedy() {
     let engine = folder.engine();
     let dialect = engine.dialect();
     let refused = |name, scale, call| {
-        let error = dsbench_workloads::open(name, &Options { scale, dialect, call }).err().unwrap();
+        let error = dsbench_workloads::open(name, &Options { scale, dialect, call, settings: Settings::default() })
+            .err()
+            .unwrap();
         assert_eq!(error.kind, ErrorKind::Configuration);
         error.to_string()
     };
