@@ -5,4 +5,4 @@ pub(crate) mod secret;
 pub(crate) mod socket;
 pub(crate) mod tls;
 pub(crate) mod transport;
-mod verifier;
+pub(crate) mod verifier;

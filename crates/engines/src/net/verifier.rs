@@ -17,7 +17,7 @@ use super::tls::Check;
 
 /// Checks certificates as far as the target asks for it.
 #[derive(Debug)]
-pub(super) struct Verifier {
+pub(crate) struct Verifier {
     check: Check,
     authorities: Vec<CertificateDer<'static>>,
     store: RootCertStore,
@@ -26,7 +26,7 @@ pub(super) struct Verifier {
 
 impl Verifier {
     /// Trusts `authorities`; those that cannot be used are left out, as the others may do.
-    pub(super) fn new(authorities: Vec<CertificateDer<'static>>, check: Check, provider: &Arc<CryptoProvider>) -> Self {
+    pub(crate) fn new(authorities: Vec<CertificateDer<'static>>, check: Check, provider: &Arc<CryptoProvider>) -> Self {
         let mut store = RootCertStore::empty();
         store.add_parsable_certificates(authorities.iter().cloned());
         Self { check, authorities, store, algorithms: provider.signature_verification_algorithms }

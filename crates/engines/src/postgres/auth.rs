@@ -7,7 +7,7 @@ use postgres_protocol::authentication::sasl::{ChannelBinding as Binding, ScramSh
 use super::options::{ChannelBinding, Options};
 use super::reply::Fields;
 use super::tls;
-use super::transport::Transport;
+use crate::net::transport::Transport;
 
 const SCRAM: &[u8] = b"SCRAM-SHA-256";
 const SCRAM_PLUS: &[u8] = b"SCRAM-SHA-256-PLUS";

@@ -4,28 +4,7 @@ use std::io;
 
 use ring::digest::{digest, Algorithm, SHA256, SHA384, SHA512};
 
-/// One element of DER: its tag, its content, and the bytes of all of it.
-struct Element<'a> {
-    tag: u8,
-    content: &'a [u8],
-    whole: &'a [u8],
-}
-
-/// Takes the first element off `bytes`.
-fn element<'a>(bytes: &mut &'a [u8]) -> Option<Element<'a>> {
-    let all = *bytes;
-    let (&[tag, first], rest) = all.split_first_chunk()?;
-    let (length, rest) = match usize::from(first) {
-        short @ 0..=127 => (short, rest),
-        long => {
-            let (digits, rest) = rest.split_at_checked(long & 127).filter(|(digits, _)| digits.len() <= 4)?;
-            (digits.iter().fold(0, |sum, digit| sum << 8 | usize::from(*digit)), rest)
-        }
-    };
-    let (content, rest) = rest.split_at_checked(length)?;
-    *bytes = rest;
-    Some(Element { tag, content, whole: &all[..all.len() - rest.len()] })
-}
+use crate::net::der::element;
 
 /// Hash of a certificate by the function that its signature uses, at least SHA-256 (RFC 5929,
 /// section 4.1); `None` for signatures without one, which have no channel binding.
@@ -48,21 +27,6 @@ fn signature_hash(identifier: &[u8]) -> Option<&'static Algorithm> {
         (Some([13]), _) | (_, Some([3, 4])) => Some(&SHA512),
         _ => None,
     }
-}
-
-/// The public key of a certificate of any version, as SubjectPublicKeyInfo.
-pub fn public_key(certificate: &[u8]) -> Option<&[u8]> {
-    let mut inside = element(&mut { certificate })?.content;
-    let mut signed = element(&mut inside)?.content;
-    // The number of the version is left out in version 1.
-    if signed.first() == Some(&0xa0) {
-        element(&mut signed)?;
-    }
-    // Serial number, signature algorithm, issuer, validity, subject.
-    for _ in 0..5 {
-        element(&mut signed)?;
-    }
-    element(&mut signed).filter(|key| key.tag == 0x30).map(|key| key.whole)
 }
 
 /// What the user can do about a handshake that failed.
@@ -89,15 +53,14 @@ mod tests {
         let certificate = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap().cert;
         let bytes = certificate.der().to_vec();
         assert_eq!(end_point(&bytes).map(|hash| hash.len()), Some(32));
-        assert!(public_key(&bytes).is_some_and(|key| key.len() > 64));
         for end in 0..bytes.len() {
-            let _ = (end_point(&bytes[..end]), public_key(&bytes[..end]));
+            let _ = end_point(&bytes[..end]);
         }
         for at in 0..bytes.len() {
             for value in [0, 0x7f, 0x80, 0x84, 0xff] {
                 let mut damaged = bytes.clone();
                 damaged[at] = value;
-                let _ = (end_point(&damaged), public_key(&damaged));
+                let _ = end_point(&damaged);
             }
         }
     }

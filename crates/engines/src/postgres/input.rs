@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::transport::Transport;
+use crate::net::transport::Transport;
 
 /// Bytes of a fresh buffer: the reply of a short transaction fits many times over, and a thousand
 /// connections cost 8 MB.

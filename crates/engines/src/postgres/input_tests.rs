@@ -1,5 +1,5 @@
 use super::*;
-use crate::postgres::socket::Channel;
+use crate::net::socket::Channel;
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use dsbench_core::engine::Interrupt;
 use socket2::Socket;
 
-use super::socket::{self, Address};
+use crate::net::socket::{self, Address};
 
 /// The request code of CancelRequest: 1234 in the upper, 5678 in the lower half.
 const CANCEL: u32 = 80_877_102;

@@ -12,11 +12,12 @@ use super::input::Input;
 use super::interrupt::Cancel;
 use super::options::{Options, SslMode};
 use super::reply::{Complaint, Fields};
-use super::socket::{self, Address};
+use super::socket::addresses;
 use super::tls::{self, Tls};
-use super::transport::Transport;
 use super::wire::{Wire, IDLE};
 use super::PLACE;
+use crate::net::socket::{self, Address};
+use crate::net::transport::Transport;
 
 /// A fresh session and what cancels its statements.
 pub struct LoggedIn {
@@ -40,7 +41,7 @@ enum Failure {
 pub fn open(options: &Options, tls: &Tls, session: Session) -> Result<LoggedIn> {
     let deadline = options.connect_timeout.map(|limit| Instant::now() + limit);
     let mut absent = None;
-    for address in socket::addresses(options) {
+    for address in addresses(options) {
         match try_modes(options, tls, session, &address, deadline) {
             Ok(found) => return Ok(found),
             Err(Failure::Absent(error)) => {

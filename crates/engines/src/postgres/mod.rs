@@ -21,11 +21,9 @@ mod socket;
 mod sqlstate;
 mod statement;
 mod tls;
-mod transport;
 mod types;
 mod url;
 mod user;
-mod verifier;
 mod wire;
 
 use dsbench_core::engine::{Connection, Dialect, Engine, Place, Session};

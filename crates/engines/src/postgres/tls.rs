@@ -8,12 +8,13 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use super::certificate;
 use super::options::{Options, Roots, SslMode};
-use super::transport::Transport;
-use super::verifier::{Check, Verifier};
+use crate::net::tls::Check;
+use crate::net::transport::Transport;
+use crate::net::verifier::Verifier;
 
 /// SSLRequest: its length and its code, 1234 in the upper and 5679 in the lower half.
 const REQUEST: &[u8] = &[0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
@@ -159,11 +160,4 @@ pub fn start(transport: Transport, tls: &Tls, options: &Options) -> Result<Start
 pub fn server_end_point(transport: &Transport) -> Option<Vec<u8>> {
     let Transport::Tls(stream) = transport else { return None };
     certificate::end_point(stream.conn.peer_certificates()?.first()?)
-}
-
-/// A store of `authorities`; those that cannot be used are left out, as the others may do.
-pub fn store(authorities: &[CertificateDer<'static>]) -> RootCertStore {
-    let mut store = RootCertStore::empty();
-    store.add_parsable_certificates(authorities.iter().cloned());
-    store
 }
