@@ -4,6 +4,13 @@
 mod bed;
 #[path = "workloads/faults.rs"]
 mod faults;
+#[cfg(target_os = "linux")]
+#[path = "workloads/firebird.rs"]
+mod firebird;
+#[cfg(target_os = "linux")]
+#[path = "../../engines/tests/firebird/server.rs"]
+#[allow(dead_code)]
+mod firebird_server;
 #[path = "workloads/mock.rs"]
 mod mock;
 #[cfg(unix)]

@@ -103,14 +103,15 @@ impl Connection for Session {
         self.at.rollback(&mut self.transaction)
     }
 
-    /// Takes `SWEEP` for what `gfix -sweep` does: SQL has no word for it.
+    /// Statements belong to the open transaction, where there is one. Takes `SWEEP` for what `gfix -sweep`
+    /// does: SQL has no word for it.
     fn script(&mut self, sql: &[&str]) -> Result<()> {
         self.at.alive("execute")?;
-        self.outside_of_transaction("execute")?;
         self.reading.end(&mut self.at);
-        sql.iter().try_for_each(|sql| match sql.trim().eq_ignore_ascii_case("sweep") {
-            true => self.sweep.run(self.at.api),
-            false => self.at.within(&blocks::schema(), |at, transaction| at.immediate(transaction, sql)),
+        sql.iter().try_for_each(|sql| match self.transaction {
+            _ if sql.trim().eq_ignore_ascii_case("sweep") => self.sweep.run(self.at.api),
+            0 => self.at.within(&blocks::schema(), |at, transaction| at.immediate(transaction, sql)),
+            _ => self.at.immediate(&mut self.transaction, sql),
         })
     }
 

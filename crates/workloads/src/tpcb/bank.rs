@@ -12,6 +12,7 @@ use crate::sql::Sections;
 const FILES: &[(&str, &str)] = &[
     ("postgres", include_str!("postgres.sql")),
     ("mysql", include_str!("mysql.sql")),
+    ("firebird", include_str!("firebird.sql")),
     ("sqlite", include_str!("sqlite.sql")),
     ("mock", include_str!("sqlite.sql")),
 ];

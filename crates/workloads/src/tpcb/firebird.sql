@@ -1,0 +1,163 @@
+-- TPC-B for Firebird. Sections are run by name, see crates/workloads/src/sql.rs.
+--
+-- Widths of the rows (user data, TPC-B wants 100 bytes, history 50): branch 4 + 8 + 88, teller and
+-- account 4 + 4 + 8 + 84, history 4 * 4 + 8 + 28. The fillers are ASCII: of UTF-8 Firebird would keep
+-- four bytes for each character in every row that it has in hand.
+
+-- name: tables
+CREATE TABLE branch (
+    bid INTEGER NOT NULL,
+    bbalance BIGINT NOT NULL,
+    filler VARCHAR(100) CHARACTER SET ASCII NOT NULL
+);
+-- next
+CREATE TABLE teller (
+    tid INTEGER NOT NULL,
+    bid INTEGER NOT NULL,
+    tbalance BIGINT NOT NULL,
+    filler VARCHAR(100) CHARACTER SET ASCII NOT NULL
+);
+-- next
+CREATE TABLE account (
+    aid INTEGER NOT NULL,
+    bid INTEGER NOT NULL,
+    abalance BIGINT NOT NULL,
+    filler VARCHAR(100) CHARACTER SET ASCII NOT NULL
+);
+-- next
+CREATE TABLE history (
+    tid INTEGER NOT NULL,
+    bid INTEGER NOT NULL,
+    aid INTEGER NOT NULL,
+    delta INTEGER NOT NULL,
+    mtime TIMESTAMP NOT NULL,
+    filler VARCHAR(100) CHARACTER SET ASCII NOT NULL
+);
+
+-- name: procedures
+-- The transaction of TPC-B: account, teller, branch, history. The history comes last, as in pgbench:
+-- before the updates its foreign keys would read teller and branch first (docs/decisions/005).
+-- The balance is the one the database holds after the update; it is NULL when there is no such account.
+CREATE PROCEDURE tpcb_transaction (p_aid INTEGER, p_tid INTEGER, p_bid INTEGER, p_delta INTEGER)
+RETURNS (balance BIGINT) AS
+BEGIN
+    UPDATE account SET abalance = abalance + :p_delta WHERE aid = :p_aid RETURNING abalance INTO :balance;
+    UPDATE teller SET tbalance = tbalance + :p_delta WHERE tid = :p_tid;
+    UPDATE branch SET bbalance = bbalance + :p_delta WHERE bid = :p_bid;
+    INSERT INTO history (tid, bid, aid, delta, mtime, filler)
+        VALUES (:p_tid, :p_bid, :p_aid, :p_delta, LOCALTIMESTAMP, 'Qm7rT2xWv9LkZp4JhN8sYc3BdF6g');
+END;
+-- next
+CREATE FUNCTION tpcb_select (p_aid INTEGER) RETURNS BIGINT AS
+    DECLARE balance BIGINT;
+BEGIN
+    SELECT abalance FROM account WHERE aid = :p_aid INTO :balance;
+    RETURN balance;
+END;
+-- next
+-- Writes one branch with its tellers and accounts, one INSERT for each row as in seed 000, section 4.3.
+-- The fillers are of random digits; version 3 has no function that mixes as many out of a number.
+CREATE PROCEDURE tpcb_populate (p_bid INTEGER) RETURNS (made BIGINT) AS
+    DECLARE number INTEGER;
+BEGIN
+    INSERT INTO branch (bid, bbalance, filler)
+        VALUES (:p_bid, 0, LEFT(UUID_TO_CHAR(GEN_UUID()) || UUID_TO_CHAR(GEN_UUID()) || UUID_TO_CHAR(GEN_UUID()), 88));
+    number = (p_bid - 1) * 10;
+    WHILE (number < p_bid * 10) DO
+    BEGIN
+        number = number + 1;
+        INSERT INTO teller (tid, bid, tbalance, filler) VALUES (:number, :p_bid, 0,
+            LEFT(UUID_TO_CHAR(GEN_UUID()) || UUID_TO_CHAR(GEN_UUID()) || UUID_TO_CHAR(GEN_UUID()), 84));
+    END
+    number = (p_bid - 1) * 100000;
+    WHILE (number < p_bid * 100000) DO
+    BEGIN
+        number = number + 1;
+        INSERT INTO account (aid, bid, abalance, filler) VALUES (:number, :p_bid, 0,
+            LEFT(UUID_TO_CHAR(GEN_UUID()) || UUID_TO_CHAR(GEN_UUID()) || UUID_TO_CHAR(GEN_UUID()), 84));
+    END
+    made = 100011;
+END;
+
+-- name: call_populate
+EXECUTE PROCEDURE tpcb_populate(?)
+
+-- name: primary_keys
+ALTER TABLE branch ADD CONSTRAINT branch_key PRIMARY KEY (bid);
+-- next
+ALTER TABLE teller ADD CONSTRAINT teller_key PRIMARY KEY (tid);
+-- next
+ALTER TABLE account ADD CONSTRAINT account_key PRIMARY KEY (aid);
+
+-- name: foreign_keys
+ALTER TABLE teller ADD CONSTRAINT teller_branch FOREIGN KEY (bid) REFERENCES branch (bid);
+-- next
+ALTER TABLE account ADD CONSTRAINT account_branch FOREIGN KEY (bid) REFERENCES branch (bid);
+-- next
+ALTER TABLE history ADD CONSTRAINT history_teller FOREIGN KEY (tid) REFERENCES teller (tid);
+-- next
+ALTER TABLE history ADD CONSTRAINT history_branch FOREIGN KEY (bid) REFERENCES branch (bid);
+-- next
+ALTER TABLE history ADD CONSTRAINT history_account FOREIGN KEY (aid) REFERENCES account (aid);
+
+-- name: clean
+-- The engine's word for gfix -sweep: old versions of rows are removed, and the oldest interesting
+-- transaction moves on, so that no cycle meets the automatic sweep that an earlier one has earned.
+-- Statistics stay those of the keys' creation: no statement has a choice of plans.
+SWEEP
+
+-- name: call_transaction
+EXECUTE PROCEDURE tpcb_transaction(?, ?, ?, ?)
+
+-- name: call_select
+SELECT tpcb_select(?) FROM rdb$database
+
+-- name: update_account
+-- RETURNING says how many rows were changed; else the server would have to be asked in one more round trip.
+UPDATE account SET abalance = abalance + ? WHERE aid = ? RETURNING aid
+
+-- name: select_account
+SELECT abalance FROM account WHERE aid = ?
+
+-- name: insert_history
+INSERT INTO history (tid, bid, aid, delta, mtime, filler)
+VALUES (?, ?, ?, ?, LOCALTIMESTAMP, 'Qm7rT2xWv9LkZp4JhN8sYc3BdF6g') RETURNING tid
+
+-- name: update_teller
+UPDATE teller SET tbalance = tbalance + ? WHERE tid = ? RETURNING tid
+
+-- name: update_branch
+UPDATE branch SET bbalance = bbalance + ? WHERE bid = ? RETURNING bid
+
+-- name: totals
+-- Rows and sum of each table, and the accounts whose balance is not 0.
+SELECT (SELECT count(*) FROM branch), (SELECT coalesce(sum(bbalance), 0) FROM branch),
+       (SELECT count(*) FROM teller), (SELECT coalesce(sum(tbalance), 0) FROM teller),
+       a.n, a.s, h.n, h.s, a.touched
+FROM (SELECT count(*) AS n, coalesce(sum(abalance), 0) AS s, count(CASE WHEN abalance <> 0 THEN 1 END) AS touched
+      FROM account) a,
+     (SELECT count(*) AS n, coalesce(sum(delta), 0) AS s FROM history) h
+
+-- name: branches_off
+-- Branches whose balance is not the sum of their tellers.
+SELECT count(*)
+FROM branch b LEFT JOIN (SELECT bid, sum(tbalance) AS s FROM teller GROUP BY bid) t ON t.bid = b.bid
+WHERE t.s IS DISTINCT FROM b.bbalance
+
+-- name: tellers_off
+-- Tellers whose balance is not the sum of their history.
+SELECT count(*)
+FROM teller t LEFT JOIN (SELECT tid, sum(delta) AS s FROM history GROUP BY tid) h ON h.tid = t.tid
+WHERE coalesce(h.s, 0) IS DISTINCT FROM t.tbalance
+
+-- name: accounts_off
+-- Accounts in the history whose balance is not the sum of it, and those whose sum is not 0. Together
+-- with the number of touched accounts this says it of all accounts, without reading them once more.
+SELECT count(CASE WHEN a.abalance IS DISTINCT FROM h.s THEN 1 END), count(CASE WHEN h.s <> 0 THEN 1 END)
+FROM (SELECT aid, sum(delta) AS s FROM history GROUP BY aid) h LEFT JOIN account a ON a.aid = h.aid
+
+-- name: history_off
+-- Rows of the history that name another branch than their teller's.
+SELECT count(*)
+FROM history h LEFT JOIN teller t ON t.tid = h.tid
+WHERE t.bid IS DISTINCT FROM h.bid

@@ -1,0 +1,115 @@
+//! On Firebird, on a server of the test's own.
+
+use std::sync::Arc;
+
+use dsbench_core::engine::{Connection, Engine, Prepare};
+use dsbench_core::error::ErrorKind;
+use dsbench_core::workload::{Expected, Population};
+use dsbench_workloads::Call;
+
+use crate::bed::{broken, build, cycle, open, run, transact, LOAD};
+use crate::faults;
+use crate::firebird_server::{Server, PASSWORD};
+
+/// Durability is not what these tests are about.
+fn engine(server: &Server) -> Box<dyn Engine> {
+    dsbench_engines::open(&server.url(&format!("sysdba:{PASSWORD}"), "forced_writes=off")).unwrap()
+}
+
+fn one(conn: &mut dyn Connection, sql: &str) -> String {
+    conn.fetch(sql).unwrap().rows[0][0].clone().unwrap()
+}
+
+#[test]
+fn tpcb_leaves_a_consistent_bank_and_finds_every_fault() {
+    let server = Server::start("Super");
+    let engine = engine(&server);
+    for (call, parts) in [(Call::Procedure, 1), (Call::Statements, 2)] {
+        let workload = open(&*engine, "tpcb", call, 2);
+        let mut conn = build(&*engine, &*workload, Population::Bulk, parts);
+        assert!(broken(&*workload, &mut *conn, &Expected::default()).is_empty());
+        let expected = run(&*engine, &*workload, 2, 200);
+        assert!(broken(&*workload, &mut *conn, &expected).is_empty());
+        faults::are_all_found(&*workload, &mut *conn, &expected);
+        faults::of_counting_are_found(&*workload, &mut *conn, &expected);
+        let narrow = "SELECT count(*) FROM account WHERE 4 + 4 + 8 + octet_length(filler) <> 100";
+        assert_eq!(one(&mut *conn, narrow), "0");
+        assert_eq!(one(&mut *conn, "SELECT min(4 * 4 + 8 + octet_length(filler)) FROM history"), "52");
+        let keys = "SELECT count(*) FROM rdb$relation_constraints WHERE rdb$constraint_type = ";
+        assert_eq!(one(&mut *conn, &format!("{keys}'PRIMARY KEY'")), "3");
+        assert_eq!(one(&mut *conn, &format!("{keys}'FOREIGN KEY'")), "5");
+    }
+}
+
+#[test]
+fn both_ways_to_populate_make_the_same_bank() {
+    let server = Server::start("Super");
+    let engine = engine(&server);
+    let workload = open(&*engine, "select", Call::Procedure, 2);
+    let found = [Population::Procedure, Population::Bulk].map(|how| {
+        let mut conn = build(&*engine, &*workload, how, 1);
+        let expected = run(&*engine, &*workload, 2, 100);
+        assert!(broken(&*workload, &mut *conn, &expected).is_empty());
+        ["branch", "teller", "account"].map(|table| {
+            let widths = "sum(octet_length(filler)), count(*) - count(DISTINCT filler)";
+            let ids = match table {
+                "branch" => "sum(bid)",
+                "teller" => "sum(tid * 100000000000 + bid)",
+                _ => "sum(aid * 10000000 + bid)",
+            };
+            conn.fetch(&format!("SELECT count(*), {ids}, {widths} FROM {table}")).unwrap().rows
+        })
+    });
+    assert_eq!(found[0], found[1]);
+    assert!(found[0].iter().all(|rows| rows[0][3].as_deref() == Some("0")), "no two fillers are alike");
+}
+
+#[test]
+fn clients_that_compete_leave_a_consistent_bank() {
+    for mode in ["Super", "SuperClassic", "Classic"] {
+        let server = Server::start(mode);
+        let engine: Arc<dyn Engine> = engine(&server).into();
+        for call in [Call::Procedure, Call::Statements] {
+            let workload: Arc<_> = open(&*engine, "tpcb", call, 1).into();
+            let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
+            let expected = cycle(Arc::clone(&engine), Arc::clone(&workload) as _);
+            assert!(expected.committed[0] > 0);
+            assert!(broken(&*workload, &mut *conn, &expected).is_empty(), "{mode} {call:?} {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn a_transaction_that_misses_a_row_fails_and_changes_nothing() {
+    let server = Server::start("Super");
+    let engine = engine(&server);
+    for call in [Call::Procedure, Call::Statements] {
+        let bank = open(&*engine, "tpcb", call, 1);
+        build(&*engine, &*bank, Population::Bulk, 1);
+        // Clients of a larger bank than there is: half of what they name is missing.
+        let larger = open(&*engine, "tpcb", call, 2);
+        let mut conn = engine.connect(LOAD).unwrap();
+        let mut client = larger.client(0, 3);
+        client.prepare(&mut *conn, Prepare::Once).unwrap();
+        let mut failed = 0;
+        for number in 0..100 {
+            let drawn = client.draw(number);
+            let words = client.describe();
+            let numbers: Vec<i64> = words.split(['=', ' ']).filter_map(|word| word.parse().ok()).collect();
+            let there = numbers[0] <= 100_000 && numbers[1] <= 10;
+            let result = transact(&mut *conn, &mut *client, drawn.shape);
+            assert_eq!(result.is_ok(), there, "{words}: {result:?}");
+            match result {
+                Ok(_) => client.committed(),
+                Err(error) => {
+                    assert_eq!(error.kind, ErrorKind::Statement, "{error}");
+                    failed += 1;
+                }
+            }
+        }
+        let sums = client.sums().into_iter().map(|(name, sum)| (name.to_string(), sum)).collect();
+        let expected = Expected { committed: vec![100 - failed], unknown: 0, sums };
+        assert!((20..80).contains(&failed));
+        assert!(broken(&*bank, &mut *conn, &expected).is_empty(), "{call:?}");
+    }
+}
