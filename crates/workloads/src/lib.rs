@@ -13,6 +13,7 @@ pub mod select;
 pub mod settings;
 pub mod sql;
 pub mod tpcb;
+pub mod tpcc;
 
 /// How a transaction reaches the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,7 @@ struct Entry {
 
 const REGISTRY: &[Entry] = &[
     Entry { name: "tpcb", open: tpcb::open, default_call: tpcb::default_call },
+    Entry { name: "tpcc", open: tpcc::open, default_call: tpcc::default_call },
     Entry { name: "select", open: select::open, default_call: select::default_call },
 ];
 

@@ -16,8 +16,19 @@ pub const LOAD: Session = Session { isolation: Isolation::RepeatableRead, in_pla
 
 /// Opens a workload for an engine.
 pub fn open(engine: &dyn Engine, name: &str, call: Call, scale: u32) -> Box<dyn Workload> {
-    dsbench_workloads::open(name, &Options { scale, dialect: engine.dialect(), call, settings: Settings::default() })
-        .unwrap()
+    open_with(engine, name, call, scale, &[])
+}
+
+/// Opens a workload with settings of its own.
+pub fn open_with(
+    engine: &dyn Engine,
+    name: &str,
+    call: Call,
+    scale: u32,
+    settings: &[(&str, &str)],
+) -> Box<dyn Workload> {
+    let settings = Settings::new(settings.iter().map(|(name, value)| (name.to_string(), value.to_string())));
+    dsbench_workloads::open(name, &Options { scale, dialect: engine.dialect(), call, settings }).unwrap()
 }
 
 /// Creates the place and runs every step up to the first cycle; bulk parts run side by side.
@@ -46,20 +57,26 @@ pub fn build(engine: &dyn Engine, workload: &dyn Workload, how: Population, part
 /// Runs transactions 0..`count` of each of `clients`, as the loop does, without a clock.
 pub fn run(engine: &dyn Engine, workload: &dyn Workload, clients: u64, count: u64) -> Expected {
     let mut sums = BTreeMap::new();
+    let mut committed = vec![0; workload.kinds().len()];
     for id in 0..clients {
         let mut conn = engine.connect(LOAD).unwrap();
         let mut client = workload.client(id, 42);
         client.prepare(&mut *conn, if id == 0 { Prepare::Never } else { Prepare::Once }).unwrap();
         for number in 0..count {
             let drawn = client.draw(number);
-            assert_eq!(transact(&mut *conn, &mut *client, drawn.shape).unwrap(), End::Commit);
-            client.committed();
+            match transact(&mut *conn, &mut *client, drawn.shape).unwrap() {
+                End::Commit => {
+                    client.committed();
+                    committed[usize::from(drawn.kind)] += 1;
+                }
+                End::Rollback => client.rolled_back(),
+            }
         }
         for (name, sum) in client.sums() {
             *sums.entry(name.to_string()).or_insert(0) += sum;
         }
     }
-    Expected { committed: vec![clients * count], unknown: 0, sums: sums.into_iter().collect() }
+    Expected { committed, unknown: 0, sums: sums.into_iter().collect() }
 }
 
 /// One transaction by hand.
@@ -91,7 +108,7 @@ pub fn cycle(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>) -> Expected {
         duration: 400_000_000,
         patience: 1_000_000_000,
     };
-    let pacing = Pacing::Closed;
+    let (pacing, kinds) = (Pacing::Closed, workload.kinds().len());
     let plan =
         CyclePlan { engine, workload, conduct, threads: 4, first_client: 0, clients: 4, pacing, seed: 7, trace: None };
     let cycle = Cycle::spawn(&plan).unwrap();
@@ -102,12 +119,13 @@ pub fn cycle(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>) -> Expected {
     cycle.start(Monotonic.now());
     let outcome = cycle.join().unwrap();
     assert_eq!(outcome.failure, None);
-    let mut expected = Expected { committed: vec![0], ..Expected::default() };
+    let mut expected = Expected { committed: vec![0; kinds], ..Expected::default() };
     let mut sums = BTreeMap::new();
     for client in &outcome.clients {
-        let tally = &client.recorder.tallies()[0];
-        expected.committed[0] += tally.committed + tally.late_commits;
-        expected.unknown += tally.unknown;
+        for (tally, committed) in client.recorder.tallies().iter().zip(&mut expected.committed) {
+            *committed += tally.committed + tally.late_commits;
+            expected.unknown += tally.unknown;
+        }
         for (name, sum) in &client.sums {
             *sums.entry((*name).to_string()).or_insert(0) += sum;
         }

@@ -1,0 +1,78 @@
+//! The consistency conditions (clause 3.3.2), and what the clients counted against what is there.
+
+use dsbench_core::engine::Connection;
+use dsbench_core::error::Result;
+use dsbench_core::workload::{Condition, Expected};
+
+use super::company::Company;
+use super::rows::Table;
+use super::{NEW_ORDER, PAYMENT};
+
+/// The conditions that the database answers alone, with the section of their SQL.
+const WITHIN: &[(&str, &str)] = &[
+    ("1: warehouse ytd = sum of its districts", "condition_1"),
+    ("2: next order - 1 = last order = last new order", "condition_2"),
+    ("3: new orders have no gap", "condition_3"),
+    ("4: sum of line counts = lines of the district", "condition_4"),
+    ("5: no carrier <=> new order", "condition_5"),
+    ("6: line count = lines of the order", "condition_6"),
+    ("7: not delivered <=> no carrier", "condition_7"),
+    ("8: warehouse ytd = sum of its history", "condition_8"),
+    ("9: district ytd = sum of its history", "condition_9"),
+    ("10: balance = delivered - paid", "condition_10"),
+    ("11: orders - new orders = 2100 + deliveries", "condition_11"),
+    ("12: balance + ytd payment = delivered", "condition_12"),
+    ("payments of the customer = its history", "payments_off"),
+    ("counters of the stock = lines since the load", "stock_off"),
+];
+
+/// Tables that keep their number of rows, in the order of the section `rows`.
+const FIXED: [Table; 5] = [Table::Item, Table::Warehouse, Table::District, Table::Stock, Table::Customer];
+
+/// All conditions after the transactions in `expected`; without it, those within the database.
+pub fn check(company: &Company, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
+    if !company.dialect.keeps_data {
+        let detail = "not checkable: the engine keeps no data".to_string();
+        return Ok(vec![Condition { name: "conditions".into(), holds: true, detail }]);
+    }
+    let mut conditions = Vec::new();
+    for (table, sql) in FIXED.into_iter().zip(company.sql.all("rows")) {
+        let (found, wanted) = (company.number(conn, sql)?, company.rows_of(table) as i64);
+        let detail = format!("found {found}, scale {wanted}");
+        conditions.push(Condition { name: format!("{} rows", table.name()), holds: found == wanted, detail });
+    }
+    for (name, section) in WITHIN {
+        let off = company.sum(conn, section)?;
+        conditions.push(Condition { name: (*name).into(), holds: off == 0, detail: format!("{off} rows are off") });
+    }
+    if let Some(expected) = expected {
+        conditions.extend(counted(company, conn, expected)?);
+    }
+    Ok(conditions)
+}
+
+/// Every acknowledged commit is there, and nothing else but commits of unknown end.
+fn counted(company: &Company, conn: &mut dyn Connection, expected: &Expected) -> Result<Vec<Condition>> {
+    let committed = |kind: u8| expected.committed.get(usize::from(kind)).copied().unwrap_or(0);
+    let delivered = expected.sums.iter().find(|(name, _)| name == "deliveries").map_or(0, |(_, sum)| *sum as u64);
+    let table = |table: Table| company.rows_of(table);
+    let cases = [
+        ("orders = loaded + committed New-Orders", "orders", table(Table::Orders), committed(NEW_ORDER), 1),
+        ("history = loaded + committed Payments", "history", table(Table::History), committed(PAYMENT), 1),
+        // A Delivery of unknown end may have delivered an order of each district.
+        ("delivered orders = loaded + those of the clients", "delivered", company.loaded_delivered(), delivered, 10),
+    ];
+    let mut conditions = Vec::new();
+    for (name, section, loaded, added, at_once) in cases {
+        let found = company.sum(conn, section)? as u64;
+        let least = loaded + added;
+        let holds = (least..=least + expected.unknown * at_once).contains(&found);
+        let unknown = match expected.unknown {
+            0 => String::new(),
+            n => format!(", {n} transactions of unknown end"),
+        };
+        let detail = format!("found {found}, loaded {loaded}, by the clients {added}{unknown}");
+        conditions.push(Condition { name: name.into(), holds, detail });
+    }
+    Ok(conditions)
+}

@@ -1,0 +1,176 @@
+//! The company: schema, rows and keys of the nine tables.
+
+use std::ops::Range;
+
+use dsbench_core::engine::{Connection, Dialect, Prepare, Statement};
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::value::{Rows, Type};
+use dsbench_core::workload::{Part, Population, Progress};
+
+use super::names::Names;
+use super::nurand::C_LOAD;
+use super::rows::{lines_of, Source, Table, CUSTOMERS, DISTRICTS, ITEMS, NEW_ORDERS};
+use crate::sql::Sections;
+
+/// The SQL of each dialect; the mock takes that of SQLite.
+const FILES: &[(&str, &str)] = &[("postgres", POSTGRES), ("sqlite", SQLITE), ("mock", SQLITE)];
+
+const POSTGRES: &str = concat!(
+    include_str!("sql/postgres-schema.sql"),
+    include_str!("sql/postgres-procedures.sql"),
+    include_str!("sql/postgres-statements.sql"),
+    include_str!("sql/check.sql")
+);
+
+const SQLITE: &str = concat!(
+    include_str!("sql/sqlite-schema.sql"),
+    include_str!("sql/sqlite-statements.sql"),
+    include_str!("sql/check.sql")
+);
+
+/// The largest scale: the numbers of warehouses have five digits where an order's lines travel as text.
+pub const LARGEST_SCALE: u32 = 99_999;
+
+/// Numbers of a source in one transaction of a bulk load: enough to hide the cost of a commit, few
+/// enough that no log grows without end. A number of the lines stands for ten rows.
+const CHUNK: u64 = 500_000;
+
+/// A company of `scale` warehouses on a database of one dialect.
+#[derive(Debug)]
+pub struct Company {
+    /// Number of warehouses.
+    pub scale: u32,
+    /// How the engine speaks SQL.
+    pub dialect: &'static Dialect,
+    /// The SQL of that dialect.
+    pub sql: Sections,
+    /// Last names.
+    pub names: Names,
+    /// Whether foreign keys are added.
+    pub keys: bool,
+}
+
+impl Company {
+    /// Errors of kind `Configuration`: a scale of 0 or above [`LARGEST_SCALE`], a dialect without SQL.
+    pub fn new(scale: u32, dialect: &'static Dialect, keys: bool) -> Result<Self> {
+        if scale == 0 || scale > LARGEST_SCALE {
+            return Err(Error::configuration(format!(
+                "scale {scale} is out of range: choose 1 to {LARGEST_SCALE} warehouses"
+            )));
+        }
+        let sql = Sections::of(dialect, FILES)?;
+        if !keys && sql.all("foreign_keys").is_empty() {
+            return Err(Error::configuration(format!(
+                "--set foreign_keys=off: with {} they stand in the tables; let the target's URL switch them off \
+                 (…?foreign_keys=off)",
+                dialect.name
+            )));
+        }
+        Ok(Self { scale, dialect, sql, names: Names::default(), keys })
+    }
+
+    /// Rows of a full population.
+    pub fn rows(&self) -> u64 {
+        let by_number = |table: Table| match table {
+            Table::OrderLine => (0..table.numbers(self.scale)).map(lines_of).sum(),
+            other => other.numbers(self.scale),
+        };
+        Table::ALL.into_iter().map(by_number).sum()
+    }
+
+    /// Rows that `table` has after the load; lines by their orders.
+    pub fn rows_of(&self, table: Table) -> u64 {
+        table.numbers(self.scale)
+    }
+
+    /// Orders that are delivered already when they are loaded.
+    pub fn loaded_delivered(&self) -> u64 {
+        u64::from(self.scale) * DISTRICTS * (CUSTOMERS - NEW_ORDERS)
+    }
+
+    /// Makes the tables and, where the dialect has them, the stored procedures; stores the constant of
+    /// the last names.
+    pub fn create(&self, conn: &mut dyn Connection) -> Result<()> {
+        conn.script(&self.sql.script("tables"))?;
+        conn.script(&[&format!("INSERT INTO load_constants (c_last) VALUES ({C_LOAD})")])?;
+        match self.dialect.procedures {
+            true => conn.script(&self.sql.script("procedures")),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes a part of the rows. A part is a share of the districts of all warehouses, and of the items.
+    pub fn populate(&self, conn: &mut dyn Connection, how: Population, part: Part, progress: &Progress) -> Result<()> {
+        if how == Population::Procedure {
+            return Err(Error::configuration(
+                "population by procedure: the workload tpcc has none; populate in bulk".to_string(),
+            ));
+        }
+        for table in Table::ALL {
+            let share = self.share(table, part);
+            for start in share.clone().step_by(CHUNK as usize) {
+                let chunk = start..share.end.min(start + CHUNK);
+                let mut source = Source::new(table, chunk, &self.names, progress);
+                let load = conn.bulk().ok_or_else(|| {
+                    Error::configuration("this engine has no bulk load, which the workload tpcc needs".to_string())
+                })?;
+                load.load(table.name(), table.columns(), &mut source)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn share(&self, table: Table, part: Part) -> Range<u64> {
+        match table {
+            Table::Item => part.range(ITEMS),
+            Table::Warehouse => part.range(u64::from(self.scale)),
+            other => {
+                let districts = part.range(u64::from(self.scale) * DISTRICTS);
+                districts.start * other.per_district()..districts.end * other.per_district()
+            }
+        }
+    }
+
+    /// Runs the statements of a section one by one, as steps of `progress`.
+    pub fn steps(&self, conn: &mut dyn Connection, section: &str, progress: &Progress) -> Result<()> {
+        let statements = self.sql.script(section);
+        progress.expect(statements.len() as u64);
+        for statement in statements {
+            conn.script(&[statement])?;
+            progress.advance(1)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the foreign keys; where they stand in the tables already, checks that all rows meet them.
+    pub fn foreign_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+        if !self.keys {
+            return Ok(());
+        }
+        self.steps(conn, "foreign_keys", progress)?;
+        let queries = self.sql.all("foreign_key_faults");
+        progress.expect((self.sql.all("foreign_keys").len() + queries.len()) as u64);
+        for sql in queries {
+            let faults = self.number(conn, sql)?;
+            if faults != 0 {
+                let message = format!("{faults} rows have no row to refer to: {sql}");
+                return Err(Error::with(ErrorKind::Statement, "check foreign keys", message));
+            }
+            progress.advance(1)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for one whole number.
+    pub fn number(&self, conn: &mut dyn Connection, sql: &str) -> Result<i64> {
+        let query = conn.prepare(&Statement { sql, params: &[], columns: &[Type::Int64] }, Prepare::Once)?;
+        let mut rows = Rows::new();
+        conn.query(query, &[], &mut rows)?;
+        rows.int(0, 0)
+    }
+
+    /// Asks all statements of a section for a whole number and adds these up.
+    pub fn sum(&self, conn: &mut dyn Connection, section: &str) -> Result<i64> {
+        self.sql.all(section).iter().try_fold(0, |sum, sql| Ok(sum + self.number(conn, sql)?))
+    }
+}

@@ -1,0 +1,218 @@
+//! New-Order (clause 2.4).
+
+use std::fmt::Write;
+
+use dsbench_core::engine::{Connection, StatementId};
+use dsbench_core::error::{Code, Error, ErrorKind, Result};
+use dsbench_core::value::{Rows, Type, Value};
+use dsbench_core::workload::End;
+
+use super::input::{Line, NewOrder};
+use super::wording::{cents, ints, one, ChangedRow, Speaker, INT, MONEY, RATE, TEXT};
+use crate::Call;
+
+/// Columns of each line that a procedure returns: number of the order, discount, last name and credit of
+/// the customer, taxes of warehouse and district, and of the line number, name, price, amount, stock left,
+/// brand or generic.
+const SHOWN: &[Type] = &[INT, RATE, TEXT, TEXT, RATE, RATE, INT, TEXT, MONEY, MONEY, INT, TEXT];
+
+/// Numbers of its statements.
+#[derive(Debug, Clone, Copy)]
+enum Known {
+    /// Lines as arrays: items, supplies, quantities, ends of the runs.
+    Arrays(StatementId),
+    /// Lines as one text, each of 6 + 5 + 2 digits.
+    Text(StatementId),
+    Statements {
+        customer: StatementId,
+        district: ChangedRow,
+        order: StatementId,
+        new_order: StatementId,
+        item: StatementId,
+        stock: ChangedRow,
+        line: StatementId,
+    },
+}
+
+/// What runs a New-Order.
+pub struct Transaction {
+    known: Known,
+    /// Code of the error by which a procedure says that an item is not there.
+    unused: Code,
+    texts: [String; 4],
+    /// What the terminal shows last: the total amount, in units of 10⁻¹⁰.
+    total: i128,
+}
+
+impl Transaction {
+    /// Prepares it.
+    pub fn prepare(speaker: &mut Speaker<'_>, call: Call) -> Result<Self> {
+        let known = match call {
+            Call::Procedure if !speaker.sql.all("call_new_order_arrays").is_empty() => {
+                let params = [INT, INT, INT, INT, TEXT, TEXT, TEXT, TEXT];
+                Known::Arrays(speaker.know("call_new_order_arrays", &params, SHOWN)?)
+            }
+            Call::Procedure => Known::Text(speaker.know("call_new_order", &[INT, INT, INT, INT, INT, TEXT], SHOWN)?),
+            Call::Statements => statements(speaker)?,
+        };
+        let unused = match call {
+            Call::Procedure => Code::new(speaker.sql.one("unused_item_code")?.as_bytes()),
+            Call::Statements => Code::default(),
+        };
+        Ok(Self { known, unused, texts: Default::default(), total: 0 })
+    }
+
+    /// Runs it; asks for a rollback when it meets the item that is not there.
+    pub fn run(&mut self, conn: &mut dyn Connection, order: &NewOrder, rows: &mut Rows) -> Result<End> {
+        match self.known {
+            Known::Arrays(call) => {
+                self.write_arrays(order);
+                let [w, d, c, local] = ints([order.w, order.d, order.c, all_local(order)]);
+                let [items, supplies, quantities, ends] = self.texts.each_ref().map(|text| Value::Text(text));
+                let done = conn.query(call, &[w, d, c, local, items, supplies, quantities, ends], rows);
+                self.called(done, order, rows)
+            }
+            Known::Text(call) => {
+                self.write_text(order);
+                let [w, d, c, local, count] =
+                    ints([order.w, order.d, order.c, all_local(order), order.lines().len() as i64]);
+                let done = conn.query(call, &[w, d, c, local, count, Value::Text(&self.texts[0])], rows);
+                self.called(done, order, rows)
+            }
+            Known::Statements { .. } => self.run_statements(conn, order, rows),
+        }
+    }
+
+    /// What a terminal would show last: the total amount, in units of 10⁻¹⁰.
+    pub fn total(&self) -> i128 {
+        self.total
+    }
+
+    fn called(&mut self, done: Result<()>, order: &NewOrder, rows: &Rows) -> Result<End> {
+        match done {
+            // The server has undone what the call did: the error ended the transaction that it was.
+            Err(error) if order.unused && error.code == self.unused => Ok(End::Rollback),
+            Err(error) => Err(error),
+            Ok(()) => {
+                same(rows.len(), order.lines().len())?;
+                let mut sum = 0;
+                for row in 0..rows.len() {
+                    sum += rows.decimal(row, 9, 2)?;
+                }
+                self.total = total(sum, rows.decimal(0, 1, 4)?, rows.decimal(0, 4, 4)? + rows.decimal(0, 5, 4)?);
+                Ok(End::Commit)
+            }
+        }
+    }
+
+    /// Arrays as PostgreSQL reads them from text: {1,2,3}.
+    fn write_arrays(&mut self, order: &NewOrder) {
+        let [items, supplies, quantities, ends] = &mut self.texts;
+        array(items, order.lines().iter().map(|line| line.item));
+        array(supplies, order.lines().iter().map(|line| line.supply));
+        array(quantities, order.lines().iter().map(|line| line.quantity));
+        array(ends, order.ends().iter().map(|end| *end as i64));
+    }
+
+    fn write_text(&mut self, order: &NewOrder) {
+        let text = &mut self.texts[0];
+        text.clear();
+        for line in order.lines() {
+            // Writing into a string cannot fail.
+            let _ = write!(text, "{:06}{:05}{:02}", line.item, line.supply, line.quantity);
+        }
+    }
+
+    fn run_statements(&mut self, conn: &mut dyn Connection, order: &NewOrder, rows: &mut Rows) -> Result<End> {
+        let Known::Statements { customer, district, order: insert, new_order, item, stock, line: insert_line } =
+            self.known
+        else {
+            return Err(Error::with(ErrorKind::Statement, "execute", "not prepared as statements"));
+        };
+        let [w, d, c] = ints([order.w, order.d, order.c]);
+        conn.query(customer, &[w, w, d, c], rows)?;
+        one(rows.len() as u64)?;
+        let (discount, tax_w) = (rows.decimal(0, 0, 4)?, rows.decimal(0, 3, 4)?);
+        district.run(conn, &[w, d], 0, &[w, d], rows)?;
+        let (o, tax_d) = (Value::Int(rows.int(0, 0)?), rows.decimal(0, 1, 4)?);
+        let [count, local] = ints([order.lines().len() as i64, all_local(order)]);
+        one(conn.execute(insert, &[w, d, o, c, count, local])?)?;
+        one(conn.execute(new_order, &[w, d, o])?)?;
+        let mut sum = 0;
+        for (at, line) in order.lines().iter().enumerate() {
+            let Line { item: i, supply, quantity: q } = *line;
+            conn.query(item, &[Value::Int(i)], rows)?;
+            if rows.is_empty() && order.unused {
+                return Ok(End::Rollback);
+            }
+            one(rows.len() as u64)?;
+            let amount = q * rows.decimal(0, 0, 2)?;
+            let remote = i64::from(supply != order.w);
+            let [q, limit, remote, supply, i] = ints([q, q + 10, remote, supply, i]);
+            stock.run(conn, &[q, limit, q, remote, supply, i, d], 1, &[d, supply, i], rows)?;
+            let (number, dist) = (Value::Int(at as i64 + 1), Value::Text(rows.text(0, 1)?));
+            one(conn.execute(insert_line, &[w, d, o, number, i, supply, q, cents(amount), dist])?)?;
+            sum += amount;
+        }
+        self.total = total(sum, discount, tax_w + tax_d);
+        Ok(End::Commit)
+    }
+}
+
+fn statements(speaker: &mut Speaker<'_>) -> Result<Known> {
+    let (stock, key) = ([INT; 6], [INT; 3]);
+    Ok(Known::Statements {
+        customer: speaker.know("no_customer", &[INT; 4], &[RATE, TEXT, TEXT, RATE])?,
+        district: speaker.know_change("no_district", [&[INT; 2], &[], &[INT; 2]], &[INT, RATE])?,
+        order: speaker.know("no_order", &[INT; 6], &[])?,
+        new_order: speaker.know("no_new_order", &[INT; 3], &[])?,
+        item: speaker.know("no_item", &[INT], &[MONEY, TEXT, TEXT])?,
+        stock: speaker.know_change("no_stock", [&stock, &[INT], &key], &[INT, TEXT, TEXT])?,
+        line: speaker.know("no_line", &[INT, INT, INT, INT, INT, INT, INT, MONEY, TEXT], &[])?,
+    })
+}
+
+fn all_local(order: &NewOrder) -> i64 {
+    i64::from(order.remote_lines() == 0)
+}
+
+fn same(found: usize, wanted: usize) -> Result<()> {
+    if found == wanted {
+        return Ok(());
+    }
+    let message = format!("the procedure gave {found} lines of {wanted}");
+    Err(Error::with(ErrorKind::Statement, "execute", message))
+}
+
+/// Sum of the amounts · (1 − discount) · (1 + taxes): cents and ten-thousandths give 10⁻¹⁰.
+fn total(sum: i64, discount: i64, taxes: i64) -> i128 {
+    i128::from(sum) * i128::from(10_000 - discount) * i128::from(10_000 + taxes)
+}
+
+fn array(text: &mut String, numbers: impl Iterator<Item = i64>) {
+    text.clear();
+    for (at, number) in numbers.enumerate() {
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{}{number}", if at == 0 { '{' } else { ',' });
+    }
+    text.push('}');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_is_exact() {
+        // 100.00 · (1 − 0.5) · (1 + 0.0001 + 0.2) = 60.005
+        assert_eq!(total(10_000, 5000, 2001), 600_050_000_000);
+        assert_eq!(total(1, 4999, 1), 50_015_001);
+    }
+
+    #[test]
+    fn arrays_are_written_as_postgresql_reads_them() {
+        let mut text = "old".to_string();
+        array(&mut text, [1, 23, 456].into_iter());
+        assert_eq!(text, "{1,23,456}");
+    }
+}

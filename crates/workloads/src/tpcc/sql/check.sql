@@ -1,0 +1,142 @@
+-- The consistency conditions of TPC-C (clause 3.3.2), for every dialect: each statement counts the rows
+-- that are off. NULL is off wherever a row should be there.
+
+-- name: rows
+SELECT count(*) FROM item
+-- next
+SELECT count(*) FROM warehouse
+-- next
+SELECT count(*) FROM district
+-- next
+SELECT count(*) FROM stock
+-- next
+SELECT count(*) FROM customer
+
+-- name: orders
+SELECT count(*) FROM orders
+
+-- name: history
+SELECT count(*) FROM history
+
+-- name: delivered
+SELECT count(*) FROM orders WHERE o_carrier_id IS NOT NULL
+
+-- name: condition_1
+SELECT count(*)
+FROM warehouse LEFT JOIN (SELECT d_w_id, sum(d_ytd) AS total FROM district GROUP BY d_w_id) d ON d_w_id = w_id
+WHERE total IS NULL OR total <> w_ytd
+
+-- name: condition_2
+-- A district may have no orders left to deliver.
+SELECT count(*)
+FROM district
+    LEFT JOIN (SELECT o_w_id, o_d_id, max(o_id) AS last_order FROM orders GROUP BY o_w_id, o_d_id) o
+        ON o_w_id = d_w_id AND o_d_id = d_id
+    LEFT JOIN (SELECT no_w_id, no_d_id, max(no_o_id) AS last_new FROM new_order GROUP BY no_w_id, no_d_id) n
+        ON no_w_id = d_w_id AND no_d_id = d_id
+WHERE last_order IS NULL OR last_order <> d_next_o_id - 1 OR last_new <> d_next_o_id - 1
+
+-- name: condition_3
+SELECT count(*)
+FROM (SELECT no_w_id, no_d_id, max(no_o_id) - min(no_o_id) + 1 AS span, count(*) AS there
+      FROM new_order GROUP BY no_w_id, no_d_id) n
+WHERE span <> there
+
+-- name: condition_4
+SELECT count(*)
+FROM district
+    LEFT JOIN (SELECT o_w_id, o_d_id, sum(o_ol_cnt) AS wanted FROM orders GROUP BY o_w_id, o_d_id) o
+        ON o_w_id = d_w_id AND o_d_id = d_id
+    LEFT JOIN (SELECT ol_w_id, ol_d_id, count(*) AS there FROM order_line GROUP BY ol_w_id, ol_d_id) l
+        ON ol_w_id = d_w_id AND ol_d_id = d_id
+WHERE wanted IS NULL OR there IS NULL OR wanted <> there
+
+-- name: condition_5
+SELECT count(*)
+FROM orders LEFT JOIN new_order ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id
+WHERE (o_carrier_id IS NULL AND no_o_id IS NULL) OR (o_carrier_id IS NOT NULL AND no_o_id IS NOT NULL)
+-- next
+SELECT count(*)
+FROM new_order LEFT JOIN orders ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id
+WHERE o_id IS NULL
+
+-- name: condition_6
+SELECT count(*)
+FROM orders
+    LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, count(*) AS there
+               FROM order_line GROUP BY ol_w_id, ol_d_id, ol_o_id) l
+        ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
+WHERE there IS NULL OR there <> o_ol_cnt
+
+-- name: condition_7
+SELECT count(*)
+FROM order_line LEFT JOIN orders ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
+WHERE o_id IS NULL OR (ol_delivery_d IS NULL AND o_carrier_id IS NOT NULL)
+    OR (ol_delivery_d IS NOT NULL AND o_carrier_id IS NULL)
+
+-- name: condition_8
+SELECT count(*)
+FROM warehouse LEFT JOIN (SELECT h_w_id, sum(h_amount) AS total FROM history GROUP BY h_w_id) h ON h_w_id = w_id
+WHERE total IS NULL OR total <> w_ytd
+
+-- name: condition_9
+SELECT count(*)
+FROM district
+    LEFT JOIN (SELECT h_w_id, h_d_id, sum(h_amount) AS total FROM history GROUP BY h_w_id, h_d_id) h
+        ON h_w_id = d_w_id AND h_d_id = d_id
+WHERE total IS NULL OR total <> d_ytd
+
+-- name: condition_10
+SELECT count(*)
+FROM customer
+    LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, sum(ol_amount) AS delivered
+               FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
+               WHERE ol_delivery_d IS NOT NULL
+               GROUP BY o_w_id, o_d_id, o_c_id) o
+        ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id
+    LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) AS paid
+               FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) h
+        ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id
+WHERE paid IS NULL OR c_balance IS NULL OR coalesce(delivered, 0) - paid <> c_balance
+
+-- name: condition_11
+-- As many orders were delivered since the load as the customers count.
+SELECT count(*)
+FROM district
+    LEFT JOIN (SELECT o_w_id, o_d_id, count(*) AS ordered FROM orders GROUP BY o_w_id, o_d_id) o
+        ON o_w_id = d_w_id AND o_d_id = d_id
+    LEFT JOIN (SELECT no_w_id, no_d_id, count(*) AS waiting FROM new_order GROUP BY no_w_id, no_d_id) n
+        ON no_w_id = d_w_id AND no_d_id = d_id
+    LEFT JOIN (SELECT c_w_id, c_d_id, sum(c_delivery_cnt) AS delivered FROM customer GROUP BY c_w_id, c_d_id) c
+        ON c_w_id = d_w_id AND c_d_id = d_id
+WHERE ordered IS NULL OR delivered IS NULL OR ordered - coalesce(waiting, 0) <> 2100 + delivered
+
+-- name: condition_12
+SELECT count(*)
+FROM customer
+    LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, sum(ol_amount) AS delivered
+               FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
+               WHERE ol_delivery_d IS NOT NULL
+               GROUP BY o_w_id, o_d_id, o_c_id) o
+        ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id
+WHERE c_balance IS NULL OR c_ytd_payment IS NULL OR c_balance + c_ytd_payment <> coalesce(delivered, 0)
+
+-- name: payments_off
+-- Customers whose counters are not those of their history.
+SELECT count(*)
+FROM customer
+    LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, count(*) AS payments, sum(h_amount) AS paid
+               FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) h
+        ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id
+WHERE payments IS NULL OR c_payment_cnt IS NULL OR c_payment_cnt <> payments OR c_ytd_payment <> paid
+
+-- name: stock_off
+-- Stocks whose counters are not those of the lines ordered since the load, whose orders are numbers 1 to 3000.
+SELECT count(*)
+FROM stock
+    LEFT JOIN (SELECT ol_supply_w_id, ol_i_id, count(*) AS line_count, sum(ol_quantity) AS sold,
+                      sum(CASE WHEN ol_supply_w_id = ol_w_id THEN 0 ELSE 1 END) AS remote
+               FROM order_line WHERE ol_o_id > 3000 GROUP BY ol_supply_w_id, ol_i_id) l
+        ON ol_supply_w_id = s_w_id AND ol_i_id = s_i_id
+WHERE s_ytd <> coalesce(sold, 0) OR s_order_cnt <> coalesce(line_count, 0) OR s_remote_cnt <> coalesce(remote, 0)
+    OR s_quantity < 0 OR s_quantity > 100

@@ -1,0 +1,18 @@
+//! TPC-C on real databases: what it builds, what it runs, and that its checks can fail.
+
+#[path = "workloads/bed.rs"]
+#[allow(dead_code)]
+mod bed;
+#[path = "tpcc/company.rs"]
+mod company;
+#[path = "tpcc/faults.rs"]
+mod faults;
+#[cfg(unix)]
+#[path = "tpcc/postgres.rs"]
+mod postgres;
+#[cfg(unix)]
+#[path = "../../engines/tests/postgres/server.rs"]
+#[allow(dead_code)]
+mod server;
+#[path = "tpcc/sqlite.rs"]
+mod sqlite;

@@ -1,0 +1,148 @@
+//! What is tested on every engine.
+
+use std::sync::Arc;
+
+use dsbench_core::engine::{Connection, Engine, Prepare};
+use dsbench_core::error::ErrorKind;
+use dsbench_core::workload::{Expected, Part, Population, Progress};
+use dsbench_workloads::Call;
+
+use crate::bed::{broken, build, cycle, open, open_with, run, transact, LOAD};
+use crate::faults;
+
+/// One cell of an administrative query.
+pub fn one(conn: &mut dyn Connection, sql: &str) -> String {
+    conn.fetch(sql).unwrap().rows[0][0].clone().unwrap().trim().to_string()
+}
+
+fn sum(expected: &Expected, name: &str) -> i64 {
+    expected.sums.iter().find(|(found, _)| found == name).unwrap().1
+}
+
+/// Populates one warehouse by two parts, runs all kinds, and finds every planted fault.
+pub fn is_consistent_and_finds_every_fault(engine: &dyn Engine, call: Call) {
+    let workload = open(engine, "tpcc", call, 1);
+    let mut conn = build(engine, &*workload, Population::Bulk, 2);
+    assert!(broken(&*workload, &mut *conn, &Expected::default()).is_empty(), "nothing ran");
+    for (table, rows) in [
+        ("item", 100_000),
+        ("warehouse", 1),
+        ("district", 10),
+        ("stock", 100_000),
+        ("customer", 30_000),
+        ("history", 30_000),
+        ("orders", 30_000),
+        ("new_order", 9_000),
+    ] {
+        assert_eq!(one(&mut *conn, &format!("SELECT count(*) FROM {table}")), rows.to_string(), "{table}");
+    }
+    let expected = run(engine, &*workload, 2, 460);
+    assert!(expected.committed.iter().all(|count| *count > 0), "{expected:?}");
+    assert_eq!(sum(&expected, "new_orders") - sum(&expected, "new_orders_rolled_back"), expected.committed[0] as i64);
+    assert!(sum(&expected, "new_orders_rolled_back") > 0, "{expected:?}");
+    assert_eq!((sum(&expected, "deliveries"), sum(&expected, "districts_skipped")), (400, 0));
+    assert_eq!(broken(&*workload, &mut *conn, &expected), Vec::<String>::new());
+    faults::are_all_found(&*workload, &mut *conn, &expected);
+    faults::of_counting_are_found(&*workload, &mut *conn, &expected);
+}
+
+/// Clients that compete, with retry, leave a consistent database.
+pub fn competition_is_consistent(engine: Arc<dyn Engine>, calls: &[Call]) {
+    for call in calls {
+        // More of what collides than the deck has.
+        let settings = [("mix", "10,10,2,3,2")];
+        let workload: Arc<_> = open_with(&*engine, "tpcc", *call, 1, &settings).into();
+        let mut conn = build(&*engine, &*workload, Population::Bulk, 2);
+        let expected = cycle(Arc::clone(&engine), Arc::clone(&workload) as _);
+        assert!(expected.committed[0] > 0 && expected.committed[1] > 0, "{expected:?}");
+        assert_eq!(broken(&*workload, &mut *conn, &expected), Vec::<String>::new(), "{call:?} {expected:?}");
+    }
+}
+
+/// What transactions change, without points in time.
+const CHANGED: [&str; 8] = [
+    "SELECT w_id, w_ytd FROM warehouse ORDER BY w_id",
+    "SELECT d_w_id, d_id, d_ytd, d_next_o_id FROM district ORDER BY d_w_id, d_id",
+    "SELECT c_w_id, c_d_id, c_id, c_balance, c_ytd_payment, c_payment_cnt, c_delivery_cnt, c_data FROM customer \
+     WHERE c_payment_cnt > 1 OR c_delivery_cnt > 0 ORDER BY c_w_id, c_d_id, c_id",
+    "SELECT h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_amount, h_data FROM history WHERE h_data LIKE '%    %' \
+     ORDER BY h_c_w_id, h_c_d_id, h_c_id, h_amount",
+    "SELECT o_w_id, o_d_id, o_id, o_c_id, o_carrier_id, o_ol_cnt, o_all_local FROM orders WHERE o_id > 2100 \
+     ORDER BY o_w_id, o_d_id, o_id",
+    "SELECT no_w_id, no_d_id, no_o_id FROM new_order ORDER BY no_w_id, no_d_id, no_o_id",
+    "SELECT ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_dist_info, \
+     CASE WHEN ol_delivery_d IS NULL THEN 0 ELSE 1 END FROM order_line WHERE ol_o_id > 2100 \
+     ORDER BY ol_w_id, ol_d_id, ol_o_id, ol_number",
+    "SELECT s_w_id, s_i_id, s_quantity, s_ytd, s_order_cnt, s_remote_cnt FROM stock WHERE s_order_cnt > 0 \
+     ORDER BY s_w_id, s_i_id",
+];
+
+/// Statements and procedures change the same rows in the same way, remote ones included.
+pub fn statements_do_what_procedures_do(engine: &dyn Engine) {
+    let left = [Call::Statements, Call::Procedure].map(|call| {
+        let workload = open(engine, "tpcc", call, 2);
+        let mut conn = build(engine, &*workload, Population::Bulk, 2);
+        let expected = run(engine, &*workload, 2, 345);
+        assert!(sum(&expected, "remote_lines") > 10 && sum(&expected, "remote_payments") > 20, "{expected:?}");
+        assert_eq!(broken(&*workload, &mut *conn, &expected), Vec::<String>::new());
+        (expected, CHANGED.map(|sql| conn.fetch(sql).unwrap().rows))
+    });
+    assert_eq!(left[0].0, left[1].0);
+    for (at, sql) in CHANGED.iter().enumerate() {
+        let (a, b) = (&left[0].1[at], &left[1].1[at]);
+        assert!(!a.is_empty() && a.len() == b.len(), "{sql}: {} and {} rows", a.len(), b.len());
+        for (a, b) in a.iter().zip(b) {
+            assert_eq!(a, b, "{sql}");
+        }
+    }
+}
+
+/// Parts make the same database, however many there are.
+pub fn parts_make_the_same_rows(engine: &dyn Engine) {
+    let keys = [
+        ("item", "i_id"),
+        ("warehouse", "w_id"),
+        ("district", "d_id"),
+        ("stock", "s_i_id"),
+        ("customer", "c_d_id, c_id"),
+        ("history", "h_d_id, h_c_id"),
+        ("orders", "o_d_id, o_id"),
+        ("new_order", "no_d_id, no_o_id"),
+        ("order_line", "ol_d_id, ol_o_id, ol_number"),
+    ];
+    let made = [1, 3].map(|parts| {
+        let workload = open(engine, "tpcc", Call::Statements, 1);
+        let mut conn = build(engine, &*workload, Population::Bulk, parts);
+        keys.map(|(table, key)| conn.fetch(&format!("SELECT * FROM {table} ORDER BY {key}")).unwrap())
+    });
+    for (at, (table, _)) in keys.iter().enumerate() {
+        assert!(!made[0][at].rows.is_empty() && made[0][at] == made[1][at], "{table}");
+    }
+}
+
+/// A New-Order that misses its district fails, and leaves nothing behind.
+pub fn what_misses_a_row_fails_and_changes_nothing(engine: &dyn Engine, calls: &[Call]) {
+    for call in calls {
+        let there = open(engine, "tpcc", *call, 1);
+        let mut conn = build(engine, &*there, Population::Bulk, 1);
+        // Every client with an odd number works in a warehouse that is not there.
+        let larger = open_with(engine, "tpcc", *call, 2, &[("mix", "1,1,1,0,0")]);
+        let mut client = larger.client(1, 3);
+        client.prepare(&mut *conn, Prepare::Once).unwrap();
+        for number in 0..30 {
+            let drawn = client.draw(number);
+            let error = transact(&mut *conn, &mut *client, drawn.shape).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Statement, "{error}");
+        }
+        assert_eq!(broken(&*there, &mut *engine.connect(LOAD).unwrap(), &Expected::default()), Vec::<String>::new());
+    }
+}
+
+/// Population by procedure is refused with a remedy.
+pub fn population_by_procedure_is_refused(engine: &dyn Engine) {
+    let workload = open(engine, "tpcc", Call::Statements, 1);
+    let mut conn = engine.connect(LOAD).unwrap();
+    let (part, progress) = (Part { index: 0, count: 1 }, Progress::default());
+    let error = workload.populate(&mut *conn, Population::Procedure, part, &progress).unwrap_err();
+    assert!(error.kind == ErrorKind::Configuration && error.to_string().contains("populate in bulk"), "{error}");
+}

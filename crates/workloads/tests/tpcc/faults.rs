@@ -1,0 +1,181 @@
+//! Faults planted in a company, each with the conditions that must find it and no other.
+
+use std::collections::BTreeSet;
+
+use dsbench_core::engine::Connection;
+use dsbench_core::workload::{Expected, Workload};
+
+use crate::bed::broken;
+
+const C1: &str = "1: warehouse ytd = sum of its districts";
+const C2: &str = "2: next order - 1 = last order = last new order";
+const C3: &str = "3: new orders have no gap";
+const C4: &str = "4: sum of line counts = lines of the district";
+const C5: &str = "5: no carrier <=> new order";
+const C6: &str = "6: line count = lines of the order";
+const C7: &str = "7: not delivered <=> no carrier";
+const C8: &str = "8: warehouse ytd = sum of its history";
+const C9: &str = "9: district ytd = sum of its history";
+const C10: &str = "10: balance = delivered - paid";
+const C11: &str = "11: orders - new orders = 2100 + deliveries";
+const C12: &str = "12: balance + ytd payment = delivered";
+const PAYMENTS: &str = "payments of the customer = its history";
+const STOCK: &str = "counters of the stock = lines since the load";
+const ORDERS: &str = "orders = loaded + committed New-Orders";
+const HISTORY: &str = "history = loaded + committed Payments";
+const DELIVERED: &str = "delivered orders = loaded + those of the clients";
+
+/// What is done to a company of one warehouse after some hundred transactions, and what must break.
+const PLANTED: &[(&str, &str, &[&str])] = &[
+    ("an amount is lost in the warehouse", "UPDATE warehouse SET w_ytd = w_ytd - 1", &[C1, C8]),
+    ("an amount is lost in a district", "UPDATE district SET d_ytd = d_ytd - 1 WHERE d_id = 3", &[C1, C9]),
+    (
+        "an amount went to the wrong district",
+        "UPDATE district SET d_ytd = d_ytd + CASE d_id WHEN 1 THEN 5 ELSE -5 END WHERE d_id IN (1, 2)",
+        &[C9],
+    ),
+    ("a number of an order is given twice", "UPDATE district SET d_next_o_id = d_next_o_id - 1 WHERE d_id = 4", &[C2]),
+    (
+        "a row of the history is lost",
+        "DELETE FROM history WHERE h_c_id = 7 AND h_c_d_id = 1 AND h_data NOT LIKE '%    %'",
+        &[C8, C9, C10, PAYMENTS, HISTORY],
+    ),
+    (
+        "a payment is in the history twice, with nothing added",
+        "INSERT INTO history SELECT h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, 0, h_data FROM history \
+         WHERE h_c_id = 8 AND h_c_d_id = 1 AND h_data NOT LIKE '%    %'",
+        &[PAYMENTS, HISTORY],
+    ),
+    (
+        "an order that waits in the middle is lost",
+        "DELETE FROM new_order WHERE no_d_id = 2 AND no_o_id = 2900",
+        &[C3, C5, C11],
+    ),
+    (
+        "the newest order does not wait",
+        "DELETE FROM new_order WHERE no_d_id = 3 AND no_o_id = (SELECT d_next_o_id - 1 FROM district WHERE d_id = 3)",
+        &[C2, C5, C11],
+    ),
+    (
+        "a delivery was forgotten in the order",
+        "UPDATE orders SET o_carrier_id = NULL WHERE o_d_id = 1 AND o_id = 5",
+        &[C5, C7, DELIVERED],
+    ),
+    (
+        "an order has a carrier too early",
+        "UPDATE orders SET o_carrier_id = 3 WHERE o_d_id = 2 AND o_id = 2950",
+        &[C5, C7, DELIVERED],
+    ),
+    (
+        "a line is lost",
+        "DELETE FROM order_line WHERE ol_d_id = 1 AND ol_o_id = 6 AND ol_number = 2",
+        &[C4, C6],
+    ),
+    (
+        "an order counts the line of another",
+        "UPDATE orders SET o_ol_cnt = o_ol_cnt + CASE o_id WHEN 6 THEN 1 ELSE -1 END WHERE o_d_id = 1 AND o_id IN (6, 7)",
+        &[C6],
+    ),
+    (
+        "a line was not delivered",
+        "UPDATE order_line SET ol_delivery_d = NULL WHERE ol_d_id = 1 AND ol_o_id = 6 AND ol_number = 1",
+        &[C7],
+    ),
+    ("a balance is off", "UPDATE customer SET c_balance = c_balance + 1 WHERE c_d_id = 1 AND c_id = 9", &[C10, C12]),
+    (
+        "a payment was not counted in the year",
+        "UPDATE customer SET c_ytd_payment = c_ytd_payment - 1 WHERE c_d_id = 1 AND c_id = 9",
+        &[C12, PAYMENTS],
+    ),
+    (
+        "balance and payments are off together",
+        "UPDATE customer SET c_balance = c_balance + 1, c_ytd_payment = c_ytd_payment - 1 WHERE c_d_id = 1 AND c_id = 9",
+        &[C10, PAYMENTS],
+    ),
+    (
+        "a delivery was not counted",
+        "UPDATE customer SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_d_id = 5 AND c_id = 10",
+        &[C11],
+    ),
+    (
+        "a payment was not counted",
+        "UPDATE customer SET c_payment_cnt = c_payment_cnt + 1 WHERE c_d_id = 5 AND c_id = 10",
+        &[PAYMENTS],
+    ),
+    ("a sale was not counted", "UPDATE stock SET s_ytd = s_ytd + 1 WHERE s_i_id = 77", &[STOCK]),
+    ("an order was not counted", "UPDATE stock SET s_order_cnt = s_order_cnt + 1 WHERE s_i_id = 77", &[STOCK]),
+    ("a remote order was counted", "UPDATE stock SET s_remote_cnt = s_remote_cnt + 1 WHERE s_i_id = 77", &[STOCK]),
+    ("there is less than nothing", "UPDATE stock SET s_quantity = -1 WHERE s_i_id = 77", &[STOCK]),
+    (
+        "an order is there that nobody committed",
+        "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local) \
+         SELECT o_w_id, o_d_id, 9000000, o_c_id, o_entry_d, NULL, 0, 1 FROM orders WHERE o_d_id = 1 AND o_id = 1",
+        &[C2, C5, C6, C11, ORDERS],
+    ),
+    ("an item too many", "INSERT INTO item VALUES (100001, 1, 'x', 1, 'x')", &["item rows"]),
+    (
+        "a warehouse too many",
+        "INSERT INTO warehouse VALUES (9, 'x', 'x', 'x', 'x', 'x', 'x', 0, 0)",
+        &["warehouse rows", C1, C8],
+    ),
+    (
+        "a district too many",
+        "INSERT INTO district VALUES (1, 11, 'x', 'x', 'x', 'x', 'x', 'x', 0, 0, 1)",
+        &["district rows", C2, C4, C9, C11],
+    ),
+    (
+        "a stock is missing",
+        "DELETE FROM stock WHERE s_i_id = (SELECT min(i_id) FROM item WHERE i_id NOT IN (SELECT ol_i_id FROM order_line))",
+        &["stock rows"],
+    ),
+    (
+        "a customer too many",
+        "INSERT INTO customer SELECT c_w_id, c_d_id, 3001, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, \
+         c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim, c_discount, 0, 0, 0, 0, c_data FROM customer \
+         WHERE c_d_id = 1 AND c_id = 1",
+        &["customer rows", C10, PAYMENTS],
+    ),
+];
+
+/// Plants every fault, one at a time, and finds exactly what it must break; every condition of the
+/// workload is broken by one of them.
+pub fn are_all_found(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) {
+    let all: BTreeSet<String> =
+        workload.check(conn, Some(expected)).unwrap().into_iter().map(|found| found.name).collect();
+    let mut seen = BTreeSet::new();
+    for (what, sql, names) in PLANTED {
+        conn.begin().unwrap();
+        conn.script(&[sql]).unwrap();
+        let found = broken(workload, conn, expected);
+        conn.rollback().unwrap();
+        assert_eq!(found, *names, "{what}");
+        seen.extend(found);
+    }
+    assert_eq!(seen, all, "every condition can fail");
+    assert!(broken(workload, conn, expected).is_empty(), "all faults are undone");
+}
+
+/// What the clients counted is compared with what the database holds.
+pub fn of_counting_are_found(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) {
+    let with = |kind: usize, committed: i64, unknown: u64, deliveries: i64| {
+        let mut changed = expected.clone();
+        changed.committed[kind] = changed.committed[kind].checked_add_signed(committed).unwrap();
+        changed.unknown = unknown;
+        changed.sums.iter_mut().filter(|(name, _)| name == "deliveries").for_each(|(_, sum)| *sum += deliveries);
+        changed
+    };
+    for (what, changed, names) in [
+        ("a New-Order was acknowledged and is lost", with(0, 1, 0, 0), &[ORDERS][..]),
+        ("a New-Order that nobody committed is there", with(0, -1, 0, 0), &[ORDERS]),
+        ("it had an unknown end", with(0, -1, 1, 0), &[]),
+        ("more than have an unknown end", with(0, -2, 1, 0), &[ORDERS]),
+        ("a Payment was acknowledged and is lost", with(1, 1, 3, 0), &[HISTORY]),
+        ("a Payment that nobody committed is there", with(1, -1, 0, 0), &[HISTORY]),
+        ("an order was delivered by nobody", with(0, 0, 0, -1), &[DELIVERED]),
+        ("by a Delivery of unknown end", with(0, 0, 1, -10), &[]),
+        ("more than that can have delivered", with(0, 0, 1, -11), &[DELIVERED]),
+        ("a delivery is lost", with(0, 0, 1, 1), &[DELIVERED]),
+    ] {
+        assert_eq!(broken(workload, conn, &changed), names, "{what}");
+    }
+}

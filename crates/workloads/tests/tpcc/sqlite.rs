@@ -1,0 +1,92 @@
+//! On SQLite.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+
+use dsbench_core::engine::Engine;
+use dsbench_core::error::ErrorKind;
+use dsbench_workloads::{Call, Options, Settings};
+
+use crate::company;
+
+/// A folder with a database, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("dsbench-tpcc-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// Durability is not what these tests are about.
+    fn engine(&self) -> Box<dyn Engine> {
+        dsbench_engines::open(&format!("sqlite:///{}/company.db?synchronous=off", self.0.display())).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn tpcc_is_consistent_and_finds_every_fault() {
+    let folder = Folder::new();
+    company::is_consistent_and_finds_every_fault(&*folder.engine(), Call::Statements);
+}
+
+#[test]
+fn competition_is_consistent() {
+    let folder = Folder::new();
+    company::competition_is_consistent(Arc::from(folder.engine()), &[Call::Statements]);
+}
+
+#[test]
+fn parts_make_the_same_rows() {
+    let folder = Folder::new();
+    company::parts_make_the_same_rows(&*folder.engine());
+}
+
+#[test]
+fn what_misses_a_row_fails_and_changes_nothing() {
+    let folder = Folder::new();
+    company::what_misses_a_row_fails_and_changes_nothing(&*folder.engine(), &[Call::Statements]);
+    company::population_by_procedure_is_refused(&*folder.engine());
+}
+
+#[test]
+fn settings_that_cannot_be_are_refused_with_a_remedy() {
+    let folder = Folder::new();
+    let dialect = folder.engine().dialect();
+    for (name, value, remedy) in [
+        ("mix", "1,2,3", "mix=10,10,1,1,1"),
+        ("affinity", "maybe", "use on or off"),
+        ("delivery", "deferred", "use inline"),
+        ("delivery", "later", "use inline"),
+        ("foreign_keys", "off", "?foreign_keys=off"),
+        ("warehouses", "3", "it knows mix, affinity, delivery, foreign_keys"),
+    ] {
+        let settings = Settings::new([(name.to_string(), value.to_string())]);
+        let error = dsbench_workloads::open("tpcc", &Options { scale: 1, dialect, call: Call::Statements, settings });
+        let error = error.err().unwrap();
+        assert_eq!(error.kind, ErrorKind::Configuration);
+        let words = error.to_string();
+        assert!(words.contains(&format!("{name}={value}")) && words.contains(remedy), "{words}");
+    }
+}
+
+#[test]
+fn persons_take_the_time_of_the_specification() {
+    let folder = Folder::new();
+    let workload = crate::bed::open(&*folder.engine(), "tpcc", Call::Statements, 1);
+    let paces: Vec<_> = (0..5).map(|kind| workload.pace(kind).unwrap()).collect();
+    let seconds = paces.iter().map(|pace| (pace.keying / 1_000_000_000, pace.mean_think / 1_000_000_000));
+    assert_eq!(seconds.collect::<Vec<_>>(), [(18, 12), (3, 12), (2, 10), (2, 5), (2, 5)]);
+    assert!(workload.pace(5).is_none());
+    assert!(crate::bed::open(&*folder.engine(), "tpcb", Call::Statements, 1).pace(0).is_none());
+}
