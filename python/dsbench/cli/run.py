@@ -27,8 +27,9 @@ def command(
     target: Annotated[
         str | None,
         typer.Argument(
-            help="URL of a database (postgresql://user@host/db, sqlite:///file.db), or private:postgresql, "
-            "private:sqlite for a server of dsbench's own. Default: private:sqlite."
+            help="URL of a database (postgresql://user@host/db, mysql://…, firebird://…, sqlite:///file.db), or "
+            "private:postgresql, private:mariadb, private:firebird, private:sqlite for a server of dsbench's own. "
+            "Default: private:sqlite."
         ),
     ] = None,
     workload: Annotated[str | None, Option(help="tpcb (TPC-B-like, the default) or select.")] = None,

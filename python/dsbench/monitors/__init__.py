@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dsbench.monitors.client import Client
 from dsbench.monitors.device import StorageDevice
+from dsbench.monitors.firebird import Firebird
 from dsbench.monitors.monitor import Lagging, Monitor, Queries, Value
 from dsbench.monitors.mysql import Mysql
 from dsbench.monitors.network import Network
@@ -23,7 +24,7 @@ def monitors_for(engine: str, directory: Path | None, queries: Queries | None) -
     """The monitors of a run.
 
     ``directory`` holds the data, ``None`` when it is not on this machine; ``queries`` reaches the
-    database server, ``None`` when the engine has none or runs in this process.
+    database system, ``None`` when nobody is to be asked.
     """
     monitors: list[Monitor] = [OperatingSystem(), Network(), Client()]
     device = StorageDevice.holding(directory) if directory is not None else None
@@ -31,6 +32,8 @@ def monitors_for(engine: str, directory: Path | None, queries: Queries | None) -
         monitors.append(device)
     if engine == "postgres" and queries is not None:
         monitors.append(Postgres(queries))
+    if engine == "firebird" and queries is not None:
+        monitors.append(Firebird(queries))
     if engine == "mysql" and queries is not None:
         monitors.append(Mysql(queries))
     return tuple(monitors)

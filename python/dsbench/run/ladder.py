@@ -111,7 +111,8 @@ class _Ladder:
         status, error = "complete", None
         try:
             with told("run"):
-                self._describe()
+                with place.visible(self.target, self.own_mark):
+                    self._describe()
                 self._calibrate()
                 for number, scale in enumerate(self.spec.scales, start=1):
                     if done.get(scale, 0) < self.spec.cycles:
@@ -189,7 +190,7 @@ class _Ladder:
         """The system stack, before the load."""
         name, queries = self.target.dialect.name, self.target
         directory = self.server.directory if self.server else stack.data_directory(name, queries, self.spec.target)
-        self.monitors = monitors_for(name, directory, None if self.target.dialect.embedded else queries)
+        self.monitors = monitors_for(name, directory, queries)
         url = self.server.url if self.server else self.spec.target.url
         described = stack.describe(name, directory, queries, url)
         version = described.server_version or (self.server.version if self.server else "")

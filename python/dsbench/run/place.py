@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psutil
@@ -25,10 +27,25 @@ _LOCKS = {
 """By dialect: takes a lock that other runs see, whatever host they are on, until the session ends."""
 
 
+_SESSIONS = {
+    "firebird": "SELECT count(*) AS others FROM mon$attachments"
+    " WHERE mon$system_flag = 0 AND mon$attachment_id <> CURRENT_CONNECTION",
+}
+"""By dialect without such a lock, whose places are databases of their own: sessions beside the asking one.
+
+A run has sessions in its place while it works there, from whatever host; a server that is asked to drop a
+database with sessions refuses. What no query shows is a run that is between two scales and has no place.
+"""
+
+_SEEN_IN_PLACE = ("firebird",)
+"""Dialects that know no session without a database."""
+
+
 def lock(target: Target) -> None:
     """Claims the target for this run, for as long as its administrative session lives.
 
-    ``RunError`` when another run has it. Engines without such a lock have the mark alone.
+    ``RunError`` when another run has it. Engines without such a lock have the mark, and the sessions that
+    ``check_free`` looks for.
     """
     statement = _LOCKS.get(target.dialect.name)
     if statement is not None and target.fetch(statement)[0]["locked"] != "t":
@@ -49,6 +66,7 @@ def check_free(target: Target) -> bool:
         )
     if state == "marked":
         _check_not_in_use(text)
+        _check_no_sessions(target)
     return state == "marked"
 
 
@@ -63,6 +81,19 @@ def _check_not_in_use(text: str) -> None:
         raise RunError(
             f"the run {owner.get('run')} (process {owner.get('pid')}) is using this target",
             "wait until it has ended, or name another database in TARGET",
+        )
+
+
+def _check_no_sessions(target: Target) -> None:
+    statement = _SESSIONS.get(target.dialect.name)
+    if statement is None or target.dialect.embedded:
+        return
+    (row,) = target.fetch(statement)
+    others = int(next(iter(row.values())) or 0)
+    if others:
+        raise RunError(
+            f"another run of dsbench, or somebody else, is using this target: its database has {others} open sessions",
+            "wait until they have ended, or name another database in TARGET",
         )
 
 
@@ -82,6 +113,19 @@ def make(target: Target, own: str) -> None:
     if check_free(target):
         target.drop()
     target.create(own)
+
+
+@contextmanager
+def visible(target: Target, own: str) -> Iterator[None]:
+    """Lets the database system be asked what it is, with an empty place where only a session in one is told."""
+    if target.dialect.name not in _SEEN_IN_PLACE:
+        yield
+        return
+    make(target, own)
+    try:
+        yield
+    finally:
+        remove(target, own)
 
 
 def remove(target: Target, own: str) -> None:

@@ -70,6 +70,7 @@ _PRODUCTS = {
     "postgresql": "dsbench.servers.postgresql",
     "mariadb": "dsbench.servers.mariadb",
     "mysql": "dsbench.servers.mysql",
+    "firebird": "dsbench.servers.firebird",
 }
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from types import ModuleType
 
 from dsbench.stack.described import Database, Queries
-from dsbench.stack.rdbms import mysql, postgres, sqlite
+from dsbench.stack.rdbms import firebird, mysql, postgres, sqlite
 
-_ENGINES: dict[str, ModuleType] = {"postgres": postgres, "mysql": mysql, "sqlite": sqlite}
+_ENGINES: dict[str, ModuleType] = {"postgres": postgres, "mysql": mysql, "firebird": firebird, "sqlite": sqlite}
 """Modules with ``describe(queries, url) -> Database`` and ``directory(queries, url) -> Path | None``."""
 
 

@@ -1,0 +1,37 @@
+"""Private Firebird: a server of its own, or the engine in this process (embedded).
+
+Distributions have version 3 as a server. All versions come as an engine from the package index; where a
+server of theirs is installed below ``/opt/firebird`` it is taken instead.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dsbench import spec
+from dsbench.servers.firebird import binaries, settings
+from dsbench.servers.firebird.embedded import Embedded
+from dsbench.servers.firebird.instance import Instance
+from dsbench.servers.installation import Installation
+
+__all__ = ["Embedded", "Instance", "installations", "start"]
+
+
+def start(target: spec.Target, base: Path, connections: int) -> Instance | Embedded:  # noqa: ARG001
+    """Makes a folder in ``base`` and starts the server, or the engine where the version comes as such.
+
+    The setting ``embedded`` asks for the engine, ``basedir`` names the folder of an unpacked Firebird.
+    Raises ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
+    """
+    folder, embedded = settings.choice(target.settings)
+    found = binaries.find(target.version, folder, embedded)
+    if isinstance(found, binaries.Engine):
+        return Embedded(found, base, target.settings)
+    return Instance(found, base, target.settings)
+
+
+def installations() -> list[Installation]:
+    """Servers and engines found here, the newest first, or one line that says how to get one."""
+    every: list[binaries.Server | binaries.Engine] = [*binaries.servers(), *binaries.engines()]
+    here = [Installation("firebird", found.name, found.root) for found in every]
+    return here or [Installation("firebird", "", None, binaries.REMEDY)]

@@ -1,0 +1,164 @@
+"""Finds Firebird: servers that the distribution or the project put somewhere, and engines of the package index."""
+
+from __future__ import annotations
+
+import glob
+import importlib.metadata
+import importlib.util
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from dsbench import spec
+from dsbench.servers.errors import ServerError
+
+REMEDY = (
+    "install a server: apt install firebird3.0-server firebird3.0-utils libfbclient2;"
+    " or an engine for this process: pip install firebird-embedded, apt install libtommath1"
+)
+
+_HOW_TO_EMBED = (
+    "pip install 'firebird-embedded{0}' and apt install libtommath1; beside another version: pip install --target DIR"
+    " 'firebird-embedded{0}' and settings.basedir = DIR"
+)
+
+_PLACES = (
+    # (root, server, isql); the root holds plugins, messages and firebird.conf
+    ("/usr/lib/*/firebird/*", "/usr/sbin/firebird", "/usr/bin/isql-fb"),  # Debian, Ubuntu
+    ("/opt/firebird", "/opt/firebird/bin/firebird", "/opt/firebird/bin/isql"),  # packages of the project
+    ("/usr/local/firebird", "/usr/local/firebird/bin/firebird", "/usr/local/firebird/bin/isql"),
+)
+_SECURITY_SCRIPTS = ("/usr/share/firebird/{0}/security.sql", "{1}/misc/security.sql", "{1}/security.sql")
+
+
+@dataclass(frozen=True)
+class Server:
+    """The programs of one version, and the folder that they take their parts from."""
+
+    root: Path
+    program: Path
+    isql: Path
+    version: str
+    """Its numbers: ``3.0.11``."""
+
+    @property
+    def name(self) -> str:
+        """Product and version, as descriptions say it."""
+        return f"Firebird {self.version}"
+
+    @property
+    def security_script(self) -> Path | None:
+        """SQL that furnishes a security database; later versions do that by themselves."""
+        short = ".".join(self.version.split(".")[:2])
+        paths = (Path(pattern.format(short, self.root)) for pattern in _SECURITY_SCRIPTS)
+        return next((path for path in paths if path.is_file()), None)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A client library with the engine beside it, for this process."""
+
+    root: Path
+    version: str
+
+    @property
+    def name(self) -> str:
+        """Product and version, as descriptions say it."""
+        return f"Firebird {self.version} (embedded)"
+
+
+def find(wish: str | None, base: Path | None = None, embedded: bool = False) -> Server | Engine:
+    """The newest server, else the newest engine, that fits ``wish`` (``3`` fits every 3.x).
+
+    ``base`` is the folder of an unpacked Firebird, and then the only place; ``embedded`` takes an engine
+    where there is a server, too.
+    """
+    every: list[Server | Engine] = in_folder(base) if base is not None else [*servers(), *engines()]
+    if base is not None and not every:
+        remedy = "name a folder with bin/firebird, or one that holds libfbclient and plugins/"
+        raise spec.SpecError("TARGET.settings", f"basedir = {base} holds no Firebird", remedy)
+    kept = [b for b in every if isinstance(b, Engine) or not embedded]
+    fitting = [b for b in kept if wish is None or b.version == wish or b.version.startswith(f"{wish}.")]
+    if fitting:
+        return fitting[0]
+    what = "engine of Firebird" if embedded else "Firebird"
+    if not kept:
+        raise ServerError(f"no {what} is installed here", _HOW_TO_EMBED.format("") if embedded else REMEDY)
+    have = ", ".join(b.name for b in kept)
+    how = _HOW_TO_EMBED.format(f"=={wish}.*") if re.fullmatch(r"[345](\.0)?", wish or "") else REMEDY
+    raise spec.SpecError("TARGET.version", f"no {what} {wish} is installed here", f"use one of {have}; or {how}")
+
+
+def servers() -> list[Server]:
+    """All servers here, the newest first."""
+    found = []
+    for pattern, program, isql in _PLACES:
+        if not (Path(program).is_file() and Path(isql).is_file()):
+            continue
+        version = _said(program)
+        for root in sorted(Path(path) for path in glob.glob(pattern)):  # noqa: PTH207 - patterns are absolute
+            # Debian keeps a folder for each version, the program is that of one.
+            fits = re.fullmatch(r"[\d.]+", root.name) is None or version.startswith(f"{root.name}.")
+            if version and fits and (root / "plugins").is_dir():
+                found.append(Server(root, Path(program), Path(isql), version))
+    return sorted(found, key=lambda server: _order(server.version), reverse=True)
+
+
+def engines() -> list[Engine]:
+    """The engine of the Python package ``firebird-embedded``; one version of it can be installed."""
+    try:
+        version = importlib.metadata.version("firebird-embedded")
+        found = importlib.util.find_spec("firebird.embedded")
+    except (importlib.metadata.PackageNotFoundError, ModuleNotFoundError):
+        return []
+    places = [Path(place) / "runtime" for place in (found.submodule_search_locations or [])] if found else []
+    # The fourth number counts the packages made of one Firebird.
+    return [Engine(place, ".".join(version.split(".")[:3])) for place in places if place.is_dir()]
+
+
+def in_folder(base: Path) -> list[Server | Engine]:
+    """What an unpacked Firebird is: a server with its programs, an engine, or nothing."""
+    program, isql = base / "bin/firebird", base / "bin/isql"
+    if program.is_file() and isql.is_file() and (version := _said(str(program))):
+        return [Server(base, program, isql, version)]
+    places = (base, base / "runtime", base / "firebird/embedded/runtime")
+    roots = [place for place in places if (place / "plugins").is_dir() and libraries(place)]
+    return [Engine(root, version) for root in roots[:1] if (version := _written_in(libraries(root)[0]))]
+
+
+def libraries(root: Path) -> list[Path]:
+    """The client library in an engine's root; none when it is no such root."""
+    return [path for folder in (root, root / "lib") for path in sorted(folder.glob("libfbclient.so*"))]
+
+
+def known_settings(root: Path) -> set[str]:
+    """Names that the ``firebird.conf`` of an installation describes, in lower case; none when it has none."""
+    try:
+        text = (root / "firebird.conf").read_text(errors="replace")
+    except OSError:
+        return set()
+    return {name.lower() for name in re.findall(r"^#?\s?([A-Za-z]\w+)[ \t]*=", text, re.MULTILINE)}
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version))
+
+
+def _said(program: str) -> str:
+    """``3.0.11`` of ``Firebird TCP/IP server version LI-V3.0.11.33637 Firebird 3.0``."""
+    try:
+        said = subprocess.run([program, "-z"], capture_output=True, text=True, check=False, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    match = re.search(r"-[VT](\d+\.\d+\.\d+)\.\d+", said.stdout + said.stderr)
+    return match[1] if match else ""
+
+
+def _written_in(library: Path) -> str:
+    """``4.0.7`` of ``LI-V4.0.7.3271 Firebird 4.0``, without loading it: a process takes one library only."""
+    try:
+        match = re.search(rb"[A-Z]I-[VT](\d+\.\d+\.\d+)\.\d+ Firebird", library.read_bytes())
+    except OSError:
+        return ""
+    return match[1].decode() if match else ""

