@@ -63,7 +63,7 @@ def describe(queries: Queries, url: str) -> Database:  # noqa: ARG001
         durability=durability(database.get("forced_writes", "")),
         marks=_marks(database, mode),
         api=_api(session, _one(queries, _WIRE)),
-        driver=present({"client": session.get("client", ""), "interface of the client": "C (isc_*), loaded when needed"}),
+        driver=present({"client": session.get("client", ""), "client interface": "C (isc_*), loaded when needed"}),
     )
 
 
