@@ -1,6 +1,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+UNCOUNTED: int
+
 class CoreError(Exception):
     args: tuple[str, str, str]
 

@@ -3,7 +3,7 @@
 Layout of an archive, format 1::
 
     run.json                     specification, seed, versions, stack, checks, warnings, status
-    cycles/  buckets/  seconds/  monitors/  phases/  errors/      one Parquet part per event, while it runs
+    cycles/  buckets/  seconds/  monitors/  phases/  errors/  nodes/    one Parquet part per event, while it runs
     cycles.parquet  buckets.parquet …                              the same rows in one file, once sealed
     trace/                       only with --trace: one Parquet part per cycle
     results.txt results.csv results.log  results-*.{pdf,svg,vl.json}  report.html
@@ -31,7 +31,11 @@ import pyarrow.parquet as pq
 
 FORMAT: Final = 1
 
+LOCAL: Final = "local"
+"""Name of the node that is the machine of ``dsbench run`` itself."""
+
 _u64: pa.DataType = pa.uint64()
+_i64: pa.DataType = pa.int64()
 _u32: pa.DataType = pa.uint32()
 _f64: pa.DataType = pa.float64()
 _str: pa.DataType = pa.string()
@@ -72,12 +76,18 @@ TABLES: Final[dict[str, pa.Schema]] = {
     # Samples of the system under test, about one per second: cumulative counters (unit ends in "total"),
     # or gauges. at_ns counts from the cycle's start and is negative before it.
     "monitors": pa.schema(
-        [*_KEY, ("at_ns", pa.int64()), ("monitor", _str), ("metric", _str), ("unit", _str), ("value", _f64)]
+        [*_KEY, ("at_ns", _i64), ("monitor", _str), ("metric", _str), ("unit", _str), ("value", _f64)]
     ),
     # Steps around the cycles: create, populate, primary_key, foreign_key, clean, check, drop.
     # cycle is 0 for steps of the whole scale. size_bytes is measured after foreign_key.
     "phases": pa.schema(
         [("scale", _u32), ("cycle", _u32), ("phase", _str), ("duration_ns", _u64), ("rows", _u64), ("size_bytes", _u64)]
+    ),
+    # Only with remote nodes. How each node took part in each cycle; rows of the other tables are there when state is
+    # complete. Offsets are the clock of dsbench run minus the node's; start_late_ns counts from the agreed start.
+    "nodes": pa.schema(
+        [*_KEY, ("state", _str), ("why", _str), ("clock_offset_ns", _i64), ("clock_error_ns", _u64),
+         ("clock_drift_ns", _i64), ("armed_before_ns", _u64), ("start_late_ns", _u64)]
     ),
     # Failed attempts by class: kind of error (dsbench's word), native code, one message as an example.
     "errors": pa.schema([*_KEY, ("error", _str), ("code", _str), ("count", _u64), ("example", _str)]),

@@ -187,6 +187,9 @@ Watch = Callable[[int, int], None]
 Counted = tuple[list[int], int, list[tuple[str, int]]]
 """Committed transactions per kind, commits of unknown end, the clients' sums by name."""
 
+UNCOUNTED: Final = _core.UNCOUNTED
+"""As the number of commits of unknown end: nobody knows how many there are."""
+
 
 class Bench:
     """A workload at one scale on one target."""
@@ -289,6 +292,11 @@ class Cycle:
             if now_ns() > give_up:
                 self._core.abandon(f"the server did not answer for {grace_s:.0f} s after the end of the cycle")
             time.sleep(_POLL_S)
+
+    @property
+    def finished(self) -> bool:
+        """True when every client has ended, in whatever way."""
+        return self._core.finished()
 
     def abandon(self) -> None:
         """Ends everything that is under way."""

@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
 Call = Literal["procedure", "statements"]
@@ -116,6 +116,8 @@ class RunSpec(_Frozen):
     """C: connections of each thread, used round robin."""
     nodes: Annotated[int, Field(ge=0, le=100_000)] = 0
     """N: remote nodes; 0 makes the load on this machine."""
+    lease: Annotated[float, Field(ge=0.5, le=600, allow_inf_nan=False)] = 6.0
+    """Seconds after which a node without word from the run stops its load, and the run goes on without it."""
     isolation: Isolation = "repeatable-read"
     call: Call | None = None
     """``None``: procedure where the engine has them."""
@@ -150,6 +152,13 @@ class RunSpec(_Frozen):
     def _levels_rise(cls, value: tuple[float, ...]) -> tuple[float, ...]:
         if len(value) != len(LEVELS) or any(not 0 < q < 1 for q in value) or list(value) != sorted(set(value)):
             raise ValueError(f"needs {len(LEVELS)} rising quantiles between 0 and 1")
+        return value
+
+    @field_validator("trace")
+    @classmethod
+    def _trace_is_local(cls, value: bool, info: ValidationInfo) -> bool:
+        if value and info.data.get("nodes"):
+            raise ValueError("a trace is kept of load on this machine only: leave --trace or --nodes out")
         return value
 
     @model_validator(mode="after")

@@ -135,6 +135,10 @@ pub enum Population {
     Procedure,
 }
 
+/// As the number of commits of unknown end: nobody knows how many there are, as a source of load was lost.
+/// Far above any real number, and small enough to be added to one.
+pub const UNCOUNTED: u64 = 1 << 62;
+
 /// What the cycles since the population did, as the loop counted it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expected {

@@ -31,6 +31,7 @@ fn schemes() -> Vec<&'static str> {
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("UNCOUNTED", dsbench_core::workload::UNCOUNTED)?;
     module.add("CoreError", module.py().get_type::<error::CoreError>())?;
     module.add_class::<target::Target>()?;
     module.add_class::<bench::Bench>()?;

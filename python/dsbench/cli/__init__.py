@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import dsbench
-from dsbench.cli import calibrate, check, doctor, errors, plot, run, show
+from dsbench.cli import calibrate, check, cluster, doctor, errors, node, plot, run, show
 
 app = typer.Typer(
     name="dsbench",
@@ -39,8 +39,9 @@ def _dsbench(
     """Measure what a computer is worth as a database server."""
 
 
-for _module in (run, show, plot, check, calibrate, doctor):
+for _module in (run, node, show, plot, check, calibrate, doctor):
     app.command(_module.__name__.rpartition(".")[2], epilog=_module.EPILOG)(_module.command)
+app.add_typer(cluster.app, name="cluster")
 
 
 def main() -> None:

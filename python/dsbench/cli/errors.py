@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dsbench.archive import ArchiveError
+from dsbench.cluster import ClusterError
 from dsbench.generator import CoreError
 from dsbench.run import RunError
 from dsbench.servers import ServerError
@@ -34,7 +35,7 @@ def told() -> Iterator[None]:
     except RunError as error:
         tell(str(error), error.remedy)
         sys.exit(USAGE if error.usage else FAILED)
-    except ServerError as error:
+    except (ServerError, ClusterError) as error:
         tell(str(error), error.remedy)
         sys.exit(FAILED)
     except ArchiveError as error:

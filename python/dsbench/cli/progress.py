@@ -114,6 +114,8 @@ def describe(moment: Moment) -> str:
             f"{where}, cycle {moment.cycle}/{moment.cycles}: {moment.elapsed_s:.0f} s, {rate:,.0f} tps, "
             f"{moment.failed:,} failed"
         )
+    if moment.phase in ("nodes", "prepare"):
+        return f"{moment.done} of {moment.total} nodes {'are here' if moment.phase == 'nodes' else 'are ready'}"
     if moment.phase == "connect":
         return f"{where}, cycle {moment.cycle}/{moment.cycles}: {moment.done} of {moment.total} clients connected"
     step = moment.phase.replace("_", " ")

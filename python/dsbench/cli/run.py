@@ -39,6 +39,12 @@ def command(
     duration: Annotated[float | None, Option(help="Demanded duration of a cycle in seconds [60].")] = None,
     threads: Annotated[int | None, Option(help="Simulated clients [16].")] = None,
     connections: Annotated[int | None, Option(help="Connections of each thread, used round robin [1].")] = None,
+    nodes: Annotated[
+        int | None, Option(help="Remote machines that make the load, with --threads each; 0 makes it here [0].")
+    ] = None,
+    lease: Annotated[
+        float | None, Option(help="Seconds without word after which a node stops and the run goes on without it [6].")
+    ] = None,
     isolation: Annotated[
         str | None, Option(help="read-committed, repeatable-read (default) or serializable.")
     ] = None,
@@ -65,6 +71,10 @@ def command(
     config: Annotated[Path | None, Option(help="TOML file with these settings; the command line wins.")] = None,
     out: Annotated[Path, Option(help="Folder for the archive.")] = Path("archives"),
     resume: Annotated[Path | None, Option(help="Go on with this archive, which was cut short.")] = None,
+    cluster: Annotated[
+        Path, Option(help="Folder of the nodes' invitation (dsbench cluster invite); made when there is none.")
+    ] = Path("cluster"),
+    patience: Annotated[float, Option(help="Seconds to wait for the nodes to join.")] = 600.0,
     as_json: Annotated[bool, Option("--json", help="Print the results as one JSON document.")] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -72,17 +82,19 @@ def command(
     given = {
         "workload": workload, "scales": _scales(scales), "cycles": cycles, "duration": duration, "threads": threads,
         "connections": connections, "isolation": isolation, "call": call, "population": population, "retry": retry,
+        "nodes": nodes, "lease": lease,
         "prepare": prepare, "reconnect": reconnect, "rate": rate, "arrival": arrival, "trace": trace, "seed": seed,
     }  # fmt: skip
     values = {name: value for name, value in given.items() if value is not None}
+    joining = run.Joining(cluster, patience)
     if resume is not None:
-        _resume(resume, values, target, as_json, quiet)
+        _resume(resume, values, target, joining, as_json, quiet)
         return
     asked, hint = _specification(values, target, profile, setting or [], config)
     if hint and not quiet:
         print(hint, file=sys.stderr)
     with Progress(asked, quiet=quiet) as progress:
-        outcome = run.execute(asked, out, _Listener(progress))
+        outcome = run.execute(asked, out, _Listener(progress), joining)
     _finish(outcome, as_json)
 
 
@@ -124,8 +136,6 @@ def _specification(
     asked = spec.build(wanted, profile=profile)
     if asked.workload not in known:
         raise spec.SpecError("--workload", f"no workload {asked.workload!r}", f"use one of {', '.join(known)}")
-    if asked.nodes:
-        raise spec.SpecError("--nodes", "this version makes its load on this machine", "leave nodes at 0")
     return asked, hint
 
 
@@ -148,7 +158,9 @@ def _settings(texts: list[str]) -> dict[str, str]:
     return pairs
 
 
-def _resume(path: Path, values: dict[str, Any], target: str | None, as_json: bool, quiet: bool) -> None:
+def _resume(
+    path: Path, values: dict[str, Any], target: str | None, joining: run.Joining, as_json: bool, quiet: bool
+) -> None:
     from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
 
     if values:
@@ -157,7 +169,7 @@ def _resume(path: Path, values: dict[str, Any], target: str | None, as_json: boo
     asked = finish.specification(path)
     again = spec.Target(**{**asked.target.model_dump(), "url": target}) if target is not None else None
     with Progress(asked, quiet=quiet) as progress:
-        outcome = run.resume(path, again, _Listener(progress))
+        outcome = run.resume(path, again, _Listener(progress), joining)
     _finish(outcome, as_json)
 
 

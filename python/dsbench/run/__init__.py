@@ -8,5 +8,6 @@ from __future__ import annotations
 from dsbench.run.events import Observer, Silent
 from dsbench.run.journal import RunError
 from dsbench.run.ladder import Outcome, check_target, execute, resume
+from dsbench.run.load import Joining
 
-__all__ = ["Observer", "Outcome", "RunError", "Silent", "check_target", "execute", "resume"]
+__all__ = ["Joining", "Observer", "Outcome", "RunError", "Silent", "check_target", "execute", "resume"]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
 
-from dsbench.generator import Bench, CycleResult, now_ns
+from dsbench.archive import LOCAL
+from dsbench.cluster.outcome import Course, Part
+from dsbench.generator import Bench, now_ns
 from dsbench.monitors import Monitor, Sampler
 from dsbench.run.events import Moment
 from dsbench.run.interrupts import Stop
 from dsbench.run.journal import Journal, RunError
+from dsbench.run.load import Load, Wanted
 from dsbench.run.rows import write_cycle
 from dsbench.spec import RunSpec
-
-LOCAL = "local"
-"""Name of the node in a local run."""
 
 _GRACE_S = 30.0
 """How long a transaction may outlast its cycle before the server is given up."""
@@ -30,6 +30,7 @@ class Setting:
     spec: RunSpec
     journal: Journal
     bench: Bench
+    load: Load
     monitors: tuple[Monitor, ...]
     stop: Stop
     moment: Moment
@@ -54,46 +55,72 @@ def seed_of(seed: int, scale: int, cycle: int) -> int:
     return int.from_bytes(digest, "little")
 
 
-def run_cycle(setting: Setting, scale: int, cycle: int) -> CycleResult:
-    """Runs cycle ``cycle`` and writes its results. ``RunError`` when it could not be finished."""
+def run_cycle(setting: Setting, scale: int, cycle: int) -> list[Part]:
+    """Runs cycle ``cycle`` and writes its results. ``RunError`` when no node could finish it."""
     journal = setting.journal
     cleaned = setting.bench.step("clean", setting.watch("clean", cycle))
     phase = {"scale": scale, "cycle": cycle, "phase": "clean", "duration_ns": cleaned.duration_ns}
     journal.writer.rows("phases", f"scale-{scale:05d}_cycle-{cycle:05d}_clean", [phase])
     trace = journal.writer.path / "trace.bin" if setting.spec.trace else None
     try:
-        result, samples = _measure(setting, seed_of(setting.spec.seed, scale, cycle), cycle, trace)
+        parts, samples = _measure(setting, scale, cycle, trace)
+        _check_finished(scale, cycle, parts)
     except BaseException:
         if trace is not None:
             trace.unlink(missing_ok=True)
         raise
-    if result.failure is not None:
-        if trace is not None:
-            trace.unlink(missing_ok=True)
+    _write(setting, {"scale": scale, "cycle": cycle}, parts, samples)
+    whole = [part.found.result for part in parts if part.found and not part.why]
+    rate = sum(result.total("committed") for result in whole) / setting.spec.duration
+    failed = sum(result.total("failed") for result in whole)
+    journal.say(f"scale {scale}, cycle {cycle}: {rate:.1f} tps, {failed} failed")
+    return parts
+
+
+def _check_finished(scale: int, cycle: int, parts: list[Part]) -> None:
+    if all(part.why for part in parts):
+        why = "; ".join(part.why if part.node == LOCAL else f"node {part.node}: {part.why}" for part in parts)
         raise RunError(
-            f"scale {scale}, cycle {cycle}: {result.failure}",
+            f"scale {scale}, cycle {cycle}: {why}",
             "finished cycles are kept; once the server works again: dsbench run --resume ARCHIVE",
         )
-    key = {"scale": scale, "cycle": cycle, "node": LOCAL}
-    monitors = [{**key, **sample} for sample in samples]
-    journal.writer.rows("monitors", f"scale-{scale:05d}_cycle-{cycle:05d}_{LOCAL}", monitors)
-    write_cycle(journal.writer, key, setting.bench.kinds, result)
-    rate = result.total("committed") / setting.spec.duration
-    journal.say(f"scale {scale}, cycle {cycle}: {rate:.1f} tps, {result.total('failed')} failed")
-    return result
+
+
+def _write(setting: Setting, key: dict[str, int], parts: list[Part], samples: list[dict[str, object]]) -> None:
+    """Everything of one cycle; the rows of its nodes in ``cycles``, which make it count, come last."""
+    writer, name = setting.journal.writer, f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}"
+    by_node = {LOCAL: samples} | {part.node: list(part.found.samples) for part in parts if part.found and not part.why}
+    if not setting.spec.nodes:
+        by_node = {LOCAL: samples}
+    for node, rows in by_node.items():
+        writer.rows("monitors", f"{name}_{node}", [{**key, "node": node, **row} for row in rows])
+    if setting.spec.nodes:
+        writer.rows("nodes", name, [{**key, **_took_part(part)} for part in parts])
+    for part in parts:
+        if part.why:
+            setting.journal.say(f"scale {key['scale']}, cycle {key['cycle']}: without node {part.node}: {part.why}")
+        elif part.found:
+            write_cycle(writer, {**key, "node": part.node}, setting.bench.kinds, part.found.result)
+
+
+def _took_part(part: Part) -> dict[str, object]:
+    """The row of one node in the table ``nodes``."""
+    course = asdict(part.found.course if part.found else Course(""))
+    course.pop("ended")
+    return {"node": part.node, "state": part.state, "why": part.why, **course}
 
 
 def _measure(
-    setting: Setting, seed: int, number: int, trace: Path | None
-) -> tuple[CycleResult, list[dict[str, object]]]:
+    setting: Setting, scale: int, number: int, trace: Path | None
+) -> tuple[list[Part], list[dict[str, object]]]:
     spec = setting.spec
-    cycle = setting.bench.cycle(spec, seed, trace)
+    wanted = Wanted(setting.bench, scale, number, seed_of(spec.seed, scale, number), trace)
+    cycle = setting.load.cycle(wanted, setting.watch("connect", number))
     sampler = Sampler(setting.monitors)
     try:
         cycle.connect(30 + spec.threads * spec.connections * 0.2, setting.watch("connect", number))
-        # Long enough that every thread has gone to sleep before the common start.
         sampler.first()
-        start = now_ns() + 20_000_000 + spec.threads * 100_000
+        start = now_ns() + cycle.lead_ns
         sampler.go(start)
         cycle.start(start)
         watch = setting.watch("cycle", number, monotonic())
@@ -104,7 +131,7 @@ def _measure(
         cycle.join()
         raise
     samples = sampler.stop()
-    result = cycle.join()
+    parts = cycle.join()
     for note in sampler.notes:
         setting.journal.warn("monitor", note, "the figures of this monitor are missing; the rates are not touched")
-    return result, samples
+    return parts, samples

@@ -17,13 +17,15 @@ import psutil
 
 from dsbench import servers, stack
 from dsbench.archive import ArchiveError, Writer
-from dsbench.generator import Bench, Condition, CoreError, CycleResult, StepResult, Stopped, Target, now_ns
+from dsbench.generator import Bench, Condition, CoreError, StepResult, Stopped, Target, now_ns
 from dsbench.monitors import Monitor, monitors_for
 from dsbench.run import calibration, place, resumption
+from dsbench.run.counts import Counts
 from dsbench.run.cycle import Setting, run_cycle
 from dsbench.run.events import Moment, Observer
 from dsbench.run.interrupts import Stop, listening
 from dsbench.run.journal import Journal, RunError
+from dsbench.run.load import Joining, Load, load_of
 from dsbench.run.opening import opened, told
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
@@ -41,8 +43,8 @@ class Outcome:
     """Scales whose check failed."""
 
 
-def execute(spec: RunSpec, out: Path, observer: Observer) -> Outcome:
-    """Runs ``spec`` and leaves an archive in ``out``.
+def execute(spec: RunSpec, out: Path, observer: Observer, joining: Joining | None = None) -> Outcome:
+    """Runs ``spec`` and leaves an archive in ``out``; ``joining`` says how remote nodes come in.
 
     Raises ``RunError`` (or ``SpecError``) while nothing was begun; afterwards errors are in the outcome.
     """
@@ -53,10 +55,13 @@ def execute(spec: RunSpec, out: Path, observer: Observer) -> Outcome:
         writer = Writer.create(out, _name(spec, target))
         journal = Journal.begin(writer, observer, spec)
         observer.archive(writer.path)
-        return _Ladder(spec, target, server, journal, stop).climb({})
+        load = load_of(spec, joining or Joining(), journal)
+        return _Ladder(spec, target, server, journal, stop, load).climb({})
 
 
-def resume(path: Path, target: TargetSpec | None, observer: Observer) -> Outcome:
+def resume(
+    path: Path, target: TargetSpec | None, observer: Observer, joining: Joining | None = None
+) -> Outcome:
     """Goes on with the archive at ``path``: finished cycles stay, the missing ones are run.
 
     ``target`` is named again where its URL holds a password, which no archive keeps.
@@ -73,7 +78,8 @@ def resume(path: Path, target: TargetSpec | None, observer: Observer) -> Outcome
         place.check_free(found)
         journal = Journal.go_on(Writer(path), observer)
         observer.archive(path)
-        return _Ladder(spec, found, server, journal, stop).climb(done)
+        load = load_of(spec, joining or Joining(), journal)
+        return _Ladder(spec, found, server, journal, stop, load).climb(done)
 
 
 def check_target(spec: RunSpec, scale: int, observer: Observer) -> list[Condition]:
@@ -94,7 +100,7 @@ class _Ladder:
     """One climb: the state that its steps share."""
 
     def __init__(
-        self, spec: RunSpec, target: Target, server: servers.Server | None, journal: Journal, stop: Stop
+        self, spec: RunSpec, target: Target, server: servers.Server | None, journal: Journal, stop: Stop, load: Load
     ) -> None:
         self.spec = spec
         self.target = target
@@ -105,6 +111,7 @@ class _Ladder:
         checks = journal.data["checks"].items()
         self.void = [int(scale) for scale, found in checks if not all(c["holds"] for c in found)]
         self.monitors: tuple[Monitor, ...] = ()
+        self.load = load
 
     def climb(self, done: dict[int, int]) -> Outcome:
         """All scales, without the ``done`` first cycles of each."""
@@ -113,7 +120,9 @@ class _Ladder:
             with told("run"):
                 with place.visible(self.target, self.own_mark):
                     self._describe()
-                self._calibrate()
+                self.load.begin(self._url(), self._progress)
+                if not self.spec.nodes:
+                    self._calibrate()
                 for number, scale in enumerate(self.spec.scales, start=1):
                     if done.get(scale, 0) < self.spec.cycles:
                         self._scale(number, scale, done.get(scale, 0))
@@ -123,6 +132,7 @@ class _Ladder:
         except RunError as failed:
             status, error = "failed", failed
         finally:
+            self.load.end(status)
             self._leave_nothing()
         with suppress(ArchiveError):  # A full disk: what was written before stays, and the error is shown.
             if error is not None:
@@ -134,12 +144,14 @@ class _Ladder:
     def _scale(self, number: int, scale: int, done: int) -> None:
         bench = Bench(self.target, self.spec.workload, scale, self.spec.call)
         moment = Moment(scale, number, len(self.spec.scales), "create", cycles=self.spec.cycles)
-        setting = Setting(self.spec, self.journal, bench, self.monitors, self.stop, moment)
+        setting = Setting(self.spec, self.journal, bench, self.load, self.monitors, self.stop, moment)
         self.journal.note(kinds=bench.kinds, call=bench.call)
         self.journal.segment(scale, done + 1)
         self._build(setting, scale)
-        results = [run_cycle(setting, scale, cycle) for cycle in range(done + 1, self.spec.cycles + 1)]
-        self._check(setting, scale, results)
+        counts = Counts()
+        for cycle in range(done + 1, self.spec.cycles + 1):
+            counts.add((scale, cycle), run_cycle(setting, scale, cycle))
+        self._check(setting, scale, counts)
         self._phase(scale, "drop", _timed(lambda: place.remove(self.target, self.own_mark)))
 
     def _build(self, setting: Setting, scale: int) -> None:
@@ -162,15 +174,14 @@ class _Ladder:
         """Parts of a population at the same time: a core each, one where only one may write."""
         return 1 if self.target.dialect.single_writer else min(psutil.cpu_count() or 1, 8)
 
-    def _check(self, setting: Setting, scale: int, results: list[CycleResult]) -> None:
-        counts = [r.committed_in_database() for r in results]
-        committed = [sum(column) for column in zip(*counts, strict=True)]
-        unknown = sum(r.total("unknown") for r in results)
-        sums: dict[str, int] = {}
-        for result in results:
-            for name, value in result.sums.items():
-                sums[name] = sums.get(name, 0) + value
-        checked = setting.bench.check((committed, unknown, sorted(sums.items())), setting.watch("check"))
+    def _check(self, setting: Setting, scale: int, counts: Counts) -> None:
+        self.load.tell()
+        for cycle, part in self.load.late():
+            counts.settle(cycle, part)
+        for words in counts.unknown():
+            remedy = "the check leaves out what the run and the history have to have in common; repeat the scale"
+            self.journal.warn("uncounted", words, remedy, scale)
+        checked = setting.bench.check(counts.counted(), setting.watch("check"))
         self._phase(scale, "check", checked)
         self.journal.checked(scale, checked.conditions)
         broken = [c for c in checked.conditions if not c.holds]
@@ -191,8 +202,7 @@ class _Ladder:
         name, queries = self.target.dialect.name, self.target
         directory = self.server.directory if self.server else stack.data_directory(name, queries, self.spec.target)
         self.monitors = monitors_for(name, directory, queries)
-        url = self.server.url if self.server else self.spec.target.url
-        described = stack.describe(name, directory, queries, url)
+        described = stack.describe(name, directory, queries, self._url())
         version = described.server_version or (self.server.version if self.server else "")
         before = self.journal.data.get("server_version", version)
         if before != version:
@@ -213,13 +223,21 @@ class _Ladder:
         for note in self.server.notes if self.server else []:
             self.journal.warn("server", note, "see dsbench doctor")
 
+    def _url(self) -> str:
+        return self.server.url if self.server else self.spec.target.url
+
+    def _progress(self, phase: str, done: int, total: int) -> None:
+        """Shows how far the nodes are, before the first scale."""
+        self.stop.check()
+        moment = Moment(self.spec.scales[0], 1, len(self.spec.scales), phase, done=done, total=total)
+        self.journal.observer.moment(moment)
+
     def _calibrate(self) -> None:
         """The client's own ceiling here, against which the rates are judged; a run does not fail for it."""
         call = Bench(self.target, self.spec.workload, self.spec.scales[0], self.spec.call).call
-        url = self.server.url if self.server else self.spec.target.url
         name = self.target.dialect.name
         try:
-            found = calibration.of_run(self.spec, name, url, call, lambda _done, _total: self.stop.check())
+            found = calibration.of_run(self.spec, name, self._url(), call, lambda _done, _total: self.stop.check())
         except (CoreError, OSError) as error:
             words = f"the client's ceiling could not be measured: {error}"
             self.journal.warn("calibration", words, "see dsbench calibrate; the rates are not touched")

@@ -9,6 +9,7 @@ import psutil
 
 from dsbench import servers
 from dsbench.archive import ArchiveError
+from dsbench.cluster import ClusterError
 from dsbench.generator import CoreError, Target
 from dsbench.run.journal import RunError
 from dsbench.spec import RunSpec
@@ -32,7 +33,7 @@ def opened(spec: RunSpec) -> Iterator[tuple[Target, servers.Server | None]]:
         with told(spec.target.redacted), closing(Target(spec.target.url)) as target:
             yield target, None
         return
-    sessions = spec.threads * spec.connections + _SESSIONS_BESIDE + (psutil.cpu_count() or 1)
+    sessions = max(spec.nodes, 1) * spec.threads * spec.connections + _SESSIONS_BESIDE + (psutil.cpu_count() or 1)
     with (
         told(spec.target.url),
         servers.start(spec.target, sessions) as server,
@@ -49,7 +50,7 @@ def told(doing: str) -> Iterator[None]:
     except CoreError as error:
         remedy = _REMEDIES.get(error.kind, "see the server's log")
         raise RunError(f"{doing}: {error}", remedy, usage=error.kind == "configuration") from None
-    except servers.ServerError as error:
+    except (servers.ServerError, ClusterError) as error:
         raise RunError(str(error), error.remedy) from None
     except ArchiveError as error:
         raise RunError(str(error), "free space, or name another folder with --out") from None

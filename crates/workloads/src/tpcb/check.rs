@@ -2,7 +2,7 @@
 
 use dsbench_core::engine::Connection;
 use dsbench_core::error::Result;
-use dsbench_core::workload::{Condition, Expected};
+use dsbench_core::workload::{Condition, Expected, UNCOUNTED};
 
 use super::bank::Bank;
 use super::rows::Table;
@@ -94,6 +94,7 @@ fn history_rows(totals: &Totals, expected: &Expected) -> Condition {
     let holds = (committed..=committed + expected.unknown).contains(&found);
     let unknown = match expected.unknown {
         0 => String::new(),
+        n if n >= UNCOUNTED => ", and what lost nodes committed".to_string(),
         n => format!(", {n} of unknown end"),
     };
     let detail = format!("history {found}, committed {committed}{unknown}");

@@ -1,0 +1,55 @@
+"""``dsbench cluster``: the machines that make load together."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dsbench.cluster import ClusterError
+from dsbench.spec import SpecError
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Invite and start remote nodes.")
+
+
+@app.command(epilog="Example: dsbench cluster invite --nodes 4 --address bench-server --out cluster")
+def invite(
+    nodes: Annotated[int, typer.Option(min=1, max=100_000, help="Number of bundles.")] = 1,
+    out: Annotated[Path, typer.Option(help="Folder for them.")] = Path("cluster"),
+    address: Annotated[
+        str, typer.Option(help="Where nodes find this machine, HOST or HOST:PORT [its own address, port 8786].")
+    ] = "",
+    hours: Annotated[float, typer.Option(min=0.01, help="How long the certificates are valid.")] = 72.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Write certificates for one run: a bundle for each node, and what the run itself needs."""
+    try:
+        from dsbench.cluster import bundle  # Late: an extra.
+    except ImportError as error:
+        problem = f"this needs a package that is not here: {error}"
+        raise ClusterError(problem, "pip install 'dsbench[cluster]'") from None
+    host, port = _address(address)
+    made = bundle.invite(out, nodes, host, port or bundle.PORT, timedelta(hours=hours))
+    if as_json:
+        said = {"address": made.coordinator.address, "expires": made.coordinator.expires,
+                "bundles": [str(path) for path in made.bundles]}  # fmt: skip
+        print(json.dumps(said, indent=2))
+        return
+    print(f"here:              dsbench run TARGET --nodes {nodes} --cluster {out}")
+    print(f"on each machine:   dsbench node --join node-N.bundle     (from {out}, one for each; keep them secret)")
+    print(f"until {made.coordinator.expires}, at {made.coordinator.address}")
+
+
+def _address(text: str) -> tuple[str, int]:
+    """(host, port) of HOST, HOST:PORT or [ADDRESS]:PORT; port 0 where none is named."""
+    if not text:
+        return "", 0
+    host, colon, port = text.rpartition(":")
+    if not colon or text.endswith("]") or (":" in host and not host.startswith("[")):
+        host, port = text, ""
+    if port and not (port.isdecimal() and 0 < int(port) < 65536):
+        raise SpecError("--address", f"{text!r} has no port between 1 and 65535", "write HOST or HOST:PORT")
+    return host.strip("[]"), int(port or 0)

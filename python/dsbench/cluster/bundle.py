@@ -1,0 +1,144 @@
+"""What a machine needs to take part in a run, in one small file: where the coordinator is, whom to trust, who it is.
+
+``invite`` writes a folder of them: one for the coordinator, one for each node. A bundle holds a private key, so
+the files are for their owner alone (0600), and no password of a database.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+import sys
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from dsbench.cluster.certificates import COORDINATOR, Credentials, issue
+from dsbench.cluster.errors import ClusterError
+
+FORMAT: Final = 1
+PORT: Final = 8786
+VALID: Final = timedelta(days=3)
+SUFFIX: Final = ".bundle"
+
+_ELSEWHERE: Final = ("192.0.2.1", 9)
+"""An address for documentation: no packet is sent, the system only says which of ours would face it."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """One member's place in a cluster."""
+
+    run: str
+    """Random name of the invitation that it belongs to."""
+    member: str
+    """``coordinator`` or ``node-1``, ``node-2`` …"""
+    host: str
+    port: int
+    """Where the coordinator listens."""
+    expires: str
+    """ISO 8601"""
+    trusted: str
+    certificate: str
+    key: str = field(repr=False)
+
+    @property
+    def address(self) -> str:
+        """The coordinator's address, as Dask writes it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"tls://{host}:{self.port}"
+
+    @property
+    def expired(self) -> bool:
+        """Whether its certificate is not valid any more."""
+        return datetime.now(UTC) >= datetime.fromisoformat(self.expires)
+
+    def write(self, path: Path) -> None:
+        """Writes the file for its owner alone; it must not be there yet."""
+        text = json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text)
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """The bundles of one run in a folder."""
+
+    folder: Path
+    coordinator: Bundle
+
+    @property
+    def bundles(self) -> list[Path]:
+        """The files for the nodes, by their number."""
+        return sorted(self.folder.glob(f"node-*{SUFFIX}"), key=lambda path: number_of(path.stem))
+
+    def spend(self) -> None:
+        """Forgets the coordinator's key: the bundles of the nodes open nothing any more."""
+        (self.folder / f"{COORDINATOR}{SUFFIX}").unlink(missing_ok=True)
+
+
+def number_of(member: str) -> int:
+    """3 of ``node-3``; 0 of what is no node's name."""
+    text = member.removeprefix("node-")
+    return int(text) if text.isdecimal() else 0
+
+
+def invite(folder: Path, nodes: int, host: str = "", port: int = PORT, valid: timedelta = VALID) -> Invitation:
+    """Writes the bundles of a new cluster into ``folder``, which must not hold any yet."""
+    run, expires = secrets.token_hex(8), (datetime.now(UTC) + valid).isoformat(timespec="seconds")
+    names = [f"node-{number}" for number in range(1, nodes + 1)]
+    host = host or own_address()
+
+    def bundle(who: Credentials) -> Bundle:
+        return Bundle(run, who.member, host, port, expires, who.trusted, who.certificate, who.key)
+
+    coordinator, *others = (bundle(who) for who in issue(names, valid))
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if any(folder.glob(f"*{SUFFIX}")):
+            raise ClusterError(f"{folder} holds bundles already", "name another folder, or delete the old bundles")
+        for member in (coordinator, *others):
+            member.write(folder / f"{member.member}{SUFFIX}")
+    except OSError as error:
+        raise ClusterError(f"cannot write to {folder}: {error.strerror}", "name another folder") from None
+    return Invitation(folder, coordinator)
+
+
+def invitation(folder: Path) -> Invitation:
+    """The invitation that ``invite`` left in ``folder``."""
+    path = folder / f"{COORDINATOR}{SUFFIX}"
+    if not path.exists():
+        what = "its bundles were used for a run that has ended" if any(folder.glob(f"*{SUFFIX}")) else "no invitation"
+        raise ClusterError(f"{folder}: {what}", "make a new one: dsbench cluster invite --nodes N --out DIR")
+    return Invitation(folder, read(path))
+
+
+def read(path: Path) -> Bundle:
+    """A bundle from its file; ``-`` reads it from standard input."""
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text()
+    except OSError as error:
+        raise ClusterError(f"{path}: {error.strerror}", "name the bundle that dsbench cluster invite wrote") from None
+    try:
+        values = json.loads(text)
+        if values.pop("format") != FORMAT:
+            raise ClusterError(f"{path} was made by another version of dsbench", "use one version on all machines")
+        found = Bundle(**values)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ClusterError(f"{path} is no bundle", "name the file that dsbench cluster invite wrote") from None
+    if found.expired:
+        raise ClusterError(f"{path} expired at {found.expires}", "make a new one: dsbench cluster invite")
+    return found
+
+
+def own_address() -> str:
+    """The address by which other machines most likely reach this one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(_ELSEWHERE)
+            return str(probe.getsockname()[0])
+        except OSError:
+            return "127.0.0.1"

@@ -1,0 +1,168 @@
+"""What a node does in a turn: its part of a cycle's load, and what it says of itself before the first."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+from dsbench.cluster.clock import Estimate
+from dsbench.cluster.lease import Lease
+from dsbench.cluster.outcome import Course, encode
+from dsbench.generator import COUNTERS, Bench, Cycle, CycleResult, Target, now_ns
+from dsbench.monitors import Sampler, monitors_for
+from dsbench.spec import RunSpec
+
+_SOONEST_NS: Final = 3_000_000
+"""A start nearer than that cannot be handed to all threads in time."""
+_GRACE_S: Final = 20.0
+"""How long a transaction may outlast its cycle: less than the coordinator waits for the node."""
+
+Describe = Callable[[RunSpec, Target, str], Mapping[str, Any]]
+"""What a node says of itself, its ceiling included: (specification, target, URL) to JSON values."""
+
+
+class Interrupted(Exception):
+    """The node must not go on: it was told so, or its lease ran out."""
+
+
+class Answers(Protocol):
+    """What the node may ask of the coordinator."""
+
+    def ask(self, operation: str, **message: Any) -> Any:
+        """The answer to one operation."""
+
+    def tell(self, operation: str, **message: Any) -> None:
+        """Sends what does not depend on whether the load may go on."""
+
+    def clocks(self) -> Estimate:
+        """How far the clocks are apart now."""
+
+
+class Node:
+    """This machine as a source of load. It outlives its connections to the coordinator."""
+
+    def __init__(self, describe: Describe) -> None:
+        self.lease = Lease(1.0)
+        self.totals = (0, 0, 0)
+        """Clients connected, transactions committed and failed of the cycle under way: what beats tell."""
+        self.outbox: dict[str, bytes] = {}
+        """Results that nobody has acknowledged, by turn."""
+        self.goodbye = ""
+        self.key = ""
+        """The turn under way; empty between turns."""
+        self._describe = describe
+        self._wish = ""
+        self._busy = threading.Lock()
+
+    def stop(self, why: str, key: str | None = None) -> None:
+        """Ends the load under way, if it is that of the turn ``key``; ``None``: whatever it is, if any."""
+        if key is None or key == self.key:
+            self._wish = self._wish or why
+
+    def dismiss(self, goodbye: str) -> None:
+        """The coordinator needs this node no more."""
+        self.goodbye = goodbye
+
+    def check(self) -> None:
+        """Raises ``Interrupted`` when the load must end."""
+        if self._wish:
+            raise Interrupted(self._wish)
+        if self.lease.expired:
+            raise Interrupted("no word from the coordinator: the lease ran out")
+
+    def take_part(self, link: Answers, key: str) -> None:
+        """This node's part of the turn ``key``; whatever comes of it is told to the coordinator."""
+        with self._busy:
+            self._wish, self.totals, self.key = "", (0, 0, 0), key
+            try:
+                self._take_part(link, key)
+            finally:
+                self.key = ""
+
+    def _take_part(self, link: Answers, key: str) -> None:
+        try:
+            order = link.ask("order", key=key)
+            if order is None:
+                return  # The turn went on without this node.
+            work = self._prepare if order["kind"] == "prepare" else self._load
+            data = work(link, key, order)
+        except Interrupted:
+            return
+        except Exception as error:  # whatever it is, the coordinator need not wait for this node
+            with contextlib.suppress(OSError):
+                link.tell("failed", key=key, why=f"{type(error).__name__}: {error}")
+            return
+        self.outbox[key] = data
+        with contextlib.suppress(OSError, TimeoutError):  # It stays in the outbox for the next connection.
+            link.tell("result", key=key, data=data)
+            self.outbox.pop(key, None)
+
+    def _prepare(self, _link: Answers, _key: str, order: Mapping[str, Any]) -> bytes:
+        """What the coordinator wants to know before it relies on this node: above all, that it reaches the database."""
+        target = Target(order["url"])
+        try:
+            target.state()
+            said = {"failure": "", **self._describe(_spec(order), target, order["url"])}
+        except Exception as error:  # whatever it is, the coordinator has to hear of it
+            said = {"failure": str(error)}
+        finally:
+            target.close()
+        return json.dumps(said).encode()
+
+    def _load(self, link: Answers, key: str, order: Mapping[str, Any]) -> bytes:
+        spec = _spec(order)
+        bench = Bench(Target(order["url"]), spec.workload, order["scale"], spec.call)
+        cycle = bench.cycle(spec, order["seed"], None, order["first_client"], order["nodes"])
+        sampler = Sampler(monitors_for("", None, None), now_ns)
+        try:
+            course = self._run(link, key, spec, cycle, sampler)
+        except Exception as error:  # what was committed until now is in the database, and has to be told
+            cycle.abandon()
+            course = Course(str(error))
+        samples = sampler.stop()
+        result = cycle.join()
+        return encode(result, _settled(course, result), samples)
+
+    def _run(self, link: Answers, key: str, spec: RunSpec, cycle: Cycle, sampler: Sampler) -> Course:
+        cycle.connect(30 + spec.threads * spec.connections * 0.2, self._seen(connecting=True))
+        if cycle.finished:
+            raise Interrupted("its clients could not connect")
+        sampler.first()
+        before = link.clocks()
+        start_ns = link.ask("ready", key=key, offset_ns=before.offset_ns, error_ns=before.error_ns)
+        if start_ns is None:
+            raise Interrupted("the cycle was given up before its start")
+        start = before.here(start_ns)
+        left = start - now_ns()
+        go = left > _SOONEST_NS and link.ask("armed", key=key, left_ns=left)
+        if not go or start - now_ns() < _SOONEST_NS:
+            raise Interrupted("it was not armed in time for the common start")
+        sampler.go(start)
+        cycle.start(start)
+        cycle.wait(start + round(spec.duration * 1e9), _GRACE_S, self._seen(connecting=False))
+        after = link.clocks()
+        return Course("complete", before.offset_ns, before.error_ns, after.offset_ns - before.offset_ns, left)
+
+    def _seen(self, *, connecting: bool) -> Callable[[int, int], None]:
+        def seen(done: int, other: int) -> None:
+            self.totals = (done, 0, 0) if connecting else (self.totals[0], done, other)
+            self.check()
+
+        return seen
+
+
+def _spec(order: Mapping[str, Any]) -> RunSpec:
+    return RunSpec.model_validate({**order["spec"], "target": {"url": order["url"]}})
+
+
+def _settled(course: Course, result: CycleResult) -> Course:
+    """``course`` with what only the result tells: a failure, and how late the first transaction started."""
+    if result.failure is not None:
+        return Course(f"the database: {result.failure}")
+    counted = result.counters[:, :, COUNTERS.index("last_end_ns")] > 0
+    starts = result.counters[:, :, COUNTERS.index("first_start_ns")][counted]
+    late = int(starts.min()) if starts.size else 0
+    return Course(**{**course.__dict__, "start_late_ns": late})

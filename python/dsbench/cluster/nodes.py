@@ -1,0 +1,209 @@
+"""The nodes of a run, as the run sees them: gathered, prepared, and then a source of load like this machine itself."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from dsbench.cluster.bundle import Invitation
+from dsbench.cluster.coordinator import Coordinator
+from dsbench.cluster.errors import ClusterError
+from dsbench.cluster.outcome import DamagedError, NodeResult, Part, decode
+from dsbench.cluster.turn import Turn
+from dsbench.generator import Watch, now_ns
+from dsbench.spec import RunSpec
+
+_POLL_S: Final = 0.05
+_PREPARATION_S: Final = 60.0
+_REJOIN_S: Final = 60.0
+"""How long a run without any node left waits for one to come back."""
+
+
+class Nodes:
+    """The nodes of one run."""
+
+    def __init__(self, invitation: Invitation, spec: RunSpec) -> None:
+        self._invitation = invitation
+        self._spec = spec
+        self._coordinator = Coordinator(invitation.coordinator, spec.nodes, spec.lease)
+        self._turns = 0
+        self._cycles: dict[str, tuple[int, int]] = {}
+        """Turn to (scale, cycle)."""
+
+    def gather(self, patience_s: float, watch: Callable[[list[str]], None]) -> None:
+        """Waits until all nodes have joined; ``watch`` hears the names of those that are here."""
+        coordinator = self._coordinator
+        coordinator.start()
+        give_up = time.monotonic() + patience_s
+        while not coordinator.ask(lambda: coordinator.roster.complete):
+            here = coordinator.ask(lambda: [member.name for member in coordinator.roster.here])
+            watch(here)
+            if time.monotonic() > give_up:
+                raise ClusterError(
+                    f"{len(here)} of {self._spec.nodes} nodes joined within {patience_s:.0f} s",
+                    "start dsbench node --join with a bundle of its own on each machine; see results.log for refusals",
+                )
+            time.sleep(_POLL_S)
+        coordinator.ask(coordinator.roster.settle)
+
+    def prepare(self, url: str, watch: Watch) -> list[dict[str, Any]]:
+        """What the nodes say of themselves. ``ClusterError`` when one does not reach the database."""
+        turn = self._turn("prepare", lambda _number: {"kind": "prepare", **self._order(url)})
+        try:
+            self._wait(turn, time.monotonic() + _PREPARATION_S, watch)
+        finally:
+            self._coordinator.end_turn()
+        described = []
+        for member in self._members():
+            said = json.loads(turn.results.get(member["member"], b"{}"))
+            why = turn.missing.get(member["member"]) or said.pop("failure", "it did not answer in time")
+            if why:
+                raise ClusterError(
+                    f"node {member['name']}: {why}",
+                    "see that the database's address means the same there, and that its server admits that machine",
+                )
+            described.append({**member, **said})
+        return described
+
+    def cycle(self, url: str, scale: int, number: int, seed: int, watch: Watch) -> RemoteCycle:
+        """Asks all nodes that are here to connect for a cycle; waits for one when there is none."""
+        coordinator = self._coordinator
+        give_up = time.monotonic() + _REJOIN_S
+        while not coordinator.ask(lambda: bool(coordinator.roster.here)):
+            watch(0, self._spec.nodes)
+            if time.monotonic() > give_up:
+                raise ClusterError("no node is left", "see results.log for why; then: dsbench run --resume ARCHIVE")
+            time.sleep(_POLL_S)
+        order = {"kind": "cycle", **self._order(url), "scale": scale, "seed": seed, "nodes": self._spec.nodes}
+        threads = self._spec.threads
+        turn = self._turn(f"scale {scale}, cycle {number}", lambda n: {**order, "first_client": n * threads})
+        self._cycles[turn.key] = (scale, number)
+        return RemoteCycle(coordinator, turn, self._spec)
+
+    def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
+        """((scale, cycle), part) of cycles that were over when they came; each is given once."""
+        coordinator = self._coordinator
+        found: list[tuple[str, str, bytes]] = coordinator.ask(lambda: coordinator.late[:])
+        coordinator.ask(coordinator.late.clear)
+        of_cycles = [(self._cycles[key], member, data) for key, member, data in found if key in self._cycles]
+        return [(cycle, decode(data, self._name(member))) for cycle, member, data in of_cycles]
+
+    def news(self) -> list[str]:
+        """Lines for the log since the last call."""
+        lines = []
+        while not self._coordinator.news.empty():
+            lines.append(self._coordinator.news.get())
+        return lines
+
+    def close(self, goodbye: str, *, spent: bool) -> None:
+        """Dismisses the nodes; ``spent`` makes their bundles worthless."""
+        self._coordinator.close(goodbye)
+        if spent:
+            self._invitation.spend()
+
+    def _order(self, url: str) -> dict[str, Any]:
+        # The password travels here, over TLS, to nodes that hold a certificate of this run; nothing stores or shows it.
+        return {"url": url, "spec": {k: v for k, v in self._spec.model_dump(mode="json").items() if k != "target"}}
+
+    def _turn(self, what: str, order: Callable[[int], Mapping[str, Any]]) -> Turn:
+        self._turns += 1
+        roster = self._coordinator.roster
+        members = self._coordinator.ask(lambda: [(m.member, m.number) for m in roster.here])
+        turn = Turn(f"{what} #{self._turns}", {member: order(number) for member, number in members})
+        self._coordinator.start_turn(turn)
+        return turn
+
+    def _wait(self, turn: Turn, give_up_s: float, watch: Watch) -> None:
+        while waiting := self._coordinator.ask(lambda: turn.waiting):
+            watch(len(turn.orders) - len(waiting), len(turn.orders))
+            if time.monotonic() > give_up_s:
+                return
+            time.sleep(_POLL_S)
+
+    def _members(self) -> list[dict[str, Any]]:
+        roster = self._coordinator.roster
+        return self._coordinator.ask(
+            lambda: [{"member": m.member, "name": m.name, **m.facts} for m in roster.numbered()]
+        )
+
+    def _name(self, member: str) -> str:
+        return self._coordinator.ask(lambda: self._coordinator.roster.members[member].name)
+
+
+class RemoteCycle:
+    """A cycle under way on several nodes: the same steps as one that runs here."""
+
+    def __init__(self, coordinator: Coordinator, turn: Turn, spec: RunSpec) -> None:
+        self._coordinator = coordinator
+        self._turn = turn
+        self._spec = spec
+
+    def connect(self, timeout_s: float, watch: Watch) -> None:
+        """Waits until the clients of all nodes are connected; goes on without nodes that take longer."""
+        give_up = time.monotonic() + timeout_s
+        while connecting := self._coordinator.ask(lambda: self._turn.connecting):
+            watch(self._totals()[0], self._spec.threads * len(self._turn.orders))
+            if time.monotonic() > give_up:
+                for member in connecting:
+                    self._coordinator.give_up(member, f"its clients were not connected after {timeout_s:.0f} s")
+            time.sleep(_POLL_S / 5)
+
+    @property
+    def lead_ns(self) -> int:
+        """How long before the start the nodes must know of it: messages to all, and answers, have to fit."""
+        errors = self._coordinator.ask(lambda: [clock.error_ns for clock in self._turn.ready.values()])
+        return 150_000_000 + 11_000_000 * self._spec.nodes + 40 * max(errors, default=0)
+
+    def start(self, at_ns: int) -> None:
+        """Starts all nodes at ``at_ns`` of this machine's clock; those that are not armed in time sit out."""
+        lead_ns = at_ns - now_ns()
+        self._coordinator.fix_start(at_ns)
+        # Waking up late does not matter: whoever was armed is told so, and starts by its own clock.
+        time.sleep(max(0.0, 0.7 * lead_ns / 1e9))
+        self._coordinator.ask(self._turn.decide)
+
+    def wait(self, until_ns: int, grace_s: float, watch: Watch) -> None:
+        """Waits until each node has given its result or was lost."""
+        while waiting := self._coordinator.ask(lambda: self._turn.waiting):
+            _connected, committed, failed = self._totals()
+            watch(committed, failed)
+            if now_ns() > until_ns + round(grace_s * 1e9):
+                for member in waiting:
+                    self._coordinator.give_up(member, f"no result {grace_s:.0f} s after the end of the cycle")
+            time.sleep(_POLL_S)
+
+    def abandon(self) -> None:
+        """Ends the load on all nodes."""
+        self._coordinator.stop_turn("the cycle was abandoned")
+
+    def join(self) -> list[Part]:
+        """What became of each node's part, by number."""
+        turn, roster = self._turn, self._coordinator.roster
+        asked = self._coordinator.ask(lambda: [(m.member, m.name) for m in roster.numbered()])
+        self._coordinator.end_turn()
+        parts = []
+        for member, name in asked:
+            if member in turn.results:
+                parts.append(_part(turn.results[member], name))
+            else:
+                why = turn.missing.get(member, turn.stop or "it was gone when the cycle began")
+                parts.append(Part(name, why, None, loaded=member in turn.armed))
+        return parts
+
+    def _totals(self) -> tuple[int, int, int]:
+        def total() -> tuple[int, int, int]:
+            members = [self._coordinator.roster.members[member].totals for member in self._turn.orders]
+            connected, committed, failed = (sum(column) for column in zip(*members, strict=True))
+            return connected, committed, failed
+
+        return self._coordinator.ask(total)
+
+
+def _part(data: bytes, name: str) -> Part:
+    try:
+        found = decode(data, name)
+    except DamagedError as error:
+        return Part(name, str(error), None, loaded=True)
+    return Part(name, "" if found.course.ended == "complete" else found.course.ended, found, loaded=True)

@@ -1,0 +1,230 @@
+"""Who makes the load of a run: this machine, or remote nodes. The ladder knows no difference."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+from urllib.parse import quote
+
+from dsbench.archive import LOCAL
+from dsbench.cluster.errors import ClusterError
+from dsbench.cluster.outcome import NodeResult, Part
+from dsbench.generator import Bench, Cycle, Watch
+from dsbench.run.journal import Journal
+from dsbench.spec import RunSpec
+
+Progress = Callable[[str, int, int], None]
+"""Phase, done, of how many."""
+
+_PASSWORDS: Final = {"postgresql": "PGPASSWORD", "postgres": "PGPASSWORD"}
+"""By scheme: the variable of this machine's environment in which a password may stand that nodes need too."""
+
+
+class Running(Protocol):
+    """A cycle under way, wherever its load is made."""
+
+    @property
+    def lead_ns(self) -> int:
+        """How long before the common start it has to be known."""
+
+    def connect(self, timeout_s: float, watch: Watch) -> None:
+        """Waits until all clients are connected."""
+
+    def start(self, at_ns: int) -> None:
+        """Starts all clients at ``at_ns``."""
+
+    def wait(self, until_ns: int, grace_s: float, watch: Watch) -> None:
+        """Waits for the end."""
+
+    def abandon(self) -> None:
+        """Ends everything that is under way."""
+
+    def join(self) -> list[Part]:
+        """What each node did."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which cycle is to be run."""
+
+    bench: Bench
+    scale: int
+    number: int
+    """From 1."""
+    seed: int
+    trace: Path | None
+    """Where to write the trace, if at all."""
+
+
+class Load(Protocol):
+    """A source of load for all cycles of a run."""
+
+    def begin(self, url: str, progress: Progress, /) -> None:
+        """Makes it ready, once per run; ``url`` is the database's."""
+
+    def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
+        """Opens the connections of a cycle."""
+
+    def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
+        """((scale, cycle), part) of cycles that had ended before their part came; each is given once."""
+
+    def tell(self) -> None:
+        """Writes to the log what happened since the last call."""
+
+    def end(self, status: str, /) -> None:
+        """The run is over."""
+
+
+@dataclass(frozen=True)
+class Joining:
+    """How remote nodes come to a run."""
+
+    folder: Path = Path("cluster")
+    """Holds their invitation; a new one is written when there is none."""
+    patience_s: float = 600.0
+    """How long the run waits for them."""
+
+
+def load_of(spec: RunSpec, joining: Joining, journal: Journal) -> Load:
+    """The source of load that ``spec`` asks for."""
+    return Remote(spec, joining, journal) if spec.nodes else Local(spec)
+
+
+class Local:
+    """Load of this machine."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        self._spec = spec
+
+    def begin(self, _url: str, _progress: Progress, /) -> None:
+        """Nothing to do."""
+
+    def cycle(self, wanted: Wanted, _watch: Watch, /) -> Running:
+        """Opens the connections of a cycle here."""
+        return _LocalCycle(wanted.bench.cycle(self._spec, wanted.seed, wanted.trace), self._spec)
+
+    def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
+        """Nothing comes late."""
+        return []
+
+    def tell(self) -> None:
+        """Nothing to tell."""
+
+    def end(self, _status: str, /) -> None:
+        """Nothing to do."""
+
+
+class _LocalCycle:
+    def __init__(self, cycle: Cycle, spec: RunSpec) -> None:
+        self._cycle = cycle
+        self.connect, self.start, self.wait, self.abandon = cycle.connect, cycle.start, cycle.wait, cycle.abandon
+        # Long enough that every thread has gone to sleep before the common start.
+        self.lead_ns = 20_000_000 + spec.threads * 100_000
+
+    def join(self) -> list[Part]:
+        """This machine's part, which is the whole."""
+        result = self._cycle.join()
+        why = str(result.failure) if result.failure is not None else ""
+        return [Part(LOCAL, why, NodeResult(LOCAL, result), loaded=True)]
+
+
+class Remote:
+    """Load of the nodes that join."""
+
+    def __init__(self, spec: RunSpec, joining: Joining, journal: Journal) -> None:
+        try:
+            from dsbench.cluster import invited  # Late: Dask is an extra, and takes a second to import.
+        except ImportError as error:
+            problem = f"nodes need a package that is not here: {error}"
+            raise ClusterError(problem, "pip install 'dsbench[cluster]'") from None
+        self._spec, self._journal, self._patience_s = spec, journal, joining.patience_s
+        self._invitation, self._nodes = invited(joining.folder, spec)
+        self._url = ""
+
+    def begin(self, url: str, progress: Progress, /) -> None:
+        """Waits for the nodes and has them describe themselves."""
+        self._url = with_password(url)
+        self._say_how_to_join()
+
+        def gathering(here: list[str]) -> None:
+            self.tell()
+            progress("nodes", len(here), self._spec.nodes)
+
+        try:
+            self._nodes.gather(self._patience_s, gathering)
+            found = self._nodes.prepare(self._url, lambda done, total: progress("prepare", done, total))
+        finally:
+            self.tell()
+        self._journal.note(nodes=found)
+        for node in found:
+            self._journal.say(f"node {node['name']}: {node['cpus']} CPUs, {node['system']}")
+
+    def _say_how_to_join(self) -> None:
+        bundles = self._invitation.bundles[: self._spec.nodes]
+        where = self._invitation.coordinator.address
+        self._journal.say(f"waiting for {self._spec.nodes} nodes at {where}; on each of their machines:")
+        for bundle in bundles:
+            self._journal.say(f"  dsbench node --join {bundle}")
+
+    def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
+        """Opens the connections of a cycle on all nodes that are here."""
+        return _Told(self._nodes.cycle(self._url, wanted.scale, wanted.number, wanted.seed, watch), self)
+
+    def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
+        """Parts of cycles that had ended before they came."""
+        return self._nodes.late()
+
+    def tell(self) -> None:
+        """Writes to the log what the coordinator has to say."""
+        for line in self._nodes.news():
+            self._journal.say(line)
+
+    def end(self, status: str, /) -> None:
+        """Sends the nodes home; after a complete run their bundles are worth nothing any more."""
+        self._nodes.close(f"the run is {status}", spent=status == "complete")
+        self.tell()
+
+
+class _Told:
+    """A cycle of remote nodes whose news reach the log while it goes on."""
+
+    def __init__(self, cycle: Running, remote: Remote) -> None:
+        self._cycle, self._remote = cycle, remote
+        self.start, self.abandon, self.join = cycle.start, cycle.abandon, cycle.join
+
+    @property
+    def lead_ns(self) -> int:
+        """How long before the common start it has to be known."""
+        return self._cycle.lead_ns
+
+    def connect(self, timeout_s: float, watch: Watch) -> None:
+        """Waits until all clients are connected."""
+        self._cycle.connect(timeout_s, self._telling(watch))
+
+    def wait(self, until_ns: int, grace_s: float, watch: Watch) -> None:
+        """Waits for the end."""
+        self._cycle.wait(until_ns, grace_s, self._telling(watch))
+
+    def _telling(self, watch: Watch) -> Watch:
+        def seen(done: int, other: int) -> None:
+            self._remote.tell()
+            watch(done, other)
+
+        return seen
+
+
+def with_password(url: str) -> str:
+    """``url`` with the password of this machine's environment, where it has none: nodes have another environment."""
+    scheme, separator, rest = url.partition("://")
+    password = os.environ.get(_PASSWORDS.get(scheme, ""), "")
+    authority = rest.partition("/")[0].partition("?")[0]
+    user, at, _host = authority.rpartition("@")
+    if not password or not separator or ":" in user or "password=" in rest:
+        return url
+    if at:
+        return f"{scheme}://{user}:{quote(password, safe='')}{rest[len(user):]}"
+    mark = "&" if "?" in rest else "?"
+    return f"{url}{mark}password={quote(password, safe='')}"
