@@ -141,7 +141,7 @@ class Instance:
         if _listens(host, port):
             raise ServerError(f"{host}:{port} is taken by another program", "leave RemoteServicePort out: any is free")
         # The root is in the environment, too; in the command line whoever looks for this server finds it.
-        command = [self._binaries.program, "-e", self._root]
+        command: list[str | Path] = [self._binaries.program, "-e", self._root]
         self._process = Process(command, user=self._user, env=self._env, log=self._out, ending=signal.SIGTERM)
         assert self._folder is not None
         self._folder.serves(self._process.pid)
