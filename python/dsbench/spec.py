@@ -10,6 +10,7 @@ import secrets
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
@@ -52,6 +53,21 @@ class Target(_Frozen):
     """Version of the private server that is wanted; ``None`` takes the newest found."""
     directory: Path | None = None
     """Where a private server keeps its data; ``None`` is a new folder in the temporary directory."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _private_in_one(cls, value: object) -> object:
+        """``private:postgresql@18?work_mem=8MB`` is a URL, a version and settings in one word."""
+        if not isinstance(value, dict) or not str(value.get("url", "")).startswith("private:"):
+            return value
+        head, _, query = str(value["url"]).partition("?")
+        url, at, version = head.partition("@")
+        settings = dict(parse_qsl(query, keep_blank_values=True))
+        if at and value.get("version") not in (None, version):
+            raise ValueError(f"{value['url']} names one version, the setting version another: leave one of them out")
+        given = value.get("settings") or {}
+        merged = {**settings, **given} if isinstance(given, dict) else given
+        return {**value, "url": url, "version": version if at else value.get("version"), "settings": merged}
 
     @property
     def private(self) -> str | None:

@@ -13,6 +13,7 @@ pub mod histogram;
 pub mod pacer;
 pub mod random;
 pub mod recorder;
+pub mod sql;
 pub mod threads;
 pub mod trace;
 pub mod value;

@@ -8,6 +8,8 @@
 mod bed;
 #[path = "firebird/bulk.rs"]
 mod bulk;
+#[path = "firebird/conformance.rs"]
+mod conformance;
 #[path = "firebird/isolation.rs"]
 mod isolation;
 #[path = "firebird/loss.rs"]

@@ -5,6 +5,8 @@
 mod allocations;
 #[path = "mysql/bulk.rs"]
 mod bulk;
+#[path = "mysql/conformance.rs"]
+mod conformance;
 #[path = "mysql/errors.rs"]
 mod errors;
 #[path = "mysql/fakes.rs"]

@@ -5,6 +5,8 @@
 mod allocations;
 #[path = "postgres/bulk.rs"]
 mod bulk;
+#[path = "postgres/conformance.rs"]
+mod conformance;
 #[path = "postgres/errors.rs"]
 mod errors;
 #[path = "postgres/fakes.rs"]

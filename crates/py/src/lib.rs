@@ -3,6 +3,7 @@
 
 mod bench;
 mod calibrate;
+mod conformance;
 mod cycle;
 mod error;
 mod target;
@@ -38,6 +39,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<task::Task>()?;
     module.add_class::<cycle::Cycle>()?;
     module.add_class::<calibrate::NullServer>()?;
+    module.add_class::<conformance::Conformance>()?;
+    module.add_function(wrap_pyfunction!(conformance::families, module)?)?;
+    module.add_function(wrap_pyfunction!(conformance::schedules, module)?)?;
     module.add_function(wrap_pyfunction!(calibrate::measuring, module)?)?;
     module.add_function(wrap_pyfunction!(now_ns, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;

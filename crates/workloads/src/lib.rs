@@ -7,11 +7,11 @@ use dsbench_core::engine::Dialect;
 use dsbench_core::error::{Error, Result};
 use dsbench_core::workload::Workload;
 
+pub use dsbench_core::sql;
 pub use settings::Settings;
 
 pub mod select;
 pub mod settings;
-pub mod sql;
 pub mod tpcb;
 pub mod tpcc;
 

@@ -78,6 +78,31 @@ class Progress:
         """Nothing to show: the scale's lines were printed."""
 
 
+class Counting:
+    """Shows how many of the cases of a suite are done: a line that changes on a terminal, one per target elsewhere."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._live = Live(console=self._console, refresh_per_second=5, transient=True)
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def show(self, what: str, done: int, total: int) -> None:
+        """Shows that ``done`` of ``total`` cases on ``what`` are done."""
+        if self._console.is_terminal:
+            self._live.update(Text(f"{what}: {done} of {total} cases", no_wrap=True, overflow="ellipsis"))
+        elif done == 0:
+            print(f"{what}: {total} cases", file=sys.stderr, flush=True)
+
+
 class TimeLeft:
     """Estimates the time a run still takes, from its demanded durations and what steps took so far."""
 

@@ -28,6 +28,7 @@ __all__ = [
     "installations",
     "stale",
     "start",
+    "variants",
 ]
 
 
@@ -74,6 +75,12 @@ _PRODUCTS = {
 }
 
 
+_VARIANTS = {
+    "mariadb": [{}, {"innodb_snapshot_isolation": "on"}, {"storage_engine": "RocksDB"}],
+}
+"""Of products whose transactions depend on a setting."""
+
+
 def start(target: spec.Target, connections: int) -> Server:
     """Starts the private server that ``target`` names, ready for ``connections`` sessions at once.
 
@@ -106,6 +113,11 @@ def installations() -> list[Installation]:
         find: Callable[[], list[Installation]] = _module(product).installations
         found += find()
     return found
+
+
+def variants(product: str) -> list[dict[str, str]]:
+    """Settings that make servers of one product so different that each has to be looked at by itself."""
+    return _VARIANTS.get(product, [{}])
 
 
 def account(base: Path) -> str:

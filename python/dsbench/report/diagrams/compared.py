@@ -1,0 +1,73 @@
+"""The rates of several archives over the scale, and what they are relative to the first (seed 000, figures 22-37)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import altair as alt
+
+from dsbench.report.diagrams.axes import ScaleAxis, ValueAxis
+from dsbench.report.diagrams.theme import HUES, RED, SHAPES, Row, Spec, finish
+
+COLOURS: Final = (RED, *HUES)
+DASHES: Final = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3])
+"""When the colours are used up they come again with another line."""
+
+
+def compared(
+    labels: Sequence[str], rates: Sequence[Mapping[int, tuple[float, float, float]]], headline: str, notes: Sequence[str]
+) -> Spec | None:
+    """``rates`` gives (median, lowest, highest) in tps by scale for each label; ``None`` when there is nothing to draw.
+
+    Both axes are logarithmic. Lines join the medians, bars span the cycles.
+    """
+    rows: list[Row] = [
+        {"archive": label, "scale": scale, "rate": median, "low": low if low > 0 else median, "high": high}
+        for label, curve in zip(labels, rates, strict=True)
+        for scale, (median, low, high) in sorted(curve.items())
+        if math.isfinite(median) and median > 0
+    ]
+    if not rows:
+        return None
+    scales = tuple(sorted({row["scale"] for row in rows}))
+    x = ScaleAxis(scales, tuple(math.nan for _ in scales))
+    y = ValueAxis.logarithmic("transaction rate [tps]", [row[name] for row in rows for name in ("low", "high")])
+    return finish(
+        _layers(x, y, labels), name="compared", archive="the comparison", data={"rates": rows},
+        title=alt.TitleParams(text=headline, subtitle=list(notes)),
+        description="Median transaction rate over the scale, one line per archive; bars span its cycles.",
+    )
+
+
+def _layers(x: ScaleAxis, y: ValueAxis, labels: Sequence[str]) -> list[alt.Chart]:
+    base = alt.Chart(alt.NamedData("rates"))
+    looks = [
+        (COLOURS[i % len(COLOURS)], SHAPES[i % len(SHAPES)], DASHES[i // len(COLOURS) % len(DASHES)])
+        for i in range(len(labels))
+    ]
+    names = list(labels)
+    legend = alt.Legend(title=None, orient="bottom", columns=_columns(labels), labelLimit=420, symbolSize=70)
+    shared: dict[str, Any] = {"sort": names, "legend": legend}
+    colour = alt.Color("archive:N", scale=alt.Scale(domain=names, range=[look[0] for look in looks]), **shared)
+    shape = alt.Shape("archive:N", scale=alt.Scale(domain=names, range=[look[1] for look in looks]), **shared)
+    dash = alt.StrokeDash("archive:N", scale=alt.Scale(domain=names, range=[look[2] for look in looks]), legend=None)
+    tips = [
+        alt.Tooltip("archive:N"), alt.Tooltip("scale:Q", format="d"),
+        *(alt.Tooltip(f"{name}:Q", title=f"{title} [tps]", format=",.4~r")
+          for name, title in (("rate", "median"), ("low", "minimum"), ("high", "maximum"))),
+    ]
+    return [
+        base.mark_line(strokeWidth=1.8).encode(x=x.x("below"), y=y.y("rate"), color=colour, strokeDash=dash),
+        base.mark_rule(strokeWidth=1.1, opacity=0.75).encode(x=x.x(), y="low:Q", y2="high:Q", color=colour),
+        base.mark_point(filled=True, size=46, opacity=1).encode(
+            x=x.x(), y="rate:Q", color=colour, shape=shape, tooltip=tips
+        ),
+    ]
+
+
+def _columns(labels: Sequence[str]) -> int:
+    """As many columns of the legend as fit below the plot."""
+    longest = max((len(label) for label in labels), default=0)
+    return max(1, min(3, len(labels), 84 // (longest + 6)))

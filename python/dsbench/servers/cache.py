@@ -1,0 +1,29 @@
+"""dsbench's own folder of server programs: unpacked here, they disturb nothing that the system has installed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def folder() -> Path:
+    """Where ``dsbench servers install`` unpacks servers; ``DSBENCH_SERVERS`` names another place.
+
+    The superuser's home is closed to the user that a server runs under, hence the system's cache for him.
+    """
+    named = os.environ.get("DSBENCH_SERVERS")
+    if named:
+        return Path(named).absolute()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
+    elif hasattr(os, "geteuid") and os.geteuid() == 0:
+        base = Path("/var/cache")
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "dsbench" / "servers"
+
+
+def unpacked(product: str) -> list[Path]:
+    """Folders of the versions of ``product`` that were unpacked, by name."""
+    return sorted(path for path in folder().glob(f"{product}-*") if path.is_dir())
