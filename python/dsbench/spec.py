@@ -50,7 +50,7 @@ class Target(_Frozen):
     settings: dict[str, str] = Field(default_factory=dict)
     """Server settings applied to a private server, by the server's own names."""
     version: str | None = None
-    """Version of the private server that is wanted; ``None`` takes the newest found."""
+    """Version of the private server that is wanted; ``None`` takes the newest that is installed."""
     directory: Path | None = None
     """Where a private server keeps its data; ``None`` is a new folder in the temporary directory."""
 

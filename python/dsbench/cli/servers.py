@@ -94,5 +94,5 @@ def conform(
         write.write_text(conformance.page(write.read_text() if write.exists() else "# Engines\n\n", outcomes))
     wrong = sum(len(outcome.failures) for outcome in outcomes)
     if wrong:
-        errors.tell(f"{wrong} cases are not as documented", "see above; if the product changed, its documentation did too")
+        errors.tell(f"{wrong} cases are not as documented", "see above, and the manual of that version")
         sys.exit(errors.FAILED)

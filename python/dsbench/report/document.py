@@ -17,7 +17,7 @@ from dsbench.report.page import conditions, course, results
 from dsbench.report.page.markup import Html, data, join, section, tag
 from dsbench.report.render import version
 
-_POLICY: Final = (
+POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
 )
 """The browser itself refuses to load anything; Vega compiles its expressions, hence eval."""
@@ -62,7 +62,7 @@ def page(evaluation: Evaluation, run: Run, drawn: Mapping[str, Spec] | None = No
     )
     head = join([
         Html('<meta charset="utf-8">'),
-        Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         tag("title", f"{subject(run)} – {evaluation.name}"),
         tag("style", Html(_file("page.css"))),
@@ -96,7 +96,7 @@ def _scripts(evaluation: Evaluation, run: Run, specs: Mapping[str, Spec]) -> Htm
     return join([
         tag("script", data(ready), type="application/json", id="specs"), "\n",
         tag("script", data(course.courses(evaluation, run)), type="application/json", id="courses"), "\n",
-        tag("script", Html(_VEGA_NOTICE + _vega(version(ready["course"])))), "\n",
+        tag("script", vega(ready["course"])), "\n",
         tag("script", Html(_file("page.js"))), "\n",
     ])
 
@@ -108,6 +108,11 @@ def _zoomable(spec: Spec) -> Spec:
     zoomed = {**last, "params": [{"name": "zoom", "select": select, "bind": "scales"}]}
     # Whatever is zoomed is clipped, unless it says otherwise: labels beside the plot have to.
     return {**spec, "layer": [*({**layer, "mark": {"clip": False, **layer["mark"]}} for layer in others), zoomed]}
+
+
+def vega(spec: Spec) -> Html:
+    """The JavaScript that draws ``spec``, for the inside of a script element."""
+    return Html(_VEGA_NOTICE + _vega(version(spec)))
 
 
 @cache

@@ -34,10 +34,13 @@ def files(drawn: dict[str, Spec]) -> dict[str, bytes]:
     """The same from specifications by name."""
     found: dict[str, bytes] = {}
     for name, spec in drawn.items():
-        stem = f"results-{name}"
-        found[stem + _SUFFIX] = source(spec).encode()
-        found |= _pictures(stem, spec)
+        found |= drawn_as(f"results-{name}", spec)
     return found
+
+
+def drawn_as(stem: str, spec: Spec) -> dict[str, bytes]:
+    """One specification as ``<stem>.vl.json``, .svg and .pdf."""
+    return {stem + _SUFFIX: source(spec).encode(), **_pictures(stem, spec)}
 
 
 def source(spec: Spec) -> str:

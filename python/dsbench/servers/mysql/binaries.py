@@ -82,12 +82,16 @@ class Binaries:
 
 
 def find(product: Product, wish: str | None, base: Path | None = None) -> Binaries:
-    """The newest version here, or the newest that fits ``wish`` (``10.11`` fits every 10.11.x).
+    """The newest installed version, or the newest that fits ``wish`` (``10.11`` fits every 10.11.x).
 
-    ``base`` is the folder of an unpacked one, and then the only place.
+    ``base`` is the folder of an unpacked one, and then the only place. One that ``dsbench servers install``
+    unpacked is taken by its version, or when there is no other.
     """
     every = found(product, base)
-    fitting = [b for b in every if wish is None or b.version == wish or b.version.startswith(f"{wish}.")]
+    if wish is None:
+        fitting = [b for b in every if base is not None or b.base is None] or every
+    else:
+        fitting = [b for b in every if b.version == wish or b.version.startswith(f"{wish}.")]
     if fitting:
         return fitting[0]
     if base is not None and not every:

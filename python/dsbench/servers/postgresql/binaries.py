@@ -51,9 +51,15 @@ class Binaries:
 
 
 def find(wish: str | None) -> Binaries:
-    """The newest version here, or the newest that fits ``wish`` (``15`` fits every 15.x)."""
+    """The newest installed version, or the newest that fits ``wish`` (``15`` fits every 15.x).
+
+    One that was unpacked beside them, to compare with, is taken by its version, or when there is no other.
+    """
     every = found()
-    fitting = [b for b in every if wish is None or b.version == wish or b.version.startswith(f"{wish}.")]
+    if wish is None:
+        fitting = [b for b in every if not cache.holds(b.folder)] or every
+    else:
+        fitting = [b for b in every if b.version == wish or b.version.startswith(f"{wish}.")]
     if fitting:
         return fitting[0]
     if not every:

@@ -1,0 +1,46 @@
+"""``dsbench compare``: archives side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dsbench import spec
+from dsbench.archive import ArchiveError
+
+EPILOG = "Example: dsbench compare archives/*.zip --out comparison"
+
+
+def command(
+    archives: Annotated[list[Path], typer.Argument(help="Folders or zips that runs left; the first is the reference.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Write comparison.txt, .json, .html, .svg, .pdf and .vl.json to this folder.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Set archives side by side: rates, relative rates with intervals, DSI, what differs, one diagram."""
+    if len(archives) < 2:
+        raise spec.SpecError("ARCHIVES", "one archive has nothing beside it", "name two or more")
+    from dsbench.report import compared  # Late: its drawing libraries take a second, and help should not.
+
+    comparison = compared.read(archives)
+    if as_json:
+        print(json.dumps(compared.document(comparison), indent=2, ensure_ascii=False))
+    else:
+        print(compared.text(comparison), end="")
+    if out is not None:
+        _write(out, compared.files(comparison), quiet=as_json)
+
+
+def _write(out: Path, files: dict[str, bytes], *, quiet: bool) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (out / name).write_bytes(content)
+            if not quiet:
+                print(out / name)
+    except OSError as error:
+        raise ArchiveError(f"cannot write to {error.filename or out}: {error.strerror}; name another folder") from None
