@@ -39,7 +39,7 @@ def test_a_missing_server_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(binaries, "_folders", lambda: iter(()))
     found = _named(doctor.findings(), "private:postgresql")
     assert not found.ok
-    assert "apt install postgresql" in found.remedy
+    assert "dsbench servers install postgresql" in found.remedy
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser steps down")

@@ -88,3 +88,15 @@ def test_a_file_that_is_no_toml_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text("scales = [1,")
     with pytest.raises(spec.SpecError, match=r"x\.toml"):
         spec.load_toml(tmp_path / "x.toml")
+
+
+def test_a_private_server_can_be_written_in_one_word() -> None:
+    target = spec.Target(url="private:postgresql@18?work_mem=8MB&search_path=a%2Cb", settings={"fsync": "off"})
+    assert (target.url, target.version) == ("private:postgresql", "18")
+    assert target.settings == {"work_mem": "8MB", "search_path": "a,b", "fsync": "off"}
+    assert spec.Target(url=target.in_one) == target
+    assert spec.Target.model_validate(target.model_dump()) == target
+    assert spec.Target(url="private:sqlite").in_one == "private:sqlite"
+    assert spec.Target(url="postgresql://me@host/db?port=1").url == "postgresql://me@host/db?port=1"
+    with pytest.raises(ValueError, match="names one version"):
+        spec.Target(url="private:postgresql@18", version="15")

@@ -6,9 +6,10 @@ The suite itself, its schedules and what products document of them lie in ``crat
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 import psutil
 
@@ -35,6 +36,11 @@ class Outcome:
     """Product and version, with what tells targets of one version apart."""
     family: str
     cases: tuple[Case, ...]
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any]) -> Outcome:
+        """An outcome from its JSON values."""
+        return cls(**{**described, "cases": tuple(Case(**case) for case in described["cases"])})
 
     @property
     def failures(self) -> list[Case]:

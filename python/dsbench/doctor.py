@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsbench import generator, servers, spec, storage
+from dsbench.servers import cache
 from dsbench.servers.installation import Installation
 from dsbench.stack import core, described, system
 
@@ -53,8 +54,8 @@ def findings() -> list[Finding]:
     """All checks, in the order of the stack from the program down to the machine."""
     base = Path(tempfile.gettempdir()).resolve()
     checks: list[Callable[[], list[Finding]]] = [
-        _core, _servers, lambda: _account(base), lambda: _stale(base), lambda: _storage(base), _open_files,
-        _clock, _governor, _huge_pages, _extras,
+        _core, _servers, _more_servers, lambda: _account(base), lambda: _stale(base), lambda: _storage(base),
+        _open_files, _clock, _governor, _huge_pages, _extras,
     ]  # fmt: skip
     found: list[Finding] = []
     for check in checks:
@@ -70,6 +71,11 @@ def _core() -> list[Finding]:
 
 def _servers() -> list[Finding]:
     return [_server(found) for found in servers.installations()]
+
+
+def _more_servers() -> list[Finding]:
+    words = "other versions side by side: dsbench servers install postgresql --version 18, mysql, firebird --version 5"
+    return [Finding("more servers", True, f"{words}; unpacked into {cache.folder()}")]
 
 
 def _server(found: Installation) -> Finding:

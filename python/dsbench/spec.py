@@ -10,7 +10,7 @@ import secrets
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote, urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
@@ -73,6 +73,12 @@ class Target(_Frozen):
     def private(self) -> str | None:
         """Product of a private server (``postgresql`` …), ``None`` for a server of the user's."""
         return self.url.removeprefix("private:") if self.url.startswith("private:") else None
+
+    @property
+    def in_one(self) -> str:
+        """URL, version and settings in one word, as ``url`` takes it; of a private server only."""
+        query = urlencode(self.settings, quote_via=quote, safe="/:,")
+        return self.url + (f"@{self.version}" if self.version else "") + (f"?{query}" if query else "")
 
     @property
     def redacted(self) -> str:

@@ -1,8 +1,7 @@
-"""Counters of a real MariaDB server, of InnoDB and of MyRocks; and of MySQL where DSBENCH_TEST_MYSQL names one."""
+"""Counters of a real MariaDB server, of InnoDB and of MyRocks; and of MySQL."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 
@@ -12,6 +11,7 @@ from dsbench import servers, spec
 from dsbench.generator import Target
 from dsbench.monitors import Lagging, Sampler, monitors_for
 from dsbench.monitors.mysql import Mysql
+from dsbench.servers import cache
 
 _INNODB = {
     "blocks_hit", "blocks_read", "blocks_written", "doublewrite_pages", "data_syncs", "wal_writes", "statements",
@@ -104,10 +104,10 @@ def test_a_server_that_is_gone_is_noted_not_raised() -> None:
     assert any("the server is gone" in note for note in server.notes)
 
 
-MYSQL = os.environ.get("DSBENCH_TEST_MYSQL", "")
+MYSQL = str(cache.unpacked("mysql")[-1])
+"""The folder of one, got by scripts/need-servers."""
 
 
-@pytest.mark.skipif(not MYSQL, reason="DSBENCH_TEST_MYSQL names no folder of MySQL")
 def test_mysql_has_the_same_counters() -> None:
     with servers.start(spec.Target(url="private:mysql", settings={"basedir": MYSQL}), 8) as server:
         target = Target(server.url)

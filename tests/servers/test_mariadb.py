@@ -1,4 +1,4 @@
-"""The private MariaDB server, with the real one; and MySQL where DSBENCH_TEST_MYSQL names the folder of one."""
+"""The private MariaDB server, with the real one; and MySQL."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import pytest
 
 from dsbench import servers, spec
 from dsbench.generator import CoreError, Target
+from dsbench.servers import cache
 from dsbench.servers.folder import stale
 from dsbench.servers.mysql import binaries
 
@@ -334,10 +335,10 @@ def test_data_in_memory_are_noted() -> None:
         assert any("do not measure storage" in note for note in server.notes)
 
 
-MYSQL = os.environ.get("DSBENCH_TEST_MYSQL", "")
+MYSQL = str(cache.unpacked("mysql")[-1])
+"""The folder of one, got by scripts/need-servers."""
 
 
-@pytest.mark.skipif(not MYSQL, reason="DSBENCH_TEST_MYSQL names no folder of MySQL")
 def test_mysql_is_started_the_same_way(base: Path) -> None:
     def target(**settings: str) -> spec.Target:
         return spec.Target(url="private:mysql", directory=base, settings={"basedir": MYSQL, **settings})

@@ -1,14 +1,14 @@
-"""What MariaDB says of itself, with InnoDB and with MyRocks; and MySQL where DSBENCH_TEST_MYSQL names one."""
+"""What MariaDB says of itself, with InnoDB and with MyRocks; and MySQL."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
 from dsbench import servers, spec, stack
 from dsbench.generator import Target
+from dsbench.servers import cache
 from dsbench.stack.described import Described, Switch
 from dsbench.stack.rdbms import mysql, mysql_durability
 
@@ -156,10 +156,10 @@ def test_myrocks_is_described_by_its_own_settings() -> None:
     assert _switches(described.durability)["rocksdb_flush_log_at_trx_commit"] == ("1", True)
 
 
-MYSQL = os.environ.get("DSBENCH_TEST_MYSQL", "")
+MYSQL = str(cache.unpacked("mysql")[-1])
+"""The folder of one, got by scripts/need-servers."""
 
 
-@pytest.mark.skipif(not MYSQL, reason="DSBENCH_TEST_MYSQL names no folder of MySQL")
 def test_mysql_is_described_the_same_way() -> None:
     settings = {"basedir": MYSQL, "bind_address": "127.0.0.1", "innodb_flush_log_at_trx_commit": "0"}
     with servers.start(spec.Target(url="private:mysql", settings=settings), 8) as server:

@@ -51,7 +51,7 @@ impl Suite {
     /// loss of power would. Nothing is tidied up: there is nobody left who could.
     pub fn lose_server(mut self, kill: impl FnOnce()) -> Vec<Row> {
         self.cases = Vec::new().into_iter();
-        let found = self.furnish().and_then(|()| Ok(cases::loss_of_server(&self.bed, kill)?));
+        let found = self.furnish().and_then(|()| cases::loss_of_server(&self.bed, kill));
         let rows = match found {
             Ok(found) => found,
             Err(doubt) => vec![("the server is killed", Err(doubt))],

@@ -48,7 +48,8 @@ def unpack(product: str, archive: Path, into: Path) -> Path:
 def _fits_this_system(name: str) -> bool:
     """Whether an archive within is for this kind of system, as far as its name says so."""
     others = {"posix": ("mac_os", "darwin", "windows"), "nt": ("linux", "mac_os", "darwin")}
-    return not any(word in name.lower() for word in others.get(os.name, ()))
+    plain = name.lower().replace("-", "_")
+    return not any(word in plain for word in others.get(os.name, ()))
 
 
 def _extract(archive: Path, into: Path) -> None:

@@ -62,7 +62,7 @@ impl Bed {
 }
 
 fn library() -> Option<String> {
-    std::env::var("FIREBIRD_TEST_LIBRARY").ok()
+    std::env::var("FIREBIRD_TEST_LIBRARY").ok().filter(|path| !path.is_empty())
 }
 
 pub const LOAD: Session = Session { isolation: Isolation::RepeatableRead, in_place: true };

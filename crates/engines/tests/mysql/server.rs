@@ -93,7 +93,8 @@ impl Product {
 
 /// MySQL is not in Debian: its tests run where DSBENCH_TEST_MYSQL names the folder of one.
 fn mysql() -> Option<Product> {
-    std::env::var_os("DSBENCH_TEST_MYSQL").map(|base| Product::Mysql(base.into()))
+    let base = std::env::var_os("DSBENCH_TEST_MYSQL").filter(|base| !base.is_empty());
+    base.map(|base| Product::Mysql(base.into()))
 }
 
 /// A new folder that belongs to whoever runs the server.

