@@ -14,8 +14,6 @@ run: .venv/.built  ## one complete run on an embedded database, about a minute
 test: .venv/.built  ## every test, those against real servers included
 	scripts/need-servers
 	DSBENCH_TEST_MYSQL="$$(scripts/unpacked mysql)" cargo test --quiet --workspace --exclude dsbench-py --locked
-	FIREBIRD_TEST_LIBRARY="$$(scripts/unpacked firebird-5 libfbclient.so.2)" \
-		cargo test --quiet -p dsbench-engines --test firebird --locked -- --skip in_every_mode --skip killed_server
 	$(BIN)/python -m pytest
 
 lint: .venv/.built  ## formatting, types, layering; warnings are errors

@@ -90,19 +90,6 @@ def _kill(pids: Sequence[int]) -> None:
     psutil.wait_procs(processes, timeout=10)
 
 
-def here() -> list[TargetSpec]:
-    """Every product and version that a private server can be started from here, as targets."""
-    found = []
-    for installation in servers.installations():
-        if installation.version:
-            version = None if installation.product == "sqlite" else installation.version.split()[-1]
-            found += [
-                TargetSpec(url=f"private:{installation.product}", version=version, settings=settings)
-                for settings in servers.variants(installation.product)
-            ]
-    return found
-
-
 def tables(outcomes: Sequence[Outcome]) -> str:
     """The outcomes as Markdown: isolation, everything else, and where it is documented."""
     products = [outcome.version for outcome in outcomes]

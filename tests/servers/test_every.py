@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import conformance
+from dsbench import servers
 from fixtures.program import Program, described, only_archive
 
 
-@pytest.mark.parametrize("url", [target.in_one for target in conformance.here()])
+@pytest.mark.parametrize("url", [target.in_one for target in servers.variants()])
 def test_a_short_run_leaves_a_consistent_database(url: str, dsbench: Program, tmp_path: Path) -> None:
     options = ["--scales", "1", "--cycles", "1", "--duration", "0.5", "--threads", "2", "--out", "out", "--json"]
     done = dsbench("run", url, *options)
@@ -26,6 +26,6 @@ def test_a_short_run_leaves_a_consistent_database(url: str, dsbench: Program, tm
 
 def test_all_that_the_tests_need_is_here() -> None:
     """scripts/need-servers gets these; a product that is missing must not pass for one that was tested."""
-    here = " ".join(f"{target.url}@{target.version} {target.settings}" for target in conformance.here())
-    for wanted in ("postgresql@14", "postgresql@18", "mysql@8.0", "mariadb@", "RocksDB", "sqlite"):
+    here = " ".join(f"{target.url}@{target.version} {target.settings}" for target in servers.variants())
+    for wanted in ("postgresql@14", "postgresql@18", "mysql@8.0", "mariadb@", "RocksDB", "sqlite", "firebird@3", "firebird@5", "Classic"):
         assert wanted in here

@@ -78,7 +78,7 @@ def conform(
     as_json: AsJson = False,
 ) -> None:
     """Try out whether engines and servers do what they document: types, isolation, errors, losses, bulk loads."""
-    asked = targets or [target.in_one for target in conformance.here()]
+    asked = targets or [target.in_one for target in rooms.variants()]
     # A process takes one client library of Firebird: several targets have a process each.
     outcomes = [_conform(asked[0])] if len(asked) == 1 else [_conform_apart(url) for url in asked]
     if as_json:

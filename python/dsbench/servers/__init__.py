@@ -6,6 +6,7 @@ Adding a product: one module (or package) with ``start`` and ``installations``, 
 from __future__ import annotations
 
 import importlib
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -75,8 +76,9 @@ _PRODUCTS = {
 }
 
 
-_VARIANTS = {
-    "mariadb": [{}, {"innodb_snapshot_isolation": "on"}, {"storage_engine": "RocksDB"}],
+_VARIANTS: dict[str, tuple[dict[str, str], ...]] = {
+    "mariadb": ({}, {"innodb_snapshot_isolation": "on"}, {"storage_engine": "RocksDB"}),
+    "firebird": tuple({"ServerMode": mode} for mode in ("Super", "SuperClassic", "Classic")),
 }
 """Of products whose transactions depend on a setting."""
 
@@ -115,9 +117,17 @@ def installations() -> list[Installation]:
     return found
 
 
-def variants(product: str) -> list[dict[str, str]]:
-    """Settings that make servers of one product so different that each has to be looked at by itself."""
-    return _VARIANTS.get(product, [{}])
+def variants() -> list[spec.Target]:
+    """Every private server that can be started from here, by version and by the settings that make another of it."""
+    found = []
+    for one in installations():
+        numbers = re.search(r"\d+(?:\.\d+)+", one.version)
+        version = numbers[0] if numbers and one.path is not None else None
+        embedded = "embedded" in one.version
+        every = ({"embedded": "on"},) if embedded else _VARIANTS.get(one.product, ({},))
+        if one.version:
+            found += [spec.Target(url=f"private:{one.product}", version=version, settings=more) for more in every]
+    return found
 
 
 def account(base: Path) -> str:

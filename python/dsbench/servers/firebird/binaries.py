@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsbench import spec
+from dsbench.servers import cache
 from dsbench.servers.errors import ServerError
 
 REMEDY = (
@@ -106,7 +107,15 @@ def servers() -> list[Server]:
 
 
 def engines() -> list[Engine]:
-    """The engine of the Python package ``firebird-embedded``; one version of it can be installed."""
+    """Those that were unpacked, and that of the Python package ``firebird-embedded``, the newest first."""
+    unpacked = (engine for home in cache.unpacked("firebird") for engine in in_folder(home))
+    # One version may be there in both ways.
+    every = {engine.version: engine for engine in [*unpacked, *_of_the_package()] if isinstance(engine, Engine)}
+    return sorted(every.values(), key=lambda engine: _order(engine.version), reverse=True)
+
+
+def _of_the_package() -> list[Engine]:
+    """One version of it can be installed."""
     try:
         version = importlib.metadata.version("firebird-embedded")
         found = importlib.util.find_spec("firebird.embedded")
