@@ -7,6 +7,20 @@ mod bed;
 mod company;
 #[path = "tpcc/faults.rs"]
 mod faults;
+#[cfg(target_os = "linux")]
+#[path = "tpcc/firebird.rs"]
+mod firebird;
+#[cfg(target_os = "linux")]
+#[path = "../../engines/tests/firebird/server.rs"]
+#[allow(dead_code)]
+mod firebird_server;
+#[cfg(unix)]
+#[path = "tpcc/mysql.rs"]
+mod mysql;
+#[cfg(unix)]
+#[path = "../../engines/tests/mysql/server.rs"]
+#[allow(dead_code)]
+mod mysql_server;
 #[cfg(unix)]
 #[path = "tpcc/postgres.rs"]
 mod postgres;

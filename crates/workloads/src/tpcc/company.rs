@@ -13,12 +13,27 @@ use super::rows::{lines_of, Source, Table, CUSTOMERS, DISTRICTS, ITEMS, NEW_ORDE
 use crate::sql::Sections;
 
 /// The SQL of each dialect; the mock takes that of SQLite.
-const FILES: &[(&str, &str)] = &[("postgres", POSTGRES), ("sqlite", SQLITE), ("mock", SQLITE)];
+const FILES: &[(&str, &str)] =
+    &[("postgres", POSTGRES), ("mysql", MYSQL), ("firebird", FIREBIRD), ("sqlite", SQLITE), ("mock", SQLITE)];
 
 const POSTGRES: &str = concat!(
     include_str!("sql/postgres-schema.sql"),
     include_str!("sql/postgres-procedures.sql"),
     include_str!("sql/postgres-statements.sql"),
+    include_str!("sql/check.sql")
+);
+
+const MYSQL: &str = concat!(
+    include_str!("sql/mysql-schema.sql"),
+    include_str!("sql/mysql-procedures.sql"),
+    include_str!("sql/mysql-statements.sql"),
+    include_str!("sql/check.sql")
+);
+
+const FIREBIRD: &str = concat!(
+    include_str!("sql/firebird-schema.sql"),
+    include_str!("sql/firebird-procedures.sql"),
+    include_str!("sql/firebird-statements.sql"),
     include_str!("sql/check.sql")
 );
 
@@ -151,7 +166,7 @@ impl Company {
         let queries = self.sql.all("foreign_key_faults");
         progress.expect((self.sql.all("foreign_keys").len() + queries.len()) as u64);
         for sql in queries {
-            let faults = self.number(conn, sql)?;
+            let faults = self.numbers(conn, sql, 1)?[0];
             if faults != 0 {
                 let message = format!("{faults} rows have no row to refer to: {sql}");
                 return Err(Error::with(ErrorKind::Statement, "check foreign keys", message));
@@ -161,16 +176,22 @@ impl Company {
         Ok(())
     }
 
-    /// Asks for one whole number.
-    pub fn number(&self, conn: &mut dyn Connection, sql: &str) -> Result<i64> {
-        let query = conn.prepare(&Statement { sql, params: &[], columns: &[Type::Int64] }, Prepare::Once)?;
+    /// Asks for one row of whole numbers.
+    pub fn numbers(&self, conn: &mut dyn Connection, sql: &str, columns: usize) -> Result<Vec<i64>> {
+        let columns = vec![Type::Int64; columns];
+        let query = conn.prepare(&Statement { sql, params: &[], columns: &columns }, Prepare::Once)?;
         let mut rows = Rows::new();
         conn.query(query, &[], &mut rows)?;
-        rows.int(0, 0)
+        (0..columns.len()).map(|column| rows.int(0, column)).collect()
     }
 
-    /// Asks all statements of a section for a whole number and adds these up.
-    pub fn sum(&self, conn: &mut dyn Connection, section: &str) -> Result<i64> {
-        self.sql.all(section).iter().try_fold(0, |sum, sql| Ok(sum + self.number(conn, sql)?))
+    /// Asks all statements of a section for a row of whole numbers and adds these up.
+    pub fn sums(&self, conn: &mut dyn Connection, section: &str, columns: usize) -> Result<Vec<i64>> {
+        let mut sums = vec![0; columns];
+        for sql in self.sql.all(section) {
+            let numbers = self.numbers(conn, sql, columns)?;
+            sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+        }
+        Ok(sums)
     }
 }

@@ -1,4 +1,4 @@
--- The consistency conditions of TPC-C (clause 3.3.2), for every dialect: each statement counts the rows
+-- The consistency conditions of TPC-C (clause 3.3.2), for every dialect: each column counts the rows
 -- that are off. NULL is off wherever a row should be there.
 
 -- name: rows
@@ -60,19 +60,16 @@ SELECT count(*)
 FROM new_order LEFT JOIN orders ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id
 WHERE o_id IS NULL
 
--- name: condition_6
-SELECT count(*)
+-- name: lines_of_orders
+-- Conditions 6 and 7: orders with other lines than they count, orders of which not all lines, or not none,
+-- are delivered as the carrier says.
+SELECT count(CASE WHEN there IS NULL OR there <> o_ol_cnt THEN 1 END),
+       count(CASE WHEN o_carrier_id IS NULL AND delivered > 0 THEN 1
+                  WHEN o_carrier_id IS NOT NULL AND delivered <> there THEN 1 END)
 FROM orders
-    LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, count(*) AS there
+    LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, count(*) AS there, count(ol_delivery_d) AS delivered
                FROM order_line GROUP BY ol_w_id, ol_d_id, ol_o_id) l
         ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
-WHERE there IS NULL OR there <> o_ol_cnt
-
--- name: condition_7
-SELECT count(*)
-FROM order_line LEFT JOIN orders ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
-WHERE o_id IS NULL OR (ol_delivery_d IS NULL AND o_carrier_id IS NOT NULL)
-    OR (ol_delivery_d IS NOT NULL AND o_carrier_id IS NULL)
 
 -- name: condition_8
 SELECT count(*)
@@ -86,19 +83,6 @@ FROM district
         ON h_w_id = d_w_id AND h_d_id = d_id
 WHERE total IS NULL OR total <> d_ytd
 
--- name: condition_10
-SELECT count(*)
-FROM customer
-    LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, sum(ol_amount) AS delivered
-               FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
-               WHERE ol_delivery_d IS NOT NULL
-               GROUP BY o_w_id, o_d_id, o_c_id) o
-        ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id
-    LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) AS paid
-               FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) h
-        ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id
-WHERE paid IS NULL OR c_balance IS NULL OR coalesce(delivered, 0) - paid <> c_balance
-
 -- name: condition_11
 -- As many orders were delivered since the load as the customers count.
 SELECT count(*)
@@ -111,24 +95,22 @@ FROM district
         ON c_w_id = d_w_id AND c_d_id = d_id
 WHERE ordered IS NULL OR delivered IS NULL OR ordered - coalesce(waiting, 0) <> 2100 + delivered
 
--- name: condition_12
-SELECT count(*)
+-- name: customers
+-- Conditions 10 and 12, and customers whose counters are not those of their history.
+SELECT count(CASE WHEN paid IS NULL OR c_balance IS NULL OR coalesce(delivered, 0) - paid <> c_balance THEN 1 END),
+       count(CASE WHEN c_balance IS NULL OR c_ytd_payment IS NULL THEN 1
+                  WHEN c_balance + c_ytd_payment <> coalesce(delivered, 0) THEN 1 END),
+       count(CASE WHEN payments IS NULL OR c_payment_cnt IS NULL OR c_payment_cnt <> payments THEN 1
+                  WHEN c_ytd_payment <> paid THEN 1 END)
 FROM customer
     LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, sum(ol_amount) AS delivered
                FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
                WHERE ol_delivery_d IS NOT NULL
                GROUP BY o_w_id, o_d_id, o_c_id) o
         ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id
-WHERE c_balance IS NULL OR c_ytd_payment IS NULL OR c_balance + c_ytd_payment <> coalesce(delivered, 0)
-
--- name: payments_off
--- Customers whose counters are not those of their history.
-SELECT count(*)
-FROM customer
     LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, count(*) AS payments, sum(h_amount) AS paid
                FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) h
         ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id
-WHERE payments IS NULL OR c_payment_cnt IS NULL OR c_payment_cnt <> payments OR c_ytd_payment <> paid
 
 -- name: stock_off
 -- Stocks whose counters are not those of the lines ordered since the load, whose orders are numbers 1 to 3000.

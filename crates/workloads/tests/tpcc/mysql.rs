@@ -1,0 +1,38 @@
+//! On MariaDB, with InnoDB and with MyRocks.
+
+use std::sync::Arc;
+
+use dsbench_core::engine::Engine;
+use dsbench_workloads::Call;
+
+use crate::company;
+use crate::mysql_server::Server;
+
+const CALLS: [Call; 2] = [Call::Procedure, Call::Statements];
+
+#[test]
+fn tpcc_is_consistent_and_finds_faults() {
+    let server = Server::start();
+    company::is_consistent_and_finds_faults(&*server.engine(), Call::Procedure, false);
+}
+
+#[test]
+fn competition_is_consistent() {
+    let server = Server::start_with_rocksdb();
+    for name in ["InnoDB", "RocksDB"] {
+        let engine: Arc<dyn Engine> = server.engine_of(name).into();
+        company::competition_is_consistent(engine, &CALLS);
+    }
+}
+
+#[test]
+fn statements_do_what_procedures_do() {
+    let server = Server::start();
+    company::statements_do_what_procedures_do(&*server.engine());
+}
+
+#[test]
+fn what_misses_a_row_fails_and_changes_nothing() {
+    let server = Server::start();
+    company::what_misses_a_row_fails_and_changes_nothing(&*server.engine(), &CALLS);
+}
