@@ -231,6 +231,7 @@ class Coordinator:
         """Dask has registered a node that was admitted."""
         if member in self.roster.members:
             self.roster.present(member, address, self._loop.time())
+            self.news.put(f"node {self.roster.members[member].name} joined")
 
     # What nodes may ask; ``comm`` first, so that Dask passes the connection.
 

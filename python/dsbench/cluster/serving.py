@@ -88,7 +88,7 @@ class _Membership:
         return None
 
     def _judge(self, error: Exception, give_up_s: float) -> None:
-        words = str(error) or type(error).__name__
+        words = _words(error)
         if any(word in words.lower() for word in _FOREIGN):
             raise ClusterError(
                 f"{self._bundle.address}: {words}",
@@ -134,6 +134,15 @@ class _Membership:
             await worker.close(timeout=5)
         if not self._node.goodbye and not asked.is_set():
             self._say("the connection to the coordinator ended; joining again")
+
+
+def _words(error: BaseException | None) -> str:
+    """An error with its causes, the first of which often is the only one that says anything."""
+    chain = []
+    while error is not None and len(chain) < 5:
+        chain.append(str(error) or type(error).__name__)
+        error = error.__cause__ or error.__context__
+    return ": ".join(dict.fromkeys(chain))
 
 
 def _facts() -> dict[str, Any]:

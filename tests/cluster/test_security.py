@@ -1,0 +1,189 @@
+"""Who is let in: nobody but nodes with a certificate of this run and the coordinator's version."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dsbench.cluster import certificates
+from dsbench.cluster.bundle import Bundle, invite, read
+from fixtures.nodes import Bed, ended
+
+
+@contextmanager
+def waiting(folder: Path) -> Iterator[tuple[Bed, subprocess.Popen[str]]]:
+    """A run that waits for its two nodes, and is completed by them at the end of the block."""
+    with Bed(folder, 2) as bed:
+        run = bed.run("mock:", "--threads", "1", "--scales", "1", "--cycles", "1", "--duration", "0.2")
+        wait_for(bed.invitation.coordinator.port)
+        yield bed, run
+        nodes = [bed.node(number) for number in (1, 2)]
+        ended(run)
+        assert all("the run is complete" in ended(node) for node in nodes)
+
+
+def knock(port: int, certificate: str = "", key: str = "", folder: Path | None = None) -> bytes | str:
+    """What a TLS client gets to read from the coordinator, or the error with which it is turned away."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if folder is not None:
+        chain = folder / "chain.pem"
+        chain.write_text(certificate + key)
+        context.load_cert_chain(chain)
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as plain, context.wrap_socket(plain) as tls:
+            return tls.recv(1)
+    except (ssl.SSLError, ConnectionError) as error:
+        return str(error)
+
+
+def speak_plainly(port: int) -> bytes:
+    """What a client without TLS gets to read."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as plain:
+        plain.sendall(b"\x00" * 64)
+        try:
+            return plain.recv(1)
+        except ConnectionError:
+            return b""
+
+
+def own_authority(folder: Path) -> certificates.Credentials:
+    """An expired certificate by the authority of the very run; the bundles in ``folder`` are made anew with it."""
+    old = read(folder / "coordinator.bundle")
+    now = datetime.now(UTC)
+    own = certificates._Authority("dsbench coordinator", now, timedelta(days=1))
+    others = certificates._Authority("dsbench nodes", now, timedelta(days=1))
+    made = [own.sign("coordinator", own.certificate + others.certificate)]
+    made += [others.sign(f"node-{number}", own.certificate) for number in (1, 2)]
+    for who in made:
+        path = folder / f"{who.member}.bundle"
+        path.unlink()
+        credentials = {"certificate": who.certificate, "key": who.key, "trusted": who.trusted}
+        replace(old, member=who.member, **credentials).write(path)
+    others._begin, others._end = now - timedelta(days=9), now - timedelta(days=2)
+    return others.sign("node-1", own.certificate)
+
+
+def test_strangers_are_refused_and_logged(tmp_path: Path) -> None:
+    bed_folder, scratch = tmp_path / "bed", tmp_path / "scratch"
+    bed_folder.mkdir()
+    scratch.mkdir()
+    with Bed(bed_folder, 2) as bed:
+        expired = own_authority(bed.invitation.folder)
+        good = read(bed.invitation.folder / "node-1.bundle")
+        run = bed.run("mock:", "--threads", "1", "--scales", "1", "--cycles", "1", "--duration", "0.2")
+        port = bed.invitation.coordinator.port
+        wait_for(port)
+        assert speak_plainly(port) in (b"", b"\x15"), "nothing, or the alert of TLS"
+        turned_away = {
+            "no certificate": knock(port),
+            "foreign": knock(port, *pem(certificates.issue(["node-1"], timedelta(days=1))[1]), scratch),
+            "expired": knock(port, *pem(expired), scratch),
+        }
+        assert all(isinstance(said, str) for said in turned_away.values()), turned_away
+        assert isinstance(knock(port, good.certificate, good.key, scratch), bytes), "the door is there"
+        other = invite(tmp_path / "other", 1, "127.0.0.1", port)
+        stranger = bed.start("node", "--join", str(other.bundles[0]), "--patience", "30")
+        said, _ = stranger.communicate(timeout=60)
+        assert (stranger.returncode, "belongs to another run" in said) == (1, True), said
+        nodes = [bed.node(number) for number in (1, 2)]
+        ended(run)
+        for node in nodes:
+            ended(node)
+        log = bed.log()
+    assert log.count("TLS handshake failed") >= 5, log
+    for words in ("PEER_DID_NOT_RETURN_A_CERTIFICATE", "certificate verify failed", "certificate has expired"):
+        assert words in log, log
+
+
+def test_another_version_is_refused_with_the_reason(tmp_path: Path) -> None:
+    with waiting(tmp_path) as (bed, _run):
+        program = "import sys, dsbench; dsbench.__version__ = '9.9'; from dsbench.cli import main; main()"
+        bundle = bed.invitation.bundles[0]
+        done = subprocess.run(
+            [sys.executable, "-c", program, "node", "--join", bundle], capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 1
+        assert "refused this node: it has dsbench 9.9, the coordinator has 0.1.0" in done.stderr
+        assert "hint: use the dsbench of the coordinator" in done.stderr
+    assert "it has dsbench 9.9, the coordinator has 0.1.0" in bed.log()
+
+
+def test_a_bundle_admits_one_node(tmp_path: Path) -> None:
+    with waiting(tmp_path) as (bed, _run):
+        first = bed.node(1, "first")
+        time.sleep(0.1)
+        until_joined(bed, "first")
+        second = bed.node(1, "second")
+        said, _ = second.communicate(timeout=60)
+        assert second.returncode == 1
+        assert "its bundle node-1 is in use by first" in said
+        first.terminate()
+        said, _ = first.communicate(timeout=60)
+        assert "stopped by a signal" in said
+
+
+def until_joined(bed: Bed, name: str) -> None:
+    """Waits until a node was admitted."""
+    give_up = time.monotonic() + 60
+    while f"node {name} joined" not in bed.log():
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+
+def test_files_with_keys_are_for_their_owner(tmp_path: Path) -> None:
+    made = invite(tmp_path / "cluster", 2, "example.org", 9000)
+    files = sorted((tmp_path / "cluster").iterdir())
+    assert [file.name for file in files] == ["coordinator.bundle", "node-1.bundle", "node-2.bundle"]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    assert stat.S_IMODE((tmp_path / "cluster").stat().st_mode) == 0o700
+    assert made.coordinator.address == "tls://example.org:9000"
+    keys = [json.loads(file.read_text())["key"] for file in files]
+    assert len(set(keys)) == 3
+    assert not any(key in repr(read(file)) for key, file in zip(keys, files, strict=True))
+    trusted = {file.stem: json.loads(file.read_text())["trusted"].count("BEGIN CERTIFICATE") for file in files}
+    assert trusted == {"coordinator": 2, "node-1": 1, "node-2": 1}, "nodes trust the coordinator's authority alone"
+
+
+def test_an_expired_bundle_says_so(tmp_path: Path) -> None:
+    made = invite(tmp_path, 1, "127.0.0.1", 9000, timedelta(seconds=-1))
+    with pytest.raises(Exception, match="expired at"):
+        read(made.bundles[0])
+
+
+def pem(who: certificates.Credentials) -> tuple[str, str]:
+    """Certificate and key."""
+    return who.certificate, who.key
+
+
+def wait_for(port: int) -> None:
+    """Waits until the coordinator listens."""
+    give_up = time.monotonic() + 60
+    while True:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+
+def test_a_bundle_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
+    made = invite(tmp_path, 1, "::1", 9000)
+    assert isinstance(made.coordinator, Bundle)
+    assert made.coordinator.address == "tls://[::1]:9000"
+    broken = tmp_path / "broken"
+    broken.write_text(made.bundles[0].read_text()[:-20])
+    with pytest.raises(Exception, match="is no bundle"):
+        read(broken)
