@@ -48,7 +48,7 @@ def test_a_run_survives_dead_frozen_and_cut_off_nodes(
     machines: Network, database: servers.Server, tmp_path: Path
 ) -> None:
     with Bed(tmp_path, 4, machines.host) as bed:
-        _, frozen, cut, dead = (bed.node(n, within=machines.within(n)) for n in (1, 2, 3, 4))
+        _, frozen, _, dead = (bed.node(n, within=machines.within(n)) for n in (1, 2, 3, 4))
         run = bed.run(
             database.url, "--threads", "2", "--scales", "1", "--cycles", "3", "--duration", str(CYCLE_S),
             "--lease", str(LEASE_S),

@@ -28,6 +28,12 @@ infinitely fast client would show up to a quarter more."""
 MOST_CEILING = 0.5
 """Share of the client's calibrated ceiling: beyond it more than half of a transaction's time, or of the
 machine's, is the client's and its sockets', so that a faster database would show too little."""
+MOST_NODE_CPU = 0.9
+"""Share of a node's CPUs: beyond it clients wait for a CPU before they can read the answer."""
+MOST_SKEW = 0.01
+"""Share of the duration by which a node's start may be off: as much as its rate may be wrong by that."""
+MOST_NAMED = 4
+"""Absences that are told one by one."""
 SHORT_CYCLE_S = 30.0
 """Cycles below this length end before a checkpoint or a write-back shows."""
 FEWEST_CYCLES = 3
@@ -118,8 +124,36 @@ def resumed(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 def degraded(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """A node was missing for some cycles."""
     if scale.absent:
-        message = f"{_count(scale.absent, 'cycle')} without all nodes: less load than demanded"
-        yield Doubt("degraded", message, "look at the log of the missing node and repeat the run", scale.scale)
+        missing = [f"node {node.name}, {words}" for node in scale.nodes for words in node.absent]
+        more = f"; and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        why = f": {'; '.join(missing[:MOST_NAMED])}{more}" if missing else ""
+        message = f"{_count(scale.absent, 'cycle')} without all nodes, less load than demanded{why}"
+        yield Doubt("degraded", message, "look at the missing node and repeat the run", scale.scale)
+
+
+def slow_node(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """A node may have been the limit, not the database."""
+    for node in scale.nodes:
+        signs = []
+        if node.cpu_busy > MOST_NODE_CPU:
+            signs.append(f"its CPUs were {node.cpu_busy:.0%} busy")
+        if node.ceiling_share > MOST_CEILING:
+            signs.append(f"it reached {node.ceiling_share:.0%} of what it does when the database costs nothing")
+        if signs:
+            remedy = "spread the load over more or faster nodes; dsbench show --by node tells all of them"
+            yield Doubt("slow-node", f"node {node.name} may be the limit: {', '.join(signs)}", remedy, scale.scale)
+
+
+def start_skew(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """The nodes did not start together."""
+    worst = max(scale.nodes, key=lambda node: node.start_off_ns, default=None)
+    if worst is not None and worst.start_off_ns > MOST_SKEW * run.duration_s * 1e9:
+        yield Doubt(
+            "start-skew",
+            f"node {worst.name} started up to {worst.start_off_ns / 1e6:.1f} ms off the common start of a cycle",
+            "use longer cycles, a faster way between the machines, or fewer threads on that node",
+            scale.scale,
+        )
 
 
 def incomplete(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
@@ -240,6 +274,8 @@ SCALE_RULES: tuple[ScaleRule, ...] = (
     incomplete,
     resumed,
     degraded,
+    slow_node,
+    start_skew,
     client_bottleneck,
     no_steady_state,
     failures,

@@ -48,6 +48,21 @@ class RunFacts:
 
 
 @dataclass(frozen=True)
+class NodeFacts:
+    """A remote node at one scale."""
+
+    name: str
+    cpu_busy: float
+    """Share (0-1) of its CPUs in use; nan when unknown."""
+    ceiling_share: float
+    """Its rate over its calibrated ceiling; nan when unknown."""
+    start_off_ns: int
+    """By how much its start may have missed the agreed one: lateness and error of its clock."""
+    absent: tuple[str, ...]
+    """Cycles in which it is missing, in words with the reason."""
+
+
+@dataclass(frozen=True)
 class ScaleFacts:
     """What happened at one scale, summed over cycles, nodes, threads and kinds."""
 
@@ -84,6 +99,8 @@ class ScaleFacts:
     """Conditions of the check that do not hold, in words."""
     populations: int
     """Populations that the cycles come from: two when the run was resumed between them."""
+    nodes: tuple[NodeFacts, ...] = ()
+    """Remote nodes; empty for a local run."""
 
 
 def outside_share(residence_ns: Ints, failed_ns: Ints, first_start_ns: Ints, last_end_ns: Ints) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 import numpy as np
@@ -155,6 +155,34 @@ class Doubt:
 
 
 @dataclass(frozen=True)
+class NodeShare:
+    """What one remote node did at one scale, over the cycles in which it took part wholly."""
+
+    rate_median_tps: float
+    """Of T_in (eq. 6); nan as all figures when it took part in no cycle."""
+    rate_min_tps: float
+    rate_max_tps: float
+    p50_ns: float
+    p99_ns: float
+    """Of its residence times."""
+    cpu_busy: float
+    """Share (0-1) of its CPUs that was in use, by whomever."""
+    sent_bytes: float
+    received_bytes: float
+    """Through its network interfaces, per committed transaction of its own."""
+    ceiling_tps: float
+    """Its rate against an engine that answers at once, as calibrated before the run."""
+    start_late_ns: int
+    """Its latest first start of a transaction after the agreed start of a cycle, by its own clock."""
+    clock_error_ns: int
+    """By how much its clock may have been off at a start: half of the shortest round trip and the drift."""
+    cycles: int
+    """In which it took part wholly."""
+    absent: tuple[str, ...]
+    """The other cycles, in words, with the reason."""
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """All that tables, diagrams and pages show of one archive.
 
@@ -193,3 +221,5 @@ class Evaluation:
     doubts: tuple[Doubt, ...]
     collision: Collision | None = None
     """``None`` where the model does not apply: one client, read committed, no failure, fewer than three scales."""
+    nodes: Mapping[str, Mapping[int, NodeShare]] = field(default_factory=dict)
+    """Remote node to scale to its share; empty for a local run."""

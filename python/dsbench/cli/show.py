@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,14 +12,24 @@ import typer
 EPILOG = "Example: dsbench show archives/20261121T100000Z_host_sqlite_tpcb.zip --json"
 
 
+class By(StrEnum):
+    """What the rows of the table stand for."""
+
+    SCALE = "scale"
+    NODE = "node"
+
+
 def command(
     archive: Annotated[Path, typer.Argument(help="Folder or .zip that a run left.")],
+    by: Annotated[
+        By, typer.Option(help="scale: the results; node: what each remote node did, and why one was missing.")
+    ] = By.SCALE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Show the table, the DSI and the warnings of an archive."""
     from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
 
-    shown = finish.read(archive)
+    shown = finish.read(archive, nodes=by is By.NODE)
     if as_json:
         print(json.dumps(shown.document, indent=2, ensure_ascii=False))
     else:

@@ -138,7 +138,7 @@ class _Membership:
 
 def _words(error: BaseException | None) -> str:
     """An error with its causes, the first of which often is the only one that says anything."""
-    chain = []
+    chain: list[str] = []
     while error is not None and len(chain) < 5:
         chain.append(str(error) or type(error).__name__)
         error = error.__cause__ or error.__context__

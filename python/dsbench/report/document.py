@@ -13,7 +13,7 @@ from dsbench.analysis.values import Evaluation
 from dsbench.report import diagrams
 from dsbench.report.diagrams.heading import Run, subject
 from dsbench.report.diagrams.theme import Spec
-from dsbench.report.page import conditions, course, results
+from dsbench.report.page import conditions, course, nodes, results
 from dsbench.report.page.markup import Html, data, join, section, tag
 from dsbench.report.render import version
 
@@ -33,7 +33,7 @@ _VEGA_NOTICE: Final = "/* Vega, Vega-Lite, Vega-Embed: University of Washington 
 _ZOOMED: Final = ("cycle", "freq")
 _LINKS: Final = (
     ("doubts", "Doubts"), ("summary", "Summary"), ("diagrams", "Diagrams"), ("results", "Results"),
-    ("resources", "Resources"), ("course", "Course"), ("errors", "Errors"), ("checks", "Checks"),
+    ("resources", "Resources"), ("course", "Course"), ("nodes", "Nodes"), ("errors", "Errors"), ("checks", "Checks"),
     ("durability", "Durability"), ("stack", "System stack"), ("settings", "Settings"),
     ("specification", "Specification"), ("glossary", "How to read"),
 )  # fmt: skip
@@ -52,6 +52,7 @@ def page(evaluation: Evaluation, run: Run, drawn: Mapping[str, Spec] | None = No
         results.columns(evaluation),
         results.resources(evaluation),
         course.section_of_courses(evaluation, run),
+        nodes.section_of_nodes(evaluation, run),
         results.errors(evaluation),
         conditions.checks(run),
         conditions.durability(run),

@@ -23,6 +23,7 @@ from dsbench.analysis.resources import Counter, costs, gains
 from dsbench.analysis.values import Evaluation, Floats, Frequency, Resource, ScaleResult
 from dsbench.archive import Archive
 from dsbench.report.judgement import collision, failed_checks, judge
+from dsbench.report.nodes import apart, shares
 from dsbench.report.rows import Load, counts_by, grouped, loads, of_cycles, texts, whole
 from dsbench.spec import LEVELS, PROFILES
 
@@ -58,7 +59,10 @@ def evaluate(archive: Archive) -> Evaluation:
     begun = sorted({*load, *phases})
     results = tuple(_result(x, load.get(x), phases.get(x), frequency.get(x), duration_s, levels) for x in begun)
     rates = {x: eq.cycle_rate_tps(part.committed, duration_s) for x, part in load.items()}
-    resources = _resources(of_cycles(archive.table("monitors"), cycles), load, duration_s)
+    monitors = of_cycles(archive.table("monitors"), cycles)
+    resources = _resources(apart(monitors, run), load, duration_s)
+    node_rates = _node_rates(load, duration_s)
+    nodes = shares(run, node_rates, buckets, monitors, of_cycles(archive.table("nodes"), cycles), duration_s)
     errors = _errors(of_cycles(archive.table("errors"), cycles))
     success = {x: 1 - int(part.failed.sum()) / part.attempts for x, part in load.items() if part.attempts}
     void = frozenset(failed_checks(run))
@@ -68,7 +72,7 @@ def evaluate(archive: Archive) -> Evaluation:
         levels=levels,
         void_scales=void,
         cycle_rates=rates,
-        node_rates=_node_rates(load, duration_s),
+        node_rates=node_rates,
         kind_counts=counts_by(cycles, "kind", "committed"),
         frequency=frequency,
         response=_frequency(buckets, "response", {}, levels),
@@ -84,7 +88,8 @@ def evaluate(archive: Archive) -> Evaluation:
             duration_s=duration_s,
             conduct=_as_profile(archive.run["spec"]),
         ),
-        doubts=judge(run, begun, load, frequency, seconds, resources, errors),
+        doubts=judge(run, begun, load, frequency, seconds, resources, errors, nodes),
+        nodes=nodes,
         collision=collision(run, success),
     )
 

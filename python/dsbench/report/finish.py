@@ -8,7 +8,7 @@ from typing import Any
 
 from dsbench.analysis.values import Evaluation
 from dsbench.archive import Archive, ArchiveError, Writer
-from dsbench.report import diagrams, render, tables
+from dsbench.report import by_node, diagrams, render, tables
 from dsbench.report.document import page
 from dsbench.report.evaluation import evaluate
 from dsbench.spec import RunSpec
@@ -56,10 +56,12 @@ def write(path: Path) -> Shown:
     return _shown(evaluation, archive, written)
 
 
-def read(path: Path) -> Shown:
-    """The results of an archive, folder or zip; nothing is written."""
+def read(path: Path, *, nodes: bool = False) -> Shown:
+    """The results of an archive, folder or zip, as a whole or by ``nodes``; nothing is written."""
     archive = Archive.open(path)
-    return _shown(evaluate(archive), archive, [path])
+    evaluation = evaluate(archive)
+    shown = _shown(evaluation, archive, [path])
+    return replace(shown, text=by_node.text(evaluation)) if nodes else shown
 
 
 def specification(path: Path) -> RunSpec:

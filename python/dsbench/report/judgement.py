@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dsbench.analysis.doubts import REMOTE_WORKLOAD, doubts
-from dsbench.analysis.facts import RunFacts, ScaleFacts, UnsafeSwitch, outside_share
+from dsbench.analysis.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch, outside_share
 from dsbench.analysis.models import fit_collision
 from dsbench.analysis.steady import Drift, drift
-from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Resource
+from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, NodeShare, Resource
 from dsbench.report.rows import Load
 
 
@@ -23,6 +23,7 @@ def judge(
     seconds: Mapping[int, Floats],
     resources: Mapping[int, tuple[Resource, ...]],
     errors: Mapping[int, Mapping[str, int]],
+    nodes: Mapping[str, Mapping[int, NodeShare]],
 ) -> tuple[Doubt, ...]:
     """The doubts about a run; ``begun`` are its scales, the mappings what was measured at them."""
     broken = failed_checks(run)
@@ -43,6 +44,7 @@ def judge(
                 checked=scale in checked,
                 broken=broken.get(scale, ()),
                 populations=_populations(run, scale, part),
+                nodes=_nodes(nodes, scale),
             )
         )
     return doubts(_run_facts(run), facts, _noticed(run))
@@ -83,6 +85,7 @@ def _scale_facts(
     checked: bool,
     broken: tuple[str, ...],
     populations: int,
+    nodes: tuple[NodeFacts, ...],
 ) -> ScaleFacts:
     return ScaleFacts(
         scale=scale,
@@ -95,7 +98,8 @@ def _scale_facts(
         missed=int(load.missed.sum()),
         remote=int(load.remote.sum()),
         remote_of=int((load.committed + load.late_commits).sum()),
-        absent=int((~load.present).any(axis=1).sum()),
+        absent=int((~load.present).any(axis=1).sum()) if not any(node.absent for node in nodes) else _absent(nodes),
+        nodes=nodes,
         outside_share=outside_share(load.residence_ns, load.failed_ns, load.first_start_ns, load.last_end_ns),
         client_cpus=client_cpus,
         histogram_count=histogram_count,
@@ -105,6 +109,25 @@ def _scale_facts(
         broken=broken,
         populations=populations,
     )
+
+
+def _nodes(nodes: Mapping[str, Mapping[int, NodeShare]], scale: int) -> tuple[NodeFacts, ...]:
+    found = ((name, by_scale[scale]) for name, by_scale in nodes.items() if scale in by_scale)
+    return tuple(
+        NodeFacts(
+            name,
+            cpu_busy=share.cpu_busy,
+            ceiling_share=share.rate_median_tps / share.ceiling_tps,
+            start_off_ns=share.start_late_ns + share.clock_error_ns,
+            absent=share.absent,
+        )
+        for name, share in found
+    )
+
+
+def _absent(nodes: Iterable[NodeFacts]) -> int:
+    """Cycles without some node; a node that was never there has no row by which it could be missed."""
+    return len({words.partition(":")[0] for node in nodes for words in node.absent})
 
 
 def _populations(run: Mapping[str, Any], scale: int, load: Load) -> int:

@@ -14,13 +14,13 @@ from dsbench.analysis import histogram as hist
 from dsbench.analysis.resources import gains
 from dsbench.analysis.values import Floats, NodeShare
 from dsbench.archive import LOCAL
-from dsbench.report.rows import grouped, whole
+from dsbench.report.rows import grouped, texts, whole
 
 SHARED: Final = "nodes"
 """Name under which the network of all nodes together is counted beside that of the system under test."""
 
-_BUSY: Final = ("cpu_user", "cpu_system", "cpu_iowait", "cpu_steal")
-_IDLE: Final = "cpu_idle"
+_BUSY: Final = ("cpu_user", "cpu_system", "cpu_steal")
+_IDLE: Final = ("cpu_idle", "cpu_iowait")
 
 
 def apart(monitors: pa.Table, run: Mapping[str, Any]) -> pa.Table:
@@ -31,13 +31,11 @@ def apart(monitors: pa.Table, run: Mapping[str, Any]) -> pa.Table:
     """
     if not run["spec"].get("nodes"):
         return monitors
-    here = pc.equal(monitors["node"], LOCAL)
-    of_system = pc.and_(here, pc.not_equal(monitors["monitor"], "client"))
-    of_clients = pc.and_(pc.invert(here), pc.is_in(monitors["monitor"], pa.array(["client", "network"])))
-    kept = monitors.filter(pc.or_(of_system, of_clients))
-    remote_network = pc.and_(pc.not_equal(kept["node"], LOCAL), pc.equal(kept["monitor"], "network"))
-    renamed = pc.if_else(remote_network, SHARED, kept["monitor"])
-    return kept.set_column(kept.column_names.index("monitor"), "monitor", renamed)
+    here, monitor = pc.field("node") == LOCAL, pc.field("monitor")
+    kept = monitors.filter((here & (monitor != "client")) | (~here & monitor.isin(["client", "network"])))
+    pairs = zip(texts(kept, "node"), texts(kept, "monitor"), strict=True)
+    renamed = [SHARED if name == "network" and node != LOCAL else name for node, name in pairs]
+    return kept.set_column(kept.column_names.index("monitor"), "monitor", pa.array(renamed, pa.string()))
 
 
 def shares(
@@ -47,7 +45,8 @@ def shares(
     """Node to scale to its share; empty for a local run. ``taken`` is the table ``nodes``."""
     if not run["spec"].get("nodes"):
         return {}
-    ceilings = {node["name"]: (node.get("calibration") or {}).get("ceiling_tps", np.nan) for node in run.get("nodes", ())}
+    calibrations = {node["name"]: node.get("calibration") or {} for node in run.get("nodes", ())}
+    ceilings = {node: found.get("ceiling_tps", np.nan) for node, found in calibrations.items()}
     costs, times = _gains(monitors, duration_s), _quantiles(buckets)
     courses: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     for row in taken.to_pylist():
@@ -79,7 +78,7 @@ def shares(
 
 def _gains(monitors: pa.Table, duration_s: float) -> dict[tuple[int, str], dict[tuple[str, str], float]]:
     """(scale, node) to (monitor, metric) to what its counter gained over the cycles."""
-    table = monitors.filter(pc.and_(pc.ends_with(monitors["unit"], " total"), pc.not_equal(monitors["node"], LOCAL)))
+    table = monitors.filter(pc.ends_with(pc.field("unit"), " total") & (pc.field("node") != LOCAL))
     groups, series = grouped(table, ("scale", "cycle", "node", "monitor", "metric"))
     result: dict[tuple[int, str], dict[tuple[str, str], float]] = defaultdict(lambda: defaultdict(float))
     if groups:
@@ -93,7 +92,7 @@ def _gains(monitors: pa.Table, duration_s: float) -> dict[tuple[int, str], dict[
 
 def _quantiles(buckets: pa.Table) -> dict[tuple[int, str], tuple[float, float]]:
     """(scale, node) to the median and the 99 % quantile of its residence times."""
-    chosen = buckets.filter(pc.equal(buckets["measure"], "residence"))
+    chosen = buckets.filter(pc.field("measure") == "residence")
     groups, series = grouped(chosen, ("scale", "node"))
     low, high, count = (whole(chosen, name) for name in ("low_ns", "high_ns", "count"))
     result = {}
@@ -101,15 +100,15 @@ def _quantiles(buckets: pa.Table) -> dict[tuple[int, str], tuple[float, float]]:
         here = series == number
         values = hist.histogram(low[here], high[here], count[here])
         if values.count:
-            found = hist.frequency(values, (0.5, 0.99)).quantiles_ns
+            found = hist.quantiles_ns(values, (0.5, 0.99))
             result[scale, node] = (found[0.5], found[0.99])
     return result
 
 
 def _busy(cost: Mapping[tuple[str, str], float]) -> float:
-    """Share (0-1) of the node's CPUs that was not idle; waiting for I/O and for the host is not idle."""
-    busy = sum(cost.get(("os", metric), 0.0) for metric in _BUSY)
-    total = busy + cost.get(("os", _IDLE), np.nan)
+    """Share (0-1) of the node's CPUs that was not free for the load; what the host took was not free."""
+    busy, idle = (sum(cost.get(("os", metric), 0.0) for metric in metrics) for metrics in (_BUSY, _IDLE))
+    total = busy + idle
     return busy / total if total > 0 else np.nan
 
 

@@ -1,0 +1,36 @@
+"""The part of the page about remote nodes."""
+
+from __future__ import annotations
+
+from dsbench.analysis.values import Evaluation
+from dsbench.report import by_node
+from dsbench.report.diagrams.heading import Run
+from dsbench.report.page.markup import Html, section, table, tag
+
+
+def section_of_nodes(evaluation: Evaluation, run: Run) -> Html:
+    """Who made the load, and how well together."""
+    if not evaluation.nodes:
+        here = tag("p", "The load was made by the machine of dsbench run itself.")
+        return section("Nodes", here, key="nodes")
+    machines = [
+        [node["name"], node.get("cpus", ""), node.get("core", {}).get("CPU", ""), node.get("system", "")]
+        for node in run.get("nodes") or ()
+    ]
+    late = max(share.start_late_ns for by_scale in evaluation.nodes.values() for share in by_scale.values())
+    error = max(share.clock_error_ns for by_scale in evaluation.nodes.values() for share in by_scale.values())
+    start = tag(
+        "p", f"All nodes started each cycle within {late / 1e6:.2g} ms of the common start; their clocks were known "
+        f"to {error / 1e6:.2g} ms.", cls="note",
+    )  # fmt: skip
+    absent = [
+        f"node {node} at scale {scale}, {words}"
+        for node, by_scale in evaluation.nodes.items() for scale, share in by_scale.items() for words in share.absent
+    ]  # fmt: skip
+    missing = [tag("ul", *(tag("li", words) for words in absent))] if absent else []
+    return section(
+        "Nodes",
+        table("Machines that made the load", ["node", "CPUs", "processor", "system"], machines, numbers=False),
+        table("Nodes by scale", list(by_node.HEADS), [list(row) for row in by_node.rows(evaluation)]),
+        start, *missing, key="nodes",
+    )  # fmt: skip
