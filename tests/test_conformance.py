@@ -84,6 +84,6 @@ def test_the_page_of_the_documentation_is_whole() -> None:
     assert mark
     assert "Not as documented" not in measured
     assert len(re.findall(r"^\| (?:dirty read|phantom|write skew) \|", measured, re.MULTILINE)) >= 3
-    for product in ("PostgreSQL 14", "PostgreSQL 18", "MySQL 8.0", "MariaDB", "ROCKSDB", "SQLite"):
+    for product in ("PostgreSQL 14", "PostgreSQL 18", "MySQL 8.0", "MariaDB", "ROCKSDB", "SQLite", "Firebird 3", "Firebird 5"):
         assert product in measured
     assert "storage_engine" in head

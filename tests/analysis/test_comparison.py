@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from math import isnan, log10
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsbench.analysis.comparison import compare, differing, overall, relative
+from dsbench.analysis.index import dsi
+
+RATES = st.lists(st.floats(0.1, 1e6), min_size=2, max_size=12).map(np.array)
+
+
+def test_a_relative_rate_is_the_quotient_of_the_medians() -> None:
+    found = relative(np.array([30.0, 10.0, 20.0]), np.array([5.0, 4.0, 6.0]))
+    assert found.value == pytest.approx(4.0)
+    # Every replicate is a quotient of a median of some of 10, 20, 30 and one of some of 4, 5, 6.
+    assert 10 / 6 <= found.low < found.value < found.high <= 30 / 4
+    assert found.level == 0.95
+
+
+def test_cycles_that_do_not_vary_leave_no_doubt() -> None:
+    found = relative(np.full(5, 30.0), np.full(4, 20.0))
+    assert (found.value, found.low, found.high) == (1.5, 1.5, 1.5)
+
+
+def test_the_interval_covers_the_true_quotient_about_as_often_as_it_says() -> None:
+    random = np.random.default_rng(1)
+    covered = 0
+    for _ in range(200):
+        ours, theirs = random.normal(200, 8, 10), random.normal(100, 4, 10)
+        found = relative(ours, theirs, replicates=400)
+        covered += found.low <= 2.0 <= found.high
+    assert 0.88 <= covered / 200 <= 1.0
+
+
+def test_one_cycle_has_no_interval_and_a_reference_of_nothing_no_quotient() -> None:
+    single = relative(np.array([30.0]), np.array([10.0, 10.0]))
+    assert single.value == 3.0
+    assert isnan(single.low)
+    assert isnan(single.high)
+    assert isnan(relative(np.array([30.0, 30.0]), np.array([0.0, 0.0])).value)
+    # Half of the reference's cycles did nothing: some replicates have no quotient.
+    uncertain = relative(np.array([30.0, 30.0]), np.array([0.0, 10.0]))
+    assert uncertain.value == 6.0
+    assert isnan(uncertain.low)
+
+
+@given(RATES, RATES, st.floats(0.01, 100))
+def test_another_unit_of_both_changes_nothing_and_of_one_scales_it(
+    ours: np.ndarray, theirs: np.ndarray, factor: float
+) -> None:
+    found, scaled, one = (
+        relative(a, b, replicates=50) for a, b in [(ours, theirs), (ours * factor, theirs * factor), (ours * factor, theirs)]
+    )
+    for name in ("value", "low", "high"):
+        assert getattr(scaled, name) == pytest.approx(getattr(found, name), rel=1e-9)
+        assert getattr(one, name) == pytest.approx(getattr(found, name) * factor, rel=1e-9)
+    assert found.low <= found.high
+
+
+def _flat(rates: dict[int, float], cycles: int = 3) -> dict[int, np.ndarray]:
+    return {scale: np.full(cycles, rate) for scale, rate in rates.items()}
+
+
+def test_the_overall_factor_is_the_one_factor_of_curves_that_differ_by_one() -> None:
+    reference = _flat({1: 100.0, 7: 300.0, 1000: 20.0})
+    faster = {scale: rates * 2.5 for scale, rates in reference.items()}
+    found = overall(faster, reference)
+    assert found is not None
+    assert found.value == pytest.approx(2.5, rel=1e-12)
+    assert found.low == pytest.approx(2.5, rel=1e-12)
+
+
+def test_the_overall_factor_is_the_difference_of_the_indices() -> None:
+    ours, theirs = {1: 100.0, 10: 1000.0, 1000: 10.0}, {1: 200.0, 10: 500.0, 1000: 40.0}
+    found = overall(_flat(ours), _flat(theirs))
+    scales = list(ours)
+    by_hand = 10 ** (2 * (dsi(scales, list(ours.values())) - dsi(scales, list(theirs.values()))) / log10(1000))
+    assert found is not None
+    assert found.value == pytest.approx(by_hand, rel=1e-12)
+    # lg of the quotients -0.301, 0.301, -0.602 over lg X 0, 1, 3: (0 * 1 - 0.1505 * 2) / 3
+    assert found.value == pytest.approx(10 ** (-0.301 / 3), rel=1e-3)
+
+
+def test_the_overall_factor_needs_two_common_scales_with_rates() -> None:
+    assert overall(_flat({1: 1.0, 2: 2.0}), _flat({2: 2.0, 5: 1.0})) is None
+    assert overall(_flat({1: 1.0, 2: 0.0}), _flat({1: 1.0, 2: 2.0})) is None
+    some = overall(_flat({1: 4.0, 2: 2.0}, cycles=1), _flat({1: 1.0, 2: 2.0}))
+    assert some is not None
+    assert some.value == pytest.approx(2.0)
+    assert isnan(some.low)
+
+
+def test_runs_are_set_beside_the_first_over_the_scales_of_both() -> None:
+    first, second = compare([_flat({1: 10.0, 2: 20.0, 5: 30.0}), _flat({2: 40.0, 5: 15.0, 9: 1.0})])
+    assert {scale: found.value for scale, found in first.relative.items()} == {1: 1.0, 2: 1.0, 5: 1.0}
+    assert first.overall is not None
+    assert first.overall.value == 1.0
+    assert second.medians == {2: 40.0, 5: 15.0, 9: 1.0}
+    assert {scale: found.value for scale, found in second.relative.items()} == {2: 2.0, 5: 0.5}
+    (empty,) = compare([{1: np.array([])}])
+    assert empty.medians == {}
+    assert empty.overall is None
+
+
+def test_what_differs_is_told_in_order_and_what_is_missing_is_empty() -> None:
+    found = differing([{"a": "1", "b": "x", "c": "same"}, {"b": "y", "a": "1", "c": "same", "d": "only here"}])
+    assert found == {"b": ["x", "y"], "d": ["", "only here"]}
+    assert list(found) == ["b", "d"]
