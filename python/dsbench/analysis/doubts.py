@@ -132,16 +132,21 @@ def degraded(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 
 
 def slow_node(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
-    """A node may have been the limit, not the database."""
+    """Nodes may have been the limit, not the database."""
+    slow = []
     for node in scale.nodes:
         signs = []
         if node.cpu_busy > MOST_NODE_CPU:
-            signs.append(f"its CPUs were {node.cpu_busy:.0%} busy")
+            signs.append(f"CPUs {node.cpu_busy:.0%} busy")
         if node.ceiling_share > MOST_CEILING:
-            signs.append(f"it reached {node.ceiling_share:.0%} of what it does when the database costs nothing")
+            signs.append(f"at {node.ceiling_share:.0%} of its rate when the database costs nothing")
         if signs:
-            remedy = "spread the load over more or faster nodes; dsbench show --by node tells all of them"
-            yield Doubt("slow-node", f"node {node.name} may be the limit: {', '.join(signs)}", remedy, scale.scale)
+            slow.append(f"{node.name} ({', '.join(signs)})")
+    if slow:
+        more = f" and {len(slow) - MOST_NAMED} more" if len(slow) > MOST_NAMED else ""
+        words = f"nodes may be the limit, not the database: {', '.join(slow[:MOST_NAMED])}{more}"
+        remedy = "spread the load over more or faster nodes; dsbench show --by node tells all of them"
+        yield Doubt("slow-node", words, remedy, scale.scale)
 
 
 def start_skew(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dsbench.cli import errors
 from dsbench.cluster import ClusterError
 from dsbench.spec import SpecError
 
@@ -53,3 +55,23 @@ def _address(text: str) -> tuple[str, int]:
     if port and not (port.isdecimal() and 0 < int(port) < 65536):
         raise SpecError("--address", f"{text!r} has no port between 1 and 65535", "write HOST or HOST:PORT")
     return host.strip("[]"), int(port or 0)
+
+
+@app.command(epilog="Example: dsbench cluster up --ssh client1,bench@client2 --cluster cluster")
+def up(
+    ssh: Annotated[str, typer.Option(help="Machines, separated by commas: [user@]host[:port].")],
+    cluster: Annotated[Path, typer.Option(help="Folder of the invitation.")] = Path("cluster"),
+    command: Annotated[str, typer.Option(help="How dsbench is called there.")] = "dsbench",
+) -> None:
+    """Start a node on each machine over SSH, and stay until their run is over."""
+    try:
+        from dsbench.cluster import bundle, launch  # Late: an extra.
+    except ImportError as error:
+        problem = f"this needs a package that is not here: {error}"
+        raise ClusterError(problem, "pip install 'dsbench[cluster]'") from None
+    hosts = [host.strip() for host in ssh.split(",") if host.strip()]
+    invitation = bundle.invitation(cluster)
+    failed = launch.up(hosts, invitation, command, lambda line: print(line, file=sys.stderr, flush=True))
+    if failed:
+        errors.tell(f"these nodes did not end well: {', '.join(failed)}", "see what they said above")
+        sys.exit(errors.FAILED)

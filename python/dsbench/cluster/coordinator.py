@@ -253,7 +253,11 @@ class Coordinator:
 
     async def _beat(self, comm: Any, token: str, key: str, totals: tuple[int, int, int]) -> dict[str, Any]:
         member = wire.peer(comm)
-        known = self.roster.beat(member, token, (totals[0], totals[1], totals[2]), self._loop.time())
+        here = self.turn is not None and self.turn.key == key
+        # What is left of the last turn must not be taken for a part of this one.
+        known = self.roster.beat(
+            member, token, (totals[0], totals[1], totals[2]) if here else (0, 0, 0), self._loop.time()
+        )
         # With the key, because the answer may arrive when the node has begun with the next turn.
         return {"known": known, "key": key, "stop": self._to_stop(member, key), "goodbye": self._goodbye}
 

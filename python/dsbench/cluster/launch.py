@@ -1,0 +1,76 @@
+"""Starts nodes on other machines over SSH: each gets its bundle through its standard input, no file is left there."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+
+from dsbench.cluster.bundle import Invitation
+from dsbench.cluster.errors import ClusterError
+
+_ALIVE_S = 15
+
+
+def up(hosts: Sequence[str], invitation: Invitation, command: str, say: Callable[[str], None]) -> list[str]:
+    """Runs a node on each of ``hosts`` (``[user@]host[:port]``) until their run is over; gives those that failed.
+
+    ``command`` calls dsbench there. Who may log in, and whether a host is the right one, is for the user's own SSH
+    configuration: keys, agent, ``known_hosts``. A signal ends the nodes, too.
+    """
+    if len(hosts) > len(invitation.bundles):
+        raise ClusterError(
+            f"{invitation.folder} invites {len(invitation.bundles)} nodes, not {len(hosts)}",
+            "make a new invitation: dsbench cluster invite --nodes N --out DIR",
+        )
+    return asyncio.run(_up(hosts, invitation.bundles, command, say))
+
+
+async def _up(hosts: Sequence[str], bundles: Sequence[Path], command: str, say: Callable[[str], None]) -> list[str]:
+    nodes = [asyncio.ensure_future(_node(*pair, command, say)) for pair in zip(hosts, bundles, strict=False)]
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, lambda: [node.cancel() for node in nodes])
+    ends = await asyncio.gather(*nodes, return_exceptions=True)
+    failed = []
+    for host, end in zip(hosts, ends, strict=True):
+        if isinstance(end, BaseException):
+            say(f"{host}: {str(end) or 'stopped'}")
+        if end != 0:
+            failed.append(host)
+    return failed
+
+
+async def _node(host: str, bundle: Path, command: str, say: Callable[[str], None]) -> int:
+    """One node's life; its exit status."""
+    async with asyncssh.connect(**_where(host), keepalive_interval=_ALIVE_S) as connection:
+        line = f"{command} node --join -"
+        async with connection.create_process(line, stderr=asyncssh.STDOUT) as process:
+            process.stdin.write(bundle.read_text())
+            process.stdin.write_eof()
+            try:
+                async for text in process.stdout:
+                    say(f"{host}: {text.rstrip()}")
+            except asyncio.CancelledError:
+                process.terminate()
+                raise
+            done = await process.wait()
+            return int(done.exit_status if done.exit_status is not None else 1)
+
+
+def _where(host: str) -> dict[str, Any]:
+    """What ``asyncssh.connect`` wants to know."""
+    match = re.fullmatch(r"(?:([^@]+)@)?(\[[^\]]+\]|[^:@\[\]]+)(?::(\d+))?", host)
+    if match is None:
+        raise ClusterError(f"--ssh: {host!r} is no host", "write host, user@host or user@host:port")
+    user, name, port = match.groups()
+    where: dict[str, Any] = {"host": name.strip("[]")}
+    if user:
+        where["username"] = user
+    if port:
+        where["port"] = int(port)
+    return where

@@ -1,0 +1,112 @@
+"""Results on the wire: every number comes back, and merged histograms are those of all transactions together."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsbench.analysis import histogram
+from dsbench.cluster.outcome import Course, DamagedError, NodeResult, Part, decode, encode
+from dsbench.generator import COUNTERS, UNCOUNTED, CoreError, CycleResult
+from dsbench.run.counts import Counts
+
+words = st.integers(0, 2**64 - 1)
+
+
+def uints(rows: list[list[int]], width: int) -> np.ndarray:
+    return np.array(rows, dtype="<u8").reshape(-1, width)
+
+
+@st.composite
+def results(draw: st.DrawFn) -> CycleResult:
+    threads, kinds = draw(st.integers(0, 3)), draw(st.integers(1, 2))
+    size = threads * kinds * len(COUNTERS)
+    counters = np.array(draw(st.lists(words, min_size=size, max_size=size)), dtype="<u8")
+    rows = st.lists(st.lists(words, min_size=3, max_size=3), max_size=4)
+    seconds = st.lists(st.lists(words, min_size=7, max_size=7), max_size=3)
+    text = st.text(max_size=8)
+    return CycleResult(
+        counters=counters.reshape(threads, kinds, len(COUNTERS)),
+        histograms=tuple((kind, "residence", uints(draw(rows), 3)) for kind in range(kinds)),
+        seconds=uints(draw(seconds), 7),
+        errors=tuple(draw(st.lists(st.tuples(text, text, words, text), max_size=2))),
+        sums=draw(st.dictionaries(text, st.integers(-(2**63), 2**63 - 1), max_size=2)),
+        failure=draw(st.none() | st.builds(CoreError, text, text, text)),
+        cpu_ns=(draw(words), draw(words)),
+    )
+
+
+@given(results(), st.lists(st.integers(-(2**62), 2**62), min_size=3, max_size=3))
+def test_every_number_comes_back(result: CycleResult, times: list[int]) -> None:
+    course = Course("complete", *times)
+    samples = [{"at_ns": -5, "monitor": "os", "metric": "cpu_user", "unit": "s total", "value": 1.25}] * 2
+    found = decode(encode(result, course, samples), "alba")
+    assert (found.node, found.course, list(found.samples)) == ("alba", course, samples)
+    back = found.result
+    assert np.array_equal(back.counters, result.counters)
+    assert back.counters.shape == result.counters.shape
+    assert np.array_equal(back.seconds, result.seconds)
+    assert [h[:2] for h in back.histograms] == [h[:2] for h in result.histograms]
+    assert all(np.array_equal(a[2], b[2]) for a, b in zip(back.histograms, result.histograms, strict=True))
+    assert (back.errors, dict(back.sums), back.cpu_ns) == (result.errors, dict(result.sums), result.cpu_ns)
+    assert str(back.failure) == str(result.failure)
+
+
+@given(st.binary(max_size=60))
+def test_what_is_no_result_is_refused(data: bytes) -> None:
+    for bytes_ in (data, b"dsbench cycle 1\n" + data, b"dsbench cycle 1\n" + zlib.compress(data)):
+        with pytest.raises(DamagedError):
+            decode(bytes_, "alba")
+
+
+times = st.lists(st.integers(1, 10**10), max_size=30)
+
+
+@given(st.lists(times, min_size=1, max_size=4))
+def test_nodes_merged_are_the_pool(parts: list[list[int]]) -> None:
+    """Buckets of the nodes laid together, as the archive holds them, against one histogram of everything."""
+
+    def rows(values: list[int]) -> np.ndarray:
+        width = [10 ** max(0, len(str(v)) - 3) for v in values]
+        low = [v // w * w for v, w in zip(values, width, strict=True)]
+        pairs = sorted({(a, a + w - 1) for a, w in zip(low, width, strict=True)})
+        return uints([[a, b, sum(a <= v <= b for v in values)] for a, b in pairs], 3)
+
+    laid = np.concatenate([rows(part) for part in parts])
+    pooled = rows([value for part in parts for value in part])
+    merged, whole = (histogram.histogram(*r.astype(np.int64).T) for r in (laid, pooled))
+    assert np.array_equal(merged.low_ns, whole.low_ns)
+    assert np.array_equal(merged.counts, whole.counts)
+
+
+def part(node: str, committed: int, *, why: str = "", known: bool = True, loaded: bool = True) -> Part:
+    counters = np.zeros((1, 1, len(COUNTERS)), dtype="<u8")
+    counters[0, 0, COUNTERS.index("committed")] = committed
+    counters[0, 0, COUNTERS.index("late_commits")] = 1
+    result = CycleResult(counters, (), uints([], 7), (), {"delta": committed}, None)
+    return Part(node, why, NodeResult(node, result) if known else None, loaded)
+
+
+def test_the_check_knows_all_commits_that_anybody_knows() -> None:
+    counts = Counts()
+    counts.add((1, 1), [part("a", 10), part("b", 5, why="lease"), part("c", 0, why="gone", known=False)])
+    counts.add((1, 2), [part("a", 20), part("b", 0, why="absent", known=False, loaded=False)])
+    assert [words.split(":")[0] for words in counts.unknown()] == ["node c was lost in cycle 1"]
+    assert counts.counted() == ([38], UNCOUNTED, [("delta", 35)])
+    late = part("c", 7).found
+    assert late is not None
+    counts.settle((1, 1), late)
+    counts.settle((1, 1), late)
+    assert list(counts.unknown()) == []
+    assert counts.counted() == ([46], 0, [("delta", 42)])
+
+
+def test_states_of_a_part() -> None:
+    assert part("a", 1).state == "complete"
+    assert part("a", 1, why="lease").state == "partial"
+    assert part("a", 0, why="gone", known=False).state == "lost"
+    assert part("a", 0, why="gone", known=False, loaded=False).state == "absent"
