@@ -13,7 +13,8 @@ run: .venv/.built  ## one complete run on an embedded database, about a minute
 
 test: .venv/.built  ## every test, those against real servers included
 	scripts/need-servers
-	DSBENCH_TEST_MYSQL="$$(scripts/unpacked mysql)" cargo test --quiet --workspace --exclude dsbench-py --locked
+	mysql="$$(scripts/unpacked mysql)" && DSBENCH_TEST_MYSQL="$$mysql" \
+		cargo test --quiet --workspace --exclude dsbench-py --locked
 	$(BIN)/python -m pytest
 
 lint: .venv/.built  ## formatting, types, layering; warnings are errors

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import archives, bare, machine, many, memory, page, population
+from bench import archives, bare, machine, many, mariadb, memory, page, population
 from bench.cases import Case, Settings, selects, tpcbs
 from bench.page import Result
 from bench.place import populated
@@ -33,6 +33,9 @@ def main() -> None:
         )
     with populated(asked.scale, 80, {"fsync": "off", "synchronous_commit": "off"}) as place:
         results += _measure(asked, list(tpcbs(Settings(place, asked.duration, program, durable=False), (8,))))
+    with mariadb.populated(asked.scale, 80) as other:
+        text.append(f"- server of the rows that name it: {other.version}, tables at the same scale\n")
+        results += _measure(asked, list(other.cases(asked.clients, asked.duration)))
     more += _more(
         asked,
         lambda: [page.memory_line(memory.measure(asked.transactions))],

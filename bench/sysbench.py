@@ -1,18 +1,19 @@
-"""sysbench with its PostgreSQL driver: its point select, on dsbench's table."""
+"""sysbench: its point select, on dsbench's table, by its PostgreSQL and by its MySQL driver."""
 
 from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Mapping, Sequence
 
 from bench.pgbench import SCRIPTS
 from bench.place import Place
 from bench.process import BenchError, Measured, run
 
 
-def available() -> bool:
-    """Whether a sysbench that speaks to PostgreSQL is installed."""
-    return shutil.which("sysbench") is not None and "pgsql - " in run(["sysbench", "--help"], {}).output
+def available(driver: str = "pgsql") -> bool:
+    """Whether a sysbench is installed that has this driver."""
+    return shutil.which("sysbench") is not None and f"{driver} - " in run(["sysbench", "--help"], {}).output
 
 
 def version() -> str:
@@ -21,12 +22,22 @@ def version() -> str:
 
 
 def measure(place: Place, transport: str, clients: int, duration: float) -> Measured:
-    """Runs the point select for ``duration`` seconds; CPU time as for pgbench."""
+    """Runs the point select on PostgreSQL for ``duration`` seconds; CPU time as for pgbench."""
     env = place.environment(transport)
+    options = [
+        "--db-driver=pgsql", f"--pgsql-host={env['PGHOST']}", f"--pgsql-port={env['PGPORT']}",
+        "--pgsql-user=postgres", "--pgsql-db=postgres", "--pgsql-password=",
+    ]  # fmt: skip
+    return run_point_select(options, env, place.scale, clients, duration)
+
+
+def run_point_select(
+    options: Sequence[str], env: Mapping[str, str], scale: int, clients: int, duration: float
+) -> Measured:
+    """Runs it with the options of a driver; see ``measure``."""
     command = [
-        "sysbench", str(SCRIPTS / "point_select.lua"), f"--accounts={100_000 * place.scale}", "--db-driver=pgsql",
-        f"--pgsql-host={env['PGHOST']}", f"--pgsql-port={env['PGPORT']}", "--pgsql-user=postgres",
-        "--pgsql-db=postgres", "--pgsql-password=", f"--threads={clients}", "--rand-type=uniform",
+        "sysbench", str(SCRIPTS / "point_select.lua"), f"--accounts={100_000 * scale}", *options,
+        f"--threads={clients}", "--rand-type=uniform",
     ]  # fmt: skip
     start = run([*command, "--events=1", "--time=0", "run"], env)
     load = run([*command, "--events=0", f"--time={duration:.0f}", "run"], env)

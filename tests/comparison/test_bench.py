@@ -80,5 +80,5 @@ def test_a_smoke_run_of_everything(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     written = out.read_text()
-    for words in ("select, prepared", "bare loop", "TPC-B, one call", "fsync OFF", "rows/s", "MiB", "archive of 13"):
+    for words in ("select, prepared", "select, prepared, MariaDB", "bare loop", "TPC-B, one call", "fsync OFF", "rows/s", "MiB", "archive of 13"):
         assert words in written, words
