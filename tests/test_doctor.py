@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -99,11 +100,23 @@ def test_a_slow_clock_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_extras_that_the_package_offers_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "_offered", lambda: ["dev", "cluster", "tune"])
-    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda module: None if module == "optuna" else object())
+    monkeypatch.setattr(doctor, "_offered", lambda: ["dev", "cluster", "drivers"])
+    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda module: None if module == "firebird.driver" else object())
     found = _named(doctor._extras(), "extras")
     assert found.ok
-    assert found.found == "cluster (load from several machines): there; tune (search for good settings): not there"
-    assert found.remedy == "pip install 'dsbench[tune]'"
+    told = "cluster (load from several machines): there; drivers (clients of others, to compare with): not there"
+    assert found.found == told
+    assert found.remedy == "pip install 'dsbench[drivers]'"
     monkeypatch.setattr(doctor, "_offered", list)
     assert doctor._extras() == []
+
+
+def test_the_extras_that_are_told_are_those_of_the_project() -> None:
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
+    assert set(doctor._EXTRAS) == set(project["optional-dependencies"]) - {"dev"}
+    assert doctor._is_there("json.decoder")
+    assert not doctor._is_there("nowhere.at.all")
+
+
+def test_how_to_get_more_servers_is_told() -> None:
+    assert "dsbench servers install" in _named(doctor.findings(), "more servers").found

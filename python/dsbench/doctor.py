@@ -32,10 +32,9 @@ _SLOW_CLOCK_NS = 500
 
 _EXTRAS = {
     "cluster": ("distributed", "load from several machines"),
-    "web": ("nicegui", "the browser's face"),
-    "tune": ("optuna", "search for good settings"),
+    "drivers": ("firebird.driver", "clients of others, to compare with"),
 }
-"""Optional packages: extra, module, what it is for."""
+"""Optional packages of pyproject.toml: extra, module, what it is for."""
 
 
 @dataclass(frozen=True)
@@ -182,11 +181,18 @@ def _huge_pages() -> list[Finding]:
 
 def _extras() -> list[Finding]:
     offered = {extra: _EXTRAS[extra] for extra in _offered() if extra in _EXTRAS}
-    missing = [extra for extra, (module, _) in offered.items() if importlib.util.find_spec(module) is None]
+    missing = [extra for extra, (module, _) in offered.items() if not _is_there(module)]
     words = [f"{extra} ({use}): {'not there' if extra in missing else 'there'}" for extra, (_, use) in offered.items()]
     # No run needs them: what is missing is no defect.
     remedy = f"pip install 'dsbench[{','.join(missing)}]'" if missing else ""
     return [Finding("extras", True, "; ".join(words), remedy)] if words else []
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package around it
+        return False
 
 
 def _offered() -> list[str]:

@@ -14,8 +14,11 @@ from dsbench.archive import Archive
 from dsbench.report.diagrams.heading import Run, server, subject, warnings
 from dsbench.report.evaluation import evaluate
 
-_CHANCE = frozenset({"spec.seed", "spec.profile", "spec.target.directory", "storage.device", "core.frequency"})
-"""What may differ between two runs of the same thing, and says nothing about either."""
+_CHANCE = frozenset({
+    "spec.seed", "spec.profile", "spec.target.directory", "file system.free", "RDBMS.database before the run",
+    "RDBMS.version",
+})  # fmt: skip
+"""What may differ between two runs of the same thing and says nothing about either, or stands elsewhere."""
 _CONDUCT = (
     "threads", "connections", "nodes", "isolation", "call", "retry", "prepare", "reconnect", "rate", "duration",
     "cycles",
@@ -33,6 +36,11 @@ class Comparison:
     compared: tuple[Compared, ...]
     differences: Mapping[str, Sequence[str]]
     """Setting to its values, where they are not all the same."""
+
+    @property
+    def shared(self) -> dict[str, Sequence[str]]:
+        """The differences in what every archive has: products have settings that others do not know."""
+        return {name: values for name, values in self.differences.items() if all(values)}
 
     @property
     def scales(self) -> list[int]:

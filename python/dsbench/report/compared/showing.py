@@ -32,10 +32,22 @@ def text(comparison: Comparison) -> str:
     lines += ["", f"rate relative to {letters[0]}, 95 % interval over the cycles"]
     lines += _aligned(["scale", *letters], _factors(comparison))
     lines += [f"mean: {_OVERALL}"]
-    if comparison.differences:
-        lines += ["", *_aligned(["differs", *letters], _difference_rows(comparison, _TALL))]
+    lines += _what_differs(comparison, letters)
     lines += ["", *(f"doubt: {line}" for line in comparison.warnings())]
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
+
+
+def _what_differs(comparison: Comparison, letters: Sequence[str]) -> list[str]:
+    """Runs of one product differ in few settings, which are all told; of several, those that they share."""
+    if not comparison.differences:
+        return []
+    servers = {label.partition(" ")[0] for label in comparison.labels}
+    told = comparison.differences if len(servers) == 1 else comparison.shared
+    lines = ["", *_aligned(["differs", *letters], _difference_rows(told, _TALL))]
+    more = len(comparison.differences) - len(told)
+    if more:
+        lines.append(f"and {more} settings that not all of them have: see --json, or the page of --out")
+    return lines
 
 
 def _rates(comparison: Comparison) -> Iterator[list[str]]:
@@ -74,8 +86,8 @@ def _factor(factor: Interval | None) -> str:
     return f"{factor.value:.2f}{within}"
 
 
-def _difference_rows(comparison: Comparison, longest: int) -> Iterator[list[str]]:
-    for name, values in comparison.differences.items():
+def _difference_rows(differences: Mapping[str, Sequence[str]], longest: int) -> Iterator[list[str]]:
+    for name, values in differences.items():
         yield [name, *(value if len(value) <= longest else value[: longest - 1] + "…" for value in values)]
 
 
@@ -124,7 +136,8 @@ def spec(comparison: Comparison) -> Spec | None:
         for e, one in zip(comparison.evaluations, comparison.compared, strict=True)
     ]
     headline = f"Transaction rates of {counted(len(comparison.labels), 'archive')}"
-    return diagram(comparison.labels, rates, headline, ["median over the cycles; bars: minimum to maximum"])
+    note = "median over the cycles; bars: minimum to maximum; marks of one scale stand side by side"
+    return diagram(comparison.labels, rates, headline, [note])
 
 
 def files(comparison: Comparison) -> dict[str, bytes]:
@@ -169,7 +182,7 @@ def page(comparison: Comparison, drawn: Spec | None) -> str:
 def _differences(comparison: Comparison) -> Html:
     if not comparison.differences:
         return tag("p", "Nothing that is known of the runs differs.")
-    rows = _difference_rows(comparison, 200)
+    rows = _difference_rows(comparison.differences, 200)
     return table("Settings that differ", ["setting", *comparison.labels], rows, numbers=False)
 
 

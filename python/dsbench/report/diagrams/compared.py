@@ -36,12 +36,19 @@ def compared(
         return None
     scales = tuple(sorted({row["scale"] for row in rows}))
     x = ScaleAxis(scales, tuple(math.nan for _ in scales))
+    for row in rows:
+        row["beside"] = x.scale_at(x.pixel(row["scale"]) + _aside(labels.index(row["archive"]), len(labels)))
     y = ValueAxis.logarithmic("transaction rate [tps]", [row[name] for row in rows for name in ("low", "high")])
     return finish(
         _layers(x, y, labels), name="compared", archive="the comparison", data={"rates": rows},
         title=alt.TitleParams(text=headline, subtitle=list(notes)),
         description="Median transaction rate over the scale, one line per archive; bars span its cycles.",
     )
+
+
+def _aside(number: int, count: int) -> float:
+    """How many pixels from its scale the marks of an archive stand, so that bars do not cover each other."""
+    return (number - (count - 1) / 2) * min(3.5, 24 / count)
 
 
 def _layers(x: ScaleAxis, y: ValueAxis, labels: Sequence[str]) -> list[alt.Chart]:
@@ -62,10 +69,14 @@ def _layers(x: ScaleAxis, y: ValueAxis, labels: Sequence[str]) -> list[alt.Chart
           for name, title in (("rate", "median"), ("low", "minimum"), ("high", "maximum"))),
     ]
     return [
-        base.mark_line(strokeWidth=1.8).encode(x=x.x("below"), y=y.y("rate"), color=colour, strokeDash=dash),
-        base.mark_rule(strokeWidth=1.1, opacity=0.75).encode(x=x.x(), y="low:Q", y2="high:Q", color=colour),
+        base.mark_line(strokeWidth=1.8).encode(
+            x=x.x("below", "beside"), y=y.y("rate"), color=colour, strokeDash=dash
+        ),
+        base.mark_rule(strokeWidth=1.1, opacity=0.75).encode(
+            x=x.x(field="beside"), y="low:Q", y2="high:Q", color=colour
+        ),
         base.mark_point(filled=True, size=46, opacity=1).encode(
-            x=x.x(), y="rate:Q", color=colour, shape=shape, tooltip=tips
+            x=x.x(field="beside"), y="rate:Q", color=colour, shape=shape, tooltip=tips
         ),
     ]
 
