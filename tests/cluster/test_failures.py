@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.network import Network
+
 from dsbench import servers
 from dsbench.generator import Target
-from fixtures.network import Network
 from fixtures.nodes import Bed, ended, history
 
 LEASE_S = 2.0

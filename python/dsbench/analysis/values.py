@@ -172,8 +172,9 @@ class NodeShare:
     """Through its network interfaces, per committed transaction of its own."""
     ceiling_tps: float
     """Its rate against an engine that answers at once, as calibrated before the run."""
-    start_late_ns: int
-    """Its latest first start of a transaction after the agreed start of a cycle, by its own clock."""
+    start_late_ns: float
+    """Its latest first start of a transaction after the agreed start of a cycle, by its own clock; nan in the
+    open loop, where the first transaction is due later."""
     clock_error_ns: int
     """By how much its clock may have been off at a start: half of the shortest round trip and the drift."""
     cycles: int

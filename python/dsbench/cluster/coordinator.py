@@ -130,7 +130,7 @@ class Coordinator:
     async def _serve(self) -> None:
         wire.hear(_Refusals(self.news))
         security = wire.security(self._bundle)
-        ttl = max(30.0, 5 * self._lease_s)  # Dask's own patience is only a net below ours.
+        ttl = max(6 * wire.HEARTBEAT_S, 5 * self._lease_s)  # Dask's own patience is only a net below ours.
         host, port = _listening(self._bundle.host), self._bundle.port
         async with wire.QuietScheduler(
             host=host, port=port, protocol="tls", security=security, worker_ttl=f"{ttl}s", dashboard=False

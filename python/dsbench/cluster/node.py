@@ -6,6 +6,7 @@ import contextlib
 import json
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from dsbench.cluster.clock import Estimate
@@ -126,7 +127,7 @@ class Node:
             course = Course(str(error))
         samples = sampler.stop()
         result = cycle.join()
-        return encode(result, _settled(course, result), samples)
+        return encode(result, _settled(course, result, spec), samples)
 
     def _run(self, link: Answers, key: str, spec: RunSpec, cycle: Cycle, sampler: Sampler) -> Course:
         cycle.connect(30 + spec.threads * spec.connections * 0.2, self._seen(connecting=True))
@@ -160,11 +161,12 @@ def _spec(order: Mapping[str, Any]) -> RunSpec:
     return RunSpec.model_validate({**order["spec"], "target": {"url": order["url"]}})
 
 
-def _settled(course: Course, result: CycleResult) -> Course:
+def _settled(course: Course, result: CycleResult, spec: RunSpec) -> Course:
     """``course`` with what only the result tells: a failure, and how late the first transaction started."""
     if result.failure is not None:
         return Course(f"the database: {result.failure}")
+    if spec.rate is not None:
+        return course
     counted = result.counters[:, :, COUNTERS.index("last_end_ns")] > 0
     starts = result.counters[:, :, COUNTERS.index("first_start_ns")][counted]
-    late = int(starts.min()) if starts.size else 0
-    return Course(**{**course.__dict__, "start_late_ns": late})
+    return replace(course, start_late_ns=int(starts.min())) if starts.size else course

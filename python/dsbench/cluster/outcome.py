@@ -36,8 +36,9 @@ class Course:
     """Offset after the cycle minus offset before it."""
     armed_before_ns: int = 0
     """How long before the start all clients were armed."""
-    start_late_ns: int = 0
-    """First start of a transaction after the start that was agreed on, by the node's clock."""
+    start_late_ns: int | None = None
+    """First start of a transaction after the agreed start, by the node's clock; ``None`` in the open loop, whose
+    first transaction is due later."""
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ def _nodes(nodes: Mapping[str, Mapping[int, NodeShare]], scale: int) -> tuple[No
             name,
             cpu_busy=share.cpu_busy,
             ceiling_share=share.rate_median_tps / share.ceiling_tps,
-            start_off_ns=share.start_late_ns + share.clock_error_ns,
+            start_off_ns=int(np.nan_to_num(share.start_late_ns)) + share.clock_error_ns,
             absent=share.absent,
         )
         for name, share in found

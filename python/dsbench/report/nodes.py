@@ -58,6 +58,7 @@ def shares(
         cost = costs.get((scale, node), {})
         transactions = float(counted.sum()) * duration_s
         whole_rows = [row for row in rows if row["state"] == "complete"]
+        late = [float(row["start_late_ns"]) for row in whole_rows if row["start_late_ns"] is not None]
         result.setdefault(node, {})[scale] = NodeShare(
             rate_median_tps=float(np.median(counted)) if counted.size else np.nan,
             rate_min_tps=float(counted.min()) if counted.size else np.nan,
@@ -68,7 +69,7 @@ def shares(
             sent_bytes=_per(cost.get(("network", "sent_bytes")), transactions),
             received_bytes=_per(cost.get(("network", "received_bytes")), transactions),
             ceiling_tps=float(ceilings.get(node, np.nan)),
-            start_late_ns=max((row["start_late_ns"] for row in whole_rows), default=0),
+            start_late_ns=max(late, default=np.nan),
             clock_error_ns=max((row["clock_error_ns"] + abs(row["clock_drift_ns"]) for row in whole_rows), default=0),
             cycles=len(whole_rows),
             absent=tuple(f"cycle {row['cycle']}: {row['why']}" for row in rows if row["state"] != "complete"),

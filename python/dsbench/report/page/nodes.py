@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dsbench.analysis.values import Evaluation
 from dsbench.report import by_node
 from dsbench.report.diagrams.heading import Run
@@ -17,12 +19,12 @@ def section_of_nodes(evaluation: Evaluation, run: Run) -> Html:
         [node["name"], node.get("cpus", ""), node.get("core", {}).get("CPU", ""), node.get("system", "")]
         for node in run.get("nodes") or ()
     ]
-    late = max(share.start_late_ns for by_scale in evaluation.nodes.values() for share in by_scale.values())
-    error = max(share.clock_error_ns for by_scale in evaluation.nodes.values() for share in by_scale.values())
-    start = tag(
-        "p", f"All nodes started each cycle within {late / 1e6:.2g} ms of the common start; their clocks were known "
-        f"to {error / 1e6:.2g} ms.", cls="note",
-    )  # fmt: skip
+    shares = [share for by_scale in evaluation.nodes.values() for share in by_scale.values()]
+    late = max((share.start_late_ns for share in shares if not math.isnan(share.start_late_ns)), default=math.nan)
+    error = max(share.clock_error_ns for share in shares) / 1e6
+    began = "" if math.isnan(late) else f"Their first transactions began {late / 1e6:.2g} ms after it at most. "
+    words = f"Each cycle had one common start. {began}Their clocks were known to {error:.2g} ms."
+    start = tag("p", words, cls="note")
     absent = [
         f"node {node} at scale {scale}, {words}"
         for node, by_scale in evaluation.nodes.items() for scale, share in by_scale.items() for words in share.absent
