@@ -24,6 +24,7 @@ def command_line(spec: Mapping[str, Any]) -> str:
         "profile": spec.get("profile"), "workload": spec.get("workload"),
         "scales": ",".join(str(scale) for scale in spec.get("scales", ())),
         "cycles": spec.get("cycles"), "duration": _plain(spec.get("duration")), "threads": spec.get("threads"),
+        "nodes": spec.get("nodes") or None, "lease": _plain(spec.get("lease")) if spec.get("nodes") else None,
         "connections": spec.get("connections"), "isolation": spec.get("isolation"), "call": spec.get("call"),
         "population": spec.get("population"), "rate": _plain(spec.get("rate")),
         "arrival": spec.get("arrival") if spec.get("rate") else None, "seed": spec.get("seed"),
@@ -44,8 +45,6 @@ def config_file(spec: Mapping[str, Any]) -> str:
     lines = []
     if tuple(spec.get("levels", LEVELS)) != LEVELS:
         lines.append(f"levels = {json.dumps(list(spec['levels']))}")
-    if spec.get("nodes"):
-        lines.append(f"nodes = {spec['nodes']}")
     inner = [f"{name} = {json.dumps(str(target[name]))}" for name in ("version", "directory") if target.get(name)]
     lines += ["[target]", *inner] if inner else []
     return "\n".join([f"# {_FILE}", *lines]) + "\n" if lines else ""
