@@ -12,11 +12,20 @@ from dsbench.conformance import Outcome
 from dsbench.generator import Case, CoreError
 from dsbench.generator import Target as CoreTarget
 from dsbench.spec import Target
+from fixtures.products import needs_mysql
 
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("url", ["private:postgresql@14", "private:postgresql@18", "private:mysql@8.0", "private:firebird?ServerMode=Classic"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "private:postgresql@14",
+        "private:postgresql@18",
+        pytest.param("private:mysql@8.0", marks=needs_mysql),
+        "private:firebird?ServerMode=Classic",
+    ],
+)
 def test_versions_do_what_they_document(url: str) -> None:
     told: list[tuple[int, int]] = []
     outcome = conformance.conform(Target(url=url), lambda _what, done, total: told.append((done, total)))

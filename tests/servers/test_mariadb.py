@@ -18,9 +18,9 @@ import pytest
 
 from dsbench import servers, spec
 from dsbench.generator import CoreError, Target
-from dsbench.servers import cache
 from dsbench.servers.folder import stale
 from dsbench.servers.mysql import binaries
+from fixtures.products import MYSQL, needs_mysql
 
 Make = Callable[..., spec.Target]
 
@@ -335,10 +335,7 @@ def test_data_in_memory_are_noted() -> None:
         assert any("do not measure storage" in note for note in server.notes)
 
 
-MYSQL = str(cache.unpacked("mysql")[-1])
-"""The folder of one, got by scripts/need-servers."""
-
-
+@needs_mysql
 def test_mysql_is_started_the_same_way(base: Path) -> None:
     def target(**settings: str) -> spec.Target:
         return spec.Target(url="private:mysql", directory=base, settings={"basedir": MYSQL, **settings})
