@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import archives, bare, machine, many, mariadb, memory, page, population
+from bench import archives, bare, fbdriver, firebird, machine, many, mariadb, memory, page, population
 from bench.cases import Case, Settings, selects, tpcbs
 from bench.page import Result
 from bench.place import populated
@@ -36,6 +36,9 @@ def main() -> None:
     with mariadb.populated(asked.scale, 80) as other:
         text.append(f"- server of the rows that name it: {other.version}, tables at the same scale\n")
         results += _measure(asked, list(other.cases(asked.clients, asked.duration)))
+    found, remarks = _firebird(asked)
+    results += found
+    more += remarks
     more += _more(
         asked,
         lambda: [page.memory_line(memory.measure(asked.transactions))],
@@ -45,6 +48,19 @@ def main() -> None:
     print("\n".join(text))
     if asked.write:
         page.write(asked.write, "\n".join(text))
+
+
+def _firebird(asked: argparse.Namespace) -> tuple[list[Result], list[str]]:
+    """Firebird against its Python driver, and a line that says what with; or why not."""
+    if asked.only and "Firebird" not in asked.only:
+        return [], []
+    if not fbdriver.available():
+        _say(firebird.LEFT_OUT)
+        return [], [firebird.LEFT_OUT]
+    scale = min(asked.scale, firebird.LARGEST_SCALE)
+    with firebird.populated(scale) as (version, url):
+        found = _measure(asked, list(firebird.cases(url, scale, asked.duration)))
+    return found, [f"- Firebird: {version}, scale {scale}, against {fbdriver.version()}; both use its client library"]
 
 
 def _measure(asked: argparse.Namespace, cases: list[Case]) -> list[Result]:

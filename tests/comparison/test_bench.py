@@ -80,5 +80,7 @@ def test_a_smoke_run_of_everything(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     written = out.read_text()
-    for words in ("select, prepared", "select, prepared, MariaDB", "bare loop", "TPC-B, one call", "fsync OFF", "rows/s", "MiB", "archive of 13"):
+    of_postgres = ("select, prepared", "bare loop", "TPC-B, one call", "fsync OFF", "rows/s", "MiB", "archive of 13")
+    of_others = ("select, prepared, MariaDB", "Firebird: TPC-B", "firebird-driver 2")
+    for words in of_postgres + of_others:
         assert words in written, words

@@ -8,8 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -18,6 +20,7 @@ import pytest
 from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.generator import Target
+from dsbench.servers.folder import MARK, PREFIX
 from dsbench.spec import Target as TargetSpec
 from fixtures.program import Program, described, only_archive
 
@@ -42,41 +45,68 @@ def begin(running: list[subprocess.Popen[str]], tmp_path: Path, *arguments: str)
     return process
 
 
-def wait_for_cycle(tmp_path: Path, cycle: int, timeout_s: float = 60) -> Path:
-    """Waits until ``cycle`` of scale 1 is written; gives the archive."""
-    give_up = time.monotonic() + timeout_s
+def wait_for_cycle(tmp_path: Path, cycle: int, *, clean: bool = False) -> Path:
+    """Waits until ``cycle`` of scale 1 is written, or the ``clean`` before it has ended; gives the archive."""
+    pattern = f"phases/*_cycle-{cycle:05d}_clean" if clean else f"cycles/*_cycle-{cycle:05d}_*"
+    give_up = time.monotonic() + 60
     while time.monotonic() < give_up:
-        if found := list(tmp_path.glob(f"out/*/cycles/*_cycle-{cycle:05d}_*.parquet")):
+        if found := list(tmp_path.glob(f"out/*/{pattern}.parquet")):
             return found[0].parent.parent
         time.sleep(0.05)
-    raise AssertionError(f"cycle {cycle} was not finished in {timeout_s} s")
+    raise AssertionError(f"{pattern} was not there after 60 s")
 
 
 def finished(archive: Path) -> list[int]:
     return sorted(set(Archive.open(archive).table("cycles").column("cycle").to_pylist()))
 
 
-def private_postgres(parent: int) -> list[psutil.Process]:
+PROGRAMS = {
+    "private:sqlite": "",
+    "private:postgresql": "postgres",
+    "private:mariadb": "mariadbd",
+    "private:firebird": "firebird",
+}
+"""Private targets, and the server program of each; SQLite has none."""
+
+
+def server_of(parent: int, target: str) -> list[psutil.Process]:
+    """Processes of the server that the run has started, the first one first."""
     children = psutil.Process(parent).children(recursive=True)
-    return [child for child in children if "postgres" in child.name()]
+    return [child for child in children if PROGRAMS[target] and PROGRAMS[target] in child.name()]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("target", ["private:sqlite", "private:postgresql"])
+def data_of(owner: int) -> list[Path]:
+    """Folders that a run keeps its private server in, by the marks in them."""
+    found = []
+    for mark in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{MARK}"):
+        with suppress(OSError, ValueError):  # of other programs, which come and go
+            if json.loads(mark.read_text())["owner"] == owner:
+                found.append(mark.parent)
+    return found
+
+
+SIGNALS = [
+    *((target, signal.SIGINT, 130) for target in PROGRAMS),
+    *((target, signal.SIGTERM, 143) for target in ("private:sqlite", "private:postgresql")),
+]
+
+
+@pytest.mark.parametrize(("target", "number", "code"), SIGNALS)
 def test_a_signal_leaves_a_readable_archive_and_nothing_else(
     running: list[subprocess.Popen[str]],
     tmp_path: Path,
     dsbench: Program,
+    target: str,
     number: signal.Signals,
     code: int,
-    target: str,
 ) -> None:
     process = begin(running, tmp_path, target, *LADDER)
     archive = wait_for_cycle(tmp_path, 1)
     time.sleep(0.5)
-    servers_of_run = private_postgres(process.pid)
-    assert bool(servers_of_run) == (target == "private:postgresql")
-    data = [path for child in servers_of_run[:1] for path in [Path(child.cwd())]]
+    servers_of_run = server_of(process.pid, target)
+    assert bool(servers_of_run) == bool(PROGRAMS[target])
+    data = data_of(process.pid)
+    assert data
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == code, err
@@ -95,14 +125,22 @@ def test_a_signal_leaves_a_readable_archive_and_nothing_else(
     assert [s["first_cycle"] for s in described(archive)["segments"]] == [1, 2]
 
 
+SERVERS = [
+    ("private:postgresql", []),
+    ("private:mariadb", []),
+    ("private:firebird", []),
+    ("private:firebird", ["--set", "ServerMode=Classic"]),
+]
+
+
+@pytest.mark.parametrize(("target", "settings"), SERVERS, ids=lambda value: "".join(value).removeprefix("private:"))
 def test_a_server_killed_in_cycle_2_of_3(
-    running: list[subprocess.Popen[str]], tmp_path: Path, dsbench: Program
+    running: list[subprocess.Popen[str]], tmp_path: Path, dsbench: Program, target: str, settings: list[str]
 ) -> None:
-    process = begin(running, tmp_path, "private:postgresql", *LADDER)
-    archive = wait_for_cycle(tmp_path, 1)
-    time.sleep(1.0)
-    (postmaster,) = [p for p in private_postgres(process.pid) if p.ppid() == process.pid or "-D" in p.cmdline()][:1]
-    for child in [postmaster, *postmaster.children(recursive=True)]:
+    process = begin(running, tmp_path, target, *settings, *LADDER)
+    archive = wait_for_cycle(tmp_path, 2, clean=True)
+    time.sleep(1.2)  # until the clients are connected and at work
+    for child in server_of(process.pid, target):
         child.kill()
     _, err = process.communicate(timeout=90)
     assert process.returncode == 1
@@ -110,6 +148,7 @@ def test_a_server_killed_in_cycle_2_of_3(
     assert "connection was lost" in err
     assert f"hint: finished cycles are kept; once the server works again: dsbench run --resume out/{archive.name}" in err
     assert finished(archive) == [1]
+    assert not data_of(process.pid), "nothing of the dead server is left"
     shown = dsbench("show", str(archive), "--json")
     assert json.loads(shown.stdout)["run"]["status"] == "failed"
     resumed = dsbench("run", "--resume", str(archive))
