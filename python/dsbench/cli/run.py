@@ -28,8 +28,8 @@ def command(
         str | None,
         typer.Argument(
             help="URL of a database (postgresql://user@host/db, mysql://…, firebird://…, sqlite:///file.db), or "
-            "private:postgresql, private:mariadb, private:firebird, private:sqlite for a server of dsbench's own. "
-            "Default: private:sqlite."
+            "private:PRODUCT[@VERSION][?SETTING=VALUE&…] for a server of dsbench's own: postgresql, mariadb, mysql, "
+            "firebird, sqlite. Default: private:sqlite."
         ),
     ] = None,
     workload: Annotated[str | None, Option(help="tpcb (TPC-B-like, the default) or select.")] = None,

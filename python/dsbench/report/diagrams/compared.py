@@ -11,7 +11,7 @@ import altair as alt
 from dsbench.report.diagrams.axes import ScaleAxis, ValueAxis
 from dsbench.report.diagrams.theme import HUES, RED, SHAPES, Row, Spec, finish
 
-COLOURS: Final = (RED, *HUES)
+COLOURS: Final = (RED, *HUES, "#117733", "#882255", "#999933", "#332288")
 Span = tuple[float, float, float]
 """Median, lowest and highest rate of the cycles in tps."""
 
@@ -58,7 +58,7 @@ def _layers(x: ScaleAxis, y: ValueAxis, labels: Sequence[str]) -> list[alt.Chart
         for i in range(len(labels))
     ]
     names = list(labels)
-    legend = alt.Legend(title=None, orient="bottom", columns=_columns(labels), labelLimit=420, symbolSize=70)
+    legend = alt.Legend(title=None, orient="bottom", columns=_columns(labels), labelLimit=420, symbolSize=70, symbolDash=[1, 0])
     shared: dict[str, Any] = {"sort": names, "legend": legend}
     colour = alt.Color("archive:N", scale=alt.Scale(domain=names, range=[look[0] for look in looks]), **shared)
     shape = alt.Shape("archive:N", scale=alt.Scale(domain=names, range=[look[1] for look in looks]), **shared)
