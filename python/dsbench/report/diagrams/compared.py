@@ -58,7 +58,9 @@ def _layers(x: ScaleAxis, y: ValueAxis, labels: Sequence[str]) -> list[alt.Chart
         for i in range(len(labels))
     ]
     names = list(labels)
-    legend = alt.Legend(title=None, orient="bottom", columns=_columns(labels), labelLimit=420, symbolSize=70, symbolDash=[1, 0])
+    legend = alt.Legend(
+        title=None, orient="bottom", columns=_columns(labels), labelLimit=420, symbolSize=70, symbolDash=[1, 0]
+    )
     shared: dict[str, Any] = {"sort": names, "legend": legend}
     colour = alt.Color("archive:N", scale=alt.Scale(domain=names, range=[look[0] for look in looks]), **shared)
     shape = alt.Shape("archive:N", scale=alt.Scale(domain=names, range=[look[1] for look in looks]), **shared)
