@@ -3,8 +3,8 @@
 //! Results are "NOPM", committed New-Orders per minute, and never tpmC: what makes a TPC result (an
 //! audited report, a price, the ratio of terminals to warehouses) is not here.
 //!
-//! Sent as procedures, a transaction is one round trip. Sent as statements, New-Order is a block of
-//! some 40; Stock-Level is one statement either way. Deliveries run inline: their time is that of the
+//! Sent as procedures, a transaction is one round trip. Sent as statements, New-Order is a block of some
+//! 40, or of 7 where the lines go as arrays (PostgreSQL); Stock-Level is one statement either way. Deliveries run inline: their time is that of the
 //! execution, not that of queueing.
 
 pub mod check;

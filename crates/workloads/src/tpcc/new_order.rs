@@ -28,10 +28,24 @@ enum Known {
         district: ChangedRow,
         order: StatementId,
         new_order: StatementId,
-        item: StatementId,
-        stock: ChangedRow,
-        line: StatementId,
+        lines: Lines,
     },
+}
+
+/// How the lines go by statements.
+#[derive(Debug, Clone, Copy)]
+enum Lines {
+    /// All of a run in one statement, as arrays.
+    AtOnce(StatementId),
+    /// One by one: its item, its stock, the line.
+    Each { item: StatementId, stock: ChangedRow, line: StatementId },
+}
+
+/// Where an order's lines belong.
+struct Place<'a> {
+    w: Value<'a>,
+    d: Value<'a>,
+    o: Value<'a>,
 }
 
 /// What runs a New-Order.
@@ -107,11 +121,15 @@ impl Transaction {
 
     /// Arrays as PostgreSQL reads them from text: {1,2,3}.
     fn write_arrays(&mut self, order: &NewOrder) {
-        let [items, supplies, quantities, ends] = &mut self.texts;
-        array(items, order.lines().iter().map(|line| line.item));
-        array(supplies, order.lines().iter().map(|line| line.supply));
-        array(quantities, order.lines().iter().map(|line| line.quantity));
-        array(ends, order.ends().iter().map(|end| *end as i64));
+        self.write_lines(order.lines());
+        array(&mut self.texts[3], order.ends().iter().map(|end| *end as i64));
+    }
+
+    fn write_lines(&mut self, lines: &[Line]) {
+        let [items, supplies, quantities, _] = &mut self.texts;
+        array(items, lines.iter().map(|line| line.item));
+        array(supplies, lines.iter().map(|line| line.supply));
+        array(quantities, lines.iter().map(|line| line.quantity));
     }
 
     fn write_text(&mut self, order: &NewOrder) {
@@ -124,9 +142,7 @@ impl Transaction {
     }
 
     fn run_statements(&mut self, conn: &mut dyn Connection, order: &NewOrder, rows: &mut Rows) -> Result<End> {
-        let Known::Statements { customer, district, order: insert, new_order, item, stock, line: insert_line } =
-            self.known
-        else {
+        let Known::Statements { customer, district, order: insert, new_order, lines } = self.known else {
             return Err(Error::with(ErrorKind::Statement, "execute", "not prepared as statements"));
         };
         let [w, d, c] = ints([order.w, order.d, order.c]);
@@ -138,36 +154,93 @@ impl Transaction {
         let [count, local] = ints([order.lines().len() as i64, all_local(order)]);
         one(conn.execute(insert, &[w, d, o, c, count, local])?)?;
         one(conn.execute(new_order, &[w, d, o])?)?;
-        let mut sum = 0;
-        for (at, line) in order.lines().iter().enumerate() {
-            let Line { item: i, supply, quantity: q } = *line;
-            conn.query(item, &[Value::Int(i)], rows)?;
-            if rows.is_empty() && order.unused {
-                return Ok(End::Rollback);
-            }
-            one(rows.len() as u64)?;
-            let amount = q * rows.decimal(0, 0, 2)?;
-            let remote = i64::from(supply != order.w);
-            let [q, limit, remote, supply, i] = ints([q, q + 10, remote, supply, i]);
-            stock.run(conn, &[q, limit, q, remote, supply, i, d], 1, &[d, supply, i], rows)?;
-            let (number, dist) = (Value::Int(at as i64 + 1), Value::Text(rows.text(0, 1)?));
-            one(conn.execute(insert_line, &[w, d, o, number, i, supply, q, cents(amount), dist])?)?;
-            sum += amount;
-        }
+        let place = Place { w, d, o };
+        let sum = match lines {
+            Lines::AtOnce(lines) => self.lines_at_once(conn, lines, &place, order, rows)?,
+            Lines::Each { .. } => each_line(conn, lines, &place, order, rows)?,
+        };
+        // Without a sum an item was not there.
+        let Some(sum) = sum else { return Ok(End::Rollback) };
         self.total = total(sum, discount, tax_w + tax_d);
         Ok(End::Commit)
     }
+
+    /// The sum of the amounts; none when the unused item was met.
+    fn lines_at_once(
+        &mut self,
+        conn: &mut dyn Connection,
+        lines: StatementId,
+        place: &Place<'_>,
+        order: &NewOrder,
+        rows: &mut Rows,
+    ) -> Result<Option<i64>> {
+        let (mut start, mut sum) = (0, 0);
+        for end in order.ends() {
+            self.write_lines(&order.lines()[start..*end]);
+            let [items, supplies, quantities, _] = self.texts.each_ref().map(|text| Value::Text(text));
+            let before = Value::Int(start as i64);
+            conn.query(lines, &[place.w, place.d, place.o, before, items, supplies, quantities], rows)?;
+            let missing = end - start - rows.len().min(end - start);
+            if missing == 1 && order.unused && *end == order.lines().len() {
+                return Ok(None);
+            }
+            same(rows.len(), end - start)?;
+            for row in 0..rows.len() {
+                sum += rows.decimal(row, 3, 2)?;
+            }
+            start = *end;
+        }
+        Ok(Some(sum))
+    }
+}
+
+/// The sum of the amounts; none when the unused item was met.
+fn each_line(
+    conn: &mut dyn Connection,
+    lines: Lines,
+    &Place { w, d, o }: &Place<'_>,
+    order: &NewOrder,
+    rows: &mut Rows,
+) -> Result<Option<i64>> {
+    let Lines::Each { item, stock, line: insert } = lines else { return Ok(Some(0)) };
+    let mut sum = 0;
+    for (at, line) in order.lines().iter().enumerate() {
+        let Line { item: i, supply, quantity: q } = *line;
+        conn.query(item, &[Value::Int(i)], rows)?;
+        if rows.is_empty() && order.unused {
+            return Ok(None);
+        }
+        one(rows.len() as u64)?;
+        let amount = q * rows.decimal(0, 0, 2)?;
+        let remote = i64::from(supply != order.w);
+        let [q, limit, remote, supply, i] = ints([q, q + 10, remote, supply, i]);
+        stock.run(conn, &[q, limit, q, remote, supply, i, d], 1, &[d, supply, i], rows)?;
+        let (number, dist) = (Value::Int(at as i64 + 1), Value::Text(rows.text(0, 1)?));
+        one(conn.execute(insert, &[w, d, o, number, i, supply, q, cents(amount), dist])?)?;
+        sum += amount;
+    }
+    Ok(Some(sum))
 }
 
 fn statements(speaker: &mut Speaker<'_>) -> Result<Known> {
-    let (stock, key) = ([INT; 6], [INT; 3]);
     Ok(Known::Statements {
         customer: speaker.know("no_customer", &[INT; 4], &[RATE, TEXT, TEXT, RATE])?,
         district: speaker.know_change("no_district", [&[INT; 2], &[], &[INT; 2]], &[INT, RATE])?,
         order: speaker.know("no_order", &[INT; 6], &[])?,
         new_order: speaker.know("no_new_order", &[INT; 3], &[])?,
+        lines: lines(speaker)?,
+    })
+}
+
+fn lines(speaker: &mut Speaker<'_>) -> Result<Lines> {
+    if !speaker.sql.all("no_lines").is_empty() {
+        let params = [INT, INT, INT, INT, TEXT, TEXT, TEXT];
+        let shown = [INT, TEXT, MONEY, MONEY, INT, TEXT, TEXT];
+        return Ok(Lines::AtOnce(speaker.know("no_lines", &params, &shown)?));
+    }
+    Ok(Lines::Each {
         item: speaker.know("no_item", &[INT], &[MONEY, TEXT, TEXT])?,
-        stock: speaker.know_change("no_stock", [&stock, &[INT], &key], &[INT, TEXT, TEXT])?,
+        stock: speaker.know_change("no_stock", [&[INT; 6], &[INT], &[INT; 3]], &[INT, TEXT, TEXT])?,
         line: speaker.know("no_line", &[INT, INT, INT, INT, INT, INT, INT, MONEY, TEXT], &[])?,
     })
 }

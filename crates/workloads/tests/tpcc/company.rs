@@ -96,8 +96,10 @@ const CHANGED: [&str; 8] = [
 
 /// Statements and procedures change the same rows in the same way, remote ones included.
 pub fn statements_do_what_procedures_do(engine: &dyn Engine) {
+    // Keys take their time, and nothing that is compared.
+    let keys = if engine.dialect().name == "firebird" { "on" } else { "off" };
     let left = [Call::Statements, Call::Procedure].map(|call| {
-        let workload = open_with(engine, "tpcc", call, 2, &[("foreign_keys", "off")]);
+        let workload = open_with(engine, "tpcc", call, 2, &[("foreign_keys", keys)]);
         let mut conn = build(engine, &*workload, Population::Bulk, 2);
         let expected = run(engine, &*workload, 2, 345);
         assert!(sum(&expected, "remote_lines") > 10 && sum(&expected, "remote_payments") > 20, "{expected:?}");

@@ -18,24 +18,27 @@ VALUES ($1, $2, $3, $4, LOCALTIMESTAMP, $5, $6)
 -- name: no_new_order
 INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES ($1, $2, $3)
 
--- name: no_item
-SELECT i_price, i_name, i_data FROM item WHERE i_id = $1
-
--- name: no_stock
-UPDATE stock
-SET s_quantity = s_quantity - $1 + CASE WHEN s_quantity >= $2 THEN 0 ELSE 91 END,
-    s_ytd = s_ytd + $3, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + $4
-WHERE s_w_id = $5 AND s_i_id = $6
-RETURNING s_quantity,
-    CASE $7 WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04
-        WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
-        WHEN 9 THEN s_dist_09 ELSE s_dist_10 END,
-    s_data
-
--- name: no_line
-INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount,
-                        ol_dist_info)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+-- name: no_lines
+-- All lines of a run at once: arrays of items, supplying warehouses and quantities. Items that are not there
+-- give no row.
+WITH taken AS (
+    UPDATE stock
+    SET s_quantity = s_quantity - l.q + CASE WHEN s_quantity >= l.q + 10 THEN 0 ELSE 91 END,
+        s_ytd = s_ytd + l.q, s_order_cnt = s_order_cnt + 1,
+        s_remote_cnt = s_remote_cnt + CASE WHEN l.w = $1 THEN 0 ELSE 1 END
+    FROM unnest($5::integer[], $6::integer[], $7::integer[]) WITH ORDINALITY AS l (i, w, q, n)
+        JOIN item ON i_id = l.i
+    WHERE s_w_id = l.w AND s_i_id = l.i
+    RETURNING $4 + l.n::integer AS n, l.i, l.w, l.q, i_name, i_price, i_data, s_quantity, s_data,
+        CASE $2 WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04
+            WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
+            WHEN 9 THEN s_dist_09 ELSE s_dist_10 END AS dist
+), added AS (
+    INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount,
+                            ol_dist_info)
+    SELECT $1, $2, $3, n, i, w, q, q * i_price, dist FROM taken
+)
+SELECT n, i_name, i_price, q * i_price, s_quantity, i_data, s_data FROM taken
 
 -- name: by_name
 SELECT c_id FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3 ORDER BY c_first
