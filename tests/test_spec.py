@@ -100,3 +100,49 @@ def test_a_private_server_can_be_written_in_one_word() -> None:
     assert spec.Target(url="postgresql://me@host/db?port=1").url == "postgresql://me@host/db?port=1"
     with pytest.raises(ValueError, match="names one version"):
         spec.Target(url="private:postgresql@18", version="15")
+
+
+def test_several_numbers_of_threads_are_steps() -> None:
+    run = spec.build({"threads": [10, 20, 40]})
+    assert (run.threads, run.thread_steps, run.steps) == (40, (10, 20, 40), (10, 20, 40))
+    described = run.described()
+    assert described["threads"] == [10, 20, 40]
+    assert "thread_steps" not in described
+    assert spec.RunSpec.model_validate(described) == run
+    assert spec.threads_of(described) == (10, 20, 40)
+    assert (run.at(20).threads, run.at(20).steps) == (20, (20,))
+    for one in (spec.build({"threads": (7,)}), spec.build({"threads": 7})):
+        assert (one.threads, one.thread_steps, one.steps, one.described()["threads"]) == (7, (), (7,), 7)
+
+
+@pytest.mark.parametrize("wrong", [[], [10, 5], [5, 5], [0, 1], ["a"], [1, 200_000]])
+def test_numbers_of_threads_rise(wrong: list[object]) -> None:
+    with pytest.raises(spec.SpecError, match="--threads"):
+        spec.build({"threads": wrong})
+
+
+def test_terminals_are_ten_for_each_unit_of_scale_or_as_many_as_wanted() -> None:
+    paced = spec.build({"pace": "terminals"})
+    assert (paced.terminals_at(1), paced.terminals_at(5)) == (10, 50)
+    assert spec.build({"pace": "terminals", "terminals": 7}).terminals_at(5) == 7
+    assert spec.build({}).terminals_at(5) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "option"),
+    [
+        ({"pace": "terminals", "rate": 5.0}, "--pace"),
+        ({"terminals": 5}, "--terminals"),
+        ({"pace": "hurried"}, "--pace"),
+        ({"ramp_up": -1}, "--ramp-up"),
+        ({"reconnect": True, "connections": 2}, "--reconnect"),
+    ],
+)
+def test_settings_that_do_not_fit_together_are_named(values: dict[str, object], option: str) -> None:
+    with pytest.raises(spec.SpecError) as refused:
+        spec.build(values)
+    assert refused.value.option == option
+
+
+def test_settings_of_the_workload_are_text() -> None:
+    assert spec.build({"workload_settings": {"a": True, "b": 3}}).workload_settings == {"a": "on", "b": "3"}

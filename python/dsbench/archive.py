@@ -39,10 +39,11 @@ _i64: pa.DataType = pa.int64()
 _u32: pa.DataType = pa.uint32()
 _f64: pa.DataType = pa.float64()
 _str: pa.DataType = pa.string()
-_KEY: list[tuple[str, pa.DataType]] = [("scale", _u32), ("cycle", _u32), ("node", _str)]
+_KEY: list[tuple[str, pa.DataType]] = [("scale", _u32), ("cycle", _u32), ("node", _str), ("threads", _u32)]
 
 TABLES: Final[dict[str, pa.Schema]] = {
     # One row per cycle, node, thread and kind. Times in ns; starts and ends count from the cycle's start.
+    # threads is the number of threads of the cycle; cycles of several such numbers are numbered on.
     "cycles": pa.schema(
         [
             *_KEY, ("thread", _u32), ("kind", _str),
@@ -53,6 +54,7 @@ TABLES: Final[dict[str, pa.Schema]] = {
             ("unknown", _u64),         # connection lost in commit
             ("in_flight", _u64),       # ended after the demanded duration: not counted
             ("late_commits", _u64),    # those of in_flight that the database keeps
+            ("early_commits", _u64),   # committed in the ramp-up: not counted, but the database keeps them
             ("missed", _u64),          # open loop: starts that were due and never made
             ("remote", _u64),          # committed transactions on another branch's account, late ones included
             ("residence_ns", _u64),    # R_inj: sum of the residence times of the committed
@@ -91,6 +93,15 @@ TABLES: Final[dict[str, pa.Schema]] = {
     ),
     # Failed attempts by class: kind of error (dsbench's word), native code, one message as an example.
     "errors": pa.schema([*_KEY, ("error", _str), ("code", _str), ("count", _u64), ("example", _str)]),
+    # What the workload's clients added up over a cycle, those transactions included that ended before its
+    # clock started and after its end, such as the lines of all orders.
+    "sums": pa.schema([*_KEY, ("name", _str), ("value", _i64)]),
+    # Statistics that the database keeps of itself, "before" the first cycle of a scale and "after" the last.
+    # object is a table, or empty for the whole; segment counts the populations of a run.
+    "statistics": pa.schema(
+        [("scale", _u32), ("segment", _u32), ("moment", _str), ("object", _str), ("metric", _str), ("unit", _str),
+         ("value", _f64)]
+    ),
 }
 """The Parquet tables of an archive and their columns."""
 
@@ -170,7 +181,7 @@ class Writer:
             # A resumed run adds parts to what an earlier sealing merged.
             sources = [p for p in (whole, *sorted(folder.glob("*.parquet"))) if p.exists()]
             # At every moment readers find each row once: the parts, or, once their folder is away, the merged file.
-            _merge(sources, merged)
+            _merge(table, sources, merged)
             with _told(whole):
                 os.replace(folder, away)
             self._away(merged, whole, away)
@@ -202,14 +213,26 @@ def _rows(source: Path | io.BytesIO) -> pa.Table:
         return file.read(use_threads=False)
 
 
-def _merge(sources: Sequence[Path], target: Path) -> None:
+def _completed(name: str, rows: pa.Table) -> pa.Table:
+    """``rows`` with all columns of their table: those that an older version did not know are empty."""
+    schema = TABLES.get(name)
+    if schema is None or rows.schema.names == schema.names:
+        return rows
+    columns = [
+        rows[field.name] if field.name in rows.schema.names else pa.nulls(rows.num_rows, field.type) for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _merge(name: str, sources: Sequence[Path], target: Path) -> None:
     """Writes the rows of ``sources`` into one file, in row groups of about a million: a trace may be large."""
     temporary = target.with_name(target.name + ".part")
     with _told(target, temporary):
-        with pq.ParquetWriter(temporary, pq.read_schema(sources[0]), compression="zstd") as file:
+        schema = TABLES.get(name) or pq.read_schema(sources[0])
+        with pq.ParquetWriter(temporary, schema, compression="zstd") as file:
             waiting: list[pa.Table] = []
             for source in sources:
-                waiting.append(_rows(source))
+                waiting.append(_completed(name, _rows(source)))
                 if sum(rows.num_rows for rows in waiting) >= _GROUP_ROWS:
                     file.write_table(pa.concat_tables(waiting))
                     waiting = []
@@ -293,7 +316,7 @@ class Archive:
         if any(n.startswith(f"{name}.merged/") for n in names) and f"{name}{_MERGED}" in names:
             whole = f"{name}{_MERGED}"  # A sealing that ended between its two steps.
         parts = [n for n in names if n == whole or (n.startswith(folder) and n.endswith(".parquet"))]
-        tables = [_rows(io.BytesIO(self.read(part))) for part in parts]
+        tables = [_completed(name, _rows(io.BytesIO(self.read(part)))) for part in parts]
         if tables:
             return pa.concat_tables(tables)
         return TABLES[name].empty_table() if name in TABLES else pa.table({})

@@ -16,9 +16,9 @@ from dsbench import _core
 from dsbench.spec import RunSpec
 
 COUNTERS: Final = (
-    "committed", "rolled_back", "failed", "retries", "unknown", "in_flight", "late_commits", "missed", "remote",
-    "residence_ns", "response_ns", "failed_ns", "residence_min_ns", "residence_max_ns", "first_start_ns", "last_end_ns",
-    "cpu_ns",
+    "committed", "rolled_back", "failed", "retries", "unknown", "in_flight", "late_commits", "early_commits",
+    "missed", "remote", "residence_ns", "response_ns", "failed_ns", "residence_min_ns", "residence_max_ns",
+    "first_start_ns", "last_end_ns", "cpu_ns",
 )  # fmt: skip
 """Columns of ``CycleResult.counters``, in the core's order; names as in the archive's table ``cycles``."""
 
@@ -66,6 +66,11 @@ class Dialect:
 def workloads() -> list[str]:
     """Names of the workloads this core knows."""
     return _core.workloads()
+
+
+def workload_settings(workload: str) -> list[str]:
+    """Names of the settings of a workload; none for an unknown one."""
+    return _core.workload_settings(workload)
 
 
 def schemes() -> list[str]:
@@ -155,7 +160,7 @@ class CycleResult:
     """What one cycle left on this node."""
 
     counters: UInts
-    """Shape (threads, kinds, 17): the columns of ``COUNTERS``."""
+    """Shape (threads, kinds, 18): the columns of ``COUNTERS``."""
     histograms: tuple[tuple[int, str, UInts], ...]
     """(kind, "residence" | "response", array of shape (buckets, 3): low_ns, high_ns, count)."""
     seconds: UInts
@@ -175,8 +180,8 @@ class CycleResult:
         return int(self.counters[:, :, COUNTERS.index(counter)].sum())
 
     def committed_in_database(self) -> list[int]:
-        """Per kind: transactions the database holds, those that ended after the duration included."""
-        columns = [COUNTERS.index("committed"), COUNTERS.index("late_commits")]
+        """Per kind: transactions the database holds, those that ended before and after the duration included."""
+        columns = [COUNTERS.index(name) for name in ("committed", "early_commits", "late_commits")]
         return [int(n) for n in self.counters[:, :, columns].sum(axis=(0, 2))]
 
 
@@ -200,6 +205,7 @@ class Bench:
         """``settings``: those of this workload alone, by name; ``CoreError`` of kind "configuration" for others."""
         with _errors():
             self._core = _core.Bench(target._core, workload, scale, call, dict(settings or {}))
+        self.scale = scale
         self.kinds = self._core.kinds()
         self.rows = self._core.rows()
         self.call = self._core.call()
@@ -225,11 +231,16 @@ class Bench:
 
     def cycle(self, spec: RunSpec, seed: int, trace: Path | None, first_client: int = 0, nodes: int = 1) -> Cycle:
         """Opens the connections of a cycle; it starts when ``Cycle.start`` says so."""
+        terminals = self._terminals(spec, first_client, nodes)
+        # A thread without a terminal has nothing to do.
+        threads = spec.threads if terminals is None else max(min(spec.threads, len(terminals)), 1)
         options = {
-            "threads": spec.threads,
+            "threads": threads,
             "connections": spec.connections,
-            "first_client": first_client,
+            "first_client": first_client if terminals is None else terminals.start,
+            "terminals": None if terminals is None else len(terminals),
             "clients": spec.threads * nodes,
+            "ramp_up_ns": round(spec.ramp_up * 1e9),
             "duration_ns": round(spec.duration * 1e9),
             "patience_ns": 5_000_000_000,
             "isolation": spec.isolation,
@@ -242,7 +253,18 @@ class Bench:
             "trace": trace,
         }
         with _errors():
-            return Cycle(self._core.cycle(options), spec, len(self.kinds), trace)
+            return Cycle(self._core.cycle(options), threads, len(self.kinds), trace)
+
+    def _terminals(self, spec: RunSpec, first_client: int, nodes: int) -> range | None:
+        """The terminals of the node whose first client would be ``first_client``, out of those of all nodes."""
+        total = spec.terminals_at(self.scale)
+        if total is None:
+            return None
+        node = first_client // spec.threads
+        mine = range(node * total // nodes, (node + 1) * total // nodes)
+        if not mine:
+            raise CoreError("configuration", "", f"--terminals {total}: fewer than the {nodes} nodes that share them")
+        return mine
 
 
 def _wait(task: _core.Task, watch: Watch) -> StepResult:
@@ -264,19 +286,19 @@ def _wait(task: _core.Task, watch: Watch) -> StepResult:
 class Cycle:
     """A cycle under way."""
 
-    def __init__(self, core: _core.Cycle, spec: RunSpec, kinds: int, trace: Path | None) -> None:
+    def __init__(self, core: _core.Cycle, threads: int, kinds: int, trace: Path | None) -> None:
         self._core = core
-        self._spec = spec
+        self._threads = threads
         self._kinds = kinds
         self._trace = trace
 
     def connect(self, timeout_s: float, watch: Watch) -> None:
         """Waits until every client is connected. ``CoreError`` when one cannot, or the time is over."""
         give_up = time.monotonic() + timeout_s
-        while (ready := self._core.ready()) < self._spec.threads and not self._core.finished():
-            watch(ready, self._spec.threads)
+        while (ready := self._core.ready()) < self._threads and not self._core.finished():
+            watch(ready, self._threads)
             if time.monotonic() > give_up:
-                words = f"{ready} of {self._spec.threads} clients were connected after {timeout_s:.0f} s"
+                words = f"{ready} of {self._threads} threads were connected after {timeout_s:.0f} s"
                 raise CoreError("setup", "", words)
             time.sleep(0.005)
 

@@ -8,16 +8,22 @@ from __future__ import annotations
 import re
 import secrets
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import parse_qsl, quote, urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
 Call = Literal["procedure", "statements"]
 Population = Literal["bulk", "procedure"]
 Arrival = Literal["poisson", "constant"]
+Pace = Literal["none", "terminals"]
+
+TERMINALS_PER_SCALE = 10
+"""TPC-C, clause 4.2.1: ten terminals for each warehouse."""
 
 DSI_SCALES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 LEVELS = (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
@@ -119,6 +125,7 @@ def redact(url: str) -> str:
 
 
 Seconds = Annotated[float, Field(gt=0, le=86_400 * 7, allow_inf_nan=False)]
+Threads = Annotated[int, Field(ge=1, le=100_000)]
 
 
 class RunSpec(_Frozen):
@@ -126,14 +133,18 @@ class RunSpec(_Frozen):
 
     target: Target = Target()
     workload: str = "tpcb"
+    workload_settings: dict[str, str] = Field(default_factory=dict)
+    """Settings of the workload alone, by its own names."""
     scales: tuple[int, ...] = (1, 2, 5)
     """X_s: sizes of the database in the sense of TPC-B."""
     cycles: Annotated[int, Field(ge=1, le=10_000)] = 10
     """I: cycles per scale."""
     duration: Seconds = 60.0
     """D: demanded duration of a cycle in seconds."""
-    threads: Annotated[int, Field(ge=1, le=100_000)] = 16
-    """J: simulated clients per node."""
+    threads: Threads = 16
+    """J: simulated clients per node. Given as several, it is the largest; all of them are ``thread_steps``."""
+    thread_steps: tuple[Threads, ...] = ()
+    """Numbers of threads at each of which the cycles of every scale are run; empty with one number."""
     connections: Annotated[int, Field(ge=1, le=10_000)] = 1
     """C: connections of each thread, used round robin."""
     nodes: Annotated[int, Field(ge=0, le=100_000)] = 0
@@ -150,6 +161,12 @@ class RunSpec(_Frozen):
     rate: Annotated[float, Field(ge=0.001, le=10_000_000, allow_inf_nan=False)] | None = None
     """Demanded starts per second of all clients together (open loop); ``None`` is the closed loop."""
     arrival: Arrival = "poisson"
+    pace: Pace = "none"
+    """``terminals``: people key in before and think after each transaction, as long as the workload says."""
+    terminals: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    """Terminals of all nodes together; ``None``: ten for each unit of scale. Threads serve them."""
+    ramp_up: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] = 0.0
+    """Seconds of load before the clock of each cycle starts, which are not recorded."""
     trace: bool = False
     """Keep every residence time, not only the histogram."""
     levels: tuple[float, ...] = LEVELS
@@ -169,6 +186,29 @@ class RunSpec(_Frozen):
             raise ValueError("scales must rise, each only once, such as 1,2,5")
         return value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _several_threads(cls, values: object) -> object:
+        """``threads`` as a list are steps; a list of one number is that number."""
+        if not isinstance(values, dict) or not isinstance(values.get("threads"), list | tuple):
+            return values
+        steps = tuple(values["threads"])
+        if not steps or any(not isinstance(step, int) for step in steps):
+            raise _misfit("--threads", "needs whole numbers, such as 10,20,40")
+        return {**values, "threads": max(steps), "thread_steps": steps if len(steps) > 1 else ()}
+
+    @field_validator("thread_steps")
+    @classmethod
+    def _steps_rise(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        if list(value) != sorted(set(value)):
+            raise ValueError("several numbers of threads must rise, each only once, such as 10,20,40")
+        return value
+
+    @field_validator("workload_settings", mode="before")
+    @classmethod
+    def _workload_settings_as_text(cls, value: object) -> object:
+        return {str(k): _setting_text(v) for k, v in value.items()} if isinstance(value, dict) else value
+
     @field_validator("levels")
     @classmethod
     def _levels_rise(cls, value: tuple[float, ...]) -> tuple[float, ...]:
@@ -186,14 +226,47 @@ class RunSpec(_Frozen):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.reconnect and self.connections > 1:
-            raise ValueError("connections above 1 mean nothing with reconnect: leave one of them out")
+            words = "connections above 1 mean nothing with reconnect: leave one of them out"
+            raise _misfit("--reconnect", words)
+        if self.pace == "terminals" and self.rate is not None:
+            raise _misfit("--pace", "people at terminals set the rate: leave out --rate, or --pace terminals")
+        if self.terminals is not None and self.pace == "none":
+            raise _misfit("--terminals", "there are terminals only with --pace terminals")
         return self
 
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Numbers of threads in the order in which they are run; one at least."""
+        return self.thread_steps or (self.threads,)
+
+    def at(self, threads: int) -> Self:
+        """The same with one number of threads."""
+        return self.model_copy(update={"threads": threads, "thread_steps": ()})
+
+    def terminals_at(self, scale: int) -> int | None:
+        """Terminals of all nodes together at ``scale``; ``None`` when nobody keys in and thinks."""
+        if self.pace == "none":
+            return None
+        return self.terminals or TERMINALS_PER_SCALE * scale
+
     def described(self) -> dict[str, Any]:
-        """The specification as it is archived: JSON values, no password."""
-        data = self.model_dump(mode="json")
+        """The specification as it is archived: JSON values, no password; ``threads`` a list where there are several."""
+        data = self.model_dump(mode="json", exclude={"thread_steps"})
+        data["threads"] = list(self.thread_steps) or self.threads
         data["target"]["url"] = self.target.redacted
         return data
+
+
+def _misfit(option: str, problem: str) -> PydanticCustomError:
+    """An error about how settings fit together; ``option`` is where it can be mended."""
+    # The braces of a message would be taken for places to fill in.
+    return PydanticCustomError("misfit", "{problem}", {"option": option, "problem": problem})
+
+
+def threads_of(spec: Mapping[str, Any]) -> tuple[int, ...]:
+    """The numbers of threads in a specification as ``run.json`` holds it."""
+    threads = spec.get("threads", 1)
+    return tuple(int(step) for step in threads) if isinstance(threads, list) else (int(threads),)
 
 
 PROFILES: dict[str, dict[str, Any]] = {
@@ -209,6 +282,8 @@ PROFILES: dict[str, dict[str, Any]] = {
         "prepare": False,
         "reconnect": False,
         "rate": None,
+        "pace": "none",
+        "ramp_up": 0.0,
         "call": None,
     },
     "quick": {"scales": (1, 2, 5), "cycles": 3, "duration": 4.0, "threads": 4},
@@ -230,13 +305,19 @@ def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
         raise _spec_error(error) from None
 
 
+_OPTIONS = {"thread_steps": "threads", "workload_settings": "set"}
+
+
 def _spec_error(error: ValidationError) -> SpecError:
     first = error.errors(include_url=False, include_input=False)[0]
     where = [str(part) for part in first["loc"]]
     message = re.sub(r"^Value error, ", "", first["msg"])
-    if not where:
-        return SpecError("--reconnect", message, "see dsbench run --help")
-    option = "--" + where[0] if where[0] != "target" else "TARGET" + ("." + where[1] if len(where) > 1 else "")
+    if first["type"] == "misfit":
+        return SpecError(first["ctx"]["option"], message, "see dsbench run --help")
+    if where[0] == "target":
+        option = ".".join(["TARGET", *where[1:2]])
+    else:
+        option = "--" + _OPTIONS.get(where[0], where[0].replace("_", "-"))
     if first["type"] == "extra_forbidden":
         known = ", ".join(sorted(RunSpec.model_fields))
         return SpecError(where[-1], "no setting has this name", f"known settings: {known}")

@@ -8,35 +8,38 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::clock::{Clock, Nanos};
 use crate::engine::{Connection, Engine, Interrupt, Prepare, Session};
 use crate::error::{Error, ErrorKind, Result};
-use crate::pacer::Pacer;
+use crate::pacer::{Ended, Pacer, Turn};
 use crate::recorder::{Outcome, Recorder, Sample};
+use crate::seats::{self, Seat};
 use crate::workload::{Client, Drawn, End, Shape};
 
-/// A client that fails this often in a row, for other reasons than collisions, ends the cycle.
+/// A thread that fails this often in a row, for other reasons than collisions, ends the cycle.
 const FAILURES_IN_A_ROW: u32 = 100;
 
-/// What holds for all clients of a cycle.
+/// What holds for all threads of a cycle.
 #[derive(Debug, Clone, Copy)]
 pub struct Conduct {
     /// Session of each connection.
     pub session: Session,
     /// When statements are parsed.
     pub prepare: Prepare,
-    /// C: connections of each client, used round robin.
+    /// C: connections of each thread, used round robin.
     pub connections: usize,
     /// Repeat a transaction that failed retryably, with the same inputs, until it succeeds.
     pub retry: bool,
     /// Open and close a connection for each transaction.
     pub reconnect: bool,
+    /// Load that is run before the cycle's clock starts, and not recorded.
+    pub ramp_up: Nanos,
     /// D: demanded duration of the cycle.
     pub duration: Nanos,
     /// How long a lost connection is tried to be opened again before the cycle fails.
     pub patience: Nanos,
 }
 
-/// Where the interrupt handles of a client's connections are kept for whoever must end the cycle.
+/// Where the interrupt handles of a thread's connections are kept for whoever must end the cycle.
 pub trait Interrupts {
-    /// Connection `index` of this client can from now on be ended by `handle`.
+    /// Connection `index` of this thread can from now on be ended by `handle`.
     fn put(&self, index: usize, handle: Option<Box<dyn Interrupt>>);
 }
 
@@ -45,11 +48,12 @@ impl Interrupts for () {
     fn put(&self, _index: usize, _handle: Option<Box<dyn Interrupt>>) {}
 }
 
-/// One client: its connections and everything that runs its transactions.
+/// One thread of load: its seats, each with a client, its connections and everything that runs
+/// transactions on them. It runs one transaction at a time.
 pub struct Runner<'a, C: Clock> {
     conduct: &'a Conduct,
     engine: &'a dyn Engine,
-    client: &'a mut dyn Client,
+    seats: Vec<Seat<'a>>,
     clock: C,
     stop: &'a AtomicBool,
     interrupts: &'a dyn Interrupts,
@@ -59,11 +63,11 @@ pub struct Runner<'a, C: Clock> {
 }
 
 impl<'a, C: Clock> Runner<'a, C> {
-    /// Opens the client's connections and prepares its statements.
+    /// Opens the connections and prepares the statements. There must be a seat.
     pub fn connect(
         conduct: &'a Conduct,
         engine: &'a dyn Engine,
-        client: &'a mut dyn Client,
+        seats: Vec<Seat<'a>>,
         clock: C,
         stop: &'a AtomicBool,
         interrupts: &'a dyn Interrupts,
@@ -71,7 +75,7 @@ impl<'a, C: Clock> Runner<'a, C> {
         let mut runner = Self {
             conduct,
             engine,
-            client,
+            seats,
             clock,
             stop,
             interrupts,
@@ -80,76 +84,91 @@ impl<'a, C: Clock> Runner<'a, C> {
             deadline: 0,
         };
         for index in 0..conduct.connections {
-            let connection = runner.open(index)?;
+            let connection = runner.open(index, 0)?;
             runner.connections.push(connection);
         }
+        if let Some(first) = runner.connections.first_mut() {
+            seats::share_statements(&mut runner.seats, first.as_mut(), conduct.prepare)?;
+        }
+        runner.seats.iter_mut().for_each(Seat::redraw);
         Ok(runner)
     }
 
-    fn open(&mut self, index: usize) -> Result<Box<dyn Connection>> {
+    /// Opens a connection and prepares its statements, by the client of `seat`: those of all seats
+    /// are the same.
+    fn open(&mut self, index: usize, seat: usize) -> Result<Box<dyn Connection>> {
         let mut connection = self.engine.connect(self.conduct.session)?;
         self.interrupts.put(index, connection.interrupt());
         // An end that was asked for while connecting found no handle to end this connection by.
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::with(ErrorKind::Setup, "stopped", "stopped on request"));
         }
-        self.client.prepare(connection.as_mut(), self.conduct.prepare)?;
+        self.seats[seat].client.prepare(connection.as_mut(), self.conduct.prepare)?;
         Ok(connection)
     }
 
-    /// Runs transactions from `start` until the duration is over; gives the missed starts.
+    /// Runs transactions until the duration, which begins at `start`, is over; gives the missed starts.
+    /// With a ramp-up the load begins that much earlier.
     ///
     /// An error ends the cycle: the server cannot be reached any more, or nothing but failures
     /// other than collisions come back.
-    pub fn run(&mut self, start: Nanos, pacer: &mut dyn Pacer, recorder: &mut Recorder) -> Result<u64> {
+    pub fn run<P: Pacer + ?Sized>(&mut self, start: Nanos, pacer: &mut P, recorder: &mut Recorder) -> Result<u64> {
         self.deadline = start + self.conduct.duration;
         recorder.window(start, self.deadline);
+        let begin = start.saturating_sub(self.conduct.ramp_up);
         if self.conduct.reconnect {
             // The connections only proved that the server is there: each transaction opens its own.
             self.connections.clear();
         }
-        self.clock.sleep_until(start, self.stop);
-        let mut number = 0;
+        self.clock.sleep_until(begin, self.stop);
+        let mut number: u64 = 0;
+        let mut turn = pacer.next_turn(None);
         loop {
-            let drawn = self.client.draw(number);
-            let due = pacer.next_start().map(|at| start.saturating_add(at));
+            let due = turn.due.map(|at| begin.saturating_add(at));
             if let Some(at) = due {
                 self.clock.sleep_until(at.min(self.deadline), self.stop);
             }
             let started = self.clock.now();
             if started >= self.deadline || self.stop.load(Ordering::Relaxed) {
-                return Ok(self.missed(start, due, pacer));
+                return Ok(self.missed(begin, turn, pacer));
             }
-            let (outcome, retries) = self.transact(drawn, number, recorder)?;
+            let drawn = self.seats[turn.seat].drawn;
+            let (outcome, retries) = self.transact(turn.seat, number, recorder)?;
             let ended = self.clock.now();
             let intended = due.unwrap_or(started);
             recorder.record(&Sample { kind: drawn.kind, intended, started, ended, retries, outcome });
             number += 1;
+            let next = self.seats[turn.seat].draw_next().kind;
+            let at = ended.saturating_sub(begin);
+            turn = pacer.next_turn(Some(Ended { seat: turn.seat, kind: drawn.kind, next, at }));
         }
     }
 
     /// Counts the starts that were due before the deadline and were not made.
-    fn missed(&self, start: Nanos, mut due: Option<Nanos>, pacer: &mut dyn Pacer) -> u64 {
+    fn missed<P: Pacer + ?Sized>(&self, begin: Nanos, mut turn: Turn, pacer: &mut P) -> u64 {
         let mut missed = 0;
+        let too_late = |due: Nanos| begin.saturating_add(due) < self.deadline;
         // A cycle that was stopped is void: nobody needs its count, and it may be long.
-        while due.is_some_and(|at| at < self.deadline) && !self.stop.load(Ordering::Relaxed) {
+        while turn.due.is_some_and(too_late) && !self.stop.load(Ordering::Relaxed) {
             missed += 1;
-            due = pacer.next_start().map(|at| start.saturating_add(at));
+            turn = pacer.next_turn(None);
         }
         missed
     }
 
-    /// Runs the drawn transaction, repeating the same inputs where the run demands it.
-    fn transact(&mut self, drawn: Drawn, number: u64, recorder: &mut Recorder) -> Result<(Outcome, u32)> {
+    /// Runs the transaction drawn at `seat`, repeating the same inputs where the run demands it.
+    /// `number` counts the transactions of this thread.
+    fn transact(&mut self, seat: usize, number: u64, recorder: &mut Recorder) -> Result<(Outcome, u32)> {
         let index = (number % self.conduct.connections as u64) as usize;
+        let Drawn { kind, shape } = self.seats[seat].drawn;
         let mut retries = 0;
         loop {
-            let error = match self.attempt(drawn.shape, index) {
+            let error = match self.attempt(seat, shape, index) {
                 Ok(outcome) => {
                     self.failures_in_a_row = 0;
                     match outcome {
-                        Outcome::Committed => self.client.committed(),
-                        Outcome::RolledBack => self.client.rolled_back(),
+                        Outcome::Committed => self.seats[seat].client.committed(),
+                        Outcome::RolledBack => self.seats[seat].client.rolled_back(),
                         Outcome::Failed | Outcome::Unknown => {}
                     }
                     return Ok((outcome, retries));
@@ -162,8 +181,8 @@ impl<'a, C: Clock> Runner<'a, C> {
                 let outcome = if error.kind == ErrorKind::Unknown { Outcome::Unknown } else { Outcome::Failed };
                 return Ok((outcome, retries));
             }
-            recorder.attempt_failed(drawn.kind, &error, now);
-            self.recover(index, &error)?;
+            recorder.attempt_failed(kind, &error, now);
+            self.recover(index, seat, &error)?;
             if error.kind == ErrorKind::Unknown {
                 return Ok((Outcome::Unknown, retries));
             }
@@ -176,21 +195,23 @@ impl<'a, C: Clock> Runner<'a, C> {
     }
 
     /// One attempt: begin, execute and commit for a block, the call alone for a single statement.
-    fn attempt(&mut self, shape: Shape, index: usize) -> Result<Outcome> {
+    fn attempt(&mut self, seat: usize, shape: Shape, index: usize) -> Result<Outcome> {
         if self.conduct.reconnect {
-            let mut connection = self.open(index)?;
-            let outcome = attempt_on(connection.as_mut(), self.client, shape);
+            let mut connection = self.open(index, seat)?;
+            let outcome = attempt_on(connection.as_mut(), self.seats[seat].client, shape);
             self.interrupts.put(index, None);
             return outcome;
         }
-        attempt_on(self.connections[index].as_mut(), self.client, shape)
+        attempt_on(self.connections[index].as_mut(), self.seats[seat].client, shape)
     }
 
-    /// Makes the client able to go on after `error`, or says why it cannot.
-    fn recover(&mut self, index: usize, error: &Error) -> Result<()> {
+    /// Makes the thread able to go on after `error`, or says why it cannot.
+    fn recover(&mut self, index: usize, seat: usize, error: &Error) -> Result<()> {
         match error.kind {
             kind if kind.is_retryable() => return Ok(()),
-            ErrorKind::Disconnected | ErrorKind::Unknown if !self.conduct.reconnect => self.reopen(index, error)?,
+            ErrorKind::Disconnected | ErrorKind::Unknown if !self.conduct.reconnect => {
+                self.reopen(index, seat, error)?
+            }
             ErrorKind::Syntax | ErrorKind::Configuration => return Err(error.clone()),
             _ => {}
         }
@@ -203,11 +224,11 @@ impl<'a, C: Clock> Runner<'a, C> {
     }
 
     /// Opens a lost connection again, trying for as long as the conduct's patience.
-    fn reopen(&mut self, index: usize, lost: &Error) -> Result<()> {
+    fn reopen(&mut self, index: usize, seat: usize, lost: &Error) -> Result<()> {
         let give_up = self.clock.now() + self.conduct.patience;
         let mut pause: Nanos = 20_000_000;
         loop {
-            let error = match self.open(index) {
+            let error = match self.open(index, seat) {
                 Ok(connection) => {
                     self.connections[index] = connection;
                     return Ok(());

@@ -1,13 +1,36 @@
-//! When a client starts its transactions.
+//! When the clients of a thread start their transactions.
 
 use crate::clock::Nanos;
 use crate::random::Stream;
+use crate::workload::KindId;
 
-/// Gives the intended starts of one client.
+/// Who starts next at a thread, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// Number of the seat, from 0.
+    pub seat: usize,
+    /// Intended start in ns from the beginning of the load; `None`: at once.
+    pub due: Option<Nanos>,
+}
+
+/// A transaction that has ended at a seat, and what the seat will do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// Number of the seat.
+    pub seat: usize,
+    /// Kind of the transaction.
+    pub kind: KindId,
+    /// Kind of the seat's next one, which is drawn already.
+    pub next: KindId,
+    /// When it ended, in ns from the beginning of the load.
+    pub at: Nanos,
+}
+
+/// Gives the starts of the clients of one thread, one after another.
 pub trait Pacer: Send {
-    /// Intended start of the next transaction in ns from the start of the cycle; `None`: at once,
-    /// when the last one has ended.
-    fn next_start(&mut self) -> Option<Nanos>;
+    /// The next start, after `before` has ended; without it a start that follows none: the first of
+    /// all, or one that nobody will make because the time is over.
+    fn next_turn(&mut self, before: Option<Ended>) -> Turn;
 }
 
 /// The closed loop: a client starts its next transaction when the last one has ended.
@@ -15,8 +38,9 @@ pub trait Pacer: Send {
 pub struct ClosedLoop;
 
 impl Pacer for ClosedLoop {
-    fn next_start(&mut self) -> Option<Nanos> {
-        None
+    #[inline]
+    fn next_turn(&mut self, _before: Option<Ended>) -> Turn {
+        Turn { seat: 0, due: None }
     }
 }
 
@@ -38,11 +62,11 @@ impl ConstantRate {
 }
 
 impl Pacer for ConstantRate {
-    fn next_start(&mut self) -> Option<Nanos> {
+    fn next_turn(&mut self, _before: Option<Ended>) -> Turn {
         // Computed from the number, not added up: no error grows over a long run.
         let place = (self.client + self.number * self.clients) as f64;
         self.number += 1;
-        Some((place * 1e9 / self.rate_per_s).round() as Nanos)
+        Turn { seat: 0, due: Some((place * 1e9 / self.rate_per_s).round() as Nanos) }
     }
 }
 
@@ -65,9 +89,9 @@ impl PoissonRate {
 }
 
 impl Pacer for PoissonRate {
-    fn next_start(&mut self) -> Option<Nanos> {
+    fn next_turn(&mut self, _before: Option<Ended>) -> Turn {
         self.at_ns += self.stream.exponential(self.mean_ns);
-        Some(self.at_ns as Nanos)
+        Turn { seat: 0, due: Some(self.at_ns as Nanos) }
     }
 }
 
@@ -80,7 +104,7 @@ mod tests {
         let mut starts: Vec<Nanos> = (0..4)
             .flat_map(|client| {
                 let mut pacer = ConstantRate::new(client, 4, 1000.0);
-                (0..5).map(move |_| pacer.next_start().unwrap()).collect::<Vec<_>>()
+                (0..5).map(move |_| pacer.next_turn(None).due.unwrap()).collect::<Vec<_>>()
             })
             .collect();
         starts.sort_unstable();
@@ -90,7 +114,7 @@ mod tests {
     #[test]
     fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
         let mut pacer = PoissonRate::new(1, 0, 2, 1000.0);
-        let starts: Vec<f64> = (0..100_000).map(|_| pacer.next_start().unwrap() as f64).collect();
+        let starts: Vec<f64> = (0..100_000).map(|_| pacer.next_turn(None).due.unwrap() as f64).collect();
         let gaps: Vec<f64> = starts.windows(2).map(|w| w[1] - w[0]).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let deviation = (gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt();

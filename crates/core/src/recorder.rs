@@ -56,6 +56,8 @@ pub struct Tally {
     pub in_flight: u64,
     /// Those of `in_flight` that were committed, so that the database holds them.
     pub late_commits: u64,
+    /// Committed before the duration began, in the ramp-up: not counted elsewhere, but in the database.
+    pub early_commits: u64,
     /// Time within the duration spent in transactions that did not succeed.
     pub failed_ns: u64,
     /// Start of the first transaction that ended within the duration, from the cycle's start.
@@ -111,19 +113,24 @@ impl Recorder {
     #[inline]
     pub fn record(&mut self, sample: &Sample) {
         let tally = &mut self.tallies[usize::from(sample.kind)];
+        if sample.outcome == Outcome::Unknown {
+            tally.unknown += 1;
+        }
+        if sample.ended < self.start {
+            tally.early_commits += u64::from(sample.outcome == Outcome::Committed);
+            return;
+        }
         if let Some(trace) = &mut self.trace {
             trace.push(TraceRecord::of(sample, self.start));
         }
         let residence = sample.ended - sample.started;
-        if sample.outcome == Outcome::Unknown {
-            tally.unknown += 1;
-        }
         if sample.ended > self.end {
             tally.in_flight += 1;
             tally.late_commits += u64::from(sample.outcome == Outcome::Committed);
             return;
         }
-        tally.first_start.get_or_insert(sample.started - self.start);
+        // After a ramp-up the first ones have started before the duration.
+        tally.first_start.get_or_insert(sample.started.saturating_sub(self.start));
         tally.retries += u64::from(sample.retries);
         match sample.outcome {
             Outcome::Committed => tally.committed += 1,
@@ -145,7 +152,7 @@ impl Recorder {
 
     /// Records an attempt that failed at `at`, whether it will be retried or not.
     pub fn attempt_failed(&mut self, kind: KindId, error: &Error, at: Nanos) {
-        if at > self.end {
+        if at < self.start || at > self.end {
             return;
         }
         self.tallies[usize::from(kind)].failed += 1;

@@ -1,4 +1,4 @@
-//! A cycle: one thread per client, all connected before the clock starts, one common start.
+//! A cycle: threads with their clients, all connected before the clock starts, one common start.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,10 +12,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::generator::{Conduct, Interrupts, Runner};
 use crate::pacer::{ClosedLoop, ConstantRate, Pacer, PoissonRate};
 use crate::recorder::Recorder;
+use crate::seats::Seat;
+use crate::terminals::Terminals;
 use crate::trace::TraceWriter;
-use crate::workload::{KindId, Workload};
+use crate::workload::{Client, KindId, Workload};
 
-/// Stack of a client's thread. Only touched pages take memory; TLS handshakes need some depth.
+/// Stack of a thread of load. Only touched pages take memory; TLS handshakes need some depth.
 const STACK_BYTES: usize = 512 * 1024;
 const SECOND: Nanos = 1_000_000_000;
 
@@ -28,6 +30,8 @@ pub enum Pacing {
     Constant(f64),
     /// Open loop, Poisson arrivals with this mean rate per second of all clients together.
     Poisson(f64),
+    /// People at this many terminals of this node, with the workload's keying and thinking times.
+    Terminals(u64),
 }
 
 /// Everything that makes a cycle.
@@ -39,7 +43,7 @@ pub struct CyclePlan {
     pub workload: Arc<dyn Workload>,
     /// How it is run.
     pub conduct: Conduct,
-    /// J: clients of this node.
+    /// J: threads of this node. Each serves one client, or the terminals that fall to it.
     pub threads: usize,
     /// Number of this node's first client among all clients.
     pub first_client: u64,
@@ -53,13 +57,25 @@ pub struct CyclePlan {
     pub trace: Option<PathBuf>,
 }
 
-/// What one client did.
+impl CyclePlan {
+    /// Numbers of the clients of thread `index`, among those of all nodes.
+    fn clients_of(&self, index: usize) -> impl Iterator<Item = u64> {
+        let of_node = match self.pacing {
+            Pacing::Terminals(terminals) => terminals,
+            _ => self.threads as u64,
+        };
+        let first = self.first_client;
+        (index as u64..of_node).step_by(self.threads).map(move |client| first + client)
+    }
+}
+
+/// What the clients of one thread did.
 pub struct ClientOutcome {
     /// Its counters and histograms.
     pub recorder: Recorder,
     /// Starts that were due and not made.
     pub missed: u64,
-    /// Its sums over committed transactions.
+    /// Their sums over committed transactions; a name appears once for each client.
     pub sums: Vec<(&'static str, i64)>,
     /// CPU time of its thread during the cycle: (user, system).
     pub cpu_ns: (Nanos, Nanos),
@@ -67,7 +83,7 @@ pub struct ClientOutcome {
 
 /// What a cycle left.
 pub struct CycleOutcome {
-    /// One entry per client, in order.
+    /// One entry per thread, in order.
     pub clients: Vec<ClientOutcome>,
     /// The course, by second and kind.
     pub seconds: Vec<Second>,
@@ -248,38 +264,63 @@ impl Drop for Ending<'_> {
 fn client_thread(plan: &CyclePlan, shared: &Shared, index: usize, mut recorder: Recorder) -> ClientOutcome {
     let _ending = Ending(shared);
     sleep_precisely();
-    let id = plan.first_client + index as u64;
-    let mut client = plan.workload.client(id, plan.seed);
-    let (mut missed, mut cpu_ns) = (0, (0, 0));
-    let engine = plan.engine.as_ref();
-    let handles = &shared.handles[index];
-    let connected = Runner::connect(&plan.conduct, engine, client.as_mut(), Monotonic, &shared.stop, handles);
-    match connected {
-        Err(error) => shared.fail(error),
-        Ok(mut runner) => {
-            shared.ready.fetch_add(1, Ordering::Release);
-            if let Some(start) = shared.wait_for_start() {
-                let mut pacer = pacer_of(plan, id);
-                let before = thread_cpu();
-                match runner.run(start, pacer.as_mut(), &mut recorder) {
-                    Ok(count) => missed = count,
-                    Err(error) => shared.fail(error),
-                }
-                let after = thread_cpu();
-                cpu_ns = (after.0 - before.0, after.1 - before.1);
-            }
-        }
-    }
+    let mut clients: Vec<Box<dyn Client>> =
+        plan.clients_of(index).map(|id| plan.workload.client(id, plan.seed)).collect();
+    let (missed, cpu_ns) = load(plan, shared, index, &mut clients, &mut recorder).unwrap_or_else(|error| {
+        shared.fail(error);
+        (0, (0, 0))
+    });
     recorder.finish();
-    ClientOutcome { recorder, missed, sums: client.sums(), cpu_ns }
+    let sums = clients.iter().flat_map(|client| client.sums()).collect();
+    ClientOutcome { recorder, missed, sums, cpu_ns }
 }
 
-fn pacer_of(plan: &CyclePlan, id: u64) -> Box<dyn Pacer> {
-    match plan.pacing {
+/// Connects, waits for the start and runs; gives the missed starts and the thread's CPU time.
+fn load(
+    plan: &CyclePlan,
+    shared: &Shared,
+    index: usize,
+    clients: &mut [Box<dyn Client>],
+    recorder: &mut Recorder,
+) -> Result<(u64, (Nanos, Nanos))> {
+    let (mut pacer, seats) = seated(plan, index, clients)?;
+    let handles = &shared.handles[index];
+    let mut runner = Runner::connect(&plan.conduct, plan.engine.as_ref(), seats, Monotonic, &shared.stop, handles)?;
+    shared.ready.fetch_add(1, Ordering::Release);
+    let Some(start) = shared.wait_for_start() else { return Ok((0, (0, 0))) };
+    let before = thread_cpu();
+    let missed = match plan.pacing {
+        // Known when compiled, the closed loop asks nobody when to start.
+        Pacing::Closed => runner.run(start, &mut ClosedLoop, recorder),
+        _ => runner.run(start, pacer.as_mut(), recorder),
+    };
+    let after = thread_cpu();
+    Ok((missed?, (after.0 - before.0, after.1 - before.1)))
+}
+
+/// The pacer of thread `index` and its seats, the first of each client's transactions drawn.
+fn seated<'a>(
+    plan: &CyclePlan,
+    index: usize,
+    clients: &'a mut [Box<dyn Client>],
+) -> Result<(Box<dyn Pacer>, Vec<Seat<'a>>)> {
+    let id = plan.first_client + index as u64;
+    let pacer: Box<dyn Pacer> = match plan.pacing {
         Pacing::Closed => Box::new(ClosedLoop),
         Pacing::Constant(rate) => Box::new(ConstantRate::new(id, plan.clients, rate)),
         Pacing::Poisson(rate) => Box::new(PoissonRate::new(plan.seed, id, plan.clients, rate)),
-    }
+        Pacing::Terminals(_) => {
+            let mut terminals = Terminals::new(plan.workload.as_ref(), plan.seed)?;
+            let ids = plan.clients_of(index);
+            let seat = |(id, client): (u64, &'a mut Box<dyn Client>)| {
+                let first = terminals.enter(id, client.as_mut());
+                Seat::new(client.as_mut(), first)
+            };
+            let seats = ids.zip(clients).map(seat).collect();
+            return Ok((Box::new(terminals), seats));
+        }
+    };
+    Ok((pacer, clients.iter_mut().map(|client| Seat::new(client.as_mut(), 0)).collect()))
 }
 
 /// CPU time of the calling thread: (user, system) in ns; zeros where the system cannot tell.

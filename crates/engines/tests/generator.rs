@@ -12,6 +12,7 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::generator::{Conduct, Runner};
 use dsbench_core::pacer::{ClosedLoop, ConstantRate, Pacer};
 use dsbench_core::recorder::Recorder;
+use dsbench_core::seats::Seat;
 use dsbench_core::workload::{Client, Drawn, End, Shape};
 use dsbench_engines::mock::{Action, Calls, Mock, Script, When};
 
@@ -81,6 +82,7 @@ impl Trial {
             connections: 1,
             retry: false,
             reconnect: false,
+            ramp_up: 0,
             duration: 100 * MS,
             patience: 500 * MS,
         };
@@ -101,9 +103,10 @@ impl Trial {
         let clock = Arc::new(FakeClock::default());
         let mock = Mock::on_clock(self.script, Arc::clone(&clock));
         let mut recorder = Recorder::new(1, open_loop, Course::new(1), None);
-        let connected = Runner::connect(&self.conduct, &mock, &mut self.client, clock.as_ref(), &self.stop, &());
+        let seats = vec![Seat::new(&mut self.client, 0)];
+        let connected = Runner::connect(&self.conduct, &mock, seats, clock.as_ref(), &self.stop, &());
         let outcome = connected.and_then(|mut runner| {
-            let start = clock.now();
+            let start = clock.now() + self.conduct.ramp_up;
             runner.run(start, pacer, &mut recorder)
         });
         Found { outcome, recorder, mock, client: self.client, clock }
@@ -248,6 +251,19 @@ fn a_wish_to_stop_is_heard_while_connecting() {
     let found = trial.run();
     assert_eq!(found.outcome.unwrap_err().context, "stopped");
     assert_eq!(found.recorder.tallies()[0].committed, 0);
+}
+
+#[test]
+fn a_ramp_up_is_run_and_not_recorded_but_known_to_the_check() {
+    let mut trial = Trial::new(3 * MS, Shape::Single).event(When::At(2), Action::Fail(ErrorKind::Conflict));
+    trial.conduct.ramp_up = 10 * MS;
+    let found = trial.run();
+    let tally = &found.recorder.tallies()[0];
+    // Ends at 3, 6 (failed) and 9 ms lie before the clock's start at 10 ms; that at 12 ms is the first to
+    // count, though it began 1 ms before; the 36th ends at 108, and the 37th, at 111, is late.
+    assert_eq!((tally.early_commits, tally.committed, tally.in_flight, tally.failed), (2, 33, 1, 0));
+    assert_eq!((tally.first_start, tally.last_end), (Some(0), 98 * MS));
+    assert_eq!(found.client.committed, 36, "the database holds them all");
 }
 
 /// What theory gives for arrivals every `gap`, a service time of `service`, and one service that is

@@ -45,6 +45,7 @@ pub struct CycleOptions {
     connections: usize,
     first_client: u64,
     clients: u64,
+    ramp_up_ns: u64,
     duration_ns: u64,
     patience_ns: u64,
     isolation: String,
@@ -53,6 +54,8 @@ pub struct CycleOptions {
     reconnect: bool,
     rate: Option<f64>,
     arrival: String,
+    /// Terminals of this node; `None` without keying and thinking times.
+    terminals: Option<u64>,
     seed: u64,
     trace: Option<PathBuf>,
 }
@@ -60,7 +63,7 @@ pub struct CycleOptions {
 impl CycleOptions {
     fn pacing(&self) -> Pacing {
         match (self.rate, self.arrival.as_str()) {
-            (None, _) => Pacing::Closed,
+            (None, _) => self.terminals.map_or(Pacing::Closed, Pacing::Terminals),
             (Some(rate), "constant") => Pacing::Constant(rate),
             (Some(rate), _) => Pacing::Poisson(rate),
         }
@@ -73,6 +76,7 @@ impl CycleOptions {
             connections: self.connections,
             retry: self.retry,
             reconnect: self.reconnect,
+            ramp_up: self.ramp_up_ns,
             duration: self.duration_ns,
             patience: self.patience_ns,
         })

@@ -70,10 +70,10 @@ impl Cycle {
 }
 
 /// The columns of one tally, in the order of `COUNTERS` in generator.py.
-fn counters(client: &ClientOutcome, kind: usize, tally: &Tally) -> [u64; 17] {
+fn counters(client: &ClientOutcome, kind: usize, tally: &Tally) -> [u64; 18] {
     // What a client has only once stands with its first kind.
     let once = |value: u64| if kind == 0 { value } else { 0 };
-    let remote = client.sums.iter().find(|(name, _)| *name == "remote").map_or(0, |(_, sum)| *sum);
+    let remote: i64 = client.sums.iter().filter(|(name, _)| *name == "remote").map(|(_, sum)| sum).sum();
     [
         tally.committed,
         tally.rolled_back,
@@ -82,6 +82,7 @@ fn counters(client: &ClientOutcome, kind: usize, tally: &Tally) -> [u64; 17] {
         tally.unknown,
         tally.in_flight,
         tally.late_commits,
+        tally.early_commits,
         once(client.missed),
         once(remote.unsigned_abs()),
         tally.residence.sum(),

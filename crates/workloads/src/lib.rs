@@ -42,12 +42,13 @@ struct Entry {
     name: &'static str,
     open: fn(&Options) -> Result<Box<dyn Workload>>,
     default_call: fn(&Dialect) -> Call,
+    settings: &'static [&'static str],
 }
 
 const REGISTRY: &[Entry] = &[
-    Entry { name: "tpcb", open: tpcb::open, default_call: tpcb::default_call },
-    Entry { name: "tpcc", open: tpcc::open, default_call: tpcc::default_call },
-    Entry { name: "select", open: select::open, default_call: select::default_call },
+    Entry { name: "tpcb", open: tpcb::open, default_call: tpcb::default_call, settings: &[] },
+    Entry { name: "tpcc", open: tpcc::open, default_call: tpcc::default_call, settings: tpcc::SETTINGS },
+    Entry { name: "select", open: select::open, default_call: select::default_call, settings: &[] },
 ];
 
 /// The names that [`open`] knows.
@@ -59,6 +60,11 @@ pub fn names() -> Vec<&'static str> {
 /// by [`open`], not here.
 pub fn default_call(name: &str, dialect: &Dialect) -> Call {
     find(name).map_or(Call::Statements, |entry| (entry.default_call)(dialect))
+}
+
+/// Names of the settings of a workload; none for an unknown one.
+pub fn settings_of(name: &str) -> &'static [&'static str] {
+    find(name).map_or(&[], |entry| entry.settings)
 }
 
 /// Opens a workload. Errors of kind `Configuration`: an unknown name, a scale out of range, a dialect

@@ -12,6 +12,7 @@ use dsbench_core::error::ErrorKind;
 use dsbench_core::generator::{Conduct, Runner};
 use dsbench_core::pacer::ClosedLoop;
 use dsbench_core::recorder::Recorder;
+use dsbench_core::seats::Seat;
 use dsbench_core::threads::{Cycle, CyclePlan, Pacing};
 use dsbench_core::workload::Workload;
 use dsbench_engines::mock::{Action, Mock, Script, When};
@@ -64,6 +65,7 @@ fn conduct(duration: Nanos) -> Conduct {
         connections: 3,
         retry: true,
         reconnect: false,
+        ramp_up: 0,
         duration,
         patience: 0,
     }
@@ -83,7 +85,8 @@ fn run<T>(
     let mut client = workload(name, &mock).client(0, 7);
     let (conduct, stop) = (conduct(duration), AtomicBool::new(false));
     let mut recorder = Recorder::new(1, true, Course::new(1), None);
-    let mut runner = Runner::connect(&conduct, &mock, client.as_mut(), clock.as_ref(), &stop, &()).unwrap();
+    let seats = vec![Seat::new(client.as_mut(), 0)];
+    let mut runner = Runner::connect(&conduct, &mock, seats, clock.as_ref(), &stop, &()).unwrap();
     if warm_up {
         runner.run(clock.now(), &mut ClosedLoop, &mut Recorder::new(1, true, Course::new(1), None)).unwrap();
     }

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:  # They are made of the values below.
+    from dsbench.analysis.kinds import KindResult
+    from dsbench.analysis.tpcc import Nopm, Window
 
 Floats = NDArray[np.float64]
 
@@ -184,6 +188,19 @@ class NodeShare:
 
 
 @dataclass(frozen=True)
+class Change:
+    """One statistic that the database keeps of itself, around the cycles of a scale."""
+
+    of: str
+    """Table, or empty for the database or the server."""
+    name: str
+    unit: str
+    before: float
+    after: float
+    """nan where it was not read."""
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """All that tables, diagrams and pages show of one archive.
 
@@ -224,3 +241,21 @@ class Evaluation:
     """``None`` where the model does not apply: one client, read committed, no failure, fewer than three scales."""
     nodes: Mapping[str, Mapping[int, NodeShare]] = field(default_factory=dict)
     """Remote node to scale to its share; empty for a local run."""
+    kinds: Mapping[int, tuple[KindResult, ...]] = field(default_factory=dict)
+    """Scale to the figures of each kind, and of all of them where there are several."""
+    kind_frequency: Mapping[int, Mapping[str, Frequency]] = field(default_factory=dict)
+    """Scale to kind to its residence times; empty where there is one kind."""
+    kind_response: Mapping[int, Mapping[str, Frequency]] = field(default_factory=dict)
+    """The same from the intended starts; empty in the closed loop."""
+    nopm: Mapping[int, Nopm] = field(default_factory=dict)
+    """By scale; empty for other workloads than TPC-C."""
+    windows: Mapping[int, tuple[Window, ...]] = field(default_factory=dict)
+    """By scale: what the inputs of TPC-C must look like; empty for other workloads."""
+    changes: Mapping[int, tuple[Change, ...]] = field(default_factory=dict)
+    """By scale: what the database's own statistics said before and after the cycles."""
+    threads: int = 0
+    """Threads of each node in these cycles."""
+    connections: int = 0
+    """Connections of all nodes and threads together."""
+    steps: Mapping[int, Evaluation] = field(default_factory=dict)
+    """Number of threads to its evaluation, where a run takes several; the whole is that of the largest."""

@@ -17,7 +17,7 @@ EPILOG = "Example: dsbench check postgresql://me@host/db --workload tpcb --scale
 def command(
     target: Annotated[str, typer.Argument(help="URL of the database.")],
     scale: Annotated[int, typer.Option(help="Scale at which it was populated.")],
-    workload: Annotated[str, typer.Option(help="tpcb or select.")] = "tpcb",
+    workload: Annotated[str, typer.Option(help="tpcb, tpcc or select.")] = "tpcb",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Check the consistency of a database that dsbench has made."""

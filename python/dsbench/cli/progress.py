@@ -123,18 +123,22 @@ class TimeLeft:
             self._build_s_per_scale_unit = (now - began) / moment.scale
             self._building = 0
         spec = self._spec
-        per_cycle = spec.duration + 0.3
+        per_cycle = spec.ramp_up + spec.duration + 0.3
+        cycles = spec.cycles * len(spec.steps)
         later = [x for x in spec.scales if x > moment.scale]
-        left = sum(spec.cycles * per_cycle + self._build_s_per_scale_unit * x for x in later)
-        finished = max(moment.cycle - 1, 0) if moment.phase not in ("check", "drop") else spec.cycles
-        return left + max((spec.cycles - finished) * per_cycle - moment.elapsed_s, 0.0)
+        left = sum(cycles * per_cycle + self._build_s_per_scale_unit * x for x in later)
+        finished = max(moment.cycle - 1, 0) if moment.phase not in ("check", "drop") else cycles
+        return left + max((cycles - finished) * per_cycle - moment.elapsed_s, 0.0)
 
 
 def describe(moment: Moment) -> str:
     """One line about where the run is."""
     where = f"scale {moment.scale} ({moment.scale_number}/{moment.scales})"
+    where += f", {moment.threads} threads" if moment.threads else ""
     if moment.phase == "cycle":
         rate = moment.done / moment.elapsed_s if moment.elapsed_s > 0 else 0.0
+        if moment.elapsed_s < 0:
+            return f"{where}, cycle {moment.cycle}/{moment.cycles}: ramp-up, {-moment.elapsed_s:.0f} s left"
         return (
             f"{where}, cycle {moment.cycle}/{moment.cycles}: {moment.elapsed_s:.0f} s, {rate:,.0f} tps, "
             f"{moment.failed:,} failed"

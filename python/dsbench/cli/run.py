@@ -32,12 +32,14 @@ def command(
             "firebird, sqlite. Default: private:sqlite."
         ),
     ] = None,
-    workload: Annotated[str | None, Option(help="tpcb (TPC-B-like, the default) or select.")] = None,
+    workload: Annotated[str | None, Option(help="tpcb (TPC-B-like, the default), tpcc (TPC-C-like) or select.")] = None,
     profile: Annotated[str | None, Option(help="dsi: comparable figures, takes hours; quick: a minute.")] = None,
     scales: Annotated[str | None, Option(help="Sizes of the database, such as 1,2,5; 1 is 100,000 accounts.")] = None,
     cycles: Annotated[int | None, Option(help="Cycles per scale [10].")] = None,
     duration: Annotated[float | None, Option(help="Demanded duration of a cycle in seconds [60].")] = None,
-    threads: Annotated[int | None, Option(help="Simulated clients [16].")] = None,
+    threads: Annotated[
+        str | None, Option(help="Simulated clients [16]; several, such as 10,20,40, run the cycles at each.")
+    ] = None,
     connections: Annotated[int | None, Option(help="Connections of each thread, used round robin [1].")] = None,
     nodes: Annotated[
         int | None, Option(help="Remote machines that make the load, with --threads each; 0 makes it here [0].")
@@ -63,10 +65,20 @@ def command(
         float | None, Option(help="Open loop: starts per second of all clients together. Default: closed loop.")
     ] = None,
     arrival: Annotated[str | None, Option(help="Of the open loop: poisson (default) or constant.")] = None,
+    pace: Annotated[
+        str | None, Option(help="none (default), or terminals: people who key in and think, as TPC-C has them.")
+    ] = None,
+    terminals: Annotated[
+        int | None, Option(help="Terminals that the threads serve [10 for each unit of scale].")
+    ] = None,
+    ramp_up: Annotated[
+        float | None, Option(help="Seconds of load before each cycle that are not recorded [0].")
+    ] = None,
     trace: Annotated[bool | None, Option("--trace/--no-trace", help="Keep every single residence time.")] = None,
     seed: Annotated[int | None, Option(help="Seed of all random inputs; the same seed gives the same inputs.")] = None,
     setting: Annotated[
-        list[str] | None, Option("--set", help="Setting of a private server, NAME=VALUE; may be repeated.")
+        list[str] | None,
+        Option("--set", help="Setting of the workload or of a private server, NAME=VALUE; may be repeated."),
     ] = None,
     config: Annotated[Path | None, Option(help="TOML file with these settings; the command line wins.")] = None,
     out: Annotated[Path, Option(help="Folder for the archive.")] = Path("archives"),
@@ -80,7 +92,8 @@ def command(
 ) -> None:
     """Measure the transaction rate over a ladder of database sizes."""
     given = {
-        "workload": workload, "scales": _scales(scales), "cycles": cycles, "duration": duration, "threads": threads,
+        "workload": workload, "scales": _numbers("--scales", scales), "cycles": cycles, "duration": duration,
+        "threads": _numbers("--threads", threads), "pace": pace, "terminals": terminals, "ramp_up": ramp_up,
         "connections": connections, "isolation": isolation, "call": call, "population": population, "retry": retry,
         "nodes": nodes, "lease": lease,
         "prepare": prepare, "reconnect": reconnect, "rate": rate, "arrival": arrival, "trace": trace, "seed": seed,
@@ -124,8 +137,11 @@ def _specification(
     described = dict(named) if isinstance(named, dict) else {"url": named}
     if target is not None:
         described["url"] = target
-    described["settings"] = {**described.get("settings", {}), **_settings(settings)}
+    of_workload, of_server = _settings(settings, str(wanted.get("workload", "tpcb")))
+    described["settings"] = {**described.get("settings", {}), **of_server}
     wanted["target"] = described
+    if of_workload:
+        wanted["workload_settings"] = {**wanted.get("workload_settings", {}), **of_workload}
     hint = ""
     if profile is None and not any(name in wanted for name in _LADDER):
         profile = "quick"
@@ -139,23 +155,25 @@ def _specification(
     return asked, hint
 
 
-def _scales(text: str | None) -> tuple[int, ...] | None:
+def _numbers(option: str, text: str | None) -> tuple[int, ...] | None:
     if text is None:
         return None
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise spec.SpecError("--scales", f"{text!r} is no list of numbers", "write for instance 1,2,5") from None
+        raise spec.SpecError(option, f"{text!r} is no list of numbers", "write for instance 1,2,5") from None
 
 
-def _settings(texts: list[str]) -> dict[str, str]:
+def _settings(texts: list[str], workload: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Settings of the workload, by the names that it knows, and all others: those of a private server."""
     pairs = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise spec.SpecError("--set", f"{text!r} is no setting", "write NAME=VALUE, such as shared_buffers=1GB")
         pairs[name.strip()] = value.strip()
-    return pairs
+    known = generator.workload_settings(workload)
+    return {k: v for k, v in pairs.items() if k in known}, {k: v for k, v in pairs.items() if k not in known}
 
 
 def _resume(

@@ -117,7 +117,7 @@ class Node:
         spec, target = _spec(order), Target(order["url"])
         if not target.dialect.keeps_data and target.state()[0] == "absent":
             target.create("node")  # The mock lives in each process for itself.
-        bench = Bench(target, spec.workload, order["scale"], spec.call)
+        bench = Bench(target, spec.workload, order["scale"], spec.call, spec.workload_settings)
         cycle = bench.cycle(spec, order["seed"], None, order["first_client"], order["nodes"])
         sampler = Sampler(monitors_for("", None, None), now_ns)
         try:
@@ -139,9 +139,10 @@ class Node:
         if start_ns is None:
             raise Interrupted("the cycle was given up before its start")
         start = before.here(start_ns)
-        left = start - now_ns()
+        begin = start - round(spec.ramp_up * 1e9)
+        left = begin - now_ns()
         go = left > _SOONEST_NS and link.ask("armed", key=key, left_ns=left)
-        if not go or start - now_ns() < _SOONEST_NS:
+        if not go or begin - now_ns() < _SOONEST_NS:
             raise Interrupted("it was not armed in time for the common start")
         sampler.go(start)
         cycle.start(start)
@@ -165,7 +166,7 @@ def _settled(course: Course, result: CycleResult, spec: RunSpec) -> Course:
     """``course`` with what only the result tells: a failure, and how late the first transaction started."""
     if result.failure is not None:
         return Course(f"the database: {result.failure}")
-    if spec.rate is not None:
+    if spec.rate is not None or spec.pace != "none":  # Their starts are due later: that is no delay.
         return course
     counted = result.counters[:, :, COUNTERS.index("last_end_ns")] > 0
     starts = result.counters[:, :, COUNTERS.index("first_start_ns")][counted]

@@ -50,7 +50,7 @@ class Nodes:
 
     def prepare(self, url: str, watch: Watch) -> list[dict[str, Any]]:
         """What the nodes say of themselves. ``ClusterError`` when one does not reach the database."""
-        turn = self._turn("prepare", lambda _number: {"kind": "prepare", **self._order(url)})
+        turn = self._turn("prepare", lambda _number: {"kind": "prepare", **_order(url, self._spec)})
         try:
             self._wait(turn, time.monotonic() + _PREPARATION_S, watch)
         finally:
@@ -67,7 +67,7 @@ class Nodes:
             described.append({**member, **said})
         return described
 
-    def cycle(self, url: str, scale: int, number: int, seed: int, watch: Watch) -> RemoteCycle:
+    def cycle(self, url: str, spec: RunSpec, scale: int, number: int, seed: int, watch: Watch) -> RemoteCycle:
         """Asks all nodes that are here to connect for a cycle; waits for one when there is none."""
         coordinator = self._coordinator
         give_up = time.monotonic() + _REJOIN_S
@@ -76,11 +76,11 @@ class Nodes:
             if time.monotonic() > give_up:
                 raise ClusterError("no node is left", "see results.log for why; then: dsbench run --resume ARCHIVE")
             time.sleep(_POLL_S)
-        order = {"kind": "cycle", **self._order(url), "scale": scale, "seed": seed, "nodes": self._spec.nodes}
-        threads = self._spec.threads
+        order = {"kind": "cycle", **_order(url, spec), "scale": scale, "seed": seed, "nodes": spec.nodes}
+        threads = spec.threads
         turn = self._turn(f"scale {scale}, cycle {number}", lambda n: {**order, "first_client": n * threads})
         self._cycles[turn.key] = (scale, number)
-        return RemoteCycle(coordinator, turn, self._spec)
+        return RemoteCycle(coordinator, turn, spec)
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """((scale, cycle), part) of cycles that were over when they came; each is given once."""
@@ -102,10 +102,6 @@ class Nodes:
         self._coordinator.close(goodbye)
         if spent:
             self._invitation.spend()
-
-    def _order(self, url: str) -> dict[str, Any]:
-        # The password travels here, over TLS, to nodes that hold a certificate of this run; nothing stores or shows it.
-        return {"url": url, "spec": {k: v for k, v in self._spec.model_dump(mode="json").items() if k != "target"}}
 
     def _turn(self, what: str, order: Callable[[int], Mapping[str, Any]]) -> Turn:
         self._turns += 1
@@ -158,7 +154,7 @@ class RemoteCycle:
 
     def start(self, at_ns: int) -> None:
         """Starts all nodes at ``at_ns`` of this machine's clock; those that are not armed in time sit out."""
-        lead_ns = at_ns - now_ns()
+        lead_ns = at_ns - round(self._spec.ramp_up * 1e9) - now_ns()
         self._coordinator.fix_start(at_ns)
         # Waking up late does not matter: whoever was armed is told so, and starts by its own clock.
         time.sleep(max(0.0, 0.7 * lead_ns / 1e9))
@@ -207,3 +203,8 @@ def _part(data: bytes, name: str) -> Part:
     except DamagedError as error:
         return Part(name, str(error), None, loaded=True)
     return Part(name, "" if found.course.ended == "complete" else found.course.ended, found, loaded=True)
+
+
+def _order(url: str, spec: RunSpec) -> dict[str, Any]:
+    # The password travels here, over TLS, to nodes that hold a certificate of this run; nothing stores or shows it.
+    return {"url": url, "spec": {k: v for k, v in spec.model_dump(mode="json").items() if k != "target"}}

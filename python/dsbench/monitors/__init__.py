@@ -16,8 +16,9 @@ from dsbench.monitors.network import Network
 from dsbench.monitors.os import OperatingSystem
 from dsbench.monitors.postgres import Postgres
 from dsbench.monitors.sampler import Sampler
+from dsbench.monitors.statistics import Statistics, statistics_of
 
-__all__ = ["Lagging", "Monitor", "Queries", "Sampler", "Value", "monitors_for"]
+__all__ = ["Lagging", "Monitor", "Queries", "Sampler", "Statistics", "Value", "monitors_for", "statistics_of"]
 
 
 def monitors_for(engine: str, directory: Path | None, queries: Queries | None) -> tuple[Monitor, ...]:

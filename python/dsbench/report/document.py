@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cache
 from importlib import resources
 from typing import Final
@@ -13,9 +13,10 @@ from dsbench.analysis.values import Evaluation
 from dsbench.report import diagrams
 from dsbench.report.diagrams.heading import Run, subject
 from dsbench.report.diagrams.theme import Spec
-from dsbench.report.page import conditions, course, nodes, results
+from dsbench.report.page import conditions, course, kinds, nodes, results
 from dsbench.report.page.markup import Html, data, join, section, tag
 from dsbench.report.render import version
+from dsbench.report.steps import run_shown
 
 POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
@@ -27,13 +28,19 @@ _CAPTIONS: Final = {
     "cycle": "Rate of each cycle in order: it moves with the age of the database.",
     "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
     "its slowest transactions.",
+    "connections": "New-Orders per minute, or the rate, over the number of connections: where it stops to rise, the "
+    "server or what transactions wait for is at its limit.",
+    "response": "Mean and maximum of the response times over the number of connections.",
+    "kinds": "Residence times of each kind of transactions, as above.",
     "conf": "What remains of the rate when a share of the transactions has to be fast enough. Levels are quantiles.",
 }
 _VEGA_NOTICE: Final = "/* Vega, Vega-Lite, Vega-Embed: University of Washington Interactive Data Lab, BSD-3-Clause */\n"
-_ZOOMED: Final = ("cycle", "freq")
+_ZOOMED: Final = ("cycle", "freq", "kinds")
 _LINKS: Final = (
-    ("doubts", "Doubts"), ("summary", "Summary"), ("diagrams", "Diagrams"), ("results", "Results"),
-    ("resources", "Resources"), ("course", "Course"), ("nodes", "Nodes"), ("errors", "Errors"), ("checks", "Checks"),
+    ("doubts", "Doubts"), ("summary", "Summary"), ("connections", "Connections"), ("kinds", "Kinds"),
+    ("diagrams", "Diagrams"), ("results", "Results"), ("resources", "Resources"),
+    ("statistics", "Database statistics"), ("course", "Course"), ("nodes", "Nodes"), ("errors", "Errors"),
+    ("checks", "Checks"),
     ("durability", "Durability"), ("stack", "System stack"), ("settings", "Settings"),
     ("specification", "Specification"), ("glossary", "How to read"),
 )  # fmt: skip
@@ -42,17 +49,25 @@ _LINKS: Final = (
 def page(evaluation: Evaluation, run: Run, drawn: Mapping[str, Spec] | None = None) -> str:
     """The page of an evaluation and its run.json; ``drawn`` are its diagrams, if they exist already."""
     specs = dict(drawn) if drawn is not None else diagrams.specs(evaluation, run)
+    own = run_shown(run, evaluation)
+    of_connections, of_kinds = kinds.by_connections(evaluation), kinds.kinds(evaluation)
+    statistics = kinds.statistics(evaluation)
+    absent = {key for key, part in (("connections", of_connections), ("kinds", of_kinds), ("statistics", statistics))
+              if part is None}
     body = tag(
         "main",
         results.headline(evaluation, run),
-        _contents(),
+        _contents(absent),
         results.doubts(evaluation),
         results.summary(evaluation),
+        of_connections or "",
+        of_kinds or "",
         _diagrams(list(specs)),
         results.columns(evaluation),
         results.resources(evaluation),
-        course.section_of_courses(evaluation, run),
-        nodes.section_of_nodes(evaluation, run),
+        statistics or "",
+        course.section_of_courses(evaluation, own),
+        nodes.section_of_nodes(evaluation, own),
         results.errors(evaluation),
         conditions.checks(run),
         conditions.durability(run),
@@ -72,8 +87,8 @@ def page(evaluation: Evaluation, run: Run, drawn: Mapping[str, Spec] | None = No
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}\n{scripts}</body></html>\n'
 
 
-def _contents() -> Html:
-    links = [tag("li", tag("a", title, href=f"#{key}")) for key, title in _LINKS]
+def _contents(absent: Set[str]) -> Html:
+    links = [tag("li", tag("a", title, href=f"#{key}")) for key, title in _LINKS if key not in absent]
     return tag("nav", tag("ul", *links), aria_label="Contents")
 
 

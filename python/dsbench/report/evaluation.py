@@ -20,12 +20,15 @@ from dsbench.analysis import histogram as hist
 from dsbench.analysis.doubts import REMOTE_WORKLOAD
 from dsbench.analysis.index import index
 from dsbench.analysis.resources import Counter, costs, gains
+from dsbench.analysis.tpcc import window_doubts
 from dsbench.analysis.values import Evaluation, Floats, Frequency, Resource, ScaleResult
-from dsbench.archive import Archive
+from dsbench.archive import TABLES, Archive
 from dsbench.report.judgement import collision, failed_checks, judge
+from dsbench.report.kinds import changes_of, kind_doubts, nopm_of, of_kinds, windows_of
 from dsbench.report.nodes import apart, shares
 from dsbench.report.rows import Load, counts_by, grouped, loads, of_cycles, texts, whole
-from dsbench.spec import LEVELS, PROFILES
+from dsbench.report.steps import cycles_at, run_at, together
+from dsbench.spec import LEVELS, PROFILES, threads_of
 
 OTHER_QUANTILES = (0.5, 0.9, 0.99, 0.999, 1.0)
 """Quantiles beside the confidence levels, whatever those are; TPC-B's limit of 2 s is one for 0.9."""
@@ -46,28 +49,44 @@ class _Phases:
 def evaluate(archive: Archive) -> Evaluation:
     """Everything that is shown of ``archive``; also of one that was cut short or still grows."""
     run = archive.run
+    tables = {name: archive.table(name) for name in TABLES}
+    steps = threads_of(run["spec"])
+    if len(steps) == 1:
+        return _evaluate(archive.name, run, tables)
+    parts = {}
+    for threads in steps:
+        cycles = cycles_at(tables["cycles"], threads)
+        parts[threads] = _evaluate(archive.name, run_at(run, threads), {**tables, "cycles": cycles})
+    return together(parts)
+
+
+def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> Evaluation:
+    """The cycles of ``tables["cycles"]``, which all have the one number of threads that ``run`` names."""
     spec = run["spec"]
     duration_s = float(spec["duration"])
     levels = tuple(float(level) for level in spec.get("levels", LEVELS))
-    cycles = archive.table("cycles")
+    cycles = tables["cycles"]
     load = loads(cycles)
     finished = set(zip(whole(cycles, "scale").tolist(), whole(cycles, "cycle").tolist(), strict=True))
-    phases = _phases(archive.table("phases"), finished)
-    buckets = of_cycles(archive.table("buckets"), cycles)
+    phases = _phases(tables["phases"], finished)
+    buckets = of_cycles(tables["buckets"], cycles)
     frequency = _frequency(buckets, "residence", load, levels)
-    seconds = _seconds(of_cycles(archive.table("seconds"), cycles), load, duration_s)
+    seconds = _seconds(of_cycles(tables["seconds"], cycles), load, duration_s)
     begun = sorted({*load, *phases})
     results = tuple(_result(x, load.get(x), phases.get(x), frequency.get(x), duration_s, levels) for x in begun)
     rates = {x: eq.cycle_rate_tps(part.committed, duration_s) for x, part in load.items()}
-    monitors = of_cycles(archive.table("monitors"), cycles)
+    monitors = of_cycles(tables["monitors"], cycles)
     resources = _resources(apart(monitors, run), load, duration_s)
     node_rates = _node_rates(load, duration_s)
-    nodes = shares(run, node_rates, buckets, monitors, of_cycles(archive.table("nodes"), cycles), duration_s)
-    errors = _errors(of_cycles(archive.table("errors"), cycles))
+    nodes = shares(run, node_rates, buckets, monitors, of_cycles(tables["nodes"], cycles), duration_s)
+    errors = _errors(of_cycles(tables["errors"], cycles))
     success = {x: 1 - int(part.failed.sum()) / part.attempts for x, part in load.items() if part.attempts}
     void = frozenset(failed_checks(run))
+    kinds, kind_frequency, kind_response = of_kinds(run, cycles, buckets, load)
+    windows = windows_of(run, of_cycles(tables["sums"], cycles), load)
+    threads = threads_of(spec)[0]
     return Evaluation(
-        name=archive.name,
+        name=name,
         scales=results,
         levels=levels,
         void_scales=void,
@@ -86,18 +105,33 @@ def evaluate(archive: Archive) -> Evaluation:
             void=void,
             ladder=PROFILES["dsi"]["scales"],
             duration_s=duration_s,
-            conduct=_as_profile(archive.run["spec"]),
+            conduct=_as_profile(spec),
         ),
-        doubts=judge(run, begun, load, frequency, seconds, resources, errors, nodes),
+        doubts=(
+            *judge(run, begun, load, frequency, seconds, resources, errors, nodes),
+            *kind_doubts(kinds),
+            *window_doubts(windows),
+        ),
         nodes=nodes,
         collision=collision(run, success),
+        kinds=kinds,
+        kind_frequency=kind_frequency,
+        kind_response=kind_response,
+        nopm=nopm_of(run, cycles, load),
+        windows=windows,
+        changes=changes_of(tables["statistics"]),
+        threads=threads,
+        connections=threads * int(spec["connections"]) * max(int(spec["nodes"]), 1),
     )
 
 
 def _as_profile(spec: Mapping[str, Any]) -> bool:
-    """Whether the run was conducted as profile dsi wants it; the ladder itself is judged by what was measured."""
+    """Whether the run was conducted as profile dsi wants it; the ladder itself is judged by what was measured.
+
+    What an older version of dsbench did not know, it did as the profile wants it.
+    """
     wanted = {k: v for k, v in PROFILES["dsi"].items() if k not in ("scales", "cycles", "duration")}
-    return all(spec.get(name) == value for name, value in wanted.items())
+    return all(spec.get(name, value) == value for name, value in wanted.items())
 
 
 def _result(
@@ -230,8 +264,8 @@ def _node_rates(load: Mapping[int, Load], duration_s: float) -> dict[str, dict[i
 
 
 def _remote_share(workload: str, load: Mapping[int, Load]) -> dict[int, float]:
-    """By scale, out of all commits, late ones included, as ``remote`` counts them."""
-    totals = {x: (int(part.remote.sum()), int((part.committed + part.late_commits).sum())) for x, part in load.items()}
+    """By scale, out of all commits, early and late ones included, as ``remote`` counts them."""
+    totals = {x: (int(part.remote.sum()), part.kept) for x, part in load.items()}
     if workload != REMOTE_WORKLOAD and not any(remote for remote, _ in totals.values()):
         return {}
     return {x: remote / of for x, (remote, of) in totals.items() if of}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -97,7 +98,7 @@ def _scale_facts(
         unknown=int(load.unknown.sum()),
         missed=int(load.missed.sum()),
         remote=int(load.remote.sum()),
-        remote_of=int((load.committed + load.late_commits).sum()),
+        remote_of=load.kept,
         absent=int((~load.present).any(axis=1).sum()) if not any(node.absent for node in nodes) else _absent(nodes),
         nodes=nodes,
         outside_share=outside_share(load.residence_ns, load.failed_ns, load.first_start_ns, load.last_end_ns),
@@ -132,8 +133,8 @@ def _absent(nodes: Iterable[NodeFacts]) -> int:
 
 def _populations(run: Mapping[str, Any], scale: int, load: Load) -> int:
     """Populations of ``scale`` from which a cycle was measured; one that was cut short before left none."""
-    begins = {segment["first_cycle"] for segment in run.get("segments", []) if segment["scale"] == scale}
-    return sum(first <= load.cycles.max(initial=0) for first in begins)
+    begins = sorted({segment["first_cycle"] for segment in run.get("segments", []) if segment["scale"] == scale})
+    return len({bisect_right(begins, cycle) for cycle in load.cycles.tolist()} - {0})
 
 
 def _run_facts(run: Mapping[str, Any]) -> RunFacts:
@@ -148,7 +149,7 @@ def _run_facts(run: Mapping[str, Any]) -> RunFacts:
         isolation=spec["isolation"],
         retry=bool(spec["retry"]),
         reconnect=bool(spec["reconnect"]),
-        open_loop=spec["rate"] is not None,
+        open_loop=spec["rate"] is not None or spec.get("pace", "none") != "none",
         nodes=int(spec["nodes"]),
         embedded=bool(run.get("embedded")),
         cpus=int(run.get("cpus") or 0),

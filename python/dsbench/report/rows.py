@@ -19,6 +19,7 @@ _SUMS: Final = (
     "failed",
     "unknown",
     "late_commits",
+    "early_commits",
     "missed",
     "remote",
     "residence_ns",
@@ -42,6 +43,7 @@ class Load:
     failed: Ints
     unknown: Ints
     late_commits: Ints
+    early_commits: Ints
     missed: Ints
     remote: Ints
     residence_ns: Ints
@@ -63,6 +65,11 @@ class Load:
     def by_cycle(self) -> Ints:
         """Committed transactions of each cycle."""
         return np.asarray(self.committed.sum(axis=(1, 2)), dtype=np.int64)
+
+    @property
+    def kept(self) -> int:
+        """Transactions that the database holds, those before and after the measured time included."""
+        return int((self.committed + self.early_commits + self.late_commits).sum())
 
     @property
     def attempts(self) -> int:
@@ -122,8 +129,9 @@ def _load(rows: dict[str, Ints], nodes: list[str]) -> Load:
 
 
 def whole(table: pa.Table, name: str) -> Ints:
-    """A column of whole numbers."""
-    return np.asarray(table[name].to_numpy().astype(np.int64))
+    """A column of whole numbers; 0 where an older version of dsbench wrote none."""
+    column: Any = table[name]
+    return np.asarray((column.fill_null(0) if column.null_count else column).to_numpy().astype(np.int64))
 
 
 def texts(table: pa.Table, name: str) -> list[str]:

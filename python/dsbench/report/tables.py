@@ -12,12 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from dsbench.analysis.values import COLUMNS, Doubt, Evaluation, Index, ScaleResult
+from dsbench.report.kind_tables import kind_lines
+from dsbench.report.words import listed, pacing
+from dsbench.spec import threads_of
 
 DIGITS = 9
 """Significant digits of results.txt and results.csv: nanoseconds of a second."""
 
 _UNITS = {"_tps": "tps", "_gb": "GB", "_s": "s"}
-_LIKE = {"tpcb": "tpcb (TPC-B-like, no result in the sense of the TPC)"}
+_LIKE = {
+    "tpcb": "tpcb (TPC-B-like, no result in the sense of the TPC)",
+    "tpcc": "tpcc (TPC-C-like, no result in the sense of the TPC)",
+}
+_LARGE = frozenset({"frequency", "response", "seconds", "kind_frequency", "kind_response", "steps"})
+"""Fields that no JSON holds as they are."""
 _SUMMARY = ("scale", "size GB", "tps", "min–max tps", "failed", "f", "p50 ms", "p99 ms", "max ms", "populate s")
 
 
@@ -25,8 +33,18 @@ def results_txt(evaluation: Evaluation, run: Mapping[str, Any]) -> str:
     """The 23 columns of seed 000, table 1, aligned; gnuplot and numpy read it, as all else starts with #.
 
     What is missing is ``nan``. ``run`` is ``run.json``: what was measured stands above the figures,
-    switched off durability and every other doubt as well.
+    switched off durability and every other doubt as well. With several numbers of threads there is a block
+    for each, two empty lines apart, as gnuplot's ``index`` counts them.
     """
+    lines = [f"# {line}".rstrip() for line in _preamble(evaluation, run)]
+    if not evaluation.steps:
+        return "\n".join([*lines, *_block(evaluation)]) + "\n"
+    blocks = ["\n".join([f"# threads {n}", *_block(part)]) for n, part in evaluation.steps.items()]
+    return "\n".join([*lines, "\n\n\n".join(blocks)]) + "\n"
+
+
+def _block(evaluation: Evaluation) -> list[str]:
+    """The columns of one number of threads, below what is known of its kinds."""
     body = [[_number(value, missing="nan") for value in _values(row)] for row in evaluation.scales]
     heads = [
         [str(number) for number in range(1, len(COLUMNS) + 1)],
@@ -35,16 +53,24 @@ def results_txt(evaluation: Evaluation, run: Mapping[str, Any]) -> str:
     ]
     widths = [max(len(row[at]) for row in [*heads, *body]) for at in range(len(COLUMNS))]
     # The comment sign takes two places in front of the first column, in the rows as in the heads.
-    lines = [f"# {line}" for line in _preamble(evaluation, run)]
+    lines = [f"# {line}".rstrip() for line in kind_lines(evaluation)]
     lines += ["# " + _aligned(row, widths) for row in heads]
-    lines += ["  " + _aligned(row, widths) for row in body]
-    return "\n".join(lines) + "\n"
+    return lines + ["  " + _aligned(row, widths) for row in body]
 
 
 def results_csv(evaluation: Evaluation) -> str:
-    """The 23 columns with their names, separated by commas, with decimal points; empty where missing."""
-    rows = [",".join(_number(value, missing="") for value in _values(row)) for row in evaluation.scales]
-    return "\n".join([",".join(COLUMNS), *rows]) + "\n"
+    """The 23 columns with their names, separated by commas, with decimal points; empty where missing.
+
+    With several numbers of threads a 24th column, ``threads``, tells them apart.
+    """
+    if not evaluation.steps:
+        return "\n".join([",".join(COLUMNS), *_csv(evaluation)]) + "\n"
+    rows = [f"{line},{threads}" for threads, part in evaluation.steps.items() for line in _csv(part)]
+    return "\n".join([",".join((*COLUMNS, "threads")), *rows]) + "\n"
+
+
+def _csv(evaluation: Evaluation) -> list[str]:
+    return [",".join(_number(value, missing="") for value in _values(row)) for row in evaluation.scales]
 
 
 def summary_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
@@ -64,10 +90,18 @@ def summary_table(evaluation: Evaluation) -> Table:
 
 
 def summary_text(evaluation: Evaluation) -> str:
-    """The summary as plain text, without colour or frame."""
+    """The summary as plain text, without colour or frame; one table for each number of threads."""
+    lines = []
+    for threads, part in evaluation.steps.items():
+        lines += [f"threads {threads}", *_summary_lines(part), ""]
+    return "\n".join([*(lines or _summary_lines(evaluation)), *summary_notes(evaluation)]) + "\n"
+
+
+def _summary_lines(evaluation: Evaluation) -> list[str]:
     rows = [_SUMMARY, *summary_rows(evaluation)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(_SUMMARY))]
-    return "\n".join([*(_aligned(row, widths) for row in rows), *summary_notes(evaluation)]) + "\n"
+    kinds = kind_lines(evaluation)
+    return [*(_aligned(row, widths) for row in rows), *kinds, *([""] if kinds else [])]
 
 
 def summary_notes(evaluation: Evaluation) -> list[str]:
@@ -80,7 +114,15 @@ def summary_notes(evaluation: Evaluation) -> list[str]:
         # Doubts about the whole run differ in what they are about: each stands for itself.
         key = (doubt.code, doubt.remedy if doubt.scale is not None else doubt.message, doubt.severe)
         groups.setdefault(key, []).append(doubt)
-    return [*index_lines(evaluation.index), *(line for group in groups.values() for line in _doubt_lines(group))]
+    index = [f"threads {n}: {line}" for n, part in evaluation.steps.items() for line in _index_lines(part)]
+    told = [line for group in groups.values() for line in _doubt_lines(group)]
+    return [*(index or _index_lines(evaluation)), *told]
+
+
+def _index_lines(evaluation: Evaluation) -> list[str]:
+    """TPC-C has a rating of its own: NOPM."""
+    lines = index_lines(evaluation.index)
+    return lines[:1] if evaluation.nopm else lines
 
 
 def index_lines(index: Index) -> list[str]:
@@ -105,10 +147,17 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
     stand whole in the tables ``buckets`` and ``seconds`` of the archive.
     """
     result = {
-        field.name: _plain(getattr(evaluation, field.name))
-        for field in fields(evaluation)
-        if field.name not in ("frequency", "response", "seconds")
+        field.name: _plain(getattr(evaluation, field.name)) for field in fields(evaluation) if field.name not in _LARGE
     }
+    result["kinds"] = {
+        str(scale): [{**_plain(row), "share_met": row.share_met, "limit_met": row.limit_met} for row in rows]
+        for scale, rows in evaluation.kinds.items()
+    }
+    result["windows"] = {
+        str(scale): [{**_plain(w), "met": w.met, "decided": w.decided, "verdict": w.verdict} for w in row]
+        for scale, row in evaluation.windows.items()
+    }
+    result["steps"] = {str(threads): to_json(part) for threads, part in evaluation.steps.items()}
     for name in ("frequency", "response"):
         curves = getattr(evaluation, name)
         result[name] = {
@@ -158,14 +207,14 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _preamble(evaluation: Evaluation, run: Mapping[str, Any]) -> list[str]:
     spec = run["spec"]
-    rate = "closed loop" if spec["rate"] is None else f"open loop, {spec['rate']:g} starts per second"
     nodes = f"{spec['nodes']} nodes" if spec["nodes"] else "local"
     lines = [
         f"{evaluation.name}: {run.get('status', '')}, started {run.get('started', '')}",
         f"{run.get('server_version') or run.get('engine', '')} on {run.get('host', '')}, "
         f"workload {_LIKE.get(spec['workload'], spec['workload'])}, dsbench {run.get('dsbench', '')}",
-        f"{spec['cycles']} x {spec['duration']:g} s, {nodes}, threads {spec['threads']}, "
-        f"connections {spec['connections']}, {run.get('isolation') or spec['isolation']}, {rate}, seed {spec['seed']}",
+        f"{spec['cycles']} x {spec['duration']:g} s, {nodes}, threads {listed(threads_of(spec))}, "
+        f"connections {spec['connections']}, {run.get('isolation') or spec['isolation']}, {pacing(spec)}, "
+        f"seed {spec['seed']}",
         "confidence levels: " + " ".join(f"{level:.1%}" for level in evaluation.levels),
     ]
     # A message may span lines; each of them has to start with the comment sign.

@@ -8,13 +8,14 @@ system calls, and its own small cost, so that the ceiling is somewhat lower than
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 import psutil
 
-from dsbench.generator import Bench, Target, Watch, measuring, now_ns
+from dsbench.generator import Bench, CoreError, Target, Watch, measuring, now_ns
 from dsbench.run.null import TCP, UNIX, null_postgresql
 from dsbench.spec import RunSpec
 
@@ -71,7 +72,8 @@ def calibrate(spec: RunSpec, watch: Watch, wakes: int = 200) -> Calibration:
     with null_postgresql() as urls:
         for transport, url in urls.items():
             for threads in sorted({1, spec.threads}):
-                ceilings.append(_null(spec, transport, url, threads, watch))
+                with suppress(CoreError):
+                    ceilings.append(_null(spec, transport, url, threads, watch))
     return Calibration(spec.workload, call, spec.prepare, cpus, found, tuple(ceilings), ceilings[-1].rate_tps)
 
 
@@ -84,14 +86,16 @@ def of_run(spec: RunSpec, engine: str, url: str, call: str, watch: Watch) -> Cal
         with null_postgresql() as urls:
             transport = _transport(url)
             short = _for(spec.model_copy(update={"call": call}), 0.25)
-            ceilings.append(_null(short, transport, urls[transport], threads, watch))
+            with suppress(CoreError):  # Without it, the ceiling is that of the mock.
+                ceilings.append(_null(short, transport, urls[transport], threads, watch))
     found = measuring(_REPEATS // 10, 50, _PAUSE_NS)
     return Calibration(spec.workload, call, spec.prepare, cpus, found, tuple(ceilings), ceilings[-1].rate_tps)
 
 
 def _for(spec: RunSpec, duration_s: float) -> RunSpec:
     """``spec`` as a closed loop of ``duration_s`` with one connection for each thread."""
-    return spec.model_copy(update={"duration": duration_s, "rate": None, "trace": False, "connections": 1})
+    closed = {"rate": None, "pace": "none", "terminals": None, "ramp_up": 0.0}
+    return spec.model_copy(update={"duration": duration_s, "trace": False, "connections": 1, **closed})
 
 
 def _mock(spec: RunSpec, threads: int, watch: Watch) -> Ceiling:
@@ -106,8 +110,8 @@ def _null(spec: RunSpec, transport: str, url: str, threads: int, watch: Watch) -
 
 
 def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, threads: int, watch: Watch) -> Ceiling:
-    spec = spec.model_copy(update={"threads": threads})
-    bench = Bench(target, spec.workload, spec.scales[0], spec.call)
+    spec = spec.at(threads)
+    bench = Bench(target, spec.workload, spec.scales[0], spec.call, spec.workload_settings)
     cycle = bench.cycle(spec, seed=1, trace=None)
     try:
         cycle.connect(30, watch)
@@ -121,6 +125,9 @@ def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, thread
     result = cycle.join()
     if result.failure is not None:
         raise result.failure
+    if result.total("failed"):
+        # An engine that only plays a database may not know the answers that a workload insists on.
+        raise CoreError("setup", "", f"{against}: it cannot play the workload {spec.workload}")
     committed = max(result.total("committed"), 1)
     user_ns, system_ns = (ns / committed for ns in result.cpu_ns)
     return Ceiling(against, transport, threads, committed / spec.duration, user_ns, system_ns)

@@ -17,6 +17,7 @@ from dsbench.run.interrupts import Stop
 from dsbench.run.journal import Journal, RunError
 from dsbench.run.load import Load, Wanted
 from dsbench.run.rows import write_cycle
+from dsbench.run.snapshots import Snapshots
 from dsbench.spec import RunSpec
 
 _GRACE_S = 30.0
@@ -34,6 +35,11 @@ class Setting:
     monitors: tuple[Monitor, ...]
     stop: Stop
     moment: Moment
+    snapshots: Snapshots
+
+    def at(self, threads: int) -> Setting:
+        """The same with one number of threads."""
+        return replace(self, spec=self.spec.at(threads), moment=replace(self.moment, threads=threads))
 
     def watch(self, phase: str, cycle: int = 0, began: float = 0.0) -> Callable[[int, int], None]:
         """Shows progress of ``phase`` and hears wishes to stop."""
@@ -61,6 +67,7 @@ def run_cycle(setting: Setting, scale: int, cycle: int) -> list[Part]:
     cleaned = setting.bench.step("clean", setting.watch("clean", cycle))
     phase = {"scale": scale, "cycle": cycle, "phase": "clean", "duration_ns": cleaned.duration_ns}
     journal.writer.rows("phases", f"scale-{scale:05d}_cycle-{cycle:05d}_clean", [phase])
+    setting.snapshots.before()
     trace = journal.writer.path / "trace.bin" if setting.spec.trace else None
     try:
         parts, samples = _measure(setting, scale, cycle, trace)
@@ -69,11 +76,12 @@ def run_cycle(setting: Setting, scale: int, cycle: int) -> list[Part]:
         if trace is not None:
             trace.unlink(missing_ok=True)
         raise
-    _write(setting, {"scale": scale, "cycle": cycle}, parts, samples)
+    _write(setting, {"scale": scale, "cycle": cycle, "threads": setting.spec.threads}, parts, samples)
     whole = [part.found.result for part in parts if part.found and not part.why]
     rate = sum(result.total("committed") for result in whole) / setting.spec.duration
     failed = sum(result.total("failed") for result in whole)
-    journal.say(f"scale {scale}, cycle {cycle}: {rate:.1f} tps, {failed} failed")
+    step = f", {setting.spec.threads} threads" if setting.moment.threads else ""
+    journal.say(f"scale {scale}, cycle {cycle}{step}: {rate:.1f} tps, {failed} failed")
     return parts
 
 
@@ -114,16 +122,16 @@ def _measure(
     setting: Setting, scale: int, number: int, trace: Path | None
 ) -> tuple[list[Part], list[dict[str, object]]]:
     spec = setting.spec
-    wanted = Wanted(setting.bench, scale, number, seed_of(spec.seed, scale, number), trace)
+    wanted = Wanted(spec, setting.bench, scale, number, seed_of(spec.seed, scale, number), trace)
     cycle = setting.load.cycle(wanted, setting.watch("connect", number))
     sampler = Sampler(setting.monitors)
     try:
         cycle.connect(30 + spec.threads * spec.connections * 0.2, setting.watch("connect", number))
         sampler.first()
-        start = now_ns() + cycle.lead_ns
+        start = now_ns() + cycle.lead_ns + round(spec.ramp_up * 1e9)
         sampler.go(start)
         cycle.start(start)
-        watch = setting.watch("cycle", number, monotonic())
+        watch = setting.watch("cycle", number, monotonic() + spec.ramp_up)
         cycle.wait(start + round(spec.duration * 1e9), _GRACE_S, watch)
     except BaseException:
         cycle.abandon()

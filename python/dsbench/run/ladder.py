@@ -18,7 +18,7 @@ import psutil
 from dsbench import servers, stack
 from dsbench.archive import ArchiveError, Writer
 from dsbench.generator import Bench, Condition, CoreError, StepResult, Stopped, Target, now_ns
-from dsbench.monitors import Monitor, monitors_for
+from dsbench.monitors import Monitor, Statistics, monitors_for, statistics_of
 from dsbench.run import calibration, place, resumption
 from dsbench.run.counts import Counts
 from dsbench.run.cycle import Setting, run_cycle
@@ -27,6 +27,7 @@ from dsbench.run.interrupts import Stop, listening
 from dsbench.run.journal import Journal, RunError
 from dsbench.run.load import Joining, Load, load_of
 from dsbench.run.opening import opened, told
+from dsbench.run.snapshots import Snapshots
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
 
@@ -51,7 +52,7 @@ def execute(spec: RunSpec, out: Path, observer: Observer, joining: Joining | Non
     with listening() as stop, opened(spec) as (target, server):
         place.lock(target)
         place.check_free(target)
-        Bench(target, spec.workload, spec.scales[0], spec.call)  # Wrong options show before anything is made.
+        _bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
         writer = Writer.create(out, _name(spec, target))
         journal = Journal.begin(writer, observer, spec)
         observer.archive(writer.path)
@@ -90,7 +91,7 @@ def check_target(spec: RunSpec, scale: int, observer: Observer) -> list[Conditio
         if state != "marked":
             problem = text or "nothing of dsbench's is there"
             raise RunError(problem, "check a target in which a run has left its database", usage=True)
-        bench = Bench(target, spec.workload, scale, spec.call)
+        bench = _bench(spec, target, scale)
         result = bench.check(None, lambda _done, _total: stop.check())
         observer.message(f"{len(result.conditions)} conditions checked at scale {scale}")
         return list(result.conditions)
@@ -112,6 +113,7 @@ class _Ladder:
         self.void = [int(scale) for scale, found in checks if not all(c["holds"] for c in found)]
         self.monitors: tuple[Monitor, ...] = ()
         self.load = load
+        self.statistics: Statistics | None = None
 
     def climb(self, done: dict[int, int]) -> Outcome:
         """All scales, without the ``done`` first cycles of each."""
@@ -124,7 +126,7 @@ class _Ladder:
                 if not self.spec.nodes:
                     self._calibrate()
                 for number, scale in enumerate(self.spec.scales, start=1):
-                    if done.get(scale, 0) < self.spec.cycles:
+                    if done.get(scale, 0) < self.spec.cycles * len(self.spec.steps):
                         self._scale(number, scale, done.get(scale, 0))
                         self.journal.observer.scale_done(self.journal.writer.path)
         except Stopped as stopped:
@@ -142,15 +144,23 @@ class _Ladder:
         return Outcome(self.journal.writer.path, status, error, tuple(self.void))
 
     def _scale(self, number: int, scale: int, done: int) -> None:
-        bench = Bench(self.target, self.spec.workload, scale, self.spec.call)
-        moment = Moment(scale, number, len(self.spec.scales), "create", cycles=self.spec.cycles)
-        setting = Setting(self.spec, self.journal, bench, self.load, self.monitors, self.stop, moment)
+        """Cycles are numbered on from one number of threads to the next."""
+        spec = self.spec
+        bench = _bench(spec, self.target, scale)
+        cycles = spec.cycles * len(spec.steps)
+        moment = Moment(scale, number, len(spec.scales), "create", cycles=cycles)
         self.journal.note(kinds=bench.kinds, call=bench.call)
         self.journal.segment(scale, done + 1)
+        segment = len(self.journal.data["segments"])
+        snapshots = Snapshots(self.journal, self.statistics, scale, segment)
+        setting = Setting(spec, self.journal, bench, self.load, self.monitors, self.stop, moment, snapshots)
         self._build(setting, scale)
         counts = Counts()
-        for cycle in range(done + 1, self.spec.cycles + 1):
-            counts.add((scale, cycle), run_cycle(setting, scale, cycle))
+        for cycle in range(done + 1, cycles + 1):
+            threads = spec.steps[(cycle - 1) // spec.cycles]
+            parts = run_cycle(setting.at(threads) if spec.thread_steps else setting, scale, cycle)
+            counts.add((scale, cycle), parts)
+        snapshots.after()
         self._check(setting, scale, counts)
         self._phase(scale, "drop", _timed(lambda: place.remove(self.target, self.own_mark)))
 
@@ -202,6 +212,7 @@ class _Ladder:
         name, queries = self.target.dialect.name, self.target
         directory = self.server.directory if self.server else stack.data_directory(name, queries, self.spec.target)
         self.monitors = monitors_for(name, directory, queries)
+        self.statistics = statistics_of(name, queries)
         described = stack.describe(name, directory, queries, self._url())
         version = described.server_version or (self.server.version if self.server else "")
         before = self.journal.data.get("server_version", version)
@@ -234,7 +245,7 @@ class _Ladder:
 
     def _calibrate(self) -> None:
         """The client's own ceiling here, against which the rates are judged; a run does not fail for it."""
-        call = Bench(self.target, self.spec.workload, self.spec.scales[0], self.spec.call).call
+        call = _bench(self.spec, self.target, self.spec.scales[0]).call
         name = self.target.dialect.name
         try:
             found = calibration.of_run(self.spec, name, self._url(), call, lambda _done, _total: self.stop.check())
@@ -259,6 +270,10 @@ class _Ladder:
     def _keep_server_log(self, status: str) -> None:
         if status == "failed" and self.server is not None and (lines := self.server.log_tail(200)):
             self.journal.writer.text("server.log", "\n".join(lines) + "\n")
+
+
+def _bench(spec: RunSpec, target: Target, scale: int) -> Bench:
+    return Bench(target, spec.workload, scale, spec.call, spec.workload_settings)
 
 
 def _timed(step: Callable[[], None]) -> StepResult:

@@ -50,6 +50,8 @@ class Running(Protocol):
 class Wanted:
     """Which cycle is to be run."""
 
+    spec: RunSpec
+    """With one number of threads: that of the cycle."""
     bench: Bench
     scale: int
     number: int
@@ -90,21 +92,18 @@ class Joining:
 
 def load_of(spec: RunSpec, joining: Joining, journal: Journal) -> Load:
     """The source of load that ``spec`` asks for."""
-    return Remote(spec, joining, journal) if spec.nodes else Local(spec)
+    return Remote(spec, joining, journal) if spec.nodes else Local()
 
 
 class Local:
     """Load of this machine."""
-
-    def __init__(self, spec: RunSpec) -> None:
-        self._spec = spec
 
     def begin(self, _url: str, _progress: Progress, /) -> None:
         """Nothing to do."""
 
     def cycle(self, wanted: Wanted, _watch: Watch, /) -> Running:
         """Opens the connections of a cycle here."""
-        return _LocalCycle(wanted.bench.cycle(self._spec, wanted.seed, wanted.trace), self._spec)
+        return _LocalCycle(wanted.bench.cycle(wanted.spec, wanted.seed, wanted.trace), wanted.spec)
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """Nothing comes late."""
@@ -171,7 +170,7 @@ class Remote:
 
     def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
         """Opens the connections of a cycle on all nodes that are here."""
-        return _Told(self._nodes.cycle(self._url, wanted.scale, wanted.number, wanted.seed, watch), self)
+        return _Told(self._nodes.cycle(self._url, wanted.spec, wanted.scale, wanted.number, wanted.seed, watch), self)
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """Parts of cycles that had ended before they came."""

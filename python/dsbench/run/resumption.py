@@ -28,7 +28,7 @@ def specification(path: Path) -> RunSpec:
 
 
 def finished(path: Path) -> dict[int, int]:
-    """Scale to number of its finished cycles."""
+    """Scale to number of its finished cycles, over all numbers of threads: they are numbered on."""
     table = Archive.open(path).table("cycles")
     pairs = set(zip(table.column("scale").to_pylist(), table.column("cycle").to_pylist(), strict=True))
     return dict(Counter(int(scale) for scale, _cycle in pairs if scale is not None))

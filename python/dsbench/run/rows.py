@@ -14,13 +14,14 @@ from dsbench.archive import TABLES, Writer
 from dsbench.generator import COUNTERS, TRACE_WORDS, CycleResult, UInts
 
 Key = Mapping[str, Any]
-"""scale, cycle and node: the first three columns of most tables."""
+"""scale, cycle, node and threads: the first columns of most tables."""
 
 
 def write_cycle(writer: Writer, key: Key, kinds: Sequence[str], result: CycleResult) -> None:
     """Writes everything of one cycle. ``cycles`` comes last: a cycle counts once that part is there."""
     part = f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}_{key['node']}"
     writer.rows("errors", part, [{**key, **row} for row in _errors(result)])
+    writer.rows("sums", part, [{**key, "name": name, "value": value} for name, value in sorted(result.sums.items())])
     writer.table("seconds", part, _seconds(key, kinds, result))
     writer.table("buckets", part, _buckets(key, kinds, result))
     if result.trace is not None:

@@ -47,6 +47,9 @@ pub const STOCK_LEVEL: KindId = 4;
 
 const KINDS: &[&str] = &["new_order", "payment", "order_status", "delivery", "stock_level"];
 
+/// Names of its settings; see [`plan_of`].
+pub(crate) const SETTINGS: &[&str] = &["mix", "affinity", "delivery", "foreign_keys"];
+
 const SECOND: Nanos = 1_000_000_000;
 
 /// Keying and mean think time of each kind, in seconds (clause 5.2.5.7).
@@ -67,7 +70,7 @@ pub(crate) fn open(options: &Options) -> Result<Box<dyn Workload>> {
 /// `mix`: cards of each kind; `affinity`: on, each client has a home warehouse, off, it draws one for each
 /// transaction; `delivery`: inline; `foreign_keys`: on or off.
 fn plan_of(call: Call, settings: &Settings) -> Result<Plan> {
-    settings.only("tpcc", &["mix", "affinity", "delivery", "foreign_keys"])?;
+    settings.only("tpcc", SETTINGS)?;
     if settings.get("delivery") == Some("deferred") {
         return Err(Error::configuration(
             "--set delivery=deferred: dsbench has no queue of deliveries; use inline, whose residence time is that \

@@ -105,6 +105,7 @@ pub fn cycle(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>) -> Expected {
         connections: 1,
         retry: true,
         reconnect: false,
+        ramp_up: 0,
         duration: 400_000_000,
         patience: 1_000_000_000,
     };

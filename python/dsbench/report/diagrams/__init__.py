@@ -1,7 +1,8 @@
-"""The five diagrams of seed 000, section 4.1, as Vega-Lite specifications.
+"""The five diagrams of seed 000, section 4.1, and three of seed 003, as Vega-Lite specifications.
 
 Each function takes an evaluation and the content of run.json and gives a specification with its data inside,
-or ``None`` when there is nothing to draw: no scale was measured, or no remote node took part (node).
+or ``None`` when there is nothing to draw: no scale was measured, no remote node took part (node), there was one
+number of threads (connections, response) or one kind of transactions (kinds).
 """
 
 from __future__ import annotations
@@ -11,20 +12,30 @@ from typing import Final
 
 from dsbench.analysis.values import Evaluation
 from dsbench.report.diagrams.conf import conf
+from dsbench.report.diagrams.connections import connections, response
 from dsbench.report.diagrams.cycle import cycle
 from dsbench.report.diagrams.freq import freq
 from dsbench.report.diagrams.heading import Run
+from dsbench.report.diagrams.kinds import kinds
 from dsbench.report.diagrams.node import node
 from dsbench.report.diagrams.rate import rate
 from dsbench.report.diagrams.theme import Spec
+from dsbench.report.steps import run_shown
 
 Diagram = Callable[[Evaluation, Run], Spec | None]
 
-DIAGRAMS: Final[Mapping[str, Diagram]] = {"rate": rate, "node": node, "cycle": cycle, "freq": freq, "conf": conf}
-"""Name, as in ``results-<name>.pdf``, to function; in the order of the paper."""
+DIAGRAMS: Final[Mapping[str, Diagram]] = {
+    "rate": rate, "node": node, "cycle": cycle, "freq": freq, "conf": conf,
+    "connections": connections, "response": response, "kinds": kinds,
+}  # fmt: skip
+"""Name, as in ``results-<name>.pdf``, to function; in the order of the papers."""
+
+_OF_STEPS: Final = frozenset({"connections", "response"})
+"""Those that show every number of threads; the others show the largest."""
 
 
 def specs(evaluation: Evaluation, run: Run) -> dict[str, Spec]:
     """The specifications of all diagrams that have something to show."""
-    drawn = {name: draw(evaluation, run) for name, draw in DIAGRAMS.items()}
+    own = run_shown(run, evaluation)
+    drawn = {name: draw(evaluation, run if name in _OF_STEPS else own) for name, draw in DIAGRAMS.items()}
     return {name: spec for name, spec in drawn.items() if spec is not None}

@@ -34,10 +34,10 @@ _LABEL_GAP = 11       # pixels between the labels of neighbouring levels
 
 def freq(evaluation: Evaluation, run: Run) -> Spec | None:
     """Share of transactions that take longer than x, one curve per scale, on two log axes."""
-    curves = {scale: found for scale, found in sorted(evaluation.frequency.items()) if _drawable(found)}
+    curves = {scale: found for scale, found in sorted(evaluation.frequency.items()) if drawable(found)}
     if not curves:
         return None
-    responses = {scale: found for scale, found in sorted(evaluation.response.items()) if _drawable(found)}
+    responses = {scale: found for scale, found in sorted(evaluation.response.items()) if drawable(found)}
     rows = [row for scale, found in curves.items() for row in _rows(scale, "residence", found)]
     rows += [row for scale, found in responses.items() for row in _rows(scale, "response", found)]
     rarest = min(row["longer"] for row in rows)
@@ -53,7 +53,8 @@ def freq(evaluation: Evaluation, run: Run) -> Spec | None:
     )
 
 
-def _drawable(found: Frequency) -> bool:
+def drawable(found: Frequency) -> bool:
+    """Whether a log axis has a place for it."""
     return found.count > 0 and bool(np.any(found.residence_ns > 0))
 
 

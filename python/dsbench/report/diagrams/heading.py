@@ -11,12 +11,14 @@ from typing import Any
 import altair as alt
 
 from dsbench.analysis.values import Evaluation, Index
+from dsbench.report.words import listed, pacing
+from dsbench.spec import threads_of
 
 Run = Mapping[str, Any]
 """The content of run.json."""
 
 _LINE = 108     # characters of the subtitle's font that fit the width of a diagram
-_WORKLOADS = {"tpcb": "TPC-B-like", "select": "SELECT"}
+_WORKLOADS = {"tpcb": "TPC-B-like", "tpcc": "TPC-C-like", "select": "SELECT"}
 _ENGINES = {"postgres": "PostgreSQL", "mysql": "MySQL", "sqlite": "SQLite", "firebird": "Firebird"}
 
 
@@ -47,13 +49,14 @@ def conditions(run: Run) -> str:
     """Load, isolation and repetition in one line."""
     spec = run.get("spec", {})
     nodes, connections = spec.get("nodes", 0), spec.get("connections", 1)
-    threads = counted(spec.get("threads", 0), "thread")
+    steps = threads_of(spec)
+    threads = counted(steps[0], "thread") if len(steps) == 1 else f"{listed(steps)} threads"
     parts = [
         f"{counted(nodes, 'node')} × {threads}" if nodes else threads,
         f"{connections} connections each" if connections > 1 else "",
         str(run.get("isolation") or spec.get("isolation", "")).replace("-", " "),
         f"{counted(spec.get('cycles', 0), 'cycle')} of {spec.get('duration', 0):g} s",
-        f"open loop, {spec['rate']:,g} starts/s" if spec.get("rate") else "closed loop",
+        pacing(spec),
         "with retry" if spec.get("retry") else "",
         "reconnecting" if spec.get("reconnect") else "",
     ]

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dsbench.spec import LEVELS
+from dsbench.spec import LEVELS, threads_of
 
 _FILE: Final = "repeat.toml"
 _SWITCHES: Final = ("retry", "prepare", "reconnect", "trace")
@@ -23,8 +23,11 @@ def command_line(spec: Mapping[str, Any]) -> str:
     options = {
         "profile": spec.get("profile"), "workload": spec.get("workload"),
         "scales": ",".join(str(scale) for scale in spec.get("scales", ())),
-        "cycles": spec.get("cycles"), "duration": _plain(spec.get("duration")), "threads": spec.get("threads"),
+        "cycles": spec.get("cycles"), "duration": _plain(spec.get("duration")),
+        "threads": ",".join(str(threads) for threads in threads_of(spec)),
         "nodes": spec.get("nodes") or None, "lease": _plain(spec.get("lease")) if spec.get("nodes") else None,
+        "pace": spec.get("pace") if spec.get("pace") != "none" else None, "terminals": spec.get("terminals"),
+        "ramp-up": _plain(spec.get("ramp_up") or None),
         "connections": spec.get("connections"), "isolation": spec.get("isolation"), "call": spec.get("call"),
         "population": spec.get("population"), "rate": _plain(spec.get("rate")),
         "arrival": spec.get("arrival") if spec.get("rate") else None, "seed": spec.get("seed"),
@@ -33,7 +36,7 @@ def command_line(spec: Mapping[str, Any]) -> str:
         words += [f"--{name}", str(value)] if value not in (None, "") else []
     # A profile or a file may switch one on, so that off is said as well.
     words += [f"--{'' if spec[name] else 'no-'}{name}" for name in _SWITCHES if name in spec]
-    for name, value in target.get("settings", {}).items():
+    for name, value in {**spec.get("workload_settings", {}), **target.get("settings", {})}.items():
         words += ["--set", f"{name}={value}"]
     words += ["--config", _FILE] if config_file(spec) else []
     return shlex.join(words)

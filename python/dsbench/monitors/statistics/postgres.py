@@ -1,0 +1,59 @@
+"""PostgreSQL: rows, dead rows and sizes of the tables; what its background processes wrote."""
+
+from __future__ import annotations
+
+import time
+
+from dsbench.monitors.monitor import Queries
+from dsbench.monitors.statistics.figure import Figure, figures
+
+_TABLES = (
+    "select relname as object, n_live_tup as live_rows, n_dead_tup as dead_rows, n_tup_ins as inserted_rows,"
+    " n_tup_upd as updated_rows, n_tup_hot_upd as updated_in_page_rows, n_tup_del as deleted_rows,"
+    " seq_scan as sequential_scans, idx_scan as index_scans, autovacuum_count as autovacuums,"
+    " pg_catalog.pg_table_size(relid) as table_size, pg_catalog.pg_indexes_size(relid) as index_size"
+    " from pg_catalog.pg_stat_user_tables where schemaname = 'dsbench' order by relname"
+)
+_TABLE_UNITS = {
+    "live_rows": "rows", "dead_rows": "rows", "inserted_rows": "rows", "updated_rows": "rows",
+    "updated_in_page_rows": "rows", "deleted_rows": "rows", "sequential_scans": "scans", "index_scans": "scans",
+    "autovacuums": "count", "table_size": "bytes", "index_size": "bytes",
+}  # fmt: skip
+
+_WRITER = (
+    "select buffers_clean as pages_cleaned, maxwritten_clean as cleanings_stopped, buffers_alloc as pages_allocated"
+    " from pg_catalog.pg_stat_bgwriter"
+)
+_CHECKPOINTS = (
+    "select num_timed as checkpoints_timed, num_requested as checkpoints_requested,"
+    " buffers_written as pages_by_checkpoints from pg_catalog.pg_stat_checkpointer"
+)
+_CHECKPOINTS_BEFORE_17 = (
+    "select checkpoints_timed, checkpoints_req as checkpoints_requested,"
+    " buffers_checkpoint as pages_by_checkpoints, buffers_backend as pages_by_sessions"
+    " from pg_catalog.pg_stat_bgwriter"
+)
+_SERVER_UNITS = {
+    "pages_cleaned": "pages", "cleanings_stopped": "count", "pages_allocated": "pages", "checkpoints_timed": "count",
+    "checkpoints_requested": "count", "pages_by_checkpoints": "pages", "pages_by_sessions": "pages",
+}  # fmt: skip
+
+
+class Statistics:
+    """Of the tables of dsbench's schema, and of the server."""
+
+    def __init__(self, queries: Queries) -> None:
+        self._queries = queries
+
+    def take(self) -> list[Figure]:
+        """The figures, a second after whatever was done last: sessions report that late."""
+        time.sleep(1.0)
+        version = int(self._queries.fetch("select current_setting('server_version_num') as number")[0]["number"] or 0)
+        tables = [
+            figure
+            for row in self._queries.fetch(_TABLES)
+            for figure in figures(row["object"] or "", row, _TABLE_UNITS)
+        ]
+        checkpoints = _CHECKPOINTS if version >= 170_000 else _CHECKPOINTS_BEFORE_17
+        server = {**self._queries.fetch(_WRITER)[0], **self._queries.fetch(checkpoints)[0]}
+        return tables + figures("", server, _SERVER_UNITS)

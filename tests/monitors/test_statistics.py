@@ -1,0 +1,87 @@
+"""What databases say of themselves, read from real servers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from dsbench import run
+from dsbench.archive import Archive
+from dsbench.monitors import statistics_of
+from dsbench.monitors.statistics.figure import figures
+from dsbench.report.evaluation import evaluate
+from dsbench.spec import build
+
+
+@dataclass
+class Answering:
+    """Answers every query with one row."""
+
+    row: dict[str, str | None]
+    asked: list[str] = field(default_factory=list)
+
+    def fetch(self, sql: str) -> list[dict[str, str | None]]:
+        self.asked.append(sql)
+        return [self.row]
+
+
+def test_only_numbers_with_a_unit_become_figures() -> None:
+    row = {"size": "12", "name": "x", "empty": None, "ratio": "0.5", "other": "3"}
+    units = {"size": "bytes", "name": "text", "empty": "rows", "ratio": "share", "absent": "rows"}
+    assert figures("t", row, units) == [("t", "size", "bytes", 12.0), ("t", "ratio", "share", 0.5)]
+
+
+def test_an_engine_without_statistics_has_none() -> None:
+    assert statistics_of("mock", Answering({})) is None
+
+
+def test_firebird_reads_the_header_first_and_takes_what_is_there() -> None:
+    queries = Answering({"oldest_interesting": "7", "next_transaction": "12", "page_writes": "5", "row_waits": None})
+    statistics = statistics_of("firebird", queries)
+    assert statistics is not None
+    found = {(name, unit): value for _, name, unit, value in statistics.take()}
+    assert "mon$database" in queries.asked[0]
+    assert found == {
+        ("oldest_interesting", "transaction"): 7, ("next_transaction", "transaction"): 12, ("page_writes", "pages"): 5,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("url", ["private:postgresql", "private:mariadb"])
+def test_a_run_keeps_what_the_database_said_before_and_after(tmp_path: Path, url: str) -> None:
+    spec = build({"target": {"url": url}, "scales": (1,), "cycles": 2, "duration": 1.0, "threads": 2, "seed": 3})
+    outcome = run.execute(spec, tmp_path, run.Silent())
+    assert outcome.status == "complete"
+    archive = Archive.open(outcome.archive)
+    rows = archive.table("statistics").to_pylist()
+    assert {(row["scale"], row["moment"]) for row in rows} == {(1, "before"), (1, "after")}
+    assert archive.run["warnings"] == []
+    changes = {(change.of, change.name): change for change in evaluate(archive).changes[1]}
+    committed = sum(archive.table("cycles").column("committed").to_pylist())
+    table = changes[("history", "table_size")]
+    assert table.after >= table.before >= 0
+    assert {of for of, _ in changes} >= {"account", "branch", "history", "teller", ""}
+    if url == "private:postgresql":
+        gained = changes[("history", "inserted_rows")]
+        late = sum(archive.table("cycles").column("late_commits").to_pylist())
+        assert gained.after - gained.before == committed + late, "the second before the look lets sessions report"
+        assert changes[("account", "updated_rows")].after > 0
+    else:
+        assert changes[("", "Innodb_os_log_written")].after > changes[("", "Innodb_os_log_written")].before
+
+
+class Refusing:
+    """A database that lets nobody look."""
+
+    def take(self) -> list[tuple[str, str, str, float]]:
+        raise PermissionError("you may not")
+
+
+def test_a_login_that_may_not_read_them_does_not_end_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dsbench.run.ladder.statistics_of", lambda *_: Refusing())
+    spec = build({"target": {"url": "mock:"}, "scales": (1,), "cycles": 2, "duration": 0.2, "threads": 1})
+    outcome = run.execute(spec, tmp_path, run.Silent())
+    assert outcome.status == "complete"
+    (warning,) = Archive.open(outcome.archive).run["warnings"]
+    assert (warning["code"], warning["message"]) == ("statistics", "the database's statistics cannot be read: you may not")

@@ -1,0 +1,171 @@
+"""TPC-C in tables, diagrams and the page: every figure of a small archive worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import pytest
+
+from dsbench.analysis.kinds import ALL
+from dsbench.archive import Archive
+from dsbench.report import render, tables
+from dsbench.report.diagrams import specs
+from dsbench.report.document import page
+from dsbench.report.evaluation import evaluate
+from dsbench.report.kind_tables import kind_lines
+from dsbench.report.page.command import command_line
+from dsbench.spec import build
+from fixtures.archives import MS, S, bucket_rows, cycle_row, phase_rows, run_json, write
+
+KINDS = ["new_order", "payment", "order_status", "delivery", "stock_level"]
+COUNTS = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
+SUMS = {
+    "new_orders": 400, "new_orders_rolled_back": 4, "order_lines": 4000, "remote_lines": 40, "payments": 400,
+    "remote_payments": 60, "by_name": 0, "by_name_of": 440, "deliveries": 400, "districts_skipped": 0,
+}  # fmt: skip
+
+
+def rows(threads: int, cycles: range, slower: int) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in ("cycles", "buckets", "sums")}
+    for cycle in cycles:
+        for at, kind in enumerate(KINDS):
+            times = [(at + 1) * slower * MS] * COUNTS[kind]
+            # Of the New-Orders one is rolled back: its time is among the times.
+            back = 1 if kind == "new_order" else 0
+            row = cycle_row(5, cycle, times, kind=kind, rolled_back=back, threads=threads, response_ns=3 * sum(times))
+            found["cycles"].append({**row, "committed": row["committed"] - back})
+            found["buckets"] += bucket_rows(5, cycle, times, kind=kind, threads=threads)
+            waits = [3 * time for time in times]
+            found["buckets"] += bucket_rows(5, cycle, waits, kind=kind, threads=threads, measure="response")
+        key = {"scale": 5, "cycle": cycle, "node": "local", "threads": threads}
+        found["sums"] += [{**key, "name": name, "value": value} for name, value in SUMS.items()]
+    return found
+
+
+def archive_of(folder: Path, steps: list[int] | int = 10, **spec: Any) -> Archive:
+    wanted = {"workload": "tpcc", "scales": (5,), "cycles": 2, "duration": 60.0, "threads": steps, **spec}
+    run = run_json(wanted, kinds=KINDS)
+    merged: dict[str, list[dict[str, Any]]] = {"phases": phase_rows(5, populate=S)}
+    for number, threads in enumerate(steps if isinstance(steps, list) else [steps]):
+        part = rows(threads, range(2 * number + 1, 2 * number + 3), slower=1 + 999 * number)
+        merged = {name: merged.get(name, []) + part.get(name, []) for name in {*merged, *part}}
+    key = {"scale": 5, "segment": 1, "object": "stock", "metric": "dead_rows", "unit": "rows"}
+    merged["statistics"] = [{**key, "moment": "before", "value": 3.0}, {**key, "moment": "after", "value": 12_003.0}]
+    return write(folder, run, merged)
+
+
+def test_the_kinds_are_counted_by_hand(tmp_path: Path) -> None:
+    found = evaluate(archive_of(tmp_path))
+    rows = {row.kind: row for row in found.kinds[5]}
+    assert list(rows) == [*KINDS, ALL]
+    order = rows["new_order"]
+    assert (order.committed, order.rolled_back, order.failed) == (88, 2, 0)
+    assert (order.per_minute, order.share, order.limit_met) == (45.0, 0.45, True)
+    assert (order.service_ns[0.9], order.response_ns[0.9], order.response_mean_ns) == (MS, 3 * MS, 3 * MS)
+    assert rows["payment"].share_met
+    assert rows["stock_level"].service_ns[1.0] == 5 * MS
+    assert rows[ALL].per_minute == 100.0
+    assert (found.nopm[5].label, found.nopm[5].median, found.nopm[5].per_warehouse) == ("NOPM, unpaced", 44.0, 8.8)
+
+
+def test_windows_are_judged_over_the_sums_of_all_cycles(tmp_path: Path) -> None:
+    found = evaluate(archive_of(tmp_path))
+    by_name = {window.name: window for window in found.windows[5]}
+    back = by_name["New-Orders rolled back"]
+    assert (back.count, back.value, back.verdict) == (800, 0.01, "met, but the sample is too small to decide")
+    assert by_name["lines of an order"].verdict == "met"
+    assert by_name["customers chosen by name"].verdict == "missed"
+    assert [doubt.code for doubt in found.doubts if doubt.code in ("window", "mix", "response-limit")] == ["window"]
+
+
+def test_text_and_json_say_it(tmp_path: Path) -> None:
+    archive = archive_of(tmp_path, pace="terminals", ramp_up=30)
+    found = evaluate(archive)
+    text = tables.results_txt(found, archive.run)
+    for words in (
+        "# NOPM: 44.0, 8.80 per warehouse (ten paced terminals reach 12.86 at most)",
+        "10 paced terminals per scale, 30 s ramp-up", "response time [ms], from the intended start",
+        "service time [ms]", "workload tpcc (TPC-C-like", "limit of p90", "57.00% to 63.00%  880 choices of a customer  missed",
+    ):  # fmt: skip
+        assert words in text, words
+    assert "tpmC" not in text
+    assert all(line.startswith("#") for line in text.splitlines()[:-1])
+    assert kind_lines(found)[1] == "scale 5, 10 connections"
+    document = json.loads(json.dumps(tables.to_json(found), allow_nan=False))
+    assert document["kinds"]["5"][1]["share_met"] is True
+    assert document["windows"]["5"][4]["verdict"] == "missed"
+    assert document["nopm"]["5"]["median"] == 44.0
+    assert document["changes"]["5"] == [
+        {"of": "stock", "name": "dead_rows", "unit": "rows", "before": 3.0, "after": 12_003.0}
+    ]
+
+
+def test_limits_of_response_times_are_missed_when_nine_in_ten_take_longer(tmp_path: Path) -> None:
+    found = evaluate(archive_of(tmp_path, [10, 20]))
+    slow = {row.kind: row.limit_met for row in found.steps[20].kinds[5]}
+    # 3, 6, 9, 12 and 15 s against 5, 5, 5, 5 and 20 s.
+    assert slow == {**dict.fromkeys(KINDS, False), "new_order": True, "stock_level": True, ALL: None}
+    late = [doubt.message for doubt in found.doubts if doubt.code == "response-limit"]
+    assert len(late) == 3
+    assert all(message.startswith("20 threads: ") for message in late)
+
+
+def test_the_page_shows_kinds_connections_and_statistics(tmp_path: Path) -> None:
+    archive = archive_of(tmp_path, [10, 20])
+    html = page(evaluate(archive), archive.run)
+    for words in (
+        'id="kinds"', 'id="connections"', 'id="statistics"', "NOPM, unpaced: 44.0", "dead rows [rows]", "+12,000",
+        "All other tables and diagrams show the 20 threads", "10 and 20 threads", "--threads 10,20",
+    ):  # fmt: skip
+        assert words in html, words
+    for link in ("#kinds", "#connections", "#statistics"):
+        assert f'href="{link}"' in html
+
+
+@pytest.mark.parametrize("name", ["connections", "response", "kinds"])
+def test_the_diagrams_are_valid_and_become_pictures(tmp_path: Path, name: str) -> None:
+    archive = archive_of(tmp_path, [10, 20], pace="terminals")
+    drawn = specs(evaluate(archive), archive.run)
+    alt.LayerChart.from_dict(drawn[name])
+    assert render.picture(drawn[name]).startswith("<svg")
+    subtitle = " ".join(drawn[name]["title"]["subtitle"])
+    assert ("10 and 20 threads" in subtitle) == (name != "kinds")
+
+
+def test_the_diagrams_show_what_was_measured(tmp_path: Path) -> None:
+    archive = archive_of(tmp_path, [10, 20])
+    drawn = specs(evaluate(archive), archive.run)
+    rates = drawn["connections"]["datasets"]["connections"]
+    assert [(row["connections"], row["median"]) for row in rates] == [(10, 44.0), (20, 44.0)]
+    times = drawn["response"]["datasets"]["times"]
+    means = {(row["kind"], row["connections"]): row["ms"] for row in times if row["measure"] == "mean"}
+    assert means[("new_order", 10)] == 3.0
+    assert means[("stock_level", 20)] == 15_000.0
+    assert {row["kind"] for row in drawn["kinds"]["datasets"]["kinds"]} == set(KINDS)
+
+
+def test_the_command_repeats_threads_terminals_and_settings() -> None:
+    spec = build({
+        "workload": "tpcc", "threads": [10, 20], "pace": "terminals", "terminals": 7, "ramp_up": 2.5, "seed": 1,
+        "workload_settings": {"affinity": "off"}, "target": {"settings": {"fsync": "off"}},
+    })  # fmt: skip
+    line = command_line(spec.described())
+    for words in ("--threads 10,20", "--pace terminals --terminals 7 --ramp-up 2.5", "--set affinity=off --set fsync=off"):
+        assert words in line
+
+
+def test_one_kind_and_one_number_of_threads_look_as_before(tmp_path: Path) -> None:
+    run = run_json({"scales": (1,), "cycles": 1, "duration": 1.0, "threads": 1})
+    archive = write(
+        tmp_path, run, {"cycles": [cycle_row(1, 1, [MS] * 5)], "buckets": bucket_rows(1, 1, [MS] * 5)}
+    )
+    found = evaluate(archive)
+    assert kind_lines(found) == []
+    assert (found.steps, found.nopm, found.windows, found.kind_frequency) == ({}, {}, {}, {})
+    assert {"connections", "response", "kinds"}.isdisjoint(specs(found, archive.run))
+    html = page(found, archive.run)
+    assert 'id="kinds"' not in html
+    assert "#connections" not in html

@@ -1,0 +1,99 @@
+"""Runs at several numbers of threads, with terminals and with a ramp-up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dsbench import run, servers
+from dsbench.archive import Archive
+from dsbench.report import finish
+from dsbench.report.evaluation import evaluate
+from dsbench.spec import RunSpec, build
+from fixtures.program import described
+
+
+def spec_for(url: str, **values: object) -> RunSpec:
+    small = {"scales": (1, 2), "cycles": 2, "duration": 1.0, "threads": [1, 2, 4], "seed": 7}
+    return build({"target": {"url": url}, **small, **values})
+
+
+def cycles_of(archive: Path) -> list[tuple[int, int, int]]:
+    table = Archive.open(archive).table("cycles")
+    return sorted({(r["scale"], r["cycle"], r["threads"]) for r in table.to_pylist()})
+
+
+WHOLE = [(x, 2 * step + i, n) for x in (1, 2) for step, n in enumerate((1, 2, 4)) for i in (1, 2)]
+
+
+def test_the_cycles_of_every_scale_are_run_at_each_number_of_threads(tmp_path: Path) -> None:
+    outcome = run.execute(spec_for("mock:?latency_us=500"), tmp_path, run.Silent())
+    assert outcome.status == "complete"
+    assert cycles_of(outcome.archive) == WHOLE
+    archive = Archive.open(outcome.archive)
+    for name in ("buckets", "seconds", "monitors", "sums"):
+        assert set(archive.table(name).column("threads").to_pylist()) == {1, 2, 4}, name
+    threads = archive.table("cycles").to_pylist()
+    assert {row["threads"]: max(r["thread"] for r in threads if r["threads"] == row["threads"]) for row in threads} == {
+        1: 0, 2: 1, 4: 3,
+    }  # fmt: skip
+    found = evaluate(archive)
+    assert list(found.steps) == [1, 2, 4]
+    assert found.threads == 4
+    rates = [part.scales[0].rate_median_tps for part in found.steps.values()]
+    assert rates == sorted(rates), "a mock that only waits serves more clients at once"
+    assert all(rates.size == 2 for part in found.steps.values() for rates in part.cycle_rates.values())
+    assert not [doubt for doubt in found.doubts if doubt.code == "missing-cycles"]
+    document = json.loads(json.dumps(finish.write(outcome.archive).document))
+    assert list(document["steps"]) == ["1", "2", "4"]
+    csv = (outcome.archive / "results.csv").read_text().splitlines()
+    assert csv[0].endswith(",drop_s,threads")
+    assert [line.rpartition(",")[2] for line in csv[1:]] == ["1", "1", "2", "2", "4", "4"]
+    blocks = (outcome.archive / "results.txt").read_text().split("\n\n\n")
+    assert [np.loadtxt(block.splitlines()).shape for block in blocks] == [(2, 23)] * 3
+
+
+def test_a_run_is_resumed_at_the_number_of_threads_it_had_reached(tmp_path: Path) -> None:
+    class Impatient(run.Silent):
+        def message(self, text: str) -> None:
+            if text.startswith("scale 1, cycle 3, 2 threads"):
+                raise run.RunError("enough", "go on")
+
+    outcome = run.execute(spec_for("mock:?latency_us=500"), tmp_path, Impatient())
+    assert outcome.status == "failed"
+    assert cycles_of(outcome.archive) == WHOLE[:3]
+    resumed = run.resume(outcome.archive, None, run.Silent())
+    assert resumed.status == "complete"
+    assert cycles_of(outcome.archive) == WHOLE
+    begun = [(s["scale"], s["first_cycle"]) for s in described(outcome.archive)["segments"]]
+    assert begun == [(1, 1), (1, 4), (2, 1)]
+    resumed_at = [d.message for d in evaluate(Archive.open(outcome.archive)).doubts if d.code == "resumed"]
+    assert len(resumed_at) == 1, "only the cycles with two threads come from two populations"
+    assert resumed_at[0].startswith("2 threads: ")
+
+
+@pytest.mark.parametrize("url", ["private:sqlite", "private:postgresql"])
+def test_what_the_ramp_up_committed_is_in_the_database_and_nowhere_else(tmp_path: Path, url: str) -> None:
+    spec = spec_for(url, threads=3, ramp_up=0.5, scales=(2,), cycles=1, trace=True)
+    outcome = run.execute(spec, tmp_path, run.Silent())
+    assert (outcome.status, outcome.void_scales) == ("complete", ()), "the check knows of the early ones"
+    archive = Archive.open(outcome.archive)
+    early, committed, count = (
+        np.asarray(archive.table(t).column(c)).sum()
+        for t, c in (("cycles", "early_commits"), ("cycles", "committed"), ("buckets", "count"))
+    )
+    assert early > 0
+    assert committed == count
+    ended = np.asarray(archive.table("trace").column("ended_ns"))
+    assert ended.min() >= 0
+    assert evaluate(archive).remote_share[2] < 0.3, "remote ones are counted over the same transactions"
+
+
+def test_a_workload_without_a_pace_has_no_terminals(postgresql: servers.Server, tmp_path: Path) -> None:
+    spec = spec_for(postgresql.url, threads=2, scales=(1,), cycles=1, pace="terminals")
+    outcome = run.execute(spec, tmp_path, run.Silent())
+    assert outcome.status == "failed"
+    assert "no keying and thinking times" in str(outcome.error)
