@@ -21,7 +21,7 @@ class KindCounts:
 
     committed: int
     rolled_back: int
-    """Rolled back on purpose: done work, no failure (docs/decisions/006)."""
+    """Rolled back on purpose: done work, no failure (docs/decisions/007)."""
     failed: int
     """Failed attempts, those that were tried again included."""
     retries: int
