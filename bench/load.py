@@ -31,6 +31,7 @@ class Cycle:
     scale: int = 1
     call: str | None = None
     prepare: bool = True
+    carriers: int = 0
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ def _run(cycle: Cycle) -> Mapping[str, Any]:
     spec = RunSpec.model_validate(
         {
             "target": TargetSpec(url=cycle.url), "workload": cycle.workload, "threads": cycle.threads,
-            "duration": cycle.duration, "prepare": cycle.prepare, "isolation": "read-committed",
+            "duration": cycle.duration, "prepare": cycle.prepare, "carriers": cycle.carriers,
+            "isolation": "read-committed",
         }
     )  # fmt: skip
     target = Target(cycle.url)

@@ -236,6 +236,7 @@ class Bench:
         threads = spec.threads if terminals is None else max(min(spec.threads, len(terminals)), 1)
         options = {
             "threads": threads,
+            "carriers": spec.carriers,
             "connections": spec.connections,
             "first_client": first_client if terminals is None else terminals.start,
             "terminals": None if terminals is None else len(terminals),

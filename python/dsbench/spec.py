@@ -145,6 +145,8 @@ class RunSpec(_Frozen):
     """J: simulated clients per node. Given as several, it is the largest; all of them are ``thread_steps``."""
     thread_steps: tuple[Threads, ...] = ()
     """Numbers of threads at each of which the cycles of every scale are run; empty with one number."""
+    carriers: Annotated[int, Field(ge=0, le=100_000)] = 0
+    """Threads of the operating system that carry the clients of a node; 0: one per CPU, where engine and load allow."""
     connections: Annotated[int, Field(ge=1, le=10_000)] = 1
     """C: connections of each thread, used round robin."""
     nodes: Annotated[int, Field(ge=0, le=100_000)] = 0

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::carrier;
+
 /// Nanoseconds: a point on the monotonic clock or a length of time.
 pub type Nanos = u64;
 
@@ -42,7 +44,7 @@ impl Clock for Monotonic {
             if left == 0 || stop.load(Ordering::Relaxed) {
                 return;
             }
-            std::thread::sleep(Duration::from_nanos(left.min(SLICE)));
+            carrier::pause(Duration::from_nanos(left.min(SLICE)));
         }
     }
 }

@@ -78,6 +78,12 @@ pub trait Engine: Send + Sync {
 
     /// The place that dsbench makes for itself at the target, and may drop.
     fn place(&self) -> &dyn Place;
+
+    /// True when its connections wait in sockets alone, and by [`crate::carrier`] where they are
+    /// carried: then several clients may share a thread of the operating system.
+    fn waits_in_sockets(&self) -> bool {
+        false
+    }
 }
 
 /// Who owns the place where dsbench wants to work.

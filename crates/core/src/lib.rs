@@ -4,6 +4,11 @@
 //! must do), [`generator`] (the loop), [`recorder`] (what is kept of a transaction).
 
 pub mod calibrate;
+#[cfg(target_os = "linux")]
+pub mod carrier;
+#[cfg(not(target_os = "linux"))]
+#[path = "carrier_none.rs"]
+pub mod carrier;
 pub mod clock;
 pub mod course;
 pub mod engine;

@@ -1,10 +1,13 @@
 //! A cycle: threads with their clients, all connected before the clock starts, one common start.
 
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
+use crate::carrier;
 use crate::clock::{sleep_precisely, Clock, Monotonic, Nanos};
 use crate::course::{collect, Course, Second};
 use crate::engine::{Engine, Interrupt};
@@ -45,6 +48,9 @@ pub struct CyclePlan {
     pub conduct: Conduct,
     /// J: threads of this node. Each serves one client, or the terminals that fall to it.
     pub threads: usize,
+    /// Threads of the operating system that carry those of this node, see [`crate::carrier`]; 0 for as
+    /// many as there are CPUs. Where nothing can be carried each has one of its own.
+    pub carriers: usize,
     /// Number of this node's first client among all clients.
     pub first_client: u64,
     /// Clients of all nodes together.
@@ -58,6 +64,23 @@ pub struct CyclePlan {
 }
 
 impl CyclePlan {
+    /// Threads of the operating system that the cycle will have for its clients.
+    ///
+    /// Starts of an open loop have to be met to the microsecond, and connecting blocks: such clients
+    /// have threads of their own.
+    pub fn carriers(&self) -> usize {
+        let carried = cfg!(target_os = "linux")
+            && self.engine.waits_in_sockets()
+            && self.pacing == Pacing::Closed
+            && !self.conduct.reconnect;
+        let most = match self.carriers {
+            _ if !carried => self.threads,
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            carriers => carriers,
+        };
+        most.min(self.threads).max(1)
+    }
+
     /// Numbers of the clients of thread `index`, among those of all nodes.
     fn clients_of(&self, index: usize) -> impl Iterator<Item = u64> {
         let of_node = match self.pacing {
@@ -77,7 +100,8 @@ pub struct ClientOutcome {
     pub missed: u64,
     /// Their sums over committed transactions; a name appears once for each client.
     pub sums: Vec<(&'static str, i64)>,
-    /// CPU time of its thread during the cycle: (user, system).
+    /// CPU time of its thread during the cycle: (user, system); of a thread that carries several
+    /// clients, an equal share.
     pub cpu_ns: (Nanos, Nanos),
 }
 
@@ -131,6 +155,13 @@ impl Shared {
 
     /// Waits for the common start; `None` when the cycle is stopped before.
     fn wait_for_start(&self) -> Option<Nanos> {
+        while carrier::carried() && !self.stop.load(Ordering::Relaxed) {
+            // Other clients of this thread still connect. The start lies in the future when it is told.
+            if let Some(start) = *lock(&self.start) {
+                return Some(start);
+            }
+            carrier::pause(Duration::from_millis(1));
+        }
         let mut start = lock(&self.start);
         while start.is_none() && !self.stop.load(Ordering::Relaxed) {
             start = self.started.wait(start).unwrap_or_else(PoisonError::into_inner);
@@ -142,7 +173,7 @@ impl Shared {
 /// A cycle under way. Spawned, then ready, then started, then finished and joined.
 pub struct Cycle {
     shared: Arc<Shared>,
-    threads: Vec<JoinHandle<ClientOutcome>>,
+    carriers: Vec<JoinHandle<Vec<(usize, ClientOutcome)>>>,
     collector: JoinHandle<Vec<Second>>,
     trace: Option<TraceWriter>,
 }
@@ -163,33 +194,41 @@ impl Cycle {
             courses: (0..plan.threads).map(|_| Course::new(kinds)).collect(),
         });
         let mut cycle = Self {
-            threads: Vec::with_capacity(plan.threads),
+            carriers: Vec::new(),
             collector: spawn_collector(&shared, kinds, plan.conduct.duration),
             shared,
             trace,
         };
-        for index in 0..plan.threads {
-            match cycle.spawn_client(plan, index) {
-                Ok(thread) => cycle.threads.push(thread),
+        let carriers = plan.carriers();
+        for carrier in 0..carriers {
+            let threads: Vec<usize> = (carrier..plan.threads).step_by(carriers).collect();
+            let count = threads.len();
+            match cycle.spawn_carrier(plan, threads) {
+                Ok(thread) => cycle.carriers.push(thread),
                 Err(error) => {
-                    cycle.shared.running.fetch_sub(plan.threads - index, Ordering::Release);
                     cycle.shared.fail(error);
-                    break;
+                    cycle.shared.running.fetch_sub(count, Ordering::Release);
                 }
             }
         }
         Ok(cycle)
     }
 
-    fn spawn_client(&self, plan: &CyclePlan, index: usize) -> Result<JoinHandle<ClientOutcome>> {
+    fn spawn_carrier(&self, plan: &CyclePlan, threads: Vec<usize>) -> Result<JoinHandle<Vec<(usize, ClientOutcome)>>> {
         let open_loop = plan.pacing != Pacing::Closed;
-        let trace = self.trace.as_ref().map(|writer| writer.client(index as u64));
-        let recorder =
-            Recorder::new(plan.workload.kinds().len(), open_loop, Arc::clone(&self.shared.courses[index]), trace);
+        let recorders: Vec<Recorder> = threads
+            .iter()
+            .map(|&index| {
+                let trace = self.trace.as_ref().map(|writer| writer.client(index as u64));
+                let course = Arc::clone(&self.shared.courses[index]);
+                Recorder::new(plan.workload.kinds().len(), open_loop, course, trace)
+            })
+            .collect();
         let (plan, shared) = (plan.clone(), Arc::clone(&self.shared));
-        let builder = std::thread::Builder::new().name(format!("client-{index}")).stack_size(STACK_BYTES);
-        let spawned = builder.spawn(move || client_thread(&plan, &shared, index, recorder));
-        spawned.map_err(|e| Error::with(ErrorKind::Setup, "start thread", format!("client {index}: {e}")))
+        let first = threads.first().copied().unwrap_or_default();
+        let builder = std::thread::Builder::new().name(format!("client-{first}")).stack_size(STACK_BYTES);
+        let spawned = builder.spawn(move || carry_clients(plan, shared, threads, recorders));
+        spawned.map_err(|e| Error::with(ErrorKind::Setup, "start thread", format!("client {first}: {e}")))
     }
 
     /// Clients that are connected and wait for the start.
@@ -233,7 +272,9 @@ impl Cycle {
 
     /// Waits for all clients and gives what they did.
     pub fn join(self) -> Result<CycleOutcome> {
-        let clients: Vec<_> = self.threads.into_iter().filter_map(|thread| thread.join().ok()).collect();
+        let mut clients: Vec<_> = self.carriers.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect();
+        clients.sort_by_key(|(index, _)| *index);
+        let clients = clients.into_iter().map(|(_, client)| client).collect();
         self.shared.end();
         let seconds = self.collector.join().map_err(|_| Error::new(ErrorKind::Setup, "collect seconds"))?;
         if let Some(trace) = self.trace {
@@ -259,6 +300,54 @@ impl Drop for Ending<'_> {
         }
         self.0.running.fetch_sub(1, Ordering::Release);
     }
+}
+
+/// Runs `threads` of the plan on this thread of the operating system.
+#[cfg(target_os = "linux")]
+fn carry_clients(
+    plan: CyclePlan,
+    shared: Arc<Shared>,
+    threads: Vec<usize>,
+    recorders: Vec<Recorder>,
+) -> Vec<(usize, ClientOutcome)> {
+    type Body = Box<dyn FnOnce() -> Option<(usize, ClientOutcome)>>;
+    if let ([index], 1) = (&threads[..], recorders.len()) {
+        return recorders
+            .into_iter()
+            .map(|recorder| (*index, client_thread(&plan, &shared, *index, recorder)))
+            .collect();
+    }
+    let count = threads.len();
+    let bodies = threads.into_iter().zip(recorders).map(|(index, recorder)| -> Body {
+        let (plan, shared) = (plan.clone(), Arc::clone(&shared));
+        // A client that panics has said so by its `Ending`; the others end in order.
+        Box::new(move || {
+            let run = AssertUnwindSafe(|| client_thread(&plan, &shared, index, recorder));
+            catch_unwind(run).ok().map(|outcome| (index, outcome))
+        })
+    });
+    let outcomes = carrier::carry(bodies.collect(), STACK_BYTES).unwrap_or_else(|error| {
+        shared.fail(Error::with(ErrorKind::Setup, "carry clients", error.to_string()));
+        Vec::new()
+    });
+    // Each saw the CPU time of the whole thread, from the same start to about the same end.
+    let share = |nanos: Nanos| nanos / count as Nanos;
+    let shared_out = |(index, client): (usize, ClientOutcome)| {
+        (index, ClientOutcome { cpu_ns: (share(client.cpu_ns.0), share(client.cpu_ns.1)), ..client })
+    };
+    outcomes.into_iter().flatten().map(shared_out).collect()
+}
+
+/// Every client has a thread of its own.
+#[cfg(not(target_os = "linux"))]
+fn carry_clients(
+    plan: CyclePlan,
+    shared: Arc<Shared>,
+    threads: Vec<usize>,
+    recorders: Vec<Recorder>,
+) -> Vec<(usize, ClientOutcome)> {
+    let run = |(index, recorder)| (index, client_thread(&plan, &shared, index, recorder));
+    threads.into_iter().zip(recorders).map(run).collect()
 }
 
 fn client_thread(plan: &CyclePlan, shared: &Shared, index: usize, mut recorder: Recorder) -> ClientOutcome {
@@ -352,7 +441,7 @@ fn spawn_collector(shared: &Arc<Shared>, kinds: usize, duration: Nanos) -> JoinH
             }
             // The end: whatever is left, once no client writes any more.
             while shared.running.load(Ordering::Acquire) > 0 {
-                std::thread::sleep(std::time::Duration::from_millis(1));
+                std::thread::sleep(Duration::from_millis(1));
             }
             (second..=last.min(second + 3)).for_each(|rest| drain(&shared, kinds, rest, &mut seconds));
             break;

@@ -42,6 +42,7 @@ fn isolation_of(name: &str) -> PyResult<Isolation> {
 #[pyo3(from_item_all)]
 pub struct CycleOptions {
     threads: usize,
+    carriers: usize,
     connections: usize,
     first_client: u64,
     clients: u64,
@@ -184,6 +185,7 @@ impl Bench {
             workload: Arc::clone(&self.workload),
             conduct: options.conduct()?,
             threads: options.threads,
+            carriers: options.carriers,
             first_client: options.first_client,
             clients: options.clients,
             pacing: options.pacing(),

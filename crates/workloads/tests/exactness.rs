@@ -142,6 +142,7 @@ fn what_64_threads_count_is_what_the_database_holds() {
         workload: workload("tpcb", &mock).into(),
         conduct: conduct(300_000_000),
         threads: 64,
+        carriers: 0,
         first_client: 0,
         clients: 64,
         pacing: Pacing::Closed,

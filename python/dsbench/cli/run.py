@@ -40,6 +40,9 @@ def command(
     threads: Annotated[
         str | None, Option(help="Simulated clients [16]; several, such as 10,20,40, run the cycles at each.")
     ] = None,
+    carriers: Annotated[
+        int | None, Option(help="Threads of the operating system that carry the clients [one per CPU where possible].")
+    ] = None,
     connections: Annotated[int | None, Option(help="Connections of each thread, used round robin [1].")] = None,
     nodes: Annotated[
         int | None, Option(help="Remote machines that make the load, with --threads each; 0 makes it here [0].")
@@ -94,6 +97,7 @@ def command(
     given = {
         "workload": workload, "scales": _numbers("--scales", scales), "cycles": cycles, "duration": duration,
         "threads": _numbers("--threads", threads), "pace": pace, "terminals": terminals, "ramp_up": ramp_up,
+        "carriers": carriers,
         "connections": connections, "isolation": isolation, "call": call, "population": population, "retry": retry,
         "nodes": nodes, "lease": lease,
         "prepare": prepare, "reconnect": reconnect, "rate": rate, "arrival": arrival, "trace": trace, "seed": seed,

@@ -81,6 +81,10 @@ impl Engine for Mysql {
         Ok(Box::new(MysqlConnection::new(login::open(&self.reach, session)?)))
     }
 
+    fn waits_in_sockets(&self) -> bool {
+        true
+    }
+
     fn place(&self) -> &dyn Place {
         self
     }

@@ -1,11 +1,19 @@
 //! Where a server listens, and a connected socket to it with a deadline while the login runs.
 
+use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+#[cfg(target_os = "linux")]
+use dsbench_core::{
+    carrier,
+    clock::{Clock, Monotonic, Nanos},
+};
 use socket2::{Domain, SockAddr, Socket, Type};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
 
 /// One place where the server may listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +41,7 @@ pub(crate) fn connect(address: &Address, deadline: Option<Instant>) -> io::Resul
     };
     #[cfg(target_vendor = "apple")]
     socket.set_nosigpipe(true)?;
-    Ok(Channel { socket, deadline })
+    Ok(Channel::new(socket, deadline))
 }
 
 fn connect_unix(path: &std::path::Path, deadline: Option<Instant>) -> io::Result<Socket> {
@@ -101,15 +109,29 @@ fn patient<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 /// A connected socket. While it has a deadline, no read or write outlasts it.
 #[derive(Debug)]
 pub(crate) struct Channel {
+    #[cfg(target_os = "linux")]
+    watch: carrier::Watch,
     socket: Socket,
     deadline: Option<Instant>,
+    /// Reads and writes return instead of waiting.
+    nonblocking: Cell<bool>,
 }
 
 impl Channel {
+    fn new(socket: Socket, deadline: Option<Instant>) -> Self {
+        Self {
+            #[cfg(target_os = "linux")]
+            watch: carrier::Watch::default(),
+            socket,
+            deadline,
+            nonblocking: Cell::new(false),
+        }
+    }
+
     /// A channel over a socket that is connected already.
     #[cfg(test)]
     pub(crate) fn from_socket(socket: Socket) -> Self {
-        Self { socket, deadline: None }
+        Self::new(socket, None)
     }
 
     /// Ends the time limit: from now on a read waits as long as the server takes.
@@ -123,7 +145,36 @@ impl Channel {
 
     /// Makes reads and writes return instead of waiting, or wait again.
     pub(crate) fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        self.nonblocking.set(nonblocking);
         self.socket.set_nonblocking(nonblocking)
+    }
+
+    /// Reads as a client on a carrier: the thread goes on with other clients until something comes.
+    #[cfg(target_os = "linux")]
+    fn read_carried(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let until = remaining(self.deadline)?.map(|left| Monotonic.now() + left.as_nanos() as Nanos);
+        loop {
+            if !self.watch.readable(self.socket.as_raw_fd(), until)? {
+                return Err(timed_out());
+            }
+            // SAFETY: the buffer is writable for its length.
+            let count = unsafe {
+                libc::recv(self.socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT)
+            };
+            if count >= 0 {
+                // A read that did not fill the buffer left nothing behind.
+                if count < buffer.len() as isize {
+                    self.watch.drained();
+                }
+                return Ok(count as usize);
+            }
+            let error = io::Error::last_os_error();
+            match error.kind() {
+                io::ErrorKind::WouldBlock => self.watch.drained(),
+                io::ErrorKind::Interrupted => {}
+                _ => return Err(error),
+            }
+        }
     }
 
     /// A second handle on the same socket, for another thread.
@@ -141,6 +192,10 @@ const SEND_FLAGS: i32 = 0;
 impl Read for Channel {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        #[cfg(target_os = "linux")]
+        if carrier::carried() && !self.nonblocking.get() {
+            return self.read_carried(buffer);
+        }
         if self.deadline.is_some() {
             return patient(|| {
                 self.socket.set_read_timeout(remaining(self.deadline)?)?;

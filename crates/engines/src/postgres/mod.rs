@@ -63,6 +63,10 @@ impl Engine for Postgres {
         Ok(Box::new(PostgresConnection::new(session)))
     }
 
+    fn waits_in_sockets(&self) -> bool {
+        true
+    }
+
     fn place(&self) -> &dyn Place {
         self
     }

@@ -110,8 +110,18 @@ pub fn cycle(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>) -> Expected {
         patience: 1_000_000_000,
     };
     let (pacing, kinds) = (Pacing::Closed, workload.kinds().len());
-    let plan =
-        CyclePlan { engine, workload, conduct, threads: 4, first_client: 0, clients: 4, pacing, seed: 7, trace: None };
+    let plan = CyclePlan {
+        engine,
+        workload,
+        conduct,
+        threads: 4,
+        carriers: 0,
+        first_client: 0,
+        clients: 4,
+        pacing,
+        seed: 7,
+        trace: None,
+    };
     let cycle = Cycle::spawn(&plan).unwrap();
     // The clock is not to run while clients still connect: a login of Firebird's may take longer than the cycle.
     while cycle.ready() < plan.threads && !cycle.finished() {
