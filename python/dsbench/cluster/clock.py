@@ -9,6 +9,9 @@ from typing import Final
 from dsbench.generator import now_ns
 
 PINGS: Final = 15
+"""Before a cycle, whose start depends on it."""
+FEW: Final = 5
+"""After a cycle, to see a drift."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +28,12 @@ class Estimate:
         return coordinator_ns - self.offset_ns
 
 
-async def estimate(ask: Callable[[], Awaitable[int]], clock: Callable[[], int] = now_ns) -> Estimate:
-    """Asks for the coordinator's clock ``PINGS`` times; ``ask`` gives its nanoseconds."""
+async def estimate(
+    ask: Callable[[], Awaitable[int]], clock: Callable[[], int] = now_ns, pings: int = PINGS
+) -> Estimate:
+    """Asks for the coordinator's clock ``pings`` times; ``ask`` gives its nanoseconds."""
     found = []
-    for _ in range(PINGS):
+    for _ in range(pings):
         sent = clock()
         theirs = await ask()
         received = clock()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
-from dsbench.cluster.clock import Estimate
+from dsbench.cluster.clock import FEW, PINGS, Estimate
 from dsbench.cluster.lease import Lease
 from dsbench.cluster.outcome import Course, encode
 from dsbench.generator import COUNTERS, Bench, Cycle, CycleResult, Target, now_ns
@@ -38,7 +38,7 @@ class Answers(Protocol):
     def tell(self, operation: str, **message: Any) -> None:
         """Sends what does not depend on whether the load may go on."""
 
-    def clocks(self) -> Estimate:
+    def clocks(self, pings: int) -> Estimate:
         """How far the clocks are apart now."""
 
 
@@ -134,7 +134,7 @@ class Node:
         if cycle.finished:
             raise Interrupted("its clients could not connect")
         sampler.first()
-        before = link.clocks()
+        before = link.clocks(PINGS)
         start_ns = link.ask("ready", key=key, offset_ns=before.offset_ns, error_ns=before.error_ns)
         if start_ns is None:
             raise Interrupted("the cycle was given up before its start")
@@ -147,7 +147,7 @@ class Node:
         sampler.go(start)
         cycle.start(start)
         cycle.wait(start + round(spec.duration * 1e9), _GRACE_S, self._seen(connecting=False))
-        after = link.clocks()
+        after = link.clocks(FEW)
         return Course("complete", before.offset_ns, before.error_ns, after.offset_ns - before.offset_ns, left)
 
     def _seen(self, *, connecting: bool) -> Callable[[int, int], None]:

@@ -103,9 +103,9 @@ class Link(wire.WorkerPlugin):  # type: ignore[misc]
         """Sends something that the coordinator has to know, also when the load was ended. Raises ``OSError``."""
         self._begin(self._call(operation, **message)).result(_SENDING_S)
 
-    def clocks(self) -> Estimate:
+    def clocks(self, pings: int) -> Estimate:
         """How far this node's clock is from the coordinator's now."""
-        found: Estimate = self._wait(estimate(lambda: self._call("clock")))
+        found: Estimate = self._wait(estimate(lambda: self._call("clock"), pings=pings))
         return found
 
     def _wait(self, coroutine: Any) -> Any:
