@@ -61,6 +61,8 @@ class _Membership:
                 lease_s = await self._admitted(asked)
                 if lease_s is None:
                     return STOPPED
+                if self._node.goodbye:
+                    break
                 self._node.lease = Lease(lease_s)
                 await self._work(folder, asked)
                 if asked.is_set():
@@ -81,6 +83,9 @@ class _Membership:
                         f"the coordinator at {self._bundle.address} refused this node: {answer['refused']}",
                         "use the dsbench of the coordinator, and one bundle of the run for each node",
                     )
+                if answer["goodbye"]:
+                    self._node.dismiss(answer["goodbye"])
+                    return float(answer["lease_s"])
                 self._say(f"joined the run at {self._bundle.address} as {self._name} ({self._bundle.member})")
                 return float(answer["lease_s"])
             await asyncio.sleep(pause)

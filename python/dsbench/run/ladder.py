@@ -53,10 +53,10 @@ def execute(spec: RunSpec, out: Path, observer: Observer, joining: Joining | Non
         place.lock(target)
         place.check_free(target)
         _bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
+        load = load_of(spec, joining or Joining())
         writer = Writer.create(out, _name(spec, target))
         journal = Journal.begin(writer, observer, spec)
         observer.archive(writer.path)
-        load = load_of(spec, joining or Joining(), journal)
         return _Ladder(spec, target, server, journal, stop, load).climb({})
 
 
@@ -77,9 +77,9 @@ def resume(
     with listening() as stop, opened(spec) as (found, server):
         place.lock(found)
         place.check_free(found)
+        load = load_of(spec, joining or Joining())
         journal = Journal.go_on(Writer(path), observer)
         observer.archive(path)
-        load = load_of(spec, joining or Joining(), journal)
         return _Ladder(spec, found, server, journal, stop, load).climb(done)
 
 
@@ -122,7 +122,7 @@ class _Ladder:
             with told("run"):
                 with place.visible(self.target, self.own_mark):
                     self._describe()
-                self.load.begin(self._url(), self._progress)
+                self.load.begin(self.journal, self._url(), self._progress)
                 if not self.spec.nodes:
                     self._calibrate()
                 for number, scale in enumerate(self.spec.scales, start=1):

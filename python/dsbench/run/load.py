@@ -64,7 +64,7 @@ class Wanted:
 class Load(Protocol):
     """A source of load for all cycles of a run."""
 
-    def begin(self, url: str, progress: Progress, /) -> None:
+    def begin(self, journal: Journal, url: str, progress: Progress, /) -> None:
         """Makes it ready, once per run; ``url`` is the database's."""
 
     def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
@@ -90,15 +90,15 @@ class Joining:
     """How long the run waits for them."""
 
 
-def load_of(spec: RunSpec, joining: Joining, journal: Journal) -> Load:
-    """The source of load that ``spec`` asks for."""
-    return Remote(spec, joining, journal) if spec.nodes else Local()
+def load_of(spec: RunSpec, joining: Joining) -> Load:
+    """The source of load that ``spec`` asks for. ``ClusterError`` when it cannot be had."""
+    return Remote(spec, joining) if spec.nodes else Local()
 
 
 class Local:
     """Load of this machine."""
 
-    def begin(self, _url: str, _progress: Progress, /) -> None:
+    def begin(self, _journal: Journal, _url: str, _progress: Progress, /) -> None:
         """Nothing to do."""
 
     def cycle(self, wanted: Wanted, _watch: Watch, /) -> Running:
@@ -133,20 +133,21 @@ class _LocalCycle:
 class Remote:
     """Load of the nodes that join."""
 
-    def __init__(self, spec: RunSpec, joining: Joining, journal: Journal) -> None:
+    def __init__(self, spec: RunSpec, joining: Joining) -> None:
         try:
             from dsbench.cluster import invited  # Late: Dask is an extra, and takes a second to import.
         except ImportError as error:
             problem = f"nodes need a package that is not here: {error}"
             raise ClusterError(problem, "pip install 'dsbench[cluster]'") from None
-        self._spec, self._journal, self._patience_s = spec, journal, joining.patience_s
+        self._spec, self._patience_s = spec, joining.patience_s
+        self._journal: Journal | None = None
         self._invitation, self._nodes = invited(joining.folder, spec)
         self._url = ""
 
-    def begin(self, url: str, progress: Progress, /) -> None:
+    def begin(self, journal: Journal, url: str, progress: Progress, /) -> None:
         """Waits for the nodes and has them describe themselves."""
-        self._url = with_password(url)
-        self._say_how_to_join()
+        self._journal, self._url = journal, with_password(url)
+        self._say_how_to_join(journal)
 
         def gathering(here: list[str]) -> None:
             self.tell()
@@ -157,16 +158,16 @@ class Remote:
             found = self._nodes.prepare(self._url, lambda done, total: progress("prepare", done, total))
         finally:
             self.tell()
-        self._journal.note(nodes=found)
+        journal.note(nodes=found)
         for node in found:
-            self._journal.say(f"node {node['name']}: {node['cpus']} CPUs, {node['system']}")
+            journal.say(f"node {node['name']}: {node['cpus']} CPUs, {node['system']}")
 
-    def _say_how_to_join(self) -> None:
+    def _say_how_to_join(self, journal: Journal) -> None:
         bundles = self._invitation.bundles[: self._spec.nodes]
         where = self._invitation.coordinator.address
-        self._journal.say(f"waiting for {self._spec.nodes} nodes at {where}; on each of their machines:")
+        journal.say(f"waiting for {self._spec.nodes} nodes at {where}; on each of their machines:")
         for bundle in bundles:
-            self._journal.say(f"  dsbench node --join {bundle}")
+            journal.say(f"  dsbench node --join {bundle}")
 
     def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
         """Opens the connections of a cycle on all nodes that are here."""
@@ -178,8 +179,9 @@ class Remote:
 
     def tell(self) -> None:
         """Writes to the log what the coordinator has to say."""
-        for line in self._nodes.news():
-            self._journal.say(line)
+        if self._journal is not None:
+            for line in self._nodes.news():
+                self._journal.say(line)
 
     def end(self, status: str, /) -> None:
         """Sends the nodes home; after a complete run their bundles are worth nothing any more."""

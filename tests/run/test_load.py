@@ -1,0 +1,47 @@
+"""What nodes are told of the target, and what a run refuses before it begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dsbench import run
+from dsbench.run.load import with_password
+from dsbench.spec import SpecError, build
+
+
+@pytest.mark.parametrize(
+    ("url", "sent"),
+    [
+        ("postgresql://bench@db/b", "postgresql://bench:p%40%2Fss@db/b"),
+        ("postgresql://bench:own@db/b", "postgresql://bench:own@db/b"),
+        ("postgresql://db:5432/b", "postgresql://db:5432/b?password=p%40%2Fss"),
+        ("postgresql://db/b?sslmode=require", "postgresql://db/b?sslmode=require&password=p%40%2Fss"),
+        ("postgresql://bench@db/b?password=own", "postgresql://bench@db/b?password=own"),
+        ("mysql://bench@db/b", "mysql://bench@db/b"),
+        ("mock:", "mock:"),
+    ],
+)
+def test_the_password_of_the_environment_goes_along(monkeypatch: pytest.MonkeyPatch, url: str, sent: str) -> None:
+    monkeypatch.setenv("PGPASSWORD", "p@/ss")
+    assert with_password(url) == sent
+    monkeypatch.delenv("PGPASSWORD")
+    assert with_password(url) == url
+
+
+def test_a_spent_invitation_is_refused_before_anything_is_begun(tmp_path: Path) -> None:
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    (folder / "node-1.bundle").write_text("{}")
+    spec = build({"target": {"url": "mock:"}, "nodes": 1})
+    with pytest.raises(run.RunError, match="were used for a run that has ended") as told:
+        run.execute(spec, tmp_path / "out", run.Silent(), run.Joining(folder))
+    assert "dsbench cluster invite" in told.value.remedy
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_trace_is_kept_of_local_load_only() -> None:
+    with pytest.raises(SpecError, match="--trace: a trace is kept of load on this machine only"):
+        build({"nodes": 2, "trace": True})
+    assert build({"nodes": 0, "trace": True}).trace
