@@ -34,6 +34,15 @@ def _compute() -> None:
         sum(range(10_000))
 
 
+def _compute_until_the_system_tells() -> None:
+    """The system counts by ticks, and on a virtual machine that has to wait it misses some, a process none."""
+    before = _values(OperatingSystem())["cpu_user"]
+    for _ in range(50):
+        _compute()
+        if _values(OperatingSystem())["cpu_user"] - before >= 0.15:
+            return
+
+
 def test_names_and_units_are_those_of_the_archive(tmp_path: Path) -> None:
     seen = {(m.name, metric): unit for m in monitors_for("sqlite", tmp_path, None) for metric, unit, _ in m.sample()}
     seconds = [("os", f"cpu_{s}") for s in ("user", "system", "iowait", "idle", "steal")]
@@ -55,7 +64,7 @@ def test_names_and_units_are_those_of_the_archive(tmp_path: Path) -> None:
 def test_work_of_this_process_is_seen_by_client_and_system() -> None:
     client = _gained(Client(), _compute)
     assert client["cpu_user"] >= 0.19
-    system = _gained(OperatingSystem(), _compute)
+    system = _gained(OperatingSystem(), _compute_until_the_system_tells)
     assert system["cpu_user"] >= 0.15
     assert system["context_switches"] > 0
 

@@ -35,7 +35,7 @@ def running(tmp_path: Path) -> Iterator[list[subprocess.Popen[str]]]:
     for process in processes:
         if process.poll() is None:
             process.kill()
-            process.wait()
+        process.communicate()
 
 
 def begin(running: list[subprocess.Popen[str]], tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
