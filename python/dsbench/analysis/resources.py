@@ -55,6 +55,10 @@ SHOWN: tuple[Shown, ...] = (
     Shown("client CPU time", "µs", US_PER_S, "client", "client", ("cpu_user", "cpu_system")),
     Shown("blocks hit", "blocks", 1, "server", "server", ("blocks_hit",)),
     Shown("blocks read", "blocks", 1, "server", "server", ("blocks_read",)),
+    Shown("page fetches", "pages", 1, "server", "server", ("page_fetches",)),
+    Shown("page reads", "pages", 1, "server", "server", ("page_reads",)),
+    Shown("page marks", "pages", 1, "server", "server", ("page_marks",)),
+    Shown("page writes", "pages", 1, "server", "server", ("page_writes",)),
     Shown("WAL", "bytes", 1, "server", "server", ("wal_bytes",)),
     Shown("temporary files", "bytes", 1, "server", "server", ("temp_bytes",)),
 )
