@@ -58,9 +58,12 @@ struct Sums {
     remote_lines: i64,
     payments: i64,
     remote_payments: i64,
-    by_name: i64,
-    by_name_of: i64,
+    payments_by_name: i64,
+    order_statuses: i64,
+    order_statuses_by_name: i64,
     deliveries: i64,
+    delivery_transactions: i64,
+    deliveries_with_skip: i64,
     skipped: i64,
 }
 
@@ -139,17 +142,19 @@ impl TpccClient {
             Inputs::Payment(payment) => {
                 sums.payments += 1;
                 sums.remote_payments += i64::from(payment.is_remote());
-                sums.by_name += named(payment.who);
-                sums.by_name_of += 1;
+                sums.payments_by_name += named(payment.who);
             }
             Inputs::OrderStatus(status) => {
-                sums.by_name += named(status.who);
-                sums.by_name_of += 1;
+                sums.order_statuses += 1;
+                sums.order_statuses_by_name += named(status.who);
             }
             Inputs::Delivery(_) => {
                 let delivered = self.known.as_ref().map_or(0, |known| known.delivery.delivered);
+                let skipped = DISTRICTS as i64 - delivered;
                 sums.deliveries += delivered;
-                sums.skipped += DISTRICTS as i64 - delivered;
+                sums.delivery_transactions += 1;
+                sums.deliveries_with_skip += i64::from(skipped > 0);
+                sums.skipped += skipped;
             }
             Inputs::StockLevel(_) => {}
         }
@@ -215,8 +220,9 @@ impl Client for TpccClient {
     }
 
     /// `new_orders`, those rolled back included, `new_orders_rolled_back`, `order_lines`, `remote_lines`,
-    /// `payments`, `remote_payments`, `by_name` of `by_name_of` customers, `deliveries`: orders delivered,
-    /// `districts_skipped`.
+    /// `payments`, `remote_payments`, `payments_by_name`, `order_statuses`, `order_statuses_by_name`, `by_name`
+    /// of `by_name_of` customers: those of both kinds; `deliveries`: orders delivered,
+    /// `delivery_transactions`, of which `deliveries_with_skip` skipped a district; `districts_skipped`.
     fn sums(&self) -> Vec<(&'static str, i64)> {
         let sums = &self.sums;
         vec![
@@ -226,9 +232,14 @@ impl Client for TpccClient {
             ("remote_lines", sums.remote_lines),
             ("payments", sums.payments),
             ("remote_payments", sums.remote_payments),
-            ("by_name", sums.by_name),
-            ("by_name_of", sums.by_name_of),
+            ("payments_by_name", sums.payments_by_name),
+            ("order_statuses", sums.order_statuses),
+            ("order_statuses_by_name", sums.order_statuses_by_name),
+            ("by_name", sums.payments_by_name + sums.order_statuses_by_name),
+            ("by_name_of", sums.payments + sums.order_statuses),
             ("deliveries", sums.deliveries),
+            ("delivery_transactions", sums.delivery_transactions),
+            ("deliveries_with_skip", sums.deliveries_with_skip),
             ("districts_skipped", sums.skipped),
         ]
     }

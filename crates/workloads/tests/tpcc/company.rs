@@ -42,6 +42,11 @@ pub fn is_consistent_and_finds_faults(engine: &dyn Engine, call: Call, every: bo
     assert_eq!(sum(&expected, "new_orders") - sum(&expected, "new_orders_rolled_back"), expected.committed[0] as i64);
     assert!(sum(&expected, "new_orders_rolled_back") > 0, "{expected:?}");
     assert_eq!((sum(&expected, "deliveries"), sum(&expected, "districts_skipped")), (400, 0));
+    assert_eq!((sum(&expected, "delivery_transactions"), sum(&expected, "deliveries_with_skip")), (40, 0));
+    for (kind, at) in [("payments", 1), ("order_statuses", 2)] {
+        let (all, by_name) = (sum(&expected, kind), sum(&expected, &format!("{kind}_by_name")));
+        assert!(all == expected.committed[at] as i64 && 0 < by_name && by_name < all, "{expected:?}");
+    }
     assert_eq!(broken(&*workload, &mut *conn, &expected), Vec::<String>::new());
     faults::are_all_found(&*workload, &mut *conn, &expected, every);
     if every {
@@ -155,6 +160,17 @@ pub fn what_misses_a_row_fails_and_changes_nothing(engine: &dyn Engine, calls: &
         }
         assert_eq!(broken(&*there, &mut *engine.connect(LOAD).unwrap(), &Expected::default()), Vec::<String>::new());
         conn = engine.connect(LOAD).unwrap();
+    }
+    districts_without_orders_are_skipped(engine, &mut *conn, calls);
+}
+
+/// A Delivery that skips districts is counted once, and each district that it skipped.
+fn districts_without_orders_are_skipped(engine: &dyn Engine, conn: &mut dyn Connection, calls: &[Call]) {
+    conn.script(&["DELETE FROM new_order WHERE no_d_id IN (3, 7)"]).unwrap();
+    for call in calls {
+        let expected = run(engine, &*open_with(engine, "tpcc", *call, 1, &[("mix", "0,0,0,1,0")]), 1, 3);
+        let names = ["deliveries", "delivery_transactions", "deliveries_with_skip", "districts_skipped"];
+        assert_eq!(names.map(|name| sum(&expected, name)), [24, 3, 3, 6], "{call:?}");
     }
 }
 
