@@ -2,7 +2,7 @@
 
 use dsbench_core::engine::Connection;
 use dsbench_core::error::Result;
-use dsbench_core::workload::{Condition, Expected};
+use dsbench_core::workload::{Condition, Expected, UNCOUNTED};
 
 use super::company::Company;
 use super::rows::Table;
@@ -71,9 +71,10 @@ fn counted(company: &Company, conn: &mut dyn Connection, expected: &Expected) ->
     for (name, section, loaded, added, at_once) in cases {
         let found = company.sums(conn, section, 1)?[0] as u64;
         let least = loaded + added;
-        let holds = (least..=least + expected.unknown * at_once).contains(&found);
+        let holds = (least..=least.saturating_add(expected.unknown.saturating_mul(at_once))).contains(&found);
         let unknown = match expected.unknown {
             0 => String::new(),
+            n if n >= UNCOUNTED => ", and what lost nodes committed".to_string(),
             n => format!(", {n} transactions of unknown end"),
         };
         let detail = format!("found {found}, loaded {loaded}, by the clients {added}{unknown}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use dsbench_core::engine::Connection;
-use dsbench_core::workload::{Expected, Workload};
+use dsbench_core::workload::{Expected, Workload, UNCOUNTED};
 
 use crate::bed::broken;
 
@@ -178,7 +178,12 @@ pub fn of_counting_are_found(workload: &dyn Workload, conn: &mut dyn Connection,
         ("by a Delivery of unknown end", with(0, 0, 1, -10), &[]),
         ("more than that can have delivered", with(0, 0, 1, -11), &[DELIVERED]),
         ("a delivery is lost", with(0, 0, 1, 1), &[DELIVERED]),
+        ("nodes were lost that committed", with(0, -50, UNCOUNTED, -200), &[]),
+        ("lost nodes lose no acknowledged commit", with(0, 1, UNCOUNTED + 7, 0), &[ORDERS]),
     ] {
         assert_eq!(broken(workload, conn, &changed), names, "{what}");
     }
+    let conditions = workload.check(conn, Some(&with(0, 0, UNCOUNTED, 0))).unwrap();
+    let of_nodes = conditions.iter().filter(|found| found.detail.ends_with(", and what lost nodes committed"));
+    assert_eq!(of_nodes.map(|found| found.name.as_str()).collect::<Vec<_>>(), [ORDERS, HISTORY, DELIVERED]);
 }
