@@ -247,9 +247,7 @@ class RunSpec(_Frozen):
 
     def terminals_at(self, scale: int) -> int | None:
         """Terminals of all nodes together at ``scale``; ``None`` when nobody keys in and thinks."""
-        if self.pace == "none":
-            return None
-        return self.terminals or TERMINALS_PER_SCALE * scale
+        return terminals_of({"pace": self.pace, "terminals": self.terminals}, scale)
 
     def described(self) -> dict[str, Any]:
         """The specification as it is archived: JSON values, no password; ``threads`` a list where there are several."""
@@ -269,6 +267,13 @@ def threads_of(spec: Mapping[str, Any]) -> tuple[int, ...]:
     """The numbers of threads in a specification as ``run.json`` holds it."""
     threads = spec.get("threads", 1)
     return tuple(int(step) for step in threads) if isinstance(threads, list) else (int(threads),)
+
+
+def terminals_of(spec: Mapping[str, Any], scale: int) -> int | None:
+    """``RunSpec.terminals_at`` of a specification as ``run.json`` holds it, also of an older version."""
+    if spec.get("pace", "none") == "none":
+        return None
+    return int(spec.get("terminals") or TERMINALS_PER_SCALE * scale)
 
 
 PROFILES: dict[str, dict[str, Any]] = {

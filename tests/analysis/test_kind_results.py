@@ -48,7 +48,19 @@ def test_rolled_back_ones_are_done_and_failed_ones_are_not() -> None:
 def test_shares_and_limits_are_met_or_missed_or_not_asked_for() -> None:
     found = results()
     assert [found[kind].share_met for kind in found] == [None, True, False, None]
+    assert [found[kind].share_missed for kind in found] == [False, False, False, False], "none of 200 may be chance"
     assert [found[kind].limit_met for kind in found] == [False, True, None, None]
+
+
+def test_a_share_is_missed_when_chance_does_not_explain_it() -> None:
+    def payment(done: int) -> KindResult:
+        counts = {"new_order": KindCounts(10_000 - done, 0, 0, 0, 0, 0, 0), "payment": KindCounts(done, 0, 0, 0, 0, 0, 0)}
+        return kind_results(counts, {}, {}, 10.0, least_shares={"payment": 0.43}, limits_s={})[1]
+
+    # Three standard deviations of 4300 are 3 sqrt(10000 x 0.43 x 0.57) = 149.
+    assert [(payment(n).share_met, payment(n).share_missed) for n in (4300, 4200, 4140)] == [
+        (True, False), (False, False), (False, True),
+    ]  # fmt: skip
 
 
 def test_response_times_are_service_times_unless_starts_were_due() -> None:

@@ -1,4 +1,4 @@
-"""TPC-C's rules: windows with their doubt, NOPM."""
+"""NOPM, and what terminals can reach of it: values worked out by hand from clauses 5.2.4 and 5.2.5."""
 
 from __future__ import annotations
 
@@ -6,75 +6,48 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
 
-from dsbench.analysis.tpcc import LEVEL, binomial_interval, nopm, window_doubts, windows
-
-GOOD = {
-    "new_orders": 100_000, "new_orders_rolled_back": 1000, "order_lines": 1_000_000, "remote_lines": 10_000,
-    "payments": 95_000, "remote_payments": 14_250, "by_name": 66_000, "by_name_of": 110_000, "deliveries": 89_991,
-    "districts_skipped": 9,
-}  # fmt: skip
-NAMES = ("rolled back", "lines of an order", "another warehouse", "another warehouse's customer", "by name", "skipped")
-
-
-def test_a_valid_run_meets_every_window_for_certain() -> None:
-    found = windows(GOOD, 5)
-    assert len(found) == 6
-    for window, name in zip(found, NAMES, strict=True):
-        assert name in window.name
-        assert window.verdict == "met", window
-    assert [round(window.value, 4) for window in found] == [0.01, 10.0, 0.01, 0.15, 0.6, 0.0001]
-    assert [window.count for window in found] == [100_000, 100_000, 1_000_000, 95_000, 110_000, 90_000]
-    assert window_doubts({5: found}) == []
-
-
-@pytest.mark.parametrize(
-    ("changed", "at"),
-    [
-        ({"new_orders_rolled_back": 2000}, 0), ({"order_lines": 900_000, "remote_lines": 9000}, 1),
-        ({"remote_lines": 0}, 2), ({"remote_payments": 20_000}, 3), ({"by_name": 50_000}, 4),
-        ({"districts_skipped": 5000}, 5),
-    ],
-)  # fmt: skip
-def test_each_window_is_missed_by_its_own_fault(changed: dict[str, int], at: int) -> None:
-    found = windows({**GOOD, **changed}, 5)
-    assert [window.met for window in found] == [i != at for i in range(6)]
-    (doubt,) = window_doubts({5: found})
-    assert (doubt.code, doubt.scale) == ("window", 5)
-    assert f"{found[at].count:,}" in doubt.message
-
-
-def test_a_small_sample_does_not_decide() -> None:
-    few = windows({"new_orders": 200, "new_orders_rolled_back": 2, "order_lines": 2000, "remote_lines": 25}, 5)
-    assert few[0].verdict == "met, but the sample is too small to decide"
-    assert few[2].verdict == "missed, but the sample is too small to decide"
-    assert few[3].verdict == "no Payments"
-    assert window_doubts({5: few}) == [], "what is not certain is no doubt of the run"
-
-
-def test_one_warehouse_has_no_other() -> None:
-    found = windows({**GOOD, "remote_lines": 0, "remote_payments": 0}, 1)
-    assert [window.verdict for window in found][2:4] == ["one warehouse has no other"] * 2
-    assert window_doubts({1: found}) == []
-
-
-@given(st.integers(1, 5000), st.data())
-def test_the_interval_is_the_score_interval(count: int, data: st.DataObject) -> None:
-    successes = data.draw(st.integers(0, count))
-    least, most = binomial_interval(successes, count)
-    known = stats.binomtest(successes, count).proportion_ci(LEVEL, "wilson")
-    assert least == pytest.approx(known.low, abs=2e-4)
-    assert most == pytest.approx(known.high, abs=2e-4)
-    assert 0 <= least <= successes / count <= most <= 1
+from dsbench.analysis.tpcc import DECK, ceiling_per_minute, deck_of, nopm
 
 
 def test_nopm_counts_per_minute_of_a_cycle() -> None:
-    found = nopm(np.array([100.0, 120.0, 140.0]), 30.0, 5, paced=False)
+    found = nopm(np.array([100.0, 120.0, 140.0]), 30.0, 5)
     assert (found.label, found.median, found.minimum, found.maximum) == ("NOPM, unpaced", 240.0, 200.0, 280.0)
-    assert (found.per_warehouse, found.ceiling) == (48.0, None)
-    paced = nopm(np.array([60.0]), 60.0, 5, paced=True)
-    assert (paced.label, paced.per_warehouse, paced.ceiling) == ("NOPM", 12.0, 12.86)
-    assert math.isnan(nopm(np.zeros(0), 60.0, 5, paced=True).median)
+    assert (found.per_warehouse, found.terminals_per_warehouse, found.ceiling) == (48.0, None, None)
+    assert math.isnan(nopm(np.zeros(0), 60.0, 5, terminals=50).median)
+
+
+def test_the_label_says_what_is_not_as_the_specification_has_it() -> None:
+    one = np.array([60.0])
+    assert nopm(one, 60.0, 1, terminals=10).label == "NOPM"
+    assert nopm(one, 60.0, 1, terminals=10, mix_met=False).label == "NOPM, mix not met"
+    assert nopm(one, 60.0, 1, mix_met=False).label == "NOPM, unpaced, mix not met"
+
+
+@pytest.mark.parametrize(
+    ("deck", "terminals", "per_minute"),
+    [
+        # 10 x 30 + 10 x 15 + 12 + 7 + 7 = 476 s for ten New-Orders of each terminal.
+        (DECK, 10, 6000 / 476), (DECK, 50, 30_000 / 476), (DECK, 3, 1800 / 476),
+        # The 45 % of clause 5.2.3: 45 x 30 + 43 x 15 + 4 x 12 + 4 x 7 + 4 x 7 = 2099 s.
+        ((45, 43, 4, 4, 4), 10, 27_000 / 2099),
+        ((1, 0, 0, 0, 0), 1, 2.0), ((0, 1, 0, 0, 0), 1, 0.0), ((0, 0, 1, 1, 1), 10, 0.0),
+    ],
+)  # fmt: skip
+def test_terminals_that_never_wait_enter_so_many(deck: tuple[int, ...], terminals: int, per_minute: float) -> None:
+    assert ceiling_per_minute(deck, terminals) == pytest.approx(per_minute)
+
+
+def test_the_ceiling_is_that_of_a_warehouse() -> None:
+    orders = np.array([60.0])
+    for warehouses in (1, 5):
+        found = nopm(orders, 60.0, warehouses, terminals=10 * warehouses)
+        assert found.ceiling == pytest.approx(12.605, abs=5e-4)
+        assert found.terminals_per_warehouse == 10
+    few = nopm(orders, 60.0, 5, deck=(45, 43, 4, 4, 4), terminals=20)
+    assert (few.terminals_per_warehouse, few.ceiling) == (4, pytest.approx(0.4 * 12.863, abs=5e-4))
+
+
+def test_the_deck_is_the_setting_of_the_workload() -> None:
+    assert deck_of({}) == (10, 10, 1, 1, 1)
+    assert deck_of({"mix": "45, 43,4,4 ,4", "affinity": "off"}) == (45, 43, 4, 4, 4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from dsbench.report import render, tables
 from dsbench.report.diagrams import specs
 from dsbench.report.document import page
 from dsbench.report.evaluation import evaluate
-from dsbench.report.kind_tables import kind_lines
+from dsbench.report.kind_tables import kind_lines, nopm_text
 from dsbench.report.page.command import command_line
 from dsbench.spec import build
 from fixtures.archives import MS, S, bucket_rows, cycle_row, phase_rows, run_json, write
@@ -24,15 +25,19 @@ KINDS = ["new_order", "payment", "order_status", "delivery", "stock_level"]
 COUNTS = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
 SUMS = {
     "new_orders": 400, "new_orders_rolled_back": 4, "order_lines": 4000, "remote_lines": 40, "payments": 400,
-    "remote_payments": 60, "by_name": 0, "by_name_of": 440, "deliveries": 400, "districts_skipped": 0,
+    "remote_payments": 60, "by_name": 20, "by_name_of": 440, "deliveries": 400, "districts_skipped": 0,
+    "payments_by_name": 0, "order_statuses": 40, "order_statuses_by_name": 20, "delivery_transactions": 40,
+    "deliveries_with_skip": 1,
 }  # fmt: skip
 
 
-def rows(threads: int, cycles: range, slower: int) -> dict[str, list[dict[str, Any]]]:
+def rows(
+    threads: int, cycles: range, slower: int, counts: Mapping[str, int]
+) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in ("cycles", "buckets", "sums")}
     for cycle in cycles:
         for at, kind in enumerate(KINDS):
-            times = [(at + 1) * slower * MS] * COUNTS[kind]
+            times = [(at + 1) * slower * MS] * counts[kind]
             # Of the New-Orders one is rolled back: its time is among the times.
             back = 1 if kind == "new_order" else 0
             row = cycle_row(5, cycle, times, kind=kind, rolled_back=back, threads=threads, response_ns=3 * sum(times))
@@ -45,12 +50,12 @@ def rows(threads: int, cycles: range, slower: int) -> dict[str, list[dict[str, A
     return found
 
 
-def archive_of(folder: Path, steps: list[int] | int = 10, **spec: Any) -> Archive:
+def archive_of(folder: Path, steps: list[int] | int = 10, counts: Mapping[str, int] = COUNTS, **spec: Any) -> Archive:
     wanted = {"workload": "tpcc", "scales": (5,), "cycles": 2, "duration": 60.0, "threads": steps, **spec}
     run = run_json(wanted, kinds=KINDS)
     merged: dict[str, list[dict[str, Any]]] = {"phases": phase_rows(5, populate=S)}
     for number, threads in enumerate(steps if isinstance(steps, list) else [steps]):
-        part = rows(threads, range(2 * number + 1, 2 * number + 3), slower=1 + 999 * number)
+        part = rows(threads, range(2 * number + 1, 2 * number + 3), slower=1 + 999 * number, counts=counts)
         merged = {name: merged.get(name, []) + part.get(name, []) for name in {*merged, *part}}
     key = {"scale": 5, "segment": 1, "object": "stock", "metric": "dead_rows", "unit": "rows"}
     merged["statistics"] = [{**key, "moment": "before", "value": 3.0}, {**key, "moment": "after", "value": 12_003.0}]
@@ -77,7 +82,9 @@ def test_windows_are_judged_over_the_sums_of_all_cycles(tmp_path: Path) -> None:
     back = by_name["New-Orders rolled back"]
     assert (back.count, back.value, back.verdict) == (800, 0.01, "met, but the sample is too small to decide")
     assert by_name["lines of an order"].verdict == "met"
-    assert by_name["customers chosen by name"].verdict == "missed"
+    assert by_name["Payments by last name"].verdict == "missed"
+    assert by_name["Order-Status by last name"].verdict == "missed, but the sample is too small to decide"
+    assert by_name["Deliveries that skipped a district"].count == 80
     assert [doubt.code for doubt in found.doubts if doubt.code in ("window", "mix", "response-limit")] == ["window"]
 
 
@@ -86,9 +93,9 @@ def test_text_and_json_say_it(tmp_path: Path) -> None:
     found = evaluate(archive)
     text = tables.results_txt(found, archive.run)
     for words in (
-        "# NOPM: 44.0, 8.80 per warehouse (ten paced terminals reach 12.86 at most)",
+        "# NOPM: 44.0, 8.80 per warehouse (10 terminals per warehouse enter 12.61 on average when nothing delays them)",
         "10 paced terminals per scale, 30 s ramp-up", "response time [ms], from the intended start",
-        "service time [ms]", "workload tpcc (TPC-C-like", "limit of p90", "57.00% to 63.00%  880 choices of a customer  missed",
+        "service time [ms]", "workload tpcc (TPC-C-like", "limit of p90", "57.00% to 63.00%       800 Payments  missed\n",
     ):  # fmt: skip
         assert words in text, words
     assert "tpmC" not in text
@@ -97,10 +104,26 @@ def test_text_and_json_say_it(tmp_path: Path) -> None:
     document = json.loads(json.dumps(tables.to_json(found), allow_nan=False))
     assert document["kinds"]["5"][1]["share_met"] is True
     assert document["windows"]["5"][4]["verdict"] == "missed"
+    assert document["nopm"]["5"]["ceiling"] == pytest.approx(12.605, abs=5e-4)
     assert document["nopm"]["5"]["median"] == 44.0
     assert document["changes"]["5"] == [
         {"of": "stock", "name": "dead_rows", "unit": "rows", "before": 3.0, "after": 12_003.0}
     ]
+
+
+def test_other_terminals_and_another_mix_have_another_ceiling(tmp_path: Path) -> None:
+    settings = {"mix": "45,43,4,4,4"}
+    found = evaluate(archive_of(tmp_path, pace="terminals", terminals=5, workload_settings=settings)).nopm[5]
+    assert (found.terminals_per_warehouse, found.ceiling) == (1, pytest.approx(1.2863, abs=5e-5))
+    assert "(1 terminal per warehouse enters 1.29 on average" in nopm_text(found, 5)
+
+
+def test_a_mix_that_is_not_met_is_in_the_label(tmp_path: Path) -> None:
+    found = evaluate(archive_of(tmp_path, counts={**COUNTS, "new_order": 450, "payment": 430, "delivery": 4}))
+    assert found.nopm[5].label == "NOPM, unpaced, mix not met"
+    assert [doubt.message.split()[0] for doubt in found.doubts if doubt.code == "mix"] == [
+        "order_status", "delivery", "stock_level",
+    ]  # fmt: skip
 
 
 def test_limits_of_response_times_are_missed_when_nine_in_ten_take_longer(tmp_path: Path) -> None:

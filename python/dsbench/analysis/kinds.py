@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dsbench.analysis.histogram import Histogram, merge, quantiles_ns
+from dsbench.analysis.windows import binomial_interval
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999, 1.0)
 """Of service and response times; 1 is the maximum."""
@@ -64,6 +65,9 @@ class KindResult:
     """The same per minute."""
     share: float
     """Share (0-1) in all done transactions."""
+    share_at_most: float
+    """Upper end of the interval of the share that the sample stands for. A deck of cards scatters less than
+    the binomial distribution it is taken from."""
     least_share: float | None
     """What the workload's rules ask for at least; ``None`` where they ask for nothing."""
     service_mean_ns: float
@@ -79,6 +83,11 @@ class KindResult:
     def share_met(self) -> bool | None:
         """Whether the share is large enough; ``None`` where nothing is asked for."""
         return None if self.least_share is None else self.share >= self.least_share
+
+    @property
+    def share_missed(self) -> bool:
+        """Whether the share is too small, and not by chance."""
+        return self.least_share is not None and self.share_at_most < self.least_share
 
     @property
     def limit_met(self) -> bool | None:
@@ -115,6 +124,7 @@ def kind_results(
             rate_tps=count.done / measured_s,
             per_minute=count.done / measured_s * 60,
             share=count.done / total if total else np.nan,
+            share_at_most=binomial_interval(count.done, total)[1],
             least_share=least_shares.get(kind),
             service_mean_ns=count.service_ns / count.done if count.done else np.nan,
             service_ns=quantiles_ns(served, QUANTILES),

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:  # They are made of the values below.
     from dsbench.analysis.kinds import KindResult
-    from dsbench.analysis.tpcc import Nopm, Window
+    from dsbench.analysis.tpcc import Nopm
+    from dsbench.analysis.windows import Window
 
 Floats = NDArray[np.float64]
 

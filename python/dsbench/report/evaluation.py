@@ -20,8 +20,8 @@ from dsbench.analysis import histogram as hist
 from dsbench.analysis.doubts import REMOTE_WORKLOAD
 from dsbench.analysis.index import index
 from dsbench.analysis.resources import Counter, costs, gains
-from dsbench.analysis.tpcc import window_doubts
 from dsbench.analysis.values import Evaluation, Floats, Frequency, Resource, ScaleResult
+from dsbench.analysis.windows import window_doubts
 from dsbench.archive import TABLES, Archive
 from dsbench.report.judgement import collision, failed_checks, judge
 from dsbench.report.kinds import changes_of, kind_doubts, nopm_of, of_kinds, windows_of
@@ -117,7 +117,7 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
         kinds=kinds,
         kind_frequency=kind_frequency,
         kind_response=kind_response,
-        nopm=nopm_of(run, cycles, load),
+        nopm=nopm_of(run, cycles, load, kinds),
         windows=windows,
         changes=changes_of(tables["statistics"]),
         threads=threads,

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from dsbench.analysis.kinds import QUANTILES, KindResult
-from dsbench.analysis.tpcc import Nopm, Window, shown
+from dsbench.analysis.tpcc import Nopm
 from dsbench.analysis.values import Evaluation
+from dsbench.analysis.windows import Window, shown
 
 _NAMES: Mapping[float, str] = {0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9", 1.0: "max"}
 COUNT_HEADS = (
@@ -46,8 +47,12 @@ def nopm_text(found: Nopm, scale: int) -> str:
     text = f"{found.label}: {found.median:,.1f}"
     if found.minimum < found.maximum:
         text += f" ({found.minimum:,.1f} to {found.maximum:,.1f} over the cycles)"
-    text += f", {found.per_warehouse:,.2f} per warehouse" if scale > 1 or found.ceiling else ""
-    return text + (f" (ten paced terminals reach {found.ceiling:g} at most)" if found.ceiling else "")
+    text += f", {found.per_warehouse:,.2f} per warehouse" if scale > 1 or found.ceiling is not None else ""
+    if found.ceiling is None:
+        return text
+    terminals = f"{found.terminals_per_warehouse:,.4g}"
+    noun = "terminal per warehouse enters" if terminals == "1" else "terminals per warehouse enter"
+    return f"{text} ({terminals} {noun} {found.ceiling:,.2f} on average when nothing delays them)"
 
 
 def count_cells(row: KindResult) -> tuple[str, ...]:
@@ -59,7 +64,7 @@ def count_cells(row: KindResult) -> tuple[str, ...]:
         _short(row.per_minute),
         f"{row.share:.2%}" if isfinite(row.share) else "–",
         "" if row.least_share is None else f"{row.least_share:.0%}",
-        _met(row.share_met),
+        _share_met(row),
     )
 
 
@@ -89,6 +94,12 @@ def window_cells(window: Window) -> tuple[str, ...]:
 
 def _met(met: bool | None) -> str:
     return "" if met is None else "met" if met else "MISSED"
+
+
+def _share_met(row: KindResult) -> str:
+    if row.share_met is False and not row.share_missed:
+        return "missed, may be chance"
+    return _met(row.share_met)
 
 
 def _short(value: float) -> str:

@@ -11,10 +11,12 @@ import pyarrow.compute as pc
 
 from dsbench.analysis import histogram as hist
 from dsbench.analysis import tpcc
-from dsbench.analysis.kinds import ALL, QUANTILES, KindCounts, KindResult, kind_results
-from dsbench.analysis.tpcc import Nopm, Window
+from dsbench.analysis.kinds import QUANTILES, KindCounts, KindResult, kind_results
+from dsbench.analysis.tpcc import Nopm
 from dsbench.analysis.values import Change, Doubt, Frequency
+from dsbench.analysis.windows import Window, windows
 from dsbench.report.rows import Load, counts_by, texts, whole
+from dsbench.spec import terminals_of
 
 ByKind = Mapping[str, hist.Histogram]
 
@@ -88,12 +90,14 @@ def _curves(histograms: ByKind) -> dict[str, Frequency]:
     return {kind: hist.frequency(values, QUANTILES) for kind, values in histograms.items()}
 
 
-def nopm_of(run: Mapping[str, Any], cycles: pa.Table, load: Mapping[int, Load]) -> dict[int, Nopm]:
+def nopm_of(
+    run: Mapping[str, Any], cycles: pa.Table, load: Mapping[int, Load], kinds: Mapping[int, tuple[KindResult, ...]]
+) -> dict[int, Nopm]:
     """NOPM by scale; empty for other workloads."""
     spec = run["spec"]
     if spec["workload"] != tpcc.WORKLOAD:
         return {}
-    paced = spec.get("pace", "none") != "none"
+    deck = tpcc.deck_of(spec.get("workload_settings", {}))
     rows = cycles.filter(pc.field("kind") == tpcc.NEW_ORDER)
     scale, cycle, committed = (whole(rows, name) for name in ("scale", "cycle", "committed"))
     result = {}
@@ -101,7 +105,14 @@ def nopm_of(run: Mapping[str, Any], cycles: pa.Table, load: Mapping[int, Load]) 
         here = scale == x
         size = part.cycles.size
         orders = np.bincount(np.searchsorted(part.cycles, cycle[here]), committed[here].astype(float), size)
-        result[x] = tpcc.nopm(orders.astype(np.float64), float(spec["duration"]), x, paced=paced)
+        result[x] = tpcc.nopm(
+            orders.astype(np.float64),
+            float(spec["duration"]),
+            x,
+            deck=deck,
+            terminals=terminals_of(spec, x),
+            mix_met=not any(row.share_missed for row in kinds.get(x, ())),
+        )
     return result
 
 
@@ -110,7 +121,7 @@ def windows_of(run: Mapping[str, Any], sums: pa.Table, load: Mapping[int, Load])
     if run["spec"]["workload"] != tpcc.WORKLOAD:
         return {}
     by_scale = counts_by(sums, "name", "value")
-    return {x: tpcc.windows(by_scale.get(x, {}), x) for x in load}
+    return {x: windows(by_scale.get(x, {}), x) for x in load}
 
 
 def kind_doubts(results: Mapping[int, tuple[KindResult, ...]]) -> list[Doubt]:
@@ -120,7 +131,7 @@ def kind_doubts(results: Mapping[int, tuple[KindResult, ...]]) -> list[Doubt]:
 
 def _of_row(scale: int, row: KindResult) -> list[Doubt]:
     found = []
-    if row.share_met is False and row.kind != ALL:
+    if row.share_missed:
         words = f"{row.kind} is {row.share:.2%} of the mix, TPC-C asks for {row.least_share:.0%} at least"
         found.append(Doubt("mix", words, "use longer cycles; see whether this kind fails more than others", scale))
     if row.limit_met is False:

@@ -150,7 +150,10 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
         field.name: _plain(getattr(evaluation, field.name)) for field in fields(evaluation) if field.name not in _LARGE
     }
     result["kinds"] = {
-        str(scale): [{**_plain(row), "share_met": row.share_met, "limit_met": row.limit_met} for row in rows]
+        str(scale): [
+            {**_plain(row), "share_met": row.share_met, "share_missed": row.share_missed, "limit_met": row.limit_met}
+            for row in rows
+        ]
         for scale, rows in evaluation.kinds.items()
     }
     result["windows"] = {

@@ -56,7 +56,7 @@ def _of_scale(evaluation: Evaluation, scale: int) -> list[Html]:
     parts = [tag("h3", title)]
     if scale in evaluation.nopm:
         parts.append(tag("p", nopm_text(evaluation.nopm[scale], scale)))
-    missed = [i for i, row in enumerate(rows) if row.share_met is False]
+    missed = [i for i, row in enumerate(rows) if row.share_missed]
     parts.append(table(f"Done and failed, {title}", COUNT_HEADS, [count_cells(row) for row in rows], marked=missed))
     late = [i for i, row in enumerate(rows) if row.limit_met is False]
     heads = ["response time [ms]", *TIME_HEADS, "limit of p90", ""]
@@ -65,8 +65,7 @@ def _of_scale(evaluation: Evaluation, scale: int) -> list[Html]:
         service = [(row.kind, *times(row.service_mean_ns, row.service_ns)) for row in rows]
         parts.append(table(f"Service times, {title}", ["service time [ms]", *TIME_HEADS], service))
     if found := evaluation.windows.get(scale):
-        bad = [i for i, window in enumerate(found) if window.count and window.decided and not window.met]
-        bad = [i for i in bad if not found[i].note]
+        bad = [i for i, window in enumerate(found) if window.missed]
         heads = ["window", "measured", "99.7 % interval", "valid", "of", ""]
         body = [window_cells(window) for window in found]
         parts.append(table(f"Windows of a valid run, {title}", heads, body, numbers=False, marked=bad))
