@@ -26,7 +26,8 @@ lint: .venv/.built  ## formatting, types, layering; warnings are errors
 
 bench: .venv/.built  ## dsbench against its peers, as paired ratios; takes long
 	scripts/need-servers
-	$(BIN)/python -m bench
+	scripts/need-peers
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m bench
 
 .venv/.installed: pyproject.toml constraints.txt
 	scripts/make-venv $(PYTHON) .venv

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import archives, bare, fbdriver, firebird, machine, many, mariadb, memory, page, population
+from bench import archives, bare, fbdriver, firebird, machine, many, mariadb, memory, page, population, tpcc
 from bench.cases import Case, Settings, selects, tpcbs
 from bench.page import Result
 from bench.place import populated
@@ -43,6 +43,7 @@ def main() -> None:
         asked,
         lambda: [page.memory_line(memory.measure(asked.transactions))],
         lambda: page.archive_lines(archives.measure()),
+        lambda: tpcc.section(asked.quick, asked.pairs),
     )
     text += [page.table(results), "", *more]
     print("\n".join(text))

@@ -12,6 +12,11 @@ NAME = "gotpc"
 """Of the database that it fills."""
 
 
+def available() -> bool:
+    """Whether it is on the PATH."""
+    return shutil.which("go-tpc") is not None
+
+
 @dataclass(frozen=True)
 class Server:
     """Where it connects to."""

@@ -36,9 +36,9 @@ class Result:
             cells = [
                 self.case.title, str(self.case.clients), self.case.transport, peer,
                 f"{_median(ours, 'rate_tps'):,.0f}", f"{_median(theirs, 'rate_tps'):,.0f}",
-                _judged(rate, goal.rate if goal else None, at_least=True),
+                judged(rate, goal.rate if goal else None, at_least=True),
                 f"{_median(ours, 'cpu_us'):.2f}", f"{_median(theirs, 'cpu_us'):.2f}",
-                _judged(cost, goal.cost if goal else None, at_least=False),
+                judged(cost, goal.cost if goal else None, at_least=False),
             ]  # fmt: skip
             yield "| " + " | ".join(cells) + " |"
 
@@ -72,7 +72,7 @@ def many_lines(found: Many) -> list[str]:
     """The thousand connections."""
     return [
         f"- {found.clients} connections, prepared select, unix socket: {found.ours_tps:,.0f} tps against "
-        f"{found.theirs_tps:,.0f} tps of pgbench -j 2: rate ratio {_judged(found.rate, 1.0, at_least=True)}, "
+        f"{found.theirs_tps:,.0f} tps of pgbench -j 2: rate ratio {judged(found.rate, 1.0, at_least=True)}, "
         f"CPU ratio {found.cost}",
         f"- memory per connection: {found.connected_kib:.0f} KiB when connected, {found.running_kib:.0f} KiB at the "
         f"end of the cycle ({_goal(found.running_kib <= 100, 'at most 100')})",
@@ -83,7 +83,7 @@ def population_line(found: Population) -> str:
     """The population."""
     return (
         f"- population at scale {found.scale} with all keys and statistics: {found.ours_per_s:,.0f} rows/s against "
-        f"{found.theirs_per_s:,.0f} rows/s of pgbench -i: ratio {_judged(found.ratio, 1.5, at_least=True)}"
+        f"{found.theirs_per_s:,.0f} rows/s of pgbench -i: ratio {judged(found.ratio, 1.5, at_least=True)}"
     )
 
 
@@ -114,7 +114,8 @@ def _median(measured: Sequence[Measured], name: str) -> float:
     return float(statistics.median(getattr(m, name) for m in measured))
 
 
-def _judged(found: Spread, goal: float | None, *, at_least: bool) -> str:
+def judged(found: Spread, goal: float | None, *, at_least: bool) -> str:
+    """A ratio with its spread and, where it has a goal, whether that is met."""
     if goal is None:
         return str(found)
     met = found.median >= goal if at_least else found.median <= goal
