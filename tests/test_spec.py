@@ -44,6 +44,15 @@ def test_defaults_are_those_of_the_paper() -> None:
     assert dsi.levels == (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
 
 
+def test_tpcc_is_retried_unless_told_otherwise() -> None:
+    assert spec.build({"workload": "tpcc"}).retry
+    assert not spec.build({"workload": "tpcc", "retry": False}).retry
+    assert not spec.build({"workload": "tpcb"}).retry
+    # What an archive says stays as it is.
+    archived = spec.build({"workload": "tpcc", "retry": False}).described()
+    assert not spec.RunSpec.model_validate(archived).retry
+
+
 def test_what_is_said_wins_over_the_profile() -> None:
     run = spec.build({"threads": 3}, profile="quick")
     assert (run.threads, run.cycles, run.profile) == (3, 3, "quick")

@@ -22,6 +22,9 @@ Population = Literal["bulk", "procedure"]
 Arrival = Literal["poisson", "constant"]
 Pace = Literal["none", "terminals"]
 
+RETRYING = frozenset({"tpcc"})
+"""Workloads whose specification has the driver submit a transaction again; those of TPC-B count it as failed."""
+
 TERMINALS_PER_SCALE = 10
 """TPC-C, clause 4.2.1: ten terminals for each warehouse."""
 
@@ -158,6 +161,8 @@ class RunSpec(_Frozen):
     """``None``: procedure where the engine has them."""
     population: Population = "bulk"
     retry: bool = False
+    """Run a transaction again that a serialization failure or a deadlock ended; for a workload of
+    ``RETRYING`` the default is to do so."""
     prepare: bool = False
     reconnect: bool = False
     rate: Annotated[float, Field(ge=0.001, le=10_000_000, allow_inf_nan=False)] | None = None
@@ -198,6 +203,13 @@ class RunSpec(_Frozen):
         if not steps or any(not isinstance(step, int) for step in steps):
             raise _misfit("--threads", "needs whole numbers, such as 10,20,40")
         return {**values, "threads": max(steps), "thread_steps": steps if len(steps) > 1 else ()}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _retry_of_the_workload(cls, values: object) -> object:
+        if isinstance(values, dict) and values.get("workload") in RETRYING:
+            return {"retry": True, **values}
+        return values
 
     @field_validator("thread_steps")
     @classmethod

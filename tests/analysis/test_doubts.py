@@ -95,6 +95,11 @@ def test_short_runs_are_a_glimpse(change: dict[str, Any]) -> None:
     assert codes(replace(RUN, **change)) == ["short-cycles"]
 
 
+def test_short_cycles_of_tpcc_have_a_remedy_of_their_own() -> None:
+    (found,) = doubts(replace(RUN, workload="tpcc", duration_s=5), [])
+    assert found.remedy == "use 3 cycles or more of 30 s or more"
+
+
 def test_each_unsafe_switch_is_named() -> None:
     unsafe = (UnsafeSwitch("fsync", "off", "a power cut corrupts it"), UnsafeSwitch("unlogged", "on", "rows go"))
     found = doubts(replace(RUN, unsafe=unsafe), [SCALE])

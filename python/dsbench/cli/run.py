@@ -59,7 +59,10 @@ def command(
     population: Annotated[
         str | None, Option(help="bulk (default): parallel fast load; procedure: as the paper does it.")
     ] = None,
-    retry: Annotated[bool | None, Option("--retry/--no-retry", help="Repeat a failed transaction.")] = None,
+    retry: Annotated[
+        bool | None,
+        Option("--retry/--no-retry", help="Run again what a collision or deadlock ended [tpcc: yes, others: no]."),
+    ] = None,
     prepare: Annotated[bool | None, Option("--prepare/--no-prepare", help="Prepare statements once.")] = None,
     reconnect: Annotated[
         bool | None, Option("--reconnect/--no-reconnect", help="Open and close a connection per transaction.")
