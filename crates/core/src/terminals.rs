@@ -152,8 +152,13 @@ mod tests {
         for (kind, mean) in [(0, 12e9), (1, 5e9)] {
             let drawn = thinks(kind);
             assert!(drawn.iter().all(|think| *think <= 10.0 * mean));
+            let mean_drawn = drawn.iter().sum::<f64>() / count as f64;
+            // Cut at ten means the mean is 1 - e^-10 of them; four standard deviations of it.
+            let off = mean_drawn / (mean * (1.0 - (-10.0_f64).exp())) - 1.0;
+            assert!(off.abs() < 4.0 / (count as f64).sqrt(), "kind {kind}: {off}");
             // 1.95/sqrt(n) is the 99.9 % point of the distance.
-            let far = distance(drawn, |think| 1.0 - (-think / mean).exp());
+            let cut = |think: f64| if think >= (10.0 * mean).floor() { 1.0 } else { 1.0 - (-think / mean).exp() };
+            let far = distance(drawn, cut);
             assert!(far < 1.95 / (count as f64).sqrt(), "kind {kind}: {far}");
         }
         assert_ne!(thinks(0)[..9], thinks(0)[50..59], "another time after each transaction");

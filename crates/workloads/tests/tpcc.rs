@@ -21,6 +21,8 @@ mod mysql;
 #[path = "../../engines/tests/mysql/server.rs"]
 #[allow(dead_code)]
 mod mysql_server;
+#[path = "tpcc/paced.rs"]
+mod paced;
 #[cfg(unix)]
 #[path = "tpcc/postgres.rs"]
 mod postgres;

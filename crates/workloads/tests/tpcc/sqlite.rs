@@ -90,3 +90,15 @@ fn persons_take_the_time_of_the_specification() {
     assert!(workload.pace(5).is_none());
     assert!(crate::bed::open(&*folder.engine(), "tpcb", Call::Statements, 1).pace(0).is_none());
 }
+
+#[test]
+fn terminals_share_a_thread_and_two_connections() {
+    let folder = Folder::new();
+    crate::paced::terminals_share_a_thread(Arc::from(folder.engine()), Call::Statements);
+}
+
+#[test]
+fn terminals_enter_as_many_as_their_times_allow() {
+    let folder = Folder::new();
+    crate::paced::terminals_enter_as_many_as_their_times_allow(&*folder.engine());
+}

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dsbench_core::clock::{Clock, Monotonic};
+use dsbench_core::clock::{Clock, Monotonic, Nanos};
 use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session};
 use dsbench_core::error::Result;
 use dsbench_core::generator::Conduct;
-use dsbench_core::threads::{Cycle, CyclePlan, Pacing};
+use dsbench_core::threads::{Cycle, CycleOutcome, CyclePlan, Pacing};
 use dsbench_core::workload::{End, Expected, Part, Population, Progress, Shape, Workload};
 use dsbench_workloads::{Call, Options, Settings};
 
@@ -97,28 +97,44 @@ pub fn transact(
     }
 }
 
+/// What load a cycle makes.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    pub threads: usize,
+    pub connections: usize,
+    pub pacing: Pacing,
+    pub ramp_up: Nanos,
+    pub duration: Nanos,
+}
+
 /// Runs four clients against each other for a fraction of a second, with retry.
 pub fn cycle(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>) -> Expected {
+    let load = Load { threads: 4, connections: 1, pacing: Pacing::Closed, ramp_up: 0, duration: 400_000_000 };
+    cycle_of(engine, workload, load).1
+}
+
+/// Runs a cycle, with retry; gives what it left, and what the database must hold of it.
+pub fn cycle_of(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>, load: Load) -> (CycleOutcome, Expected) {
     let conduct = Conduct {
         session: LOAD,
         prepare: Prepare::Once,
-        connections: 1,
+        connections: load.connections,
         retry: true,
         reconnect: false,
-        ramp_up: 0,
-        duration: 400_000_000,
+        ramp_up: load.ramp_up,
+        duration: load.duration,
         patience: 1_000_000_000,
     };
-    let (pacing, kinds) = (Pacing::Closed, workload.kinds().len());
+    let kinds = workload.kinds().len();
     let plan = CyclePlan {
         engine,
         workload,
         conduct,
-        threads: 4,
+        threads: load.threads,
         carriers: 0,
         first_client: 0,
-        clients: 4,
-        pacing,
+        clients: load.threads as u64,
+        pacing: load.pacing,
         seed: 7,
         trace: None,
     };
@@ -127,14 +143,19 @@ pub fn cycle(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>) -> Expected {
     while cycle.ready() < plan.threads && !cycle.finished() {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
-    cycle.start(Monotonic.now());
+    cycle.start(Monotonic.now() + load.ramp_up);
     let outcome = cycle.join().unwrap();
     assert_eq!(outcome.failure, None);
+    let expected = expected_of(&outcome, kinds);
+    (outcome, expected)
+}
+
+fn expected_of(outcome: &CycleOutcome, kinds: usize) -> Expected {
     let mut expected = Expected { committed: vec![0; kinds], ..Expected::default() };
     let mut sums = BTreeMap::new();
     for client in &outcome.clients {
         for (tally, committed) in client.recorder.tallies().iter().zip(&mut expected.committed) {
-            *committed += tally.committed + tally.late_commits;
+            *committed += tally.committed + tally.early_commits + tally.late_commits;
             expected.unknown += tally.unknown;
         }
         for (name, sum) in &client.sums {
