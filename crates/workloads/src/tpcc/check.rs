@@ -1,11 +1,12 @@
 //! The consistency conditions (clause 3.3.2), and what the clients counted against what is there.
 
-use dsbench_core::engine::Connection;
+use dsbench_core::engine::{Connection, Prepare, Statement};
 use dsbench_core::error::Result;
+use dsbench_core::value::{Rows, Type};
 use dsbench_core::workload::{Condition, Expected, UNCOUNTED};
 
 use super::company::Company;
-use super::rows::Table;
+use super::rows::{loaded_stock, Table, ITEMS};
 use super::{NEW_ORDER, PAYMENT};
 
 /// The sections of the conditions that the database answers alone, with the names of their columns.
@@ -15,7 +16,14 @@ const WITHIN: &[(&str, &[&str])] = &[
     ("condition_3", &["3: new orders have no gap"]),
     ("condition_4", &["4: sum of line counts = lines of the district"]),
     ("condition_5", &["5: no carrier <=> new order"]),
-    ("lines_of_orders", &["6: line count = lines of the order", "7: not delivered <=> no carrier"]),
+    (
+        "lines_of_orders",
+        &[
+            "6: line count = lines of the order",
+            "7: not delivered <=> no carrier",
+            "all local <=> no line of another warehouse",
+        ],
+    ),
     ("condition_8", &["8: warehouse ytd = sum of its history"]),
     ("condition_9", &["9: district ytd = sum of its history"]),
     (
@@ -27,7 +35,14 @@ const WITHIN: &[(&str, &[&str])] = &[
         ],
     ),
     ("condition_11", &["11: orders - new orders = 2100 + deliveries"]),
-    ("stock_off", &["counters of the stock = lines since the load"]),
+    (
+        "lines_since_the_load",
+        &[
+            "items and stocks of lines are there",
+            "amount of a line = quantity * price",
+            "text of a line = that of its stock for the district",
+        ],
+    ),
 ];
 
 /// Tables that keep their number of rows, in the order of the section `rows`.
@@ -50,10 +65,42 @@ pub fn check(company: &Company, conn: &mut dyn Connection, expected: Option<&Exp
             conditions.push(Condition { name: (*name).into(), holds: off == 0, detail: format!("{off} rows are off") });
         }
     }
+    conditions.extend(stock(company, conn)?);
     if let Some(expected) = expected {
         conditions.extend(counted(company, conn, expected)?);
     }
     Ok(conditions)
+}
+
+/// What New-Orders leave of the stock. Each takes what it sells and, where less than 10 would be left, adds 91
+/// (clause 2.4.2.2): so 10 to 100 stay, and what is there and was sold grows by nothing but multiples of 91.
+fn stock(company: &Company, conn: &mut dyn Connection) -> Result<Vec<Condition>> {
+    const REFILL: i64 = 91;
+    let columns = [Type::Int64, Type::Int64, Type::Int64, Type::Int64, Type::Decimal(0)];
+    let query = Statement { sql: company.sql.one("stock")?, params: &[], columns: &columns };
+    let query = conn.prepare(&query, Prepare::Once)?;
+    let mut rows = Rows::new();
+    conn.query(query, &[], &mut rows)?;
+    let [mut counters, mut out_of_range, mut not_refilled] = [0; 3];
+    for row in 0..rows.len() {
+        counters += rows.int(row, 2)?;
+        out_of_range += rows.int(row, 3)?;
+        let (warehouse, there) = (rows.int(row, 0)?, rows.int(row, 1)?);
+        let loaded = loaded_stock(warehouse as u64);
+        let refilled = there == ITEMS as i64 && (rows.decimal(row, 4, 0)? - loaded) % REFILL == 0;
+        not_refilled += i64::from(!refilled);
+    }
+    let cases = [
+        ("counters of the stock = lines since the load", counters, "rows"),
+        ("10 to 100 are in stock", out_of_range, "rows"),
+        ("stock = loaded - sold + refills of 91", not_refilled, "warehouses"),
+    ];
+    let condition = |(name, off, unit): (&str, i64, &str)| Condition {
+        name: name.into(),
+        holds: off == 0,
+        detail: format!("{off} {unit} are off"),
+    };
+    Ok(cases.into_iter().map(condition).collect())
 }
 
 /// Every acknowledged commit is there, and nothing else but commits of unknown end.

@@ -21,6 +21,12 @@ const C11: &str = "11: orders - new orders = 2100 + deliveries";
 const C12: &str = "12: balance + ytd payment = delivered";
 const PAYMENTS: &str = "payments of the customer = its history";
 const STOCK: &str = "counters of the stock = lines since the load";
+const LOCAL: &str = "all local <=> no line of another warehouse";
+const THERE: &str = "items and stocks of lines are there";
+const AMOUNTS: &str = "amount of a line = quantity * price";
+const TEXTS: &str = "text of a line = that of its stock for the district";
+const IN_STOCK: &str = "10 to 100 are in stock";
+const REFILLS: &str = "stock = loaded - sold + refills of 91";
 const ORDERS: &str = "orders = loaded + committed New-Orders";
 const HISTORY: &str = "history = loaded + committed Payments";
 const DELIVERED: &str = "delivered orders = loaded + those of the clients";
@@ -102,10 +108,49 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
         "UPDATE customer SET c_payment_cnt = c_payment_cnt + 1 WHERE c_d_id = 5 AND c_id = 10",
         &[PAYMENTS],
     ),
-    ("a sale was not counted", "UPDATE stock SET s_ytd = s_ytd + 1 WHERE s_i_id = 77", &[STOCK]),
+    (
+        "an order of this warehouse alone counts as another",
+        "UPDATE orders SET o_all_local = 0 WHERE o_d_id = 4 AND o_id = 3001",
+        &[LOCAL],
+    ),
+    (
+        "another warehouse supplies a line",
+        "UPDATE order_line SET ol_supply_w_id = 2 WHERE ol_d_id = 4 AND ol_o_id = 3001 AND ol_number = 1",
+        &[LOCAL, THERE, STOCK],
+    ),
+    (
+        "an item that is not there was sold",
+        "UPDATE order_line SET ol_i_id = 100001 WHERE ol_d_id = 4 AND ol_o_id = 3001 AND ol_number = 1",
+        &[THERE, STOCK],
+    ),
+    (
+        "the stock of a line is gone",
+        "DELETE FROM stock WHERE s_i_id = (SELECT min(ol_i_id) FROM order_line WHERE ol_o_id > 3000)",
+        &["stock rows", THERE, REFILLS],
+    ),
+    (
+        "a line costs another cent",
+        "UPDATE order_line SET ol_amount = ol_amount + 0.01 WHERE ol_d_id = 4 AND ol_o_id = 3001 AND ol_number = 1",
+        &[AMOUNTS],
+    ),
+    (
+        "a line has the text of another district",
+        "UPDATE order_line SET ol_dist_info = (SELECT s_dist_05 FROM stock WHERE s_i_id = ol_i_id) \
+         WHERE ol_d_id = 4 AND ol_o_id = 3001 AND ol_number = 1",
+        &[TEXTS],
+    ),
+    ("a sale was not counted", "UPDATE stock SET s_ytd = s_ytd + 91 WHERE s_i_id = 77", &[STOCK]),
+    ("a sale was counted without a change of the stock", "UPDATE stock SET s_ytd = s_ytd + 1 WHERE s_i_id = 77", &[
+        STOCK, REFILLS,
+    ]),
     ("an order was not counted", "UPDATE stock SET s_order_cnt = s_order_cnt + 1 WHERE s_i_id = 77", &[STOCK]),
     ("a remote order was counted", "UPDATE stock SET s_remote_cnt = s_remote_cnt + 1 WHERE s_i_id = 77", &[STOCK]),
-    ("there is less than nothing", "UPDATE stock SET s_quantity = -1 WHERE s_i_id = 77", &[STOCK]),
+    ("a refill was forgotten", "UPDATE stock SET s_quantity = s_quantity - 91 WHERE s_i_id = 77", &[IN_STOCK]),
+    (
+        "a stock was refilled by one too few",
+        "UPDATE stock SET s_quantity = CASE s_quantity WHEN 10 THEN 11 ELSE s_quantity - 1 END WHERE s_i_id = 77",
+        &[REFILLS],
+    ),
     (
         "an order is there that nobody committed",
         "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local) \
@@ -126,7 +171,7 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
     (
         "a stock is missing",
         "DELETE FROM stock WHERE s_i_id = (SELECT min(i_id) FROM item WHERE i_id NOT IN (SELECT ol_i_id FROM order_line))",
-        &["stock rows"],
+        &["stock rows", REFILLS],
     ),
     (
         "a customer too many",

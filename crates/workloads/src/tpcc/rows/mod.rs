@@ -20,6 +20,7 @@ use dsbench_core::workload::Progress;
 use super::names::Names;
 
 pub use orders::lines_of;
+pub use things::loaded_stock;
 
 /// Items, for all warehouses.
 pub const ITEMS: u64 = 100_000;

@@ -62,6 +62,12 @@ fn items_and_stocks_are_as_the_specification_says() {
         assert!((9_600..10_400).contains(&marked), "{table:?} {marked}");
         assert_eq!(texts.iter().collect::<BTreeSet<_>>().len(), 100_000, "no two are alike");
     }
+    let quantities: Vec<i64> = column(Table::Stock, &rows(Table::Stock, 100_000..200_000), "s_quantity")
+        .iter()
+        .map(|value| value["Int(".len()..value.len() - 1].parse().unwrap())
+        .collect();
+    assert_eq!((quantities.iter().min(), quantities.iter().max()), (Some(&10), Some(&100)));
+    assert_eq!(quantities.iter().sum::<i64>(), loaded_stock(2));
     let stock = rows(Table::Stock, 99_999..100_001);
     assert_eq!(stock[0][..2], ["Int(1)", "Int(100000)"]);
     assert_eq!(stock[1][..2], ["Int(2)", "Int(1)"]);

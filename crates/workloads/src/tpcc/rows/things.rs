@@ -1,6 +1,7 @@
 //! Rows of items and stocks.
 
 use dsbench_core::error::Result;
+use dsbench_core::random::Stream;
 use dsbench_core::value::{Type, Value};
 
 use super::text::{length, letters, mark, text, Cutter};
@@ -31,6 +32,17 @@ pub(super) const STOCK: &[(&str, Type)] = &[
 
 const DIST: usize = 24;
 const DISTS: usize = 10 * DIST;
+
+/// What is in stock of an item. It is drawn first of its row, so that it is known without the others.
+fn quantity(stream: &mut Stream) -> i64 {
+    stream.between(10, 100)
+}
+
+/// What is in stock of all items together in a warehouse (from 1) that was just loaded.
+pub fn loaded_stock(warehouse: u64) -> i64 {
+    let first = (warehouse - 1) * ITEMS;
+    (first..first + ITEMS).map(|number| quantity(&mut stream(Table::Stock, number))).sum()
+}
 
 /// Room for the texts of one row.
 pub(super) struct Buffer([u8; DISTS + 50]);
@@ -65,6 +77,7 @@ impl Buffer {
 
     fn stock(&mut self, number: u64, emit: &mut Emit<'_>) -> Result<()> {
         let mut stream = stream(Table::Stock, number);
+        let quantity = quantity(&mut stream);
         let data = length(&mut stream, 26, 50);
         let used = &mut self.0[..DISTS + data];
         letters(&mut stream, used);
@@ -72,7 +85,7 @@ impl Buffer {
         let mut row = [int(0); 17];
         row[0] = int((number / ITEMS) as i64 + 1);
         row[1] = int((number % ITEMS) as i64 + 1);
-        row[2] = int(stream.between(10, 100));
+        row[2] = int(quantity);
         let mut rest = Cutter(text(used));
         for dist in &mut row[3..13] {
             *dist = Value::Text(rest.cut(DIST));

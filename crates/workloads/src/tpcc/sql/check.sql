@@ -62,14 +62,31 @@ WHERE o_id IS NULL
 
 -- name: lines_of_orders
 -- Conditions 6 and 7: orders with other lines than they count, orders of which not all lines, or not none,
--- are delivered as the carrier says.
+-- are delivered as the carrier says. And orders that are said to be local and are not, or the other way round.
 SELECT count(CASE WHEN there IS NULL OR there <> o_ol_cnt THEN 1 END),
        count(CASE WHEN o_carrier_id IS NULL AND delivered > 0 THEN 1
-                  WHEN o_carrier_id IS NOT NULL AND delivered <> there THEN 1 END)
+                  WHEN o_carrier_id IS NOT NULL AND delivered <> there THEN 1 END),
+       count(CASE WHEN o_all_local = CASE WHEN remote > 0 THEN 0 ELSE 1 END THEN NULL ELSE 1 END)
 FROM orders
-    LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, count(*) AS there, count(ol_delivery_d) AS delivered
+    LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, count(*) AS there, count(ol_delivery_d) AS delivered,
+                      count(CASE WHEN ol_supply_w_id = ol_w_id THEN NULL ELSE 1 END) AS remote
                FROM order_line GROUP BY ol_w_id, ol_d_id, ol_o_id) l
         ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
+
+-- name: lines_since_the_load
+-- What New-Orders wrote; the loaded orders are numbers 1 to 3000. An item or a stock that is not there is
+-- counted once.
+SELECT count(CASE WHEN i_id IS NULL OR s_i_id IS NULL THEN 1 END),
+       count(CASE WHEN i_id IS NULL OR ol_amount = ol_quantity * i_price THEN NULL ELSE 1 END),
+       count(CASE WHEN s_i_id IS NULL OR ol_dist_info =
+                       CASE ol_d_id WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03
+                           WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07
+                           WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 WHEN 10 THEN s_dist_10 END
+                  THEN NULL ELSE 1 END)
+FROM order_line
+    LEFT JOIN item ON i_id = ol_i_id
+    LEFT JOIN stock ON s_w_id = ol_supply_w_id AND s_i_id = ol_i_id
+WHERE ol_o_id > 3000
 
 -- name: condition_8
 SELECT count(*)
@@ -112,13 +129,17 @@ FROM customer
                FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) h
         ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id
 
--- name: stock_off
--- Stocks whose counters are not those of the lines ordered since the load, whose orders are numbers 1 to 3000.
-SELECT count(*)
+-- name: stock
+-- Of each warehouse: how many stocks there are, those whose counters are not those of the lines ordered since
+-- the load, those out of range, and what is there or was sold.
+SELECT s_w_id, count(*),
+       count(CASE WHEN s_ytd = coalesce(sold, 0) AND s_order_cnt = coalesce(line_count, 0)
+                      AND s_remote_cnt = coalesce(remote, 0) THEN NULL ELSE 1 END),
+       count(CASE WHEN s_quantity BETWEEN 10 AND 100 THEN NULL ELSE 1 END),
+       CAST(sum(s_quantity + s_ytd) AS DECIMAL(18, 0))
 FROM stock
     LEFT JOIN (SELECT ol_supply_w_id, ol_i_id, count(*) AS line_count, sum(ol_quantity) AS sold,
                       sum(CASE WHEN ol_supply_w_id = ol_w_id THEN 0 ELSE 1 END) AS remote
                FROM order_line WHERE ol_o_id > 3000 GROUP BY ol_supply_w_id, ol_i_id) l
         ON ol_supply_w_id = s_w_id AND ol_i_id = s_i_id
-WHERE s_ytd <> coalesce(sold, 0) OR s_order_cnt <> coalesce(line_count, 0) OR s_remote_cnt <> coalesce(remote, 0)
-    OR s_quantity < 0 OR s_quantity > 100
+GROUP BY s_w_id
