@@ -142,6 +142,7 @@ def test_terminals_are_ten_for_each_unit_of_scale_or_as_many_as_wanted() -> None
     [
         ({"pace": "terminals", "rate": 5.0}, "--pace"),
         ({"terminals": 5}, "--terminals"),
+        ({"workload": "tpcc", "workload_settings": {"delivery": "deferred"}}, "--set"),
         ({"pace": "hurried"}, "--pace"),
         ({"ramp_up": -1}, "--ramp-up"),
         ({"reconnect": True, "connections": 2}, "--reconnect"),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dsbench.analysis.tpcc import DECK, ceiling_per_minute, deck_of, nopm
+from dsbench.analysis.tpcc import DECK, LIMITS_S, ceiling_per_minute, deck_of, limits_of, nopm
 
 
 def test_nopm_counts_per_minute_of_a_cycle() -> None:
@@ -51,3 +51,10 @@ def test_the_ceiling_is_that_of_a_warehouse() -> None:
 def test_the_deck_is_the_setting_of_the_workload() -> None:
     assert deck_of({}) == (10, 10, 1, 1, 1)
     assert deck_of({"mix": "45, 43,4,4 ,4", "affinity": "off"}) == (45, 43, 4, 4, 4)
+
+
+def test_a_queued_delivery_has_eighty_seconds() -> None:
+    assert limits_of({})["delivery"] == limits_of({"delivery": "inline"})["delivery"] == 5.0
+    queued = limits_of({"delivery": "deferred"})
+    assert queued["delivery"] == 80.0
+    assert {**queued, "delivery": 5.0} == LIMITS_S

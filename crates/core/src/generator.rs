@@ -139,8 +139,8 @@ impl<'a, C: Clock> Runner<'a, C> {
             recorder.record(&Sample { kind: drawn.kind, intended, started, ended, retries, outcome });
             number += 1;
             let next = self.seats[turn.seat].draw_next().kind;
-            let at = ended.saturating_sub(begin);
-            turn = pacer.next_turn(Some(Ended { seat: turn.seat, kind: drawn.kind, next, at }));
+            let (due, at) = (intended.saturating_sub(begin), ended.saturating_sub(begin));
+            turn = pacer.next_turn(Some(Ended { seat: turn.seat, kind: drawn.kind, next, due, at }));
         }
     }
 

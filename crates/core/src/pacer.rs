@@ -22,7 +22,9 @@ pub struct Ended {
     pub kind: KindId,
     /// Kind of the seat's next one, which is drawn already.
     pub next: KindId,
-    /// When it ended, in ns from the beginning of the load.
+    /// When it should have started, in ns from the beginning of the load.
+    pub due: Nanos,
+    /// When it ended, likewise.
     pub at: Nanos,
 }
 

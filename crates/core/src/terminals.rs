@@ -85,7 +85,10 @@ impl Pacer for Terminals {
     fn next_turn(&mut self, before: Option<Ended>) -> Turn {
         if let Some(ended) = before {
             let thinking = self.think(self.terminals[ended.seat], ended.kind);
-            let due = ended.at + thinking + self.paces[usize::from(ended.next)].keying;
+            // Who only queued a request went on when it was keyed in. Requests are taken in the order in which
+            // they are due, as from a queue: what the same person keys in later comes later in any case.
+            let free = if self.paces[usize::from(ended.kind)].waits { ended.at } else { ended.due };
+            let due = free + thinking + self.paces[usize::from(ended.next)].keying;
             self.terminals[ended.seat].done += 1;
             self.due.push(Reverse((due, ended.seat)));
         }
@@ -102,8 +105,10 @@ mod tests {
     use crate::workload::{Drawn, End, Shape};
 
     const SECOND: Nanos = 1_000_000_000;
-    const PACES: [Pace; 2] =
-        [Pace { keying: 18 * SECOND, mean_think: 12 * SECOND }, Pace { keying: 2 * SECOND, mean_think: 5 * SECOND }];
+    const PACES: [Pace; 2] = [
+        Pace { keying: 18 * SECOND, mean_think: 12 * SECOND, waits: true },
+        Pace { keying: 2 * SECOND, mean_think: 5 * SECOND, waits: true },
+    ];
 
     /// Kinds 0 and 1 in turn.
     struct Alternating(u64);
@@ -172,10 +177,19 @@ mod tests {
         let turn = pacer.next_turn(None);
         let (kind, next) = ((first % 2) as KindId, ((first + 1) % 2) as KindId);
         let think = pacer.think(Terminal { id: 7, done: first }, kind);
-        let at = turn.due.unwrap() + 5 * SECOND;
-        let then = pacer.next_turn(Some(Ended { seat: 0, kind, next, at }));
-        assert_eq!(then, Turn { seat: 0, due: Some(at + think + PACES[usize::from(next)].keying) });
+        let due = turn.due.unwrap();
+        let at = due + 5 * SECOND;
+        let keying = PACES[usize::from(next)].keying;
+        let then = pacer.next_turn(Some(Ended { seat: 0, kind, next, due, at }));
+        assert_eq!(then, Turn { seat: 0, due: Some(at + think + keying) });
         assert_eq!(pacer.next_turn(None).due, Some(Nanos::MAX), "nobody is left");
+
+        let mut pacer = terminals(3);
+        pacer.paces[usize::from(kind)].waits = false;
+        pacer.enter(7, &mut client);
+        assert_eq!(pacer.next_turn(None), turn);
+        let then = pacer.next_turn(Some(Ended { seat: 0, kind, next, due, at }));
+        assert_eq!(then.due, Some(due + think + keying), "who queued it does not wait for its end");
     }
 
     #[test]

@@ -37,6 +37,9 @@ pub struct Pace {
     pub keying: Nanos,
     /// Mean of the exponential time to think, after the end.
     pub mean_think: Nanos,
+    /// Whether the person waits for the end. If not, the request goes into a queue and thinking begins at
+    /// once; the response time still counts to the end.
+    pub waits: bool,
 }
 
 /// What the next transaction will be.

@@ -81,7 +81,7 @@ impl Workload for Shop {
 
     fn pace(&self, kind: KindId) -> Option<Pace> {
         let (_, keying, think) = KINDS[usize::from(kind)];
-        Some(Pace { keying: keying * SECOND, mean_think: think * SECOND })
+        Some(Pace { keying: keying * SECOND, mean_think: think * SECOND, waits: true })
     }
 
     fn create(&self, _conn: &mut dyn Connection) -> Result<()> {

@@ -48,7 +48,7 @@ def of_kinds(
             response,
             part.cycles.size * float(spec["duration"]),
             least_shares=tpcc.LEAST_SHARES if rules else {},
-            limits_s=tpcc.LIMITS_S if rules else {},
+            limits_s=tpcc.limits_of(spec.get("workload_settings", {})) if rules else {},
         )
         if len(known) > 1:
             service_curves[scale] = _curves(service)

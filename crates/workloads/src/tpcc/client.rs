@@ -27,6 +27,8 @@ pub struct Plan {
     pub mix: Mix,
     /// Whether a client has a home warehouse.
     pub affinity: bool,
+    /// Whether terminals only queue a Delivery (clause 2.7.2) instead of waiting for it.
+    pub deferred: bool,
 }
 
 /// Inputs of the transaction drawn last.

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use dsbench_core::clock::Nanos;
 use dsbench_core::engine::{Connection, Dialect};
-use dsbench_core::error::{Error, Result};
+use dsbench_core::error::Result;
 use dsbench_core::workload::{Client, Condition, Expected, KindId, Pace, Part, Population, Progress, Workload};
 
 use crate::{Call, Options, Settings};
@@ -68,20 +68,14 @@ pub(crate) fn open(options: &Options) -> Result<Box<dyn Workload>> {
 }
 
 /// `mix`: cards of each kind; `affinity`: on, each client has a home warehouse, off, it draws one for each
-/// transaction; `delivery`: inline; `foreign_keys`: on or off.
+/// transaction; `delivery`: inline, the terminal waits for it, or deferred, it does not; `foreign_keys`: on
+/// or off.
 fn plan_of(call: Call, settings: &Settings) -> Result<Plan> {
     settings.only("tpcc", SETTINGS)?;
-    if settings.get("delivery") == Some("deferred") {
-        return Err(Error::configuration(
-            "--set delivery=deferred: dsbench has no queue of deliveries; use inline, whose residence time is that \
-             of the execution"
-                .to_string(),
-        ));
-    }
-    settings.word("delivery", &["inline"])?;
+    let deferred = settings.word("delivery", &["inline", "deferred"])? == 1;
     let mix = settings.get("mix").map_or(Ok(Mix::default()), Mix::parse)?;
     let affinity = settings.word("affinity", &["on", "off"])? == 0;
-    Ok(Plan { call, mix, affinity })
+    Ok(Plan { call, mix, affinity, deferred })
 }
 
 /// One call of a procedure, where there are procedures.
@@ -99,7 +93,8 @@ impl Workload for Tpcc {
 
     fn pace(&self, kind: KindId) -> Option<Pace> {
         let (keying, think) = PACES_S.get(usize::from(kind))?;
-        Some(Pace { keying: keying * SECOND, mean_think: think * SECOND })
+        let waits = kind != DELIVERY || !self.plan.deferred;
+        Some(Pace { keying: keying * SECOND, mean_think: think * SECOND, waits })
     }
 
     fn create(&self, conn: &mut dyn Connection) -> Result<()> {

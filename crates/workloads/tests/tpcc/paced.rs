@@ -23,7 +23,7 @@ impl Workload for Faster {
 
     fn pace(&self, kind: KindId) -> Option<Pace> {
         let pace = self.0.pace(kind)?;
-        Some(Pace { keying: pace.keying / self.1, mean_think: pace.mean_think / self.1 })
+        Some(Pace { keying: pace.keying / self.1, mean_think: pace.mean_think / self.1, ..pace })
     }
 
     fn create(&self, conn: &mut dyn Connection) -> Result<()> {

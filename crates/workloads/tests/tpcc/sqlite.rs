@@ -72,8 +72,7 @@ fn settings_that_cannot_be_are_refused_with_a_remedy() {
     for (name, value, remedy) in [
         ("mix", "1,2,3", "mix=10,10,1,1,1"),
         ("affinity", "maybe", "use on or off"),
-        ("delivery", "deferred", "use inline"),
-        ("delivery", "later", "use inline"),
+        ("delivery", "later", "use inline or deferred"),
         ("foreign_keys", "off", "?foreign_keys=off"),
         ("warehouses", "3", "it knows mix, affinity, delivery, foreign_keys"),
     ] {
@@ -94,6 +93,13 @@ fn persons_take_the_time_of_the_specification() {
     let seconds = paces.iter().map(|pace| (pace.keying / 1_000_000_000, pace.mean_think / 1_000_000_000));
     assert_eq!(seconds.collect::<Vec<_>>(), [(18, 12), (3, 12), (2, 10), (2, 5), (2, 5)]);
     assert!(workload.pace(5).is_none());
+    assert!(paces.iter().all(|pace| pace.waits));
+    let settings = Settings::new([("delivery".to_string(), "deferred".to_string())]);
+    let dialect = folder.engine().dialect();
+    let options = Options { scale: 1, dialect, call: Call::Statements, settings };
+    let queueing = dsbench_workloads::open("tpcc", &options).unwrap();
+    let waits: Vec<_> = (0..5).map(|kind| queueing.pace(kind).unwrap().waits).collect();
+    assert_eq!(waits, [true, true, true, false, true], "a terminal does not wait for a Delivery that it queued");
     assert!(crate::bed::open(&*folder.engine(), "tpcb", Call::Statements, 1).pace(0).is_none());
 }
 
