@@ -95,7 +95,7 @@ fn new_orders(workload: &dyn Workload, terminals: u64, seconds: Nanos) -> u64 {
         let kind = client.draw(*number).kind;
         *number += 1;
         orders += u64::from(kind == 0);
-        turn = pacer.next_turn(Some(Ended { seat: turn.seat, kind, next: client.draw(*number).kind, at }));
+        turn = pacer.next_turn(Some(Ended { seat: turn.seat, kind, next: client.draw(*number).kind, due: at, at }));
     }
     orders
 }
