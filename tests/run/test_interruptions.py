@@ -1,4 +1,4 @@
-"""Runs that end early: by a signal, by a server that dies, by a full disk. As a user would see it."""
+"""Runs that end early: by a signal, by a lost connection, by a full disk. As a user would see it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,45 +17,12 @@ import pytest
 from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.generator import Target
-from dsbench.servers.folder import MARK, PREFIX
 from dsbench.spec import Target as TargetSpec
+from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import Program, described, only_archive
+from fixtures.started import Begin, wait_for_cycle
 
 LADDER = ["--scales", "1", "--cycles", "3", "--duration", "3", "--threads", "3", "--seed", "1"]
-
-
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[list[subprocess.Popen[str]]]:
-    """Processes that a test starts; ended when it is over, whatever happened."""
-    processes: list[subprocess.Popen[str]] = []
-    yield processes
-    for process in processes:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
-
-
-def begin(running: list[subprocess.Popen[str]], tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "dsbench", "run", *arguments, "--out", "out"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    running.append(process)
-    return process
-
-
-def wait_for_cycle(tmp_path: Path, cycle: int, *, clean: bool = False) -> Path:
-    """Waits until ``cycle`` of scale 1 is written, or the ``clean`` before it has ended; gives the archive."""
-    pattern = f"phases/*_cycle-{cycle:05d}_clean" if clean else f"cycles/*_cycle-{cycle:05d}_*"
-    give_up = time.monotonic() + 60
-    while time.monotonic() < give_up:
-        if found := list(tmp_path.glob(f"out/*/{pattern}.parquet")):
-            return found[0].parent.parent
-        time.sleep(0.05)
-    raise AssertionError(f"{pattern} was not there after 60 s")
-
-
-def finished(archive: Path) -> list[int]:
-    return sorted(set(Archive.open(archive).table("cycles").column("cycle").to_pylist()))
-
 
 PROGRAMS = {
     "private:sqlite": "",
@@ -69,22 +33,6 @@ PROGRAMS = {
 """Private targets, and the server program of each; SQLite has none."""
 
 
-def server_of(parent: int, target: str) -> list[psutil.Process]:
-    """Processes of the server that the run has started, the first one first."""
-    children = psutil.Process(parent).children(recursive=True)
-    return [child for child in children if PROGRAMS[target] and PROGRAMS[target] in child.name()]
-
-
-def data_of(owner: int) -> list[Path]:
-    """Folders that a run keeps its private server in, by the marks in them."""
-    found = []
-    for mark in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{MARK}"):
-        with suppress(OSError, ValueError):  # of other programs, which come and go
-            if json.loads(mark.read_text())["owner"] == owner:
-                found.append(mark.parent)
-    return found
-
-
 SIGNALS = [
     *((target, signal.SIGINT, 130) for target in PROGRAMS),
     *((target, signal.SIGTERM, 143) for target in ("private:sqlite", "private:postgresql")),
@@ -93,17 +41,12 @@ SIGNALS = [
 
 @pytest.mark.parametrize(("target", "number", "code"), SIGNALS)
 def test_a_signal_leaves_a_readable_archive_and_nothing_else(
-    running: list[subprocess.Popen[str]],
-    tmp_path: Path,
-    dsbench: Program,
-    target: str,
-    number: signal.Signals,
-    code: int,
+    begin: Begin, tmp_path: Path, dsbench: Program, target: str, number: signal.Signals, code: int
 ) -> None:
-    process = begin(running, tmp_path, target, *LADDER)
+    process = begin(target, *LADDER)
     archive = wait_for_cycle(tmp_path, 1)
     time.sleep(0.5)
-    servers_of_run = server_of(process.pid, target)
+    servers_of_run = servers_of(process.pid, PROGRAMS[target])
     assert bool(servers_of_run) == bool(PROGRAMS[target])
     data = data_of(process.pid)
     assert data
@@ -125,42 +68,27 @@ def test_a_signal_leaves_a_readable_archive_and_nothing_else(
     assert [s["first_cycle"] for s in described(archive)["segments"]] == [1, 2]
 
 
-SERVERS = [
-    ("private:postgresql", []),
-    ("private:mariadb", []),
-    ("private:firebird", []),
-    ("private:firebird", ["--set", "ServerMode=Classic"]),
-]
-
-
-@pytest.mark.parametrize(("target", "settings"), SERVERS, ids=lambda value: "".join(value).removeprefix("private:"))
-def test_a_server_killed_in_cycle_2_of_3(
-    running: list[subprocess.Popen[str]], tmp_path: Path, dsbench: Program, target: str, settings: list[str]
-) -> None:
-    process = begin(running, tmp_path, target, *settings, *LADDER)
-    archive = wait_for_cycle(tmp_path, 2, clean=True)
-    time.sleep(1.2)  # until the clients are connected and at work
-    for child in server_of(process.pid, target):
-        child.kill()
+def test_a_killed_server_is_told_with_the_way_to_go_on(begin: Begin, tmp_path: Path, dsbench: Program) -> None:
+    """As a user sees it, whatever the run was doing just then; every product is killed in ``test_killed``."""
+    process = begin("private:postgresql", *LADDER)
+    archive = wait_for_cycle(tmp_path, 1)
+    for child in servers_of(process.pid, "postgres"):
+        with suppress(psutil.NoSuchProcess):  # they end with the first one
+            child.kill()
     _, err = process.communicate(timeout=90)
     assert process.returncode == 1
-    assert "cycle 2" in err
-    assert "connection was lost" in err
+    (error,) = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert error.startswith("error: scale 1, cycle ")
+    assert "connection was lost" in error
     assert f"hint: finished cycles are kept; once the server works again: dsbench run --resume out/{archive.name}" in err
-    assert finished(archive) == [1]
-    assert not data_of(process.pid), "nothing of the dead server is left"
+    assert "Traceback" not in err
     shown = dsbench("show", str(archive), "--json")
     assert json.loads(shown.stdout)["run"]["status"] == "failed"
-    resumed = dsbench("run", "--resume", str(archive))
-    assert resumed.returncode == 0, resumed.stderr
-    assert finished(archive) == [1, 2, 3]
 
 
-def test_one_lost_connection_is_a_failure_of_one_transaction(
-    running: list[subprocess.Popen[str]], tmp_path: Path
-) -> None:
+def test_one_lost_connection_is_a_failure_of_one_transaction(begin: Begin, tmp_path: Path) -> None:
     with servers.start(TargetSpec(url="private:postgresql"), 20) as server:
-        process = begin(running, tmp_path, server.url, *LADDER[:2], "--cycles", "2", *LADDER[4:])
+        process = begin(server.url, *LADDER[:2], "--cycles", "2", *LADDER[4:])
         wait_for_cycle(tmp_path, 1)
         time.sleep(0.7)
         killed = Target(server.url).fetch(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
 
 from dsbench.archive import LOCAL
 from dsbench.cluster.outcome import Course, Part
-from dsbench.generator import Bench, now_ns
+from dsbench.generator import Bench, Target, now_ns
 from dsbench.monitors import Monitor, Sampler
 from dsbench.run.events import Moment
 from dsbench.run.interrupts import Stop
 from dsbench.run.journal import Journal, RunError
 from dsbench.run.load import Load, Wanted
+from dsbench.run.opening import KEPT, is_lost, lost, step
 from dsbench.run.rows import write_cycle
 from dsbench.run.snapshots import Snapshots
 from dsbench.spec import RunSpec
@@ -29,6 +31,7 @@ class Setting:
     """What all cycles of a scale share."""
 
     spec: RunSpec
+    target: Target
     journal: Journal
     bench: Bench
     load: Load
@@ -40,6 +43,11 @@ class Setting:
     def at(self, threads: int) -> Setting:
         """The same with one number of threads."""
         return replace(self, spec=self.spec.at(threads), moment=replace(self.moment, threads=threads))
+
+    def step(self, phase: str, cycle: int = 0) -> AbstractContextManager[None]:
+        """Around a step: its errors say that they came in ``phase``, and how the run goes on."""
+        place = f"scale {self.moment.scale}" + (f", cycle {cycle}" if cycle else "")
+        return step(f"{place}, {phase}" if phase != "cycle" else place, self.target)
 
     def watch(self, phase: str, cycle: int = 0, began: float = 0.0) -> Callable[[int, int], None]:
         """Shows progress of ``phase`` and hears wishes to stop."""
@@ -64,14 +72,16 @@ def seed_of(seed: int, scale: int, cycle: int) -> int:
 def run_cycle(setting: Setting, scale: int, cycle: int) -> list[Part]:
     """Runs cycle ``cycle`` and writes its results. ``RunError`` when no node could finish it."""
     journal = setting.journal
-    cleaned = setting.bench.step("clean", setting.watch("clean", cycle))
+    with setting.step("clean", cycle):
+        cleaned = setting.bench.step("clean", setting.watch("clean", cycle))
     phase = {"scale": scale, "cycle": cycle, "phase": "clean", "duration_ns": cleaned.duration_ns}
     journal.writer.rows("phases", f"scale-{scale:05d}_cycle-{cycle:05d}_clean", [phase])
     setting.snapshots.before()
     trace = journal.writer.path / "trace.bin" if setting.spec.trace else None
     try:
-        parts, samples = _measure(setting, scale, cycle, trace)
-        _check_finished(scale, cycle, parts)
+        with setting.step("cycle", cycle):
+            parts, samples = _measure(setting, scale, cycle, trace)
+        _check_finished(setting, scale, cycle, parts)
     except BaseException:
         if trace is not None:
             trace.unlink(missing_ok=True)
@@ -85,13 +95,17 @@ def run_cycle(setting: Setting, scale: int, cycle: int) -> list[Part]:
     return parts
 
 
-def _check_finished(scale: int, cycle: int, parts: list[Part]) -> None:
+def _check_finished(setting: Setting, scale: int, cycle: int, parts: list[Part]) -> None:
     if all(part.why for part in parts):
-        why = "; ".join(part.why if part.node == LOCAL else f"node {part.node}: {part.why}" for part in parts)
-        raise RunError(
-            f"scale {scale}, cycle {cycle}: {why}",
-            "finished cycles are kept; once the server works again: dsbench run --resume ARCHIVE",
-        )
+        why = "; ".join(_why(setting, part) for part in parts)
+        raise RunError(f"scale {scale}, cycle {cycle}: {why}", KEPT)
+
+
+def _why(setting: Setting, part: Part) -> str:
+    """Why ``part`` is not whole; a server that was gone before its clients were connected is lost, too."""
+    failure = part.found.result.failure if part.found else None
+    words = lost(part.why) if failure is not None and is_lost(failure, setting.target) else part.why
+    return words if part.node == LOCAL else f"node {part.node}: {words}"
 
 
 def _write(setting: Setting, key: dict[str, int], parts: list[Part], samples: list[dict[str, object]]) -> None:

@@ -26,7 +26,7 @@ from dsbench.run.events import Moment, Observer
 from dsbench.run.interrupts import Stop, listening
 from dsbench.run.journal import Journal, RunError
 from dsbench.run.load import Joining, Load, load_of
-from dsbench.run.opening import opened, told
+from dsbench.run.opening import opened, step, told
 from dsbench.run.snapshots import Snapshots
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
@@ -120,7 +120,7 @@ class _Ladder:
         status, error = "complete", None
         try:
             with told("run"):
-                with place.visible(self.target, self.own_mark):
+                with step("before the first scale", self.target), place.visible(self.target, self.own_mark):
                     self._describe()
                 self.load.begin(self.journal, self._url(), self._progress)
                 if not self.spec.nodes:
@@ -153,7 +153,9 @@ class _Ladder:
         self.journal.segment(scale, done + 1)
         segment = len(self.journal.data["segments"])
         snapshots = Snapshots(self.journal, self.statistics, scale, segment)
-        setting = Setting(spec, self.journal, bench, self.load, self.monitors, self.stop, moment, snapshots)
+        setting = Setting(
+            spec, self.target, self.journal, bench, self.load, self.monitors, self.stop, moment, snapshots
+        )
         self._build(setting, scale)
         counts = Counts()
         for cycle in range(done + 1, cycles + 1):
@@ -162,20 +164,25 @@ class _Ladder:
             counts.add((scale, cycle), parts)
         snapshots.after()
         self._check(setting, scale, counts)
-        self._phase(scale, "drop", _timed(lambda: place.remove(self.target, self.own_mark)))
+        with setting.step("drop"):
+            self._phase(scale, "drop", _timed(lambda: place.remove(self.target, self.own_mark)))
 
     def _build(self, setting: Setting, scale: int) -> None:
         """Creates the place, fills it and adds the keys, each step timed."""
         bench, spec = setting.bench, self.spec
-        made = _timed(lambda: place.make(self.target, self.own_mark))
-        tables = bench.step("create", setting.watch("create"))
+        with setting.step("create"):
+            made = _timed(lambda: place.make(self.target, self.own_mark))
+            tables = bench.step("create", setting.watch("create"))
         self._phase(scale, "create", StepResult(made.duration_ns + tables.duration_ns))
         by_procedure = spec.population == "procedure"
-        filled = bench.populate(by_procedure, self._parts(), setting.watch("populate"))
+        with setting.step("populate"):
+            filled = bench.populate(by_procedure, self._parts(), setting.watch("populate"))
         self._phase(scale, "populate", filled, rows=bench.rows)
-        self._phase(scale, "primary_key", bench.step("primary_key", setting.watch("primary_key")))
-        keyed = bench.step("foreign_key", setting.watch("foreign_key"))
-        size = self.target.size_bytes()
+        with setting.step("primary_key"):
+            self._phase(scale, "primary_key", bench.step("primary_key", setting.watch("primary_key")))
+        with setting.step("foreign_key"):
+            keyed = bench.step("foreign_key", setting.watch("foreign_key"))
+            size = self.target.size_bytes()
         self._phase(scale, "foreign_key", keyed, size_bytes=size)
         per_s = bench.rows / (filled.duration_ns / 1e9)
         self.journal.say(f"scale {scale}: {bench.rows} rows, {per_s:.0f} rows/s, {size / 1e9:.3f} GB")
@@ -191,7 +198,8 @@ class _Ladder:
         for words in counts.unknown():
             remedy = "the check leaves out what the run and the history have to have in common; repeat the scale"
             self.journal.warn("uncounted", words, remedy, scale)
-        checked = setting.bench.check(counts.counted(), setting.watch("check"))
+        with setting.step("check"):
+            checked = setting.bench.check(counts.counted(), setting.watch("check"))
         self._phase(scale, "check", checked)
         self.journal.checked(scale, checked.conditions)
         broken = [c for c in checked.conditions if not c.holds]

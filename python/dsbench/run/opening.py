@@ -20,10 +20,19 @@ _SESSIONS_BESIDE = 4
 _REMEDIES = {
     "configuration": "see dsbench run --help",
     "setup": "dsbench doctor tells what is missing",
-    "disconnected": "see whether the server is up; then: dsbench run --resume ARCHIVE",
-    "statement": "see the server's log; then: dsbench run --resume ARCHIVE",
+    "disconnected": "see whether the server is up",
+    "unknown": "see whether the server is up",
 }
-"""By kind of error."""
+"""By kind of error, before anything was begun."""
+
+_REMEDIES_OF_STEPS = {"configuration": _REMEDIES["configuration"], "setup": _REMEDIES["setup"]}
+_GO_ON = "see the server's log; then: dsbench run --resume ARCHIVE"
+
+KEPT = "finished cycles are kept; once the server works again: dsbench run --resume ARCHIVE"
+"""What to do when a server went away in the middle of a run."""
+
+LOST = "the connection was lost"
+_LOSSES = ("disconnected", "unknown")
 
 
 @contextmanager
@@ -54,3 +63,34 @@ def told(doing: str) -> Iterator[None]:
         raise RunError(str(error), error.remedy) from None
     except ArchiveError as error:
         raise RunError(str(error), "free space, or name another folder with --out") from None
+
+
+@contextmanager
+def step(where: str, target: Target) -> Iterator[None]:
+    """A step of a run that is under way on ``target``: its errors say where, and how the run goes on.
+
+    A server that goes away is told alike, whatever it was doing and whichever session noticed it first.
+    """
+    try:
+        yield
+    except CoreError as error:
+        if is_lost(error, target):
+            raise RunError(f"{where}: {lost(str(error))}", KEPT) from None
+        remedy = _REMEDIES_OF_STEPS.get(error.kind, _GO_ON)
+        raise RunError(f"{where}: {error}", remedy, usage=error.kind == "configuration") from None
+
+
+def is_lost(error: CoreError, target: Target) -> bool:
+    """Whether ``error`` means that the server of ``target``, which has answered before, does so no more."""
+    if error.kind in _LOSSES:
+        return True
+    try:
+        target.state()
+    except CoreError:
+        return error.kind != "configuration"
+    return False
+
+
+def lost(words: str) -> str:
+    """``words`` of an error that is a loss, saying so: the loop's own do already, those of a connect do not."""
+    return words if LOST in words else f"{LOST} ({words})"
