@@ -55,6 +55,28 @@ def test_labels_tell_archives_apart_in_few_words(three: Comparison, tmp_path: Pa
     assert compared.read(threads).labels == ("PostgreSQL 15.18, threads 1", "PostgreSQL 15.18, threads 8")
 
 
+def test_labels_name_the_variant_of_a_product(tmp_path: Path) -> None:
+    """What was set comes before how long it was measured, and a default is named like what was asked for."""
+
+    def run(name: str, items: dict[str, str], **more: Any) -> Path:
+        return _archive(tmp_path, name, REFERENCE, stack=[{"layer": "RDBMS", "items": items}], **more)
+
+    firebird = {"engine": "firebird", "server_version": "Firebird 3.0.11"}
+    maria = {"engine": "mysql", "server_version": "MariaDB 10.11.19 (10.11.19-MariaDB-0)"}
+    named = compared.read([
+        run("a", {"server mode": "Classic"}, spec={"cycles": 2}, **firebird),
+        run("b", {"server mode": "Super"}, **firebird),
+        run("c", {"server mode": "Super"}, settings={"page_size": "16384"}, spec={"cycles": 2}, **firebird),
+        run("d", {}, embedded=True, engine="firebird", server_version="Firebird 5.0.4 (embedded)"),
+        run("e", {"storage engine": "innodb"}, **maria),
+        run("f", {"storage engine": "rocksdb"}, **maria),
+    ])  # fmt: skip
+    assert named.labels == (
+        "Firebird 3.0.11 Classic", "Firebird 3.0.11 Super", "Firebird 3.0.11 Super, page_size 16384",
+        "Firebird 5.0.4 embedded", "MariaDB 10.11.19 InnoDB", "MariaDB 10.11.19 MyRocks",
+    )  # fmt: skip
+
+
 def test_the_text_has_rates_and_factors_by_scale(three: Comparison) -> None:
     lines = [" ".join(line.split()) for line in compared.text(three).splitlines()]
     assert lines[:3] == ["A PostgreSQL 15.18", "B PostgreSQL 18.6", "C PostgreSQL 15.18, fsync off"]

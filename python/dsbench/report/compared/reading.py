@@ -117,7 +117,8 @@ def _labels(
     names = [subject(run) if mixed else server(run) for run in runs]
     asked = [name for name in differences if name.startswith("spec.") and not name.startswith("spec.target.url")]
     asked = [name for name in asked if name not in ("spec.workload", "spec.scales", "spec.target.version")]
-    for name in asked:
+    # What the database was set to says more of it than how long it was measured.
+    for name in sorted(asked, key=lambda name: not name.startswith("spec.target.settings.")):
         twice = {label for label, count in Counter(names).items() if count > 1}
         values = [values.get(name, "") for values in described]
         apart = {label for label in twice if len({v for n, v in zip(names, values, strict=True) if n == label}) > 1}

@@ -20,6 +20,8 @@ Run = Mapping[str, Any]
 _LINE = 108     # characters of the subtitle's font that fit the width of a diagram
 _WORKLOADS = {"tpcb": "TPC-B-like", "tpcc": "TPC-C-like", "select": "SELECT"}
 _ENGINES = {"postgres": "PostgreSQL", "mysql": "MySQL", "sqlite": "SQLite", "firebird": "Firebird"}
+_STORAGE_ENGINES = {"innodb": "InnoDB", "rocksdb": "MyRocks"}
+"""By the server's name: the product's."""
 
 
 def title(headline: str, evaluation: Evaluation, run: Run, notes: Sequence[str] = ()) -> alt.TitleParams:
@@ -35,7 +37,23 @@ def subject(run: Run) -> str:
 
 
 def server(run: Run) -> str:
-    """Product and version in a few words, without what the compiler was."""
+    """Product, version and what makes another product of it, in a few words: "Firebird 3.0.11 Classic"."""
+    return " ".join(part for part in (_release(run), *_variant(run)) if part)
+
+
+def _variant(run: Run) -> tuple[str, ...]:
+    """The storage engine, the mode of the server, or that there is none; what a product always is goes unsaid."""
+    items: dict[str, Any] = {}
+    for layer in run.get("stack", ()):
+        if layer.get("layer") == "RDBMS":
+            items = layer.get("items", {})
+    engine = str(items.get("storage engine", ""))
+    embedded = run.get("embedded") and run.get("engine") == "firebird"
+    return _STORAGE_ENGINES.get(engine.lower(), engine), str(items.get("server mode", "")), "embedded" * bool(embedded)
+
+
+def _release(run: Run) -> str:
+    """Product and version, without what the compiler was."""
     engine = str(run.get("engine", ""))
     product = _ENGINES.get(engine, engine)
     version = re.split(r" \(| on |,", str(run.get("server_version", "")), maxsplit=1)[0].strip()[:40]

@@ -28,7 +28,9 @@ GREEN: Final = "#2f9e57"
 GREY: Final = "#5a5a5a"
 HUES: Final = ("#0072b2", "#d55e00", "#009e73", "#8b5fbf", "#a6761d", "#cc79a7", "#333333", "#56b4e9")
 """Colours for unordered things, told apart with any kind of colour vision; first to last by need."""
-SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "arrow")
+SHAPES: Final = (
+    "circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left",
+)  # fmt: skip
 ORDERED: Final = alt.SchemeParams(name="viridis", extent=[0.0, 0.9])
 """Scheme for ordered things such as scales; its palest end is left out, it is unreadable on white."""
 
