@@ -12,7 +12,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,11 +21,11 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use crate::clock::{Clock, Monotonic, Nanos};
+use epoll::{Epoll, Event};
+pub use watch::Watch;
 
-const MILLISECOND: Nanos = 1_000_000;
-
-/// Most answers that are found at once.
-const EVENTS: usize = 64;
+mod epoll;
+mod watch;
 
 thread_local! {
     /// The carrier of the client that runs on this thread now; null outside of any.
@@ -40,21 +40,23 @@ struct Waiting {
 }
 
 /// A socket that a carrier watches.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Watched {
     /// Which of the sockets that had this place it is: an event of an earlier one is not its own.
     generation: u32,
-    /// The client that reads it.
+    /// The client whose socket it is.
     client: usize,
     /// Something came since it was last read empty.
     readable: bool,
+    /// There is room to write since somebody asked for it.
+    writable: bool,
     /// The other side has ended: whatever is read, there is the end to be read behind it.
     ended: bool,
 }
 
 struct Carrier {
     number: u64,
-    epoll: OwnedFd,
+    epoll: Epoll,
     /// The client that runs.
     running: Cell<usize>,
     /// How each client gives the thread back; set while it has begun and not ended.
@@ -69,8 +71,13 @@ struct Carrier {
 }
 
 /// Runs every body as a coroutine of this thread, with a stack of `stack_bytes` each, until all have
-/// ended; gives what they gave, in order. Errors: no memory for the stacks, no way to watch sockets.
+/// ended; gives what they gave, in order. Errors: no memory for the stacks, no way to watch sockets; the
+/// bodies are then dropped, and those that had begun are unwound.
+///
+/// # Panics
+/// In a client: its thread is not its own to wait for others.
 pub fn carry<T: 'static>(bodies: Vec<Box<dyn FnOnce() -> T>>, stack_bytes: usize) -> io::Result<Vec<T>> {
+    assert!(!carried(), "a client carries no others");
     let carrier = Carrier::new(bodies.len())?;
     let mut clients = Vec::with_capacity(bodies.len());
     for (index, body) in bodies.into_iter().enumerate() {
@@ -117,52 +124,6 @@ pub fn carried() -> bool {
     !CURRENT.get().is_null()
 }
 
-/// A socket's place at the carrier of the client that reads it.
-#[derive(Debug, Default)]
-pub struct Watch(Cell<Option<(u64, usize, RawFd)>>);
-
-impl Watch {
-    /// Waits until there may be something to read; false when `until` has come before.
-    ///
-    /// Only for callers that are [`carried`]. What is read afterwards has to be reported to
-    /// [`Watch::drained`].
-    #[inline]
-    pub fn readable(&self, socket: RawFd, until: Option<Nanos>) -> io::Result<bool> {
-        let Some(carrier) = Carrier::current() else { return Ok(true) };
-        let place = match self.0.get() {
-            Some((number, place, _)) if number == carrier.number => place,
-            _ => {
-                let place = carrier.watch(socket)?;
-                self.0.set(Some((carrier.number, place, socket)));
-                place
-            }
-        };
-        Ok(carrier.wait_for(place, until))
-    }
-
-    /// Tells that the socket was read empty: what comes from now on is news.
-    #[inline]
-    pub fn drained(&self) {
-        if let (Some(carrier), Some((number, place, _))) = (Carrier::current(), self.0.get()) {
-            if number == carrier.number {
-                let watched = &mut carrier.watched.borrow_mut()[place];
-                watched.readable = watched.ended;
-            }
-        }
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        // A duplicate of the socket may live on elsewhere, so that closing it would not end the watch.
-        if let (Some(carrier), Some((number, place, socket))) = (Carrier::current(), self.0.get()) {
-            if number == carrier.number {
-                carrier.unwatch(place, socket);
-            }
-        }
-    }
-}
-
 /// Makes a carrier the current one of this thread for as long as it lives.
 struct Entered;
 
@@ -182,15 +143,9 @@ impl Drop for Entered {
 impl Carrier {
     fn new(clients: usize) -> io::Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
-        // SAFETY: no pointers are passed; the answer is checked.
-        let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-        if epoll < 0 {
-            return Err(io::Error::last_os_error());
-        }
         Ok(Self {
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
-            // SAFETY: a fresh descriptor that nobody else has.
-            epoll: unsafe { OwnedFd::from_raw_fd(epoll) },
+            epoll: Epoll::new()?,
             running: Cell::new(0),
             yielders: (0..clients).map(|_| Cell::new(ptr::null())).collect(),
             waiting: (0..clients).map(|_| Cell::default()).collect(),
@@ -229,9 +184,9 @@ impl Carrier {
     }
 
     #[inline]
-    fn wait_for(&self, place: usize, until: Option<Nanos>) -> bool {
+    fn wait_for(&self, place: usize, until: Option<Nanos>, come: impl Fn(&Watched) -> bool) -> bool {
         loop {
-            if self.watched.borrow()[place].readable {
+            if come(&self.watched.borrow()[place]) {
                 return true;
             }
             if until.is_some_and(|until| Monotonic.now() >= until) {
@@ -246,81 +201,62 @@ impl Carrier {
     fn watch(&self, socket: RawFd) -> io::Result<usize> {
         let mut watched = self.watched.borrow_mut();
         let place = self.free.borrow_mut().pop().unwrap_or_else(|| {
-            watched.push(Watched { generation: 0, client: 0, readable: false, ended: false });
+            watched.push(Watched::default());
             watched.len() - 1
         });
         let generation = watched[place].generation.wrapping_add(1);
-        watched[place] = Watched { generation, client: self.running.get(), readable: false, ended: false };
-        let mut event = libc::epoll_event {
-            // Told once for each arrival: nothing has to be asked for again.
-            events: (libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET) as u32,
-            u64: (u64::from(generation) << 32) | place as u64,
-        };
-        // SAFETY: both descriptors are open, the event lives through the call.
-        let done = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, socket, &mut event) };
-        match done {
-            0 => Ok(place),
-            _ => Err(io::Error::last_os_error()),
+        watched[place] = Watched { generation, client: self.running.get(), ..Watched::default() };
+        let added = self.epoll.add(socket, watched[place].data(place));
+        if added.is_err() {
+            self.free.borrow_mut().push(place);
         }
+        added.map(|()| place)
     }
 
     #[cold]
     fn unwatch(&self, place: usize, socket: RawFd) {
-        // SAFETY: both descriptors are open; no event is needed to end a watch. A failure would leave
-        // a watch whose generation nobody has any more.
-        unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_DEL, socket, ptr::null_mut()) };
-        self.watched.borrow_mut()[place].generation += 1;
+        // A failure would leave a watch whose generation nobody has any more.
+        let _ = self.epoll.remove(socket);
+        let watched = &mut self.watched.borrow_mut()[place];
+        watched.generation = watched.generation.wrapping_add(1);
         self.free.borrow_mut().push(place);
     }
 
-    /// Waits until at least one client can go on.
+    /// Forgets what was known about room to write; gives what the socket's events carry.
+    fn reset_writable(&self, place: usize) -> u64 {
+        let watched = &mut self.watched.borrow_mut()[place];
+        watched.writable = false;
+        watched.data(place)
+    }
+
+    /// Waits until at least one client can go on, or for nothing when a signal came.
     fn wait_for_events(&self) -> io::Result<()> {
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS];
-        let timeout = self.timeout();
-        // SAFETY: the array has room for as many events as it says.
-        let count =
-            unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), events.as_mut_ptr(), EVENTS as libc::c_int, timeout) };
-        if count < 0 {
-            let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
-        }
-        for event in &events[..count as usize] {
-            self.arrived(event.u64, event.events);
-        }
+        let first = match self.timed.get() {
+            0 => None,
+            _ => self.waiting.iter().filter_map(|waiting| waiting.get().until).min(),
+        };
+        self.epoll.wait(first, |event| self.arrived(event))?;
         if self.timed.get() > 0 {
             self.wake_those_in_time();
         }
         Ok(())
     }
 
-    fn arrived(&self, data: u64, events: u32) {
-        let (place, generation) = ((data & 0xffff_ffff) as usize, (data >> 32) as u32);
+    fn arrived(&self, event: Event) {
+        let place = (event.data & 0xffff_ffff) as usize;
         let client = {
             let watched = &mut self.watched.borrow_mut()[place];
-            if watched.generation != generation {
+            if watched.data(place) != event.data {
                 return;
             }
-            watched.readable = true;
-            watched.ended |= events & (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32 != 0;
+            watched.readable |= event.readable;
+            watched.writable |= event.writable;
+            watched.ended |= event.ended;
             watched.client
         };
         if self.waiting[client].get().socket == Some(place) {
             self.wake(client);
         }
-    }
-
-    /// Milliseconds until the first client whose time comes; -1 for none.
-    fn timeout(&self) -> libc::c_int {
-        if self.timed.get() == 0 {
-            return -1;
-        }
-        let first = self.waiting.iter().filter_map(|waiting| waiting.get().until).min().unwrap_or(0);
-        let left = first.saturating_sub(Monotonic.now());
-        // The last part of a wait is slept to be on time: nobody's load runs while a client pauses.
-        if left < MILLISECOND {
-            std::thread::sleep(Duration::from_nanos(left));
-        }
-        (left / MILLISECOND).min(1000) as libc::c_int
     }
 
     fn wake_those_in_time(&self) {
@@ -330,6 +266,14 @@ impl Carrier {
                 self.wake(client);
             }
         }
+    }
+}
+
+impl Watched {
+    /// What the events of the socket at `place` carry.
+    #[inline]
+    fn data(&self, place: usize) -> u64 {
+        (u64::from(self.generation) << 32) | place as u64
     }
 }
 

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use super::*;
 
 const STACK: usize = 64 * 1024;
+const MILLISECOND: Nanos = 1_000_000;
 
 fn read_carried(socket: &mut UnixStream, watch: &Watch, buffer: &mut [u8]) -> usize {
     socket.set_nonblocking(true).unwrap();
@@ -20,7 +21,7 @@ fn read_carried(socket: &mut UnixStream, watch: &Watch, buffer: &mut [u8]) -> us
                 }
                 return count;
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => watch.drained(),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => watch.blocked(),
             Err(error) => panic!("{error}"),
         }
     }
@@ -143,4 +144,160 @@ fn outside_of_a_carrier_nothing_changes() {
     let before = Monotonic.now();
     pause(Duration::from_millis(2));
     assert!(!carried() && Monotonic.now() - before >= 2 * MILLISECOND);
+}
+
+/// Counts itself when it is dropped.
+struct Counted(Rc<Cell<u32>>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+#[test]
+fn bodies_that_get_no_stack_are_dropped() {
+    let ended = Rc::new(Cell::new(0));
+    let bodies = (0..3).map(|_| -> Box<dyn FnOnce()> {
+        let counted = Counted(Rc::clone(&ended));
+        Box::new(move || drop(counted))
+    });
+    assert!(carry(bodies.collect(), 1 << 50).is_err(), "more than there are addresses");
+    assert_eq!(ended.get(), 3);
+    assert!(!carried());
+}
+
+#[test]
+fn a_panic_unwinds_the_clients_that_wait() {
+    let ended = Rc::new(Cell::new(0));
+    let waits = |until: Option<Nanos>| -> Box<dyn FnOnce()> {
+        let ended = Rc::clone(&ended);
+        Box::new(move || {
+            let _counted = Counted(ended);
+            let (socket, _server) = UnixStream::pair().unwrap();
+            let watch = Watch::default();
+            watch.readable(socket.as_raw_fd(), until).unwrap();
+            unreachable!("nobody wakes it");
+        })
+    };
+    let panics = || {
+        pause(Duration::from_millis(1));
+        std::panic::resume_unwind(Box::new("on purpose"));
+    };
+    let bodies: Vec<Box<dyn FnOnce()>> =
+        vec![waits(None), waits(Some(Monotonic.now() + 60_000 * MILLISECOND)), Box::new(panics)];
+    let run = std::panic::AssertUnwindSafe(|| carry(bodies, STACK));
+    let panic = std::panic::catch_unwind(run).unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
+    assert_eq!(ended.get(), 2);
+    assert!(!carried() && !std::thread::panicking());
+}
+
+#[test]
+fn answers_are_served_while_another_client_pauses() {
+    const ROUNDS: usize = 200;
+    let (pauses, done) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
+    let sleeper = {
+        let (pauses, done) = (Rc::clone(&pauses), Rc::clone(&done));
+        move || {
+            while !done.get() {
+                pause(Duration::from_micros(900));
+                pauses.set(pauses.get() + 1);
+            }
+        }
+    };
+    let reader = move || {
+        let (mut socket, mut other) = UnixStream::pair().unwrap();
+        let (watch, mut buffer) = (Watch::default(), [0; 8]);
+        for _ in 0..ROUNDS {
+            other.write_all(b"x").unwrap();
+            assert_eq!(read_carried(&mut socket, &watch, &mut buffer), 1);
+        }
+        done.set(true);
+    };
+    carry(vec![Box::new(sleeper) as Box<dyn FnOnce()>, Box::new(reader)], STACK).unwrap();
+    assert!(pauses.get() < ROUNDS, "each answer waited for the end of a pause");
+}
+
+#[test]
+fn a_client_that_cannot_write_lets_the_others_go_on() {
+    const LENGTH: usize = 4 << 20;
+    let (mut socket, server) = UnixStream::pair().unwrap();
+    // The server takes nothing before the other client has said so.
+    let (mut says, hears) = UnixStream::pair().unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut hears, mut server) = (hears, server);
+        hears.read_exact(&mut [0]).unwrap();
+        server.read_exact(&mut vec![0; LENGTH]).unwrap();
+        server.write_all(b"thanks").unwrap();
+    });
+    let writer = move || {
+        let (watch, bytes) = (Watch::default(), vec![0; LENGTH]);
+        socket.set_nonblocking(true).unwrap();
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            match socket.write(rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) => {
+                    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+                    assert!(watch.writable(socket.as_raw_fd(), None).unwrap());
+                }
+            }
+        }
+        read_carried(&mut socket, &watch, &mut [0; 8])
+    };
+    let other = move || {
+        pause(Duration::from_millis(1));
+        says.write(&[1]).unwrap()
+    };
+    let bodies: Vec<Box<dyn FnOnce() -> usize>> = vec![Box::new(writer), Box::new(other)];
+    assert_eq!(carry(bodies, STACK).unwrap(), [6, 1]);
+    server.join().unwrap();
+}
+
+#[test]
+fn nobody_waits_for_room_longer_than_told() {
+    let body = || -> bool {
+        let (mut socket, _server) = UnixStream::pair().unwrap();
+        socket.set_nonblocking(true).unwrap();
+        while socket.write(&[0; 4096]).is_ok() {}
+        Watch::default().writable(socket.as_raw_fd(), Some(Monotonic.now() + 2 * MILLISECOND)).unwrap()
+    };
+    assert_eq!(carry(vec![Box::new(body)], STACK).unwrap(), [false]);
+}
+
+#[test]
+fn what_comes_for_one_connection_of_a_client_is_found_when_it_turns_to_it() {
+    let body = || -> Vec<usize> {
+        let ((mut first, mut one), (mut second, mut two)) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
+        let (watch, other) = (Watch::default(), Watch::default());
+        let soon = || Some(Monotonic.now() + 2 * MILLISECOND);
+        // Both are watched, with nothing there.
+        assert!(!watch.readable(first.as_raw_fd(), soon()).unwrap());
+        assert!(!other.readable(second.as_raw_fd(), soon()).unwrap());
+        two.write_all(b"ab").unwrap();
+        assert!(!watch.readable(first.as_raw_fd(), soon()).unwrap(), "the other one's bytes");
+        one.write_all(b"c").unwrap();
+        let mut buffer = [0; 8];
+        vec![read_carried(&mut first, &watch, &mut buffer), read_carried(&mut second, &other, &mut buffer)]
+    };
+    assert_eq!(carry(vec![Box::new(body)], STACK).unwrap(), [[1, 2]]);
+}
+
+#[test]
+fn a_socket_that_was_closed_on_another_thread_leaves_its_number_free() {
+    let body = || -> usize {
+        let (first, _server) = UnixStream::pair().unwrap();
+        let (number, watch) = (first.as_raw_fd(), Watch::default());
+        assert!(!watch.readable(number, Some(Monotonic.now())).unwrap());
+        let kept = first.try_clone().unwrap();
+        std::thread::spawn(move || drop((watch, first))).join().unwrap();
+        let (mut next, mut server) = UnixStream::pair().unwrap();
+        let watch = Watch::default();
+        server.write_all(b"new").unwrap();
+        let count = read_carried(&mut next, &watch, &mut [0; 8]);
+        drop(kept);
+        count
+    };
+    assert_eq!(carry(vec![Box::new(body)], STACK).unwrap(), [3]);
 }

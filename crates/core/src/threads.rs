@@ -1,6 +1,5 @@
 //! A cycle: threads with their clients, all connected before the clock starts, one common start.
 
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,17 +7,17 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::carrier;
-use crate::clock::{sleep_precisely, Clock, Monotonic, Nanos};
+use crate::clock::{Clock, Monotonic, Nanos};
 use crate::course::{collect, Course, Second};
 use crate::engine::{Engine, Interrupt};
 use crate::error::{Error, ErrorKind, Result};
-use crate::generator::{Conduct, Interrupts, Runner};
-use crate::pacer::{ClosedLoop, ConstantRate, Pacer, PoissonRate};
+use crate::generator::{Conduct, Interrupts};
 use crate::recorder::Recorder;
-use crate::seats::Seat;
-use crate::terminals::Terminals;
 use crate::trace::TraceWriter;
-use crate::workload::{Client, KindId, Workload};
+use crate::workload::{KindId, Workload};
+use clients::carry_clients;
+
+mod clients;
 
 /// Stack of a thread of load. Only touched pages take memory; TLS handshakes need some depth.
 const STACK_BYTES: usize = 512 * 1024;
@@ -288,142 +287,6 @@ impl Cycle {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A poisoned lock only says that another thread panicked; what it guards is whole at all times.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Counts a client as ended even when its thread panics, so that nobody waits for it for ever.
-struct Ending<'a>(&'a Shared);
-
-impl Drop for Ending<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.fail(Error::with(ErrorKind::Setup, "client", "a client thread panicked: a defect of dsbench"));
-        }
-        self.0.running.fetch_sub(1, Ordering::Release);
-    }
-}
-
-/// Runs `threads` of the plan on this thread of the operating system.
-#[cfg(target_os = "linux")]
-fn carry_clients(
-    plan: CyclePlan,
-    shared: Arc<Shared>,
-    threads: Vec<usize>,
-    recorders: Vec<Recorder>,
-) -> Vec<(usize, ClientOutcome)> {
-    type Body = Box<dyn FnOnce() -> Option<(usize, ClientOutcome)>>;
-    if let ([index], 1) = (&threads[..], recorders.len()) {
-        return recorders
-            .into_iter()
-            .map(|recorder| (*index, client_thread(&plan, &shared, *index, recorder)))
-            .collect();
-    }
-    let count = threads.len();
-    let bodies = threads.into_iter().zip(recorders).map(|(index, recorder)| -> Body {
-        let (plan, shared) = (plan.clone(), Arc::clone(&shared));
-        // A client that panics has said so by its `Ending`; the others end in order.
-        Box::new(move || {
-            let run = AssertUnwindSafe(|| client_thread(&plan, &shared, index, recorder));
-            catch_unwind(run).ok().map(|outcome| (index, outcome))
-        })
-    });
-    let outcomes = carrier::carry(bodies.collect(), STACK_BYTES).unwrap_or_else(|error| {
-        shared.fail(Error::with(ErrorKind::Setup, "carry clients", error.to_string()));
-        Vec::new()
-    });
-    // Each saw the CPU time of the whole thread, from the same start to about the same end.
-    let share = |nanos: Nanos| nanos / count as Nanos;
-    let shared_out = |(index, client): (usize, ClientOutcome)| {
-        (index, ClientOutcome { cpu_ns: (share(client.cpu_ns.0), share(client.cpu_ns.1)), ..client })
-    };
-    outcomes.into_iter().flatten().map(shared_out).collect()
-}
-
-/// Every client has a thread of its own.
-#[cfg(not(target_os = "linux"))]
-fn carry_clients(
-    plan: CyclePlan,
-    shared: Arc<Shared>,
-    threads: Vec<usize>,
-    recorders: Vec<Recorder>,
-) -> Vec<(usize, ClientOutcome)> {
-    let run = |(index, recorder)| (index, client_thread(&plan, &shared, index, recorder));
-    threads.into_iter().zip(recorders).map(run).collect()
-}
-
-fn client_thread(plan: &CyclePlan, shared: &Shared, index: usize, mut recorder: Recorder) -> ClientOutcome {
-    let _ending = Ending(shared);
-    sleep_precisely();
-    let mut clients: Vec<Box<dyn Client>> =
-        plan.clients_of(index).map(|id| plan.workload.client(id, plan.seed)).collect();
-    let (missed, cpu_ns) = load(plan, shared, index, &mut clients, &mut recorder).unwrap_or_else(|error| {
-        shared.fail(error);
-        (0, (0, 0))
-    });
-    recorder.finish();
-    let sums = clients.iter().flat_map(|client| client.sums()).collect();
-    ClientOutcome { recorder, missed, sums, cpu_ns }
-}
-
-/// Connects, waits for the start and runs; gives the missed starts and the thread's CPU time.
-fn load(
-    plan: &CyclePlan,
-    shared: &Shared,
-    index: usize,
-    clients: &mut [Box<dyn Client>],
-    recorder: &mut Recorder,
-) -> Result<(u64, (Nanos, Nanos))> {
-    let (mut pacer, seats) = seated(plan, index, clients)?;
-    let handles = &shared.handles[index];
-    let mut runner = Runner::connect(&plan.conduct, plan.engine.as_ref(), seats, Monotonic, &shared.stop, handles)?;
-    shared.ready.fetch_add(1, Ordering::Release);
-    let Some(start) = shared.wait_for_start() else { return Ok((0, (0, 0))) };
-    let before = thread_cpu();
-    let missed = match plan.pacing {
-        // Known when compiled, the closed loop asks nobody when to start.
-        Pacing::Closed => runner.run(start, &mut ClosedLoop, recorder),
-        _ => runner.run(start, pacer.as_mut(), recorder),
-    };
-    let after = thread_cpu();
-    Ok((missed?, (after.0 - before.0, after.1 - before.1)))
-}
-
-/// The pacer of thread `index` and its seats, the first of each client's transactions drawn.
-fn seated<'a>(
-    plan: &CyclePlan,
-    index: usize,
-    clients: &'a mut [Box<dyn Client>],
-) -> Result<(Box<dyn Pacer>, Vec<Seat<'a>>)> {
-    let id = plan.first_client + index as u64;
-    let pacer: Box<dyn Pacer> = match plan.pacing {
-        Pacing::Closed => Box::new(ClosedLoop),
-        Pacing::Constant(rate) => Box::new(ConstantRate::new(id, plan.clients, rate)),
-        Pacing::Poisson(rate) => Box::new(PoissonRate::new(plan.seed, id, plan.clients, rate)),
-        Pacing::Terminals(_) => {
-            let mut terminals = Terminals::new(plan.workload.as_ref(), plan.seed)?;
-            let ids = plan.clients_of(index);
-            let seat = |(id, client): (u64, &'a mut Box<dyn Client>)| {
-                let first = terminals.enter(id, client.as_mut());
-                Seat::new(client.as_mut(), first)
-            };
-            let seats = ids.zip(clients).map(seat).collect();
-            return Ok((Box::new(terminals), seats));
-        }
-    };
-    Ok((pacer, clients.iter_mut().map(|client| Seat::new(client.as_mut(), 0)).collect()))
-}
-
-/// CPU time of the calling thread: (user, system) in ns; zeros where the system cannot tell.
-fn thread_cpu() -> (Nanos, Nanos) {
-    #[cfg(target_os = "linux")]
-    {
-        // SAFETY: a zeroed rusage is valid, and the call only writes to it.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        if unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) } == 0 {
-            let nanos = |t: libc::timeval| t.tv_sec as Nanos * SECOND + t.tv_usec as Nanos * 1000;
-            return (nanos(usage.ru_utime), nanos(usage.ru_stime));
-        }
-    }
-    (0, 0)
 }
 
 fn spawn_collector(shared: &Arc<Shared>, kinds: usize, duration: Nanos) -> JoinHandle<Vec<Second>> {

@@ -49,6 +49,10 @@ fn connect_unix(path: &std::path::Path, deadline: Option<Instant>) -> io::Result
     // A full backlog blocks a connect of a unix socket for as long as a send may block.
     socket.set_write_timeout(remaining(deadline)?)?;
     let address = SockAddr::unix(path)?;
+    #[cfg(target_os = "linux")]
+    if carrier::carried() {
+        return connect_carried(&socket, &address, deadline).map(|()| socket);
+    }
     patient(|| socket.connect(&address)).map_err(limited)?;
     Ok(socket)
 }
@@ -61,8 +65,7 @@ fn connect_tcp(host: &str, port: u16, known: Option<IpAddr>, deadline: Option<In
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     for address in found {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-        let limit = remaining(deadline)?.unwrap_or(Duration::from_secs(86_400));
-        match socket.connect_timeout(&address.into(), limit) {
+        match connect_internet(&socket, &address.into(), deadline) {
             Ok(()) => {
                 socket.set_tcp_nodelay(true)?;
                 socket.set_keepalive(true)?;
@@ -72,6 +75,43 @@ fn connect_tcp(host: &str, port: u16, known: Option<IpAddr>, deadline: Option<In
         }
     }
     Err(last)
+}
+
+fn connect_internet(socket: &Socket, address: &SockAddr, deadline: Option<Instant>) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if carrier::carried() {
+        return connect_carried(socket, address, deadline);
+    }
+    socket.connect_timeout(address, remaining(deadline)?.unwrap_or(Duration::from_secs(86_400)))
+}
+
+/// Connects as a client on a carrier: others connect, or go on, while the server's answer is on its way.
+#[cfg(target_os = "linux")]
+fn connect_carried(socket: &Socket, address: &SockAddr, deadline: Option<Instant>) -> io::Result<()> {
+    const BACKLOG_FULL: Duration = Duration::from_millis(1);
+    socket.set_nonblocking(true)?;
+    loop {
+        match socket.connect(address) {
+            // A unix socket does not tell when its backlog has room again.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                remaining(deadline)?;
+                carrier::pause(BACKLOG_FULL);
+            }
+            Err(error) if [Some(libc::EINPROGRESS), Some(libc::EINTR)].contains(&error.raw_os_error()) => break,
+            done => return done.and_then(|()| socket.set_nonblocking(false)),
+        }
+    }
+    if !carrier::Watch::default().writable(socket.as_raw_fd(), until(deadline)?)? {
+        return Err(timed_out());
+    }
+    socket.take_error()?.map_or(Ok(()), Err)?;
+    socket.set_nonblocking(false)
+}
+
+/// A deadline on the carrier's clock; an error when it has passed.
+#[cfg(target_os = "linux")]
+fn until(deadline: Option<Instant>) -> io::Result<Option<Nanos>> {
+    Ok(remaining(deadline)?.map(|left| Monotonic.now() + left.as_nanos() as Nanos))
 }
 
 /// Time left until `deadline`; an error when there is none left.
@@ -152,7 +192,7 @@ impl Channel {
     /// Reads as a client on a carrier: the thread goes on with other clients until something comes.
     #[cfg(target_os = "linux")]
     fn read_carried(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let until = remaining(self.deadline)?.map(|left| Monotonic.now() + left.as_nanos() as Nanos);
+        let until = until(self.deadline)?;
         loop {
             if !self.watch.readable(self.socket.as_raw_fd(), until)? {
                 return Err(timed_out());
@@ -170,9 +210,24 @@ impl Channel {
             }
             let error = io::Error::last_os_error();
             match error.kind() {
-                io::ErrorKind::WouldBlock => self.watch.drained(),
+                io::ErrorKind::WouldBlock => self.watch.blocked(),
                 io::ErrorKind::Interrupted => {}
                 _ => return Err(error),
+            }
+        }
+    }
+
+    /// Writes as a client on a carrier: where the server does not take more, it may be because it waits
+    /// for a lock that another client of this thread has.
+    #[cfg(target_os = "linux")]
+    fn write_carried(&self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match patient(|| self.socket.send_with_flags(bytes, SEND_FLAGS | libc::MSG_DONTWAIT)) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+            if !self.watch.writable(self.socket.as_raw_fd(), until(self.deadline)?)? {
+                return Err(timed_out());
             }
         }
     }
@@ -209,6 +264,10 @@ impl Read for Channel {
 impl Write for Channel {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        #[cfg(target_os = "linux")]
+        if carrier::carried() && !self.nonblocking.get() {
+            return self.write_carried(bytes);
+        }
         // During the login messages are far smaller than a send buffer, so that a limit for reads will do.
         patient(|| self.socket.send_with_flags(bytes, SEND_FLAGS))
     }
