@@ -62,7 +62,7 @@ TABLES: Final[dict[str, pa.Schema]] = {
             ("failed_ns", _u64),       # time spent in transactions that did not succeed
             ("residence_min_ns", _u64), ("residence_max_ns", _u64),
             ("first_start_ns", _u64), ("last_end_ns", _u64),   # L_inj = last_end_ns - first_start_ns
-            ("cpu_ns", _u64),          # CPU time of the client's own thread, user and system
+            ("cpu_ns", _u64),          # CPU time, user and system; of clients on one carrier equal shares
         ]
     ),
     # Histogram of residence times: counts of values in [low_ns, high_ns], both inclusive.

@@ -109,12 +109,15 @@ pub fn carry<T: 'static>(bodies: Vec<Box<dyn FnOnce() -> T>>, stack_bytes: usize
 
 /// Lets time pass for the client that runs; its carrier goes on with others.
 pub fn pause(duration: Duration) {
+    pause_until(Monotonic.now().saturating_add(duration.as_nanos() as Nanos));
+}
+
+/// Lets the client that runs wait until `at`; clients of a carrier that wait until the same time are
+/// woken together.
+pub fn pause_until(at: Nanos) {
     match Carrier::current() {
-        Some(carrier) => carrier.suspend(Waiting {
-            socket: None,
-            until: Some(Monotonic.now().saturating_add(duration.as_nanos() as Nanos)),
-        }),
-        None => std::thread::sleep(duration),
+        Some(carrier) => carrier.suspend(Waiting { socket: None, until: Some(at) }),
+        None => std::thread::sleep(Duration::from_nanos(at.saturating_sub(Monotonic.now()))),
     }
 }
 

@@ -2,9 +2,16 @@
 
 use std::time::Duration;
 
+use crate::clock::{Clock, Monotonic, Nanos};
+
 /// Sleeps.
 pub fn pause(duration: Duration) {
     std::thread::sleep(duration);
+}
+
+/// Sleeps until `at`.
+pub fn pause_until(at: Nanos) {
+    std::thread::sleep(Duration::from_nanos(at.saturating_sub(Monotonic.now())));
 }
 
 /// Nobody is.

@@ -1,7 +1,6 @@
 //! Time on the load path: integer nanoseconds of the monotonic clock.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 use crate::carrier;
 
@@ -40,11 +39,11 @@ impl Clock for Monotonic {
         // A wish to stop is seen within a slice; a slice costs one wake-up in 50 ms at most.
         const SLICE: Nanos = 50_000_000;
         loop {
-            let left = at.saturating_sub(self.now());
-            if left == 0 || stop.load(Ordering::Relaxed) {
+            let now = self.now();
+            if now >= at || stop.load(Ordering::Relaxed) {
                 return;
             }
-            carrier::pause(Duration::from_nanos(left.min(SLICE)));
+            carrier::pause_until(at.min(now + SLICE));
         }
     }
 }

@@ -22,6 +22,7 @@ mod clients;
 /// Stack of a thread of load. Only touched pages take memory; TLS handshakes need some depth.
 const STACK_BYTES: usize = 512 * 1024;
 const SECOND: Nanos = 1_000_000_000;
+const MILLISECOND: Nanos = 1_000_000;
 
 /// When clients start transactions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -159,7 +160,8 @@ impl Shared {
             if let Some(start) = *lock(&self.start) {
                 return Some(start);
             }
-            carrier::pause(Duration::from_millis(1));
+            // All that wait look at the same times: each of its own would keep the thread busy.
+            carrier::pause_until((Monotonic.now() / MILLISECOND + 1) * MILLISECOND);
         }
         let mut start = lock(&self.start);
         while start.is_none() && !self.stop.load(Ordering::Relaxed) {

@@ -5,6 +5,9 @@
 mod allocations;
 #[path = "postgres/bulk.rs"]
 mod bulk;
+#[cfg(target_os = "linux")]
+#[path = "postgres/carriers.rs"]
+mod carriers;
 #[path = "postgres/conformance.rs"]
 mod conformance;
 #[path = "postgres/errors.rs"]

@@ -17,11 +17,24 @@ pub(super) struct PublicKey {
     length: usize,
 }
 
+/// Most bytes of a modulus, a leading zero included: 16,384 bits.
+const LONGEST_MODULUS: usize = 2049;
+/// Most bytes of an exponent, a leading zero included: 64 bits.
+const LONGEST_EXPONENT: usize = 9;
+
 impl PublicKey {
     /// Reads a key in PEM form; `None` when there is none of RSA.
     pub(super) fn from_pem(pem: &[u8]) -> Option<Self> {
         let info = SubjectPublicKeyInfoDer::from_pem_slice(pem).ok()?;
-        let (modulus, exponent) = der::rsa_key(&info)?;
+        Self::from_info(&info)
+    }
+
+    fn from_info(info: &[u8]) -> Option<Self> {
+        let (modulus, exponent) = der::rsa_key(info)?;
+        // As OpenSSL has it: greater numbers would only keep the client's CPU busy.
+        if modulus.len() > LONGEST_MODULUS || exponent.len() > LONGEST_EXPONENT {
+            return None;
+        }
         Some(Self::new(BigUint::from_bytes_be(modulus), BigUint::from_bytes_be(exponent)))
     }
 
@@ -93,6 +106,23 @@ mod tests {
             assert_ne!(key.encrypt(message).unwrap(), encrypted, "no two are alike");
         }
         assert!(key.encrypt(&[1; 23]).is_none());
+    }
+
+    #[test]
+    fn keys_that_would_take_minutes_are_refused() {
+        let wrap = |tag: u8, parts: &[&[u8]]| {
+            let content = parts.concat();
+            [&[tag, 0x84], &(content.len() as u32).to_be_bytes()[..], &content].concat()
+        };
+        let info = |modulus: usize, exponent: usize| {
+            let rsa = wrap(6, &[&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01]]);
+            let numbers = wrap(0x30, &[&wrap(2, &[&vec![0x7f; modulus]]), &wrap(2, &[&vec![0x7f; exponent]])]);
+            wrap(0x30, &[&wrap(0x30, &[&rsa]), &wrap(3, &[&[0], &numbers])])
+        };
+        assert!(PublicKey::from_info(&info(256, 3)).is_some());
+        assert!(PublicKey::from_info(&info(2049, 9)).is_some());
+        assert!(PublicKey::from_info(&info(2050, 3)).is_none());
+        assert!(PublicKey::from_info(&info(256, 10)).is_none());
     }
 
     #[test]

@@ -128,13 +128,19 @@ impl Server {
 
     /// Kills the postmaster and all its children at once, as a loss of power would.
     pub fn kill(&mut self) {
-        let children = Command::new("pgrep").args(["-P", &self.process.id().to_string()]).output().unwrap();
-        self.process.kill().unwrap();
-        for child in String::from_utf8(children.stdout).unwrap().split_whitespace() {
-            // One that has ended by itself meanwhile is as good.
-            let _ = Command::new("kill").args(["-KILL", child]).stderr(Stdio::null()).status();
-        }
+        self.signal("KILL");
         self.process.wait().unwrap();
+    }
+
+    /// Sends a signal to the postmaster and all its children at once.
+    pub fn signal(&self, name: &str) {
+        let postmaster = self.process.id().to_string();
+        let children = Command::new("pgrep").args(["-P", &postmaster]).output().unwrap();
+        let children = String::from_utf8(children.stdout).unwrap();
+        for process in std::iter::once(postmaster.as_str()).chain(children.split_whitespace()) {
+            // One that has ended by itself meanwhile is as good.
+            let _ = Command::new("kill").args([&format!("-{name}"), process]).stderr(Stdio::null()).status();
+        }
     }
 }
 

@@ -59,7 +59,7 @@ fn names(names: &[&str]) -> CertificateParams {
 }
 
 /// A server whose certificate is for `host`, by an authority in `ca.crt`; another is in `other.crt`.
-fn server_for(host: &str) -> Server {
+pub(super) fn server_for(host: &str) -> Server {
     let settings = [SSL, &["ssl_ca_file=../ca.crt"]].concat();
     let server = Server::start_with(&settings, HBA, |folder| {
         let ca = authority(folder, "ca");
