@@ -97,14 +97,21 @@ impl<'a, C: Clock> Runner<'a, C> {
     /// Opens a connection and prepares its statements, by the client of `seat`: those of all seats
     /// are the same.
     fn open(&mut self, index: usize, seat: usize) -> Result<Box<dyn Connection>> {
+        // Clients of one carrier connect one after the other, for as long as an absent server takes.
+        self.go_on()?;
         let mut connection = self.engine.connect(self.conduct.session)?;
         self.interrupts.put(index, connection.interrupt());
         // An end that was asked for while connecting found no handle to end this connection by.
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(Error::with(ErrorKind::Setup, "stopped", "stopped on request"));
-        }
+        self.go_on()?;
         self.seats[seat].client.prepare(connection.as_mut(), self.conduct.prepare)?;
         Ok(connection)
+    }
+
+    fn go_on(&self) -> Result<()> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(Error::with(ErrorKind::Setup, "stopped", "stopped on request")),
+            false => Ok(()),
+        }
     }
 
     /// Runs transactions until the duration, which begins at `start`, is over; gives the missed starts.

@@ -266,9 +266,7 @@ impl Cycle {
             self.shared.fail(Error::with(ErrorKind::Disconnected, "load", reason));
         }
         self.stop();
-        for handles in &self.shared.handles {
-            lock(&handles.0).iter().flatten().for_each(|handle| handle.interrupt());
-        }
+        interrupt_all(&self.shared.handles);
     }
 
     /// Waits for all clients and gives what they did.
@@ -284,6 +282,20 @@ impl Cycle {
         let failure = lock(&self.shared.failure).take();
         Ok(CycleOutcome { clients, seconds, failure })
     }
+}
+
+/// Ends what all clients wait for, side by side: each end may wait for a server that does not answer,
+/// and no client may go on with its transaction until those before it have been waited for.
+fn interrupt_all(handles: &[Handles]) {
+    std::thread::scope(|scope| {
+        for client in handles {
+            let end = || lock(&client.0).iter().flatten().for_each(|handle| handle.interrupt());
+            let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+            if builder.spawn_scoped(scope, end).is_err() {
+                end(); // No thread to be had: later is better than never.
+            }
+        }
+    });
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -317,4 +329,41 @@ fn spawn_collector(shared: &Arc<Shared>, kinds: usize, duration: Nanos) -> JoinH
 
 fn drain(shared: &Shared, kinds: usize, second: u64, into: &mut Vec<Second>) {
     into.extend((0..kinds).map(|kind| collect(&shared.courses, kind as KindId, second as u32)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Waits, as for a server that does not answer, until all have been asked to end.
+    struct Together {
+        asked: Arc<(Mutex<usize>, Condvar)>,
+        all: usize,
+        met: Arc<AtomicBool>,
+    }
+
+    impl Interrupt for Together {
+        fn interrupt(&self) {
+            let (asked, changed) = &*self.asked;
+            let mut count = lock(asked);
+            *count += 1;
+            changed.notify_all();
+            let waited = changed.wait_timeout_while(count, Duration::from_secs(10), |count| *count < self.all);
+            if waited.is_ok_and(|(_, result)| result.timed_out()) {
+                self.met.store(false, Ordering::Relaxed);
+            }
+        }
+    }
+
+    #[test]
+    fn no_end_of_a_client_waits_for_that_of_another() {
+        let (asked, met) = (Arc::default(), Arc::new(AtomicBool::new(true)));
+        let handles: Vec<Handles> = (0..20).map(|_| Handles::default()).collect();
+        for client in &handles {
+            client.put(0, Some(Box::new(Together { asked: Arc::clone(&asked), all: 20, met: Arc::clone(&met) })));
+        }
+        interrupt_all(&handles);
+        assert!(met.load(Ordering::Relaxed));
+        assert_eq!(*lock(&asked.0), 20);
+    }
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use dsbench_core::clock::{Clock, FakeClock, Nanos};
 use dsbench_core::course::Course;
-use dsbench_core::engine::{Connection, Isolation, Prepare, Session, Statement, StatementId};
+use dsbench_core::engine::{Connection, Interrupt, Isolation, Prepare, Session, Statement, StatementId};
 use dsbench_core::error::{Error, ErrorKind, Result};
-use dsbench_core::generator::{Conduct, Runner};
+use dsbench_core::generator::{Conduct, Interrupts, Runner};
 use dsbench_core::pacer::{ClosedLoop, ConstantRate, Pacer};
 use dsbench_core::recorder::Recorder;
 use dsbench_core::seats::Seat;
@@ -245,12 +245,32 @@ fn a_faulty_statement_ends_the_cycle_at_once() {
 }
 
 #[test]
-fn a_wish_to_stop_is_heard_while_connecting() {
+fn a_wish_to_stop_is_heard_before_connecting() {
     let trial = Trial::new(MS, Shape::Single);
     trial.stop.store(true, Ordering::Relaxed);
     let found = trial.run();
     assert_eq!(found.outcome.unwrap_err().context, "stopped");
-    assert_eq!(found.recorder.tallies()[0].committed, 0);
+    assert_eq!(found.mock.counts().connects, 0, "nobody waits for a server that nobody needs");
+}
+
+/// Asks for the end as soon as a connection is open.
+struct Impatient<'a>(&'a AtomicBool);
+
+impl Interrupts for Impatient<'_> {
+    fn put(&self, _index: usize, _handle: Option<Box<dyn Interrupt>>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_wish_to_stop_is_heard_while_connecting() {
+    let mut trial = Trial::new(MS, Shape::Single);
+    trial.conduct.connections = 3;
+    let (clock, mock) = (FakeClock::default(), Mock::new(Script::default()));
+    let (seats, impatient) = (vec![Seat::new(&mut trial.client, 0)], Impatient(&trial.stop));
+    let connected = Runner::connect(&trial.conduct, &mock, seats, &clock, &trial.stop, &impatient);
+    assert_eq!(connected.err().unwrap().context, "stopped");
+    assert_eq!(mock.counts().connects, 1);
 }
 
 #[test]
