@@ -51,3 +51,15 @@ def test_an_unknown_host_is_not_trusted(server: tuple[Path, int], tmp_path: Path
     assert launcher.returncode == 1
     assert "Host key is not trusted" in said
     assert "these nodes did not end well: 127.0.0.1" in said
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words"),
+    [("a@@b", "--ssh: 'a@@b' is no host"), (" ,", "--ssh names no host"), ("a,b", "invites 1 nodes, not 2")],
+)
+def test_hosts_that_cannot_be_are_refused_before_anything_starts(tmp_path: Path, hosts: str, words: str) -> None:
+    with Bed(tmp_path / "bed", 1) as bed:
+        launcher = bed.start("cluster", "up", "--ssh", hosts)
+        said, _ = launcher.communicate(timeout=60)
+    assert (launcher.returncode, words in said) == (2, True), said
+    assert "hint: " in said

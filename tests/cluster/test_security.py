@@ -10,25 +10,48 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from dsbench.cluster import certificates
-from dsbench.cluster.bundle import Bundle, invite, read
+from dsbench.cluster import ClusterError, certificates
+from dsbench.cluster.bundle import Bundle, invite, read, read_of_node
 from fixtures.nodes import Bed, ended
 
 
-@contextmanager
-def waiting(folder: Path) -> Iterator[tuple[Bed, subprocess.Popen[str]]]:
-    """A run that waits for its two nodes, and is completed by them at the end of the block."""
-    with Bed(folder, 2) as bed:
-        run = bed.run("mock:", "--threads", "1", "--scales", "1", "--cycles", "1", "--duration", "0.2")
+@dataclass(frozen=True)
+class Door:
+    """A run that waits for its two nodes."""
+
+    bed: Bed
+    expired: certificates.Credentials
+    """By the authority of the run itself."""
+
+    @property
+    def port(self) -> int:
+        """Where the coordinator listens."""
+        return self.bed.invitation.coordinator.port
+
+    def until_logged(self, *words: str) -> str:
+        """Waits until the run's log holds all of ``words``; gives it."""
+        give_up = time.monotonic() + 60
+        while not all(word in (log := self.bed.log()) for word in words):
+            assert time.monotonic() < give_up, log
+            time.sleep(0.05)
+        return log
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    """One run for all who knock; two good nodes complete it in the end."""
+    with Bed(tmp_path_factory.mktemp("door") / "bed", 2) as bed:
+        expired = own_authority(bed.invitation.folder)
+        load = ("--threads", "1", "--scales", "1", "--cycles", "1", "--duration", "0.2")
+        run = bed.run("mock:", *load, "--patience", "600")
         wait_for(bed.invitation.coordinator.port)
-        yield bed, run
+        yield Door(bed, expired)
         nodes = [bed.node(number) for number in (1, 2)]
         ended(run)
         assert all("the run is complete" in ended(node) for node in nodes)
@@ -76,71 +99,58 @@ def own_authority(folder: Path) -> certificates.Credentials:
     return others.sign("node-1", own.certificate)
 
 
-def test_strangers_are_refused_and_logged(tmp_path: Path) -> None:
-    bed_folder, scratch = tmp_path / "bed", tmp_path / "scratch"
-    bed_folder.mkdir()
-    scratch.mkdir()
-    with Bed(bed_folder, 2) as bed:
-        expired = own_authority(bed.invitation.folder)
-        good = read(bed.invitation.folder / "node-1.bundle")
-        run = bed.run("mock:", "--threads", "1", "--scales", "1", "--cycles", "1", "--duration", "0.2")
-        port = bed.invitation.coordinator.port
-        wait_for(port)
-        assert speak_plainly(port) in (b"", b"\x15"), "nothing, or the alert of TLS"
-        turned_away = {
-            "no certificate": knock(port),
-            "foreign": knock(port, *pem(certificates.issue(["node-1"], timedelta(days=1))[1]), scratch),
-            "expired": knock(port, *pem(expired), scratch),
-        }
-        assert all(isinstance(said, str) for said in turned_away.values()), turned_away
-        assert isinstance(knock(port, good.certificate, good.key, scratch), bytes), "the door is there"
-        other = invite(tmp_path / "other", 1, "127.0.0.1", port)
-        stranger = bed.start("node", "--join", str(other.bundles[0]), "--patience", "30")
-        said, _ = stranger.communicate(timeout=60)
-        assert (stranger.returncode, "belongs to another run" in said) == (1, True), said
-        nodes = [bed.node(number) for number in (1, 2)]
-        ended(run)
-        for node in nodes:
-            ended(node)
-        log = bed.log()
+def test_strangers_are_refused_and_logged(door: Door, tmp_path: Path) -> None:
+    good, port = read(door.bed.invitation.folder / "node-1.bundle"), door.port
+    assert speak_plainly(port) in (b"", b"\x15"), "nothing, or the alert of TLS"
+    turned_away = {
+        "no certificate": knock(port),
+        "foreign": knock(port, *pem(certificates.issue(["node-1"], timedelta(days=1))[1]), tmp_path),
+        "expired": knock(port, *pem(door.expired), tmp_path),
+    }
+    assert all(isinstance(said, str) for said in turned_away.values()), turned_away
+    assert isinstance(knock(port, good.certificate, good.key, tmp_path), bytes), "the door is there"
+    other = invite(tmp_path / "other", 1, "127.0.0.1", port)
+    stranger = door.bed.start("node", "--join", str(other.bundles[0]), "--patience", "30")
+    said, _ = stranger.communicate(timeout=60)
+    assert (stranger.returncode, "belongs to another run" in said) == (2, True), said
+    log = door.until_logged(
+        "PEER_DID_NOT_RETURN_A_CERTIFICATE", "certificate verify failed", "certificate has expired"
+    )
     assert log.count("TLS handshake failed") >= 5, log
-    for words in ("PEER_DID_NOT_RETURN_A_CERTIFICATE", "certificate verify failed", "certificate has expired"):
-        assert words in log, log
 
 
-def test_another_version_is_refused_with_the_reason(tmp_path: Path) -> None:
-    with waiting(tmp_path) as (bed, _run):
-        program = "import sys, dsbench; dsbench.__version__ = '9.9'; from dsbench.cli import main; main()"
-        bundle = bed.invitation.bundles[0]
-        done = subprocess.run(
-            [sys.executable, "-c", program, "node", "--join", bundle], capture_output=True, text=True, timeout=60
-        )
-        assert done.returncode == 1
-        assert "refused this node: it has dsbench 9.9, the coordinator has 0.1.0" in done.stderr
-        assert "hint: use the dsbench of the coordinator" in done.stderr
-    assert "it has dsbench 9.9, the coordinator has 0.1.0" in bed.log()
+def test_another_version_is_refused_with_the_reason(door: Door) -> None:
+    program = "import sys, dsbench; dsbench.__version__ = '9.9'; from dsbench.cli import main; main()"
+    bundle = door.bed.invitation.bundles[0]
+    done = subprocess.run(
+        [sys.executable, "-c", program, "node", "--join", bundle], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert "refused this node: it has dsbench 9.9, the coordinator has 0.1.0" in done.stderr
+    assert "hint: use the dsbench of the coordinator" in done.stderr
+    door.until_logged("it has dsbench 9.9, the coordinator has 0.1.0")
 
 
-def test_a_bundle_admits_one_node(tmp_path: Path) -> None:
-    with waiting(tmp_path) as (bed, _run):
-        first = bed.node(1, "first")
-        time.sleep(0.1)
-        until_joined(bed, "first")
-        second = bed.node(1, "second")
-        said, _ = second.communicate(timeout=60)
-        assert second.returncode == 1
-        assert "its bundle node-1 is in use by first" in said
-        first.terminate()
-        said, _ = first.communicate(timeout=60)
-        assert "stopped by a signal" in said
+def test_a_bundle_admits_one_node(door: Door) -> None:
+    first = door.bed.node(1, "first")
+    door.until_logged("node first joined")
+    second = door.bed.node(1, "second")
+    said, _ = second.communicate(timeout=60)
+    assert second.returncode == 2
+    assert "its bundle node-1 is in use by first" in said
+    first.terminate()
+    said, _ = first.communicate(timeout=60)
+    assert "stopped by a signal" in said
 
 
-def until_joined(bed: Bed, name: str) -> None:
-    """Waits until a node was admitted."""
-    give_up = time.monotonic() + 60
-    while f"node {name} joined" not in bed.log():
-        assert time.monotonic() < give_up
-        time.sleep(0.05)
+def test_a_second_run_finds_the_port_taken_before_it_begins(door: Door) -> None:
+    found = door.bed.start("run", "mock:", "--nodes", "2", "--out", "elsewhere")
+    said, _ = found.communicate(timeout=60)
+    assert found.returncode == 2
+    assert f"cannot listen at 127.0.0.1:{door.port}: " in said
+    assert "hint: end what listens there, or name another port" in said
+    assert not (door.bed.folder / "elsewhere").exists()
+    assert door.bed.invitation.folder.joinpath("coordinator.bundle").exists(), "it is the other run's, not spent"
 
 
 def test_files_with_keys_are_for_their_owner(tmp_path: Path) -> None:
@@ -187,3 +197,17 @@ def test_a_bundle_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
     broken.write_text(made.bundles[0].read_text()[:-20])
     with pytest.raises(Exception, match="is no bundle"):
         read(broken)
+
+
+def test_what_is_no_bundle_of_a_node_is_refused(tmp_path: Path) -> None:
+    made = invite(tmp_path, 1, "127.0.0.1", 9000)
+    assert read_of_node(made.bundles[0]).member == "node-1"
+    with pytest.raises(ClusterError, match="is the bundle of the coordinator") as told:
+        read_of_node(tmp_path / "coordinator.bundle")
+    assert told.value.usage
+    program = tmp_path / "program"
+    program.write_bytes(b"\x7fELF\xb0")
+    for path, words in ((program, "is no bundle"), (tmp_path, "Is a directory"), (tmp_path / "x", "No such file")):
+        with pytest.raises(ClusterError, match=words) as told:
+            read_of_node(path)
+        assert told.value.usage

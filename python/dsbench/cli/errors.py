@@ -32,10 +32,10 @@ def told() -> Iterator[None]:
     except SpecError as error:
         tell(str(error), error.remedy)
         sys.exit(USAGE)
-    except RunError as error:
+    except (RunError, ClusterError) as error:
         tell(str(error), error.remedy)
         sys.exit(USAGE if error.usage else FAILED)
-    except (ServerError, ClusterError) as error:
+    except ServerError as error:
         tell(str(error), error.remedy)
         sys.exit(FAILED)
     except ArchiveError as error:

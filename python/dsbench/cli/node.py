@@ -30,13 +30,13 @@ def command(
         from dsbench.cluster import bundle, node, serving  # Late: Dask is an extra, and takes a second to import.
     except ImportError as error:
         problem = f"a node needs a package that is not here: {error}"
-        raise ClusterError(problem, "pip install 'dsbench[cluster]'") from None
+        raise ClusterError(problem, "pip install 'dsbench[cluster]'", usage=True) from None
 
     def say(text: str) -> None:
         if not quiet:
             print(text, file=sys.stderr, flush=True)
 
-    last = serving.serve(bundle.read(join), node.Node(describe), name, patience, say)
+    last = serving.serve(bundle.read_of_node(join), node.Node(describe), name, patience, say)
     say(last)
     if last == serving.STOPPED:
         sys.exit(errors.FAILED)

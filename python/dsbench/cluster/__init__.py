@@ -25,6 +25,7 @@ def invited(folder: Path, spec: RunSpec) -> tuple[Invitation, Nodes]:
     Raises ``ImportError`` when the extra ``cluster`` is not installed.
     """
     from dsbench.cluster.bundle import SUFFIX, invitation, invite
+    from dsbench.cluster.coordinator import try_port
     from dsbench.cluster.nodes import Nodes
 
     fresh = not any(folder.glob(f"*{SUFFIX}"))
@@ -33,5 +34,7 @@ def invited(folder: Path, spec: RunSpec) -> tuple[Invitation, Nodes]:
         raise ClusterError(
             f"{folder} invites {len(found.bundles)} nodes, the run wants {spec.nodes}",
             "make a new invitation: dsbench cluster invite --nodes N --out DIR",
+            usage=True,
         )
+    try_port(found.coordinator)
     return found, Nodes(found, spec)

@@ -99,11 +99,12 @@ def invite(folder: Path, nodes: int, host: str = "", port: int = PORT, valid: ti
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(folder.glob(f"*{SUFFIX}")):
-            raise ClusterError(f"{folder} holds bundles already", "name another folder, or delete the old bundles")
+            raise ClusterError(f"{folder} holds bundles already", "name another with --out, or delete them", usage=True)
         for member in (coordinator, *others):
             member.write(folder / f"{member.member}{SUFFIX}")
     except OSError as error:
-        raise ClusterError(f"cannot write to {folder}: {error.strerror}", "name another folder") from None
+        problem = f"cannot write to {folder}: {error.strerror}"
+        raise ClusterError(problem, "name another with --out", usage=True) from None
     return Invitation(folder, coordinator)
 
 
@@ -112,25 +113,39 @@ def invitation(folder: Path) -> Invitation:
     path = folder / f"{COORDINATOR}{SUFFIX}"
     if not path.exists():
         what = "its bundles were used for a run that has ended" if any(folder.glob(f"*{SUFFIX}")) else "no invitation"
-        raise ClusterError(f"{folder}: {what}", "make a new one: dsbench cluster invite --nodes N --out DIR")
+        remedy = "make a new one: dsbench cluster invite --nodes N --out DIR"
+        raise ClusterError(f"{folder}: {what}", remedy, usage=True)
     return Invitation(folder, read(path))
 
 
 def read(path: Path) -> Bundle:
     """A bundle from its file; ``-`` reads it from standard input."""
+    remedy = "name the file that dsbench cluster invite wrote"
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text()
     except OSError as error:
-        raise ClusterError(f"{path}: {error.strerror}", "name the bundle that dsbench cluster invite wrote") from None
+        raise ClusterError(f"{path}: {error.strerror}", remedy, usage=True) from None
+    except UnicodeDecodeError:
+        raise ClusterError(f"{path} is no bundle", remedy, usage=True) from None
     try:
         values = json.loads(text)
         if values.pop("format") != FORMAT:
-            raise ClusterError(f"{path} was made by another version of dsbench", "use one version on all machines")
+            problem = f"{path} was made by another version of dsbench"
+            raise ClusterError(problem, "use one version on all machines", usage=True)
         found = Bundle(**values)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise ClusterError(f"{path} is no bundle", "name the file that dsbench cluster invite wrote") from None
+        raise ClusterError(f"{path} is no bundle", remedy, usage=True) from None
     if found.expired:
-        raise ClusterError(f"{path} expired at {found.expires}", "make a new one: dsbench cluster invite")
+        raise ClusterError(f"{path} expired at {found.expires}", "make a new one: dsbench cluster invite", usage=True)
+    return found
+
+
+def read_of_node(path: Path) -> Bundle:
+    """A bundle by which a machine may join."""
+    found = read(path)
+    if not number_of(found.member):
+        problem = f"{path} is the bundle of the {found.member}, not of a node"
+        raise ClusterError(problem, "give dsbench node a file node-N.bundle; the other one stays here", usage=True)
     return found
 
 

@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 _LONGEST_CALL_S: Final = 60.0
 _EVERYWHERE: Final = "0.0.0.0"
+_SAID_ELSEWHERE: Final = ("marked as failed because", "heartbeat from unregistered worker")
+"""Dask's words for the loss of a node, which the log tells in ours."""
 _FAREWELL_S: Final = 3.0
 """How long nodes get to hear that the run is over."""
 
@@ -57,12 +59,8 @@ class Coordinator:
         self._thread.start()
         try:
             self._up.result(_LONGEST_CALL_S)
-        except OSError as error:
-            where = f"{self._bundle.host}:{self._bundle.port}"
-            raise ClusterError(
-                f"the coordinator cannot listen at {where}: {error}",
-                "free the port, or invite again with the address of this machine: dsbench cluster invite --address",
-            ) from None
+        except (OSError, RuntimeError) as error:  # Dask wraps what the system says.
+            raise _unheard(self._bundle, error.__cause__ or error) from None
 
     def ask(self, what: Callable[[], T]) -> T:
         """``what()`` on the event loop, where all state is."""
@@ -251,14 +249,37 @@ class _Refusals(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Adds one line."""
-        self._news.put(record.getMessage().splitlines()[0])
+        line = record.getMessage().splitlines()[0]
+        if not any(words in line for words in _SAID_ELSEWHERE):
+            self._news.put(line)
+
+
+def try_port(bundle: Bundle) -> None:
+    """``ClusterError`` when something else listens where the coordinator should: better now than in the run."""
+    host = _listening(bundle.host)
+    try:
+        socket.create_server((host, bundle.port), family=_family(host)).close()
+    except OSError as error:
+        raise _unheard(bundle, error) from None
+
+
+def _unheard(bundle: Bundle, error: BaseException) -> ClusterError:
+    return ClusterError(
+        f"the coordinator cannot listen at {bundle.host}:{bundle.port}: {error}",
+        "end what listens there, or name another port: dsbench cluster invite --address HOST:PORT",
+        usage=True,
+    )
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def _listening(host: str) -> str:
     """Where to listen so that nodes find us at ``host``: there, if that is an address of ours; else everywhere."""
     try:
         ipaddress.ip_address(host)
-        with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
+        with socket.create_server((host, 0), family=_family(host)):
             return host
     except (ValueError, OSError):
         return _EVERYWHERE

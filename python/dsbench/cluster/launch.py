@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,12 @@ from dsbench.cluster.bundle import Invitation
 from dsbench.cluster.errors import ClusterError
 
 _ALIVE_S = 15
+_HOSTS = "write host, user@host or user@host:port, with commas between them"
+
+Say = Callable[[str], None]
 
 
-def up(hosts: Sequence[str], invitation: Invitation, command: str, say: Callable[[str], None]) -> list[str]:
+def up(hosts: Sequence[str], invitation: Invitation, command: str, say: Say) -> list[str]:
     """Runs a node on each of ``hosts`` (``[user@]host[:port]``) until their run is over; gives those that failed.
 
     ``command`` calls dsbench there. Who may log in, and whether a host is the right one, is for the user's own SSH
@@ -27,12 +30,18 @@ def up(hosts: Sequence[str], invitation: Invitation, command: str, say: Callable
         raise ClusterError(
             f"{invitation.folder} invites {len(invitation.bundles)} nodes, not {len(hosts)}",
             "make a new invitation: dsbench cluster invite --nodes N --out DIR",
+            usage=True,
         )
-    return asyncio.run(_up(hosts, invitation.bundles, command, say))
+    if not hosts:
+        raise ClusterError("--ssh names no host", _HOSTS, usage=True)
+    return asyncio.run(_up([_where(host) for host in hosts], hosts, invitation.bundles, command, say))
 
 
-async def _up(hosts: Sequence[str], bundles: Sequence[Path], command: str, say: Callable[[str], None]) -> list[str]:
-    nodes = [asyncio.ensure_future(_node(*pair, command, say)) for pair in zip(hosts, bundles, strict=False)]
+async def _up(
+    where: Sequence[Mapping[str, Any]], hosts: Sequence[str], bundles: Sequence[Path], command: str, say: Say
+) -> list[str]:
+    each = zip(where, hosts, bundles, strict=False)
+    nodes = [asyncio.ensure_future(_node(place, host, bundle, command, say)) for place, host, bundle in each]
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, lambda: [node.cancel() for node in nodes])
     ends = await asyncio.gather(*nodes, return_exceptions=True)
@@ -45,9 +54,9 @@ async def _up(hosts: Sequence[str], bundles: Sequence[Path], command: str, say: 
     return failed
 
 
-async def _node(host: str, bundle: Path, command: str, say: Callable[[str], None]) -> int:
+async def _node(where: Mapping[str, Any], host: str, bundle: Path, command: str, say: Say) -> int:
     """One node's life; its exit status."""
-    async with asyncssh.connect(**_where(host), keepalive_interval=_ALIVE_S) as connection:
+    async with asyncssh.connect(**where, keepalive_interval=_ALIVE_S) as connection:
         line = f"{command} node --join -"
         async with connection.create_process(line, stderr=asyncssh.STDOUT) as process:
             process.stdin.write(bundle.read_text())
@@ -66,7 +75,7 @@ def _where(host: str) -> dict[str, Any]:
     """What ``asyncssh.connect`` wants to know."""
     match = re.fullmatch(r"(?:([^@]+)@)?(\[[^\]]+\]|[^:@\[\]]+)(?::(\d+))?", host)
     if match is None:
-        raise ClusterError(f"--ssh: {host!r} is no host", "write host, user@host or user@host:port")
+        raise ClusterError(f"--ssh: {host!r} is no host", _HOSTS, usage=True)
     user, name, port = match.groups()
     where: dict[str, Any] = {"host": name.strip("[]")}
     if user:

@@ -82,6 +82,7 @@ class _Membership:
                     raise ClusterError(
                         f"the coordinator at {self._bundle.address} refused this node: {answer['refused']}",
                         "use the dsbench of the coordinator, and one bundle of the run for each node",
+                        usage=True,
                     )
                 if answer["goodbye"]:
                     self._node.dismiss(answer["goodbye"])
@@ -93,11 +94,13 @@ class _Membership:
         return None
 
     def _judge(self, error: Exception, give_up_s: float) -> None:
-        words = _words(error)
-        if any(word in words.lower() for word in _FOREIGN):
+        chain = _chain(error)
+        words = chain[-1]
+        if any(word in " ".join(chain).lower() for word in _FOREIGN):
             raise ClusterError(
                 f"{self._bundle.address}: {words}",
                 "the coordinator there belongs to another run, or the bundle has expired: take a bundle of this run",
+                usage=True,
             )
         if time.monotonic() > give_up_s:
             raise ClusterError(
@@ -141,13 +144,13 @@ class _Membership:
             self._say("the connection to the coordinator ended; joining again")
 
 
-def _words(error: BaseException | None) -> str:
-    """An error with its causes, the first of which often is the only one that says anything."""
+def _chain(error: BaseException | None) -> list[str]:
+    """An error and its causes, the first of which, last in the list, is the one that says anything."""
     chain: list[str] = []
     while error is not None and len(chain) < 5:
         chain.append(str(error) or type(error).__name__)
         error = error.__cause__ or error.__context__
-    return ": ".join(dict.fromkeys(chain))
+    return chain
 
 
 def _facts() -> dict[str, Any]:

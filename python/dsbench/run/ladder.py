@@ -117,7 +117,7 @@ class _Ladder:
 
     def climb(self, done: dict[int, int]) -> Outcome:
         """All scales, without the ``done`` first cycles of each."""
-        status, error = "complete", None
+        status, error = "failed", None  # also when nobody foresaw how it ends
         try:
             with told("run"):
                 with step("before the first scale", self.target), place.visible(self.target, self.own_mark):
@@ -129,10 +129,11 @@ class _Ladder:
                     if done.get(scale, 0) < self.spec.cycles * len(self.spec.steps):
                         self._scale(number, scale, done.get(scale, 0))
                         self.journal.observer.scale_done(self.journal.writer.path)
+            status = "complete"
         except Stopped as stopped:
             status, error = "cut-short", RunError(str(stopped), "go on with: dsbench run --resume ARCHIVE")
         except RunError as failed:
-            status, error = "failed", failed
+            error = failed
         finally:
             self.load.end(status)
             self._leave_nothing()

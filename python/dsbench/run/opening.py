@@ -59,7 +59,9 @@ def told(doing: str) -> Iterator[None]:
     except CoreError as error:
         remedy = _REMEDIES.get(error.kind, "see the server's log")
         raise RunError(f"{doing}: {error}", remedy, usage=error.kind == "configuration") from None
-    except (servers.ServerError, ClusterError) as error:
+    except ClusterError as error:
+        raise RunError(str(error), error.remedy, usage=error.usage) from None
+    except servers.ServerError as error:
         raise RunError(str(error), error.remedy) from None
     except ArchiveError as error:
         raise RunError(str(error), "free space, or name another folder with --out") from None
