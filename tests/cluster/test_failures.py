@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -79,7 +80,7 @@ def test_a_run_survives_dead_frozen_and_cut_off_nodes(
     assert {states[1, "n2"], states[1, "n3"]} <= {"lost", "partial"}
     assert [states[2, n] for n in ("n1", "n2", "n3", "n4")] == ["complete", "complete", "complete", "absent"]
     assert "node n4 is lost: its connection ended" in log
-    assert "workers died" not in log and "unregistered worker" not in log, log
+    assert not re.search("workers died|unregistered worker", log), "in dsbench's own words"
     assert "node n2 is lost: no beat for" in log
     assert "node n3 is lost: no beat for" in log
     # What n2 and n3 did until their leases ran out came late, and the database is exactly what is known and n4's.
