@@ -91,8 +91,9 @@ TABLES: Final[dict[str, pa.Schema]] = {
         [*_KEY, ("state", _str), ("why", _str), ("clock_offset_ns", _i64), ("clock_error_ns", _u64),
          ("clock_drift_ns", _i64), ("armed_before_ns", _u64), ("start_late_ns", _u64)]
     ),
-    # Failed attempts by class: kind of error (dsbench's word), native code, one message as an example.
-    "errors": pa.schema([*_KEY, ("error", _str), ("code", _str), ("count", _u64), ("example", _str)]),
+    # Failed attempts by kind of transaction and class: kind of error (dsbench's word), native code, one message as an
+    # example.
+    "errors": pa.schema([*_KEY, ("kind", _str), ("error", _str), ("code", _str), ("count", _u64), ("example", _str)]),
     # What the workload's clients added up over a cycle, those transactions included that ended before its
     # clock started and after its end, such as the lines of all orders.
     "sums": pa.schema([*_KEY, ("name", _str), ("value", _i64)]),

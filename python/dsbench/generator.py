@@ -165,8 +165,8 @@ class CycleResult:
     """(kind, "residence" | "response", array of shape (buckets, 3): low_ns, high_ns, count)."""
     seconds: UInts
     """Shape (rows, 7): second, kind, count, failed, p50_ns, p99_ns, max_ns."""
-    errors: tuple[tuple[str, str, int, str], ...]
-    """(kind of error, native code, count, example)."""
+    errors: tuple[tuple[int, str, str, int, str], ...]
+    """(kind of transaction, kind of error, native code, count, example)."""
     sums: Mapping[str, int]
     failure: CoreError | None
     """What ended the cycle early."""

@@ -33,7 +33,7 @@ def results(draw: st.DrawFn) -> CycleResult:
         counters=counters.reshape(threads, kinds, len(COUNTERS)),
         histograms=tuple((kind, "residence", uints(draw(rows), 3)) for kind in range(kinds)),
         seconds=uints(draw(seconds), 7),
-        errors=tuple(draw(st.lists(st.tuples(text, text, words, text), max_size=2))),
+        errors=tuple(draw(st.lists(st.tuples(words, text, text, words, text), max_size=2))),
         sums=draw(st.dictionaries(text, st.integers(-(2**63), 2**63 - 1), max_size=2)),
         failure=draw(st.none() | st.builds(CoreError, text, text, text)),
         cpu_ns=(draw(words), draw(words)),

@@ -57,6 +57,9 @@ def archive_of(folder: Path, steps: list[int] | int = 10, counts: Mapping[str, i
     for number, threads in enumerate(steps if isinstance(steps, list) else [steps]):
         part = rows(threads, range(2 * number + 1, 2 * number + 3), slower=1 + 999 * number, counts=counts)
         merged = {name: merged.get(name, []) + part.get(name, []) for name in {*merged, *part}}
+    error = {"scale": 5, "cycle": 1, "node": "local", "error": "serialization", "code": "40001", "example": ""}
+    merged["errors"] = [{**error, "kind": "payment", "count": 7}, {**error, "kind": "new_order", "count": 2},
+                        {**error, "kind": "payment", "error": "deadlock", "code": "40P01", "count": 1}]  # fmt: skip
     key = {"scale": 5, "segment": 1, "object": "stock", "metric": "dead_rows", "unit": "rows"}
     merged["statistics"] = [{**key, "moment": "before", "value": 3.0}, {**key, "moment": "after", "value": 12_003.0}]
     return write(folder, run, merged)
@@ -109,6 +112,33 @@ def test_text_and_json_say_it(tmp_path: Path) -> None:
     assert document["changes"]["5"] == [
         {"of": "stock", "name": "dead_rows", "unit": "rows", "before": 3.0, "after": 12_003.0}
     ]
+
+
+def test_failed_attempts_are_told_by_kind_and_class(tmp_path: Path) -> None:
+    archive = archive_of(tmp_path)
+    found = evaluate(archive)
+    assert found.kind_errors == {
+        5: {"new_order": {"serialization 40001": 2}, "payment": {"deadlock 40P01": 1, "serialization 40001": 7}}
+    }
+    assert found.errors == {5: {"deadlock 40P01": 1, "serialization 40001": 9}}
+    heads, first, second, after = kind_lines(found)[11:15]
+    assert heads.split("  ")[0] == "failed attempts"
+    assert (first.split(), second.split(), after) == (["new_order", "0", "2"], ["payment", "1", "7"], "")
+    assert "Failed attempts by kind and class" in page(found, archive.run)
+
+
+def test_the_page_begins_with_nopm(tmp_path: Path) -> None:
+    html = page(evaluate(archive := archive_of(tmp_path, [10, 20])), archive.run)
+    first = html[html.index('class="figures"') :][:300]
+    assert "NOPM, unpaced" in first
+    assert "5 warehouses, 10 connections; committed New-Orders per minute, no tpmC" in first
+    assert "T(X) = X" not in html[: html.index("</header>")]
+
+
+def test_doubts_of_one_scale_are_all_told(tmp_path: Path) -> None:
+    found = evaluate(archive_of(tmp_path, counts={**COUNTS, "new_order": 450, "payment": 430, "delivery": 4}))
+    notes = [line for line in tables.summary_notes(found) if "of the mix" in line]
+    assert [line.split()[4] for line in notes] == ["order_status", "delivery", "stock_level"]
 
 
 def test_other_terminals_and_another_mix_have_another_ceiling(tmp_path: Path) -> None:

@@ -70,9 +70,11 @@ pub struct Tally {
     pub response: Option<Histogram>,
 }
 
-/// Failed attempts of one class: kind of error and native code.
+/// Failed attempts of one class: kind of transaction, kind of error and native code.
 #[derive(Debug, Clone)]
 pub struct ErrorClass {
+    /// What failed.
+    pub transaction: KindId,
     /// dsbench's kind.
     pub kind: ErrorKind,
     /// The engine's own code.
@@ -83,7 +85,7 @@ pub struct ErrorClass {
     pub example: Option<Box<str>>,
 }
 
-const CLASSES: usize = 32;
+const CLASSES: usize = 64;
 
 /// Records the transactions of one client in one cycle.
 #[derive(Debug)]
@@ -157,13 +159,16 @@ impl Recorder {
         }
         self.tallies[usize::from(kind)].failed += 1;
         self.course.failed(kind, at.min(self.end - 1) - self.start);
-        let full = self.classes.len() == CLASSES;
-        let known =
-            self.classes.iter_mut().find(|class| class.kind == error.kind && (full || class.code == error.code));
+        let full = self.classes.len() >= CLASSES;
+        let same = |class: &&mut ErrorClass| {
+            (class.transaction, class.kind) == (kind, error.kind) && (full || class.code == error.code)
+        };
+        let known = self.classes.iter_mut().find(same);
         match known {
             Some(class) => class.count += 1,
-            // The table holds 32 classes; beyond, an error joins the first one of its kind.
+            // The table holds 64 classes; beyond, an error joins the first one of its kinds.
             None => self.classes.push(ErrorClass {
+                transaction: kind,
                 kind: error.kind,
                 code: error.code,
                 count: 1,

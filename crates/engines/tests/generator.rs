@@ -336,14 +336,17 @@ fn starts_that_were_due_and_not_made_are_missed() {
 
 #[test]
 fn errors_keep_their_code_and_one_example() {
-    let mut recorder = Recorder::new(1, false, Course::new(1), None);
+    let mut recorder = Recorder::new(2, false, Course::new(2), None);
     recorder.window(0, 10);
     for _ in 0..3 {
         recorder.attempt_failed(0, &Error::with(ErrorKind::Statement, "execute", "disk full").code(b"53100"), 5);
     }
     recorder.attempt_failed(0, &Error::new(ErrorKind::Statement, "execute").code(b"22003"), 5);
     recorder.attempt_failed(0, &Error::new(ErrorKind::Statement, "execute").code(b"22003"), 11);
-    let found: Vec<_> = recorder.classes().iter().map(|c| (c.code.as_str().to_owned(), c.count)).collect();
-    assert_eq!(found, [("53100".to_owned(), 3), ("22003".to_owned(), 1)], "what fails after the end does not count");
+    recorder.attempt_failed(1, &Error::new(ErrorKind::Statement, "execute").code(b"53100"), 5);
+    let classes = recorder.classes().iter();
+    let found: Vec<_> = classes.map(|c| (c.transaction, c.code.as_str().to_owned(), c.count)).collect();
+    let expected = [(0, "53100", 3), (0, "22003", 1), (1, "53100", 1)].map(|(of, code, n)| (of, code.to_owned(), n));
+    assert_eq!(found, expected, "what fails after the end does not count, each kind of transaction does for itself");
     assert_eq!(recorder.classes()[0].example.as_deref(), Some("disk full"));
 }

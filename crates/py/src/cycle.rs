@@ -7,6 +7,7 @@ use dsbench_core::error::{Error, ErrorKind};
 use dsbench_core::histogram::Histogram;
 use dsbench_core::recorder::Tally;
 use dsbench_core::threads::{self, ClientOutcome, CycleOutcome, CyclePlan};
+use dsbench_core::workload::KindId;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
@@ -149,17 +150,17 @@ fn triples<'py>(py: Python<'py>, histogram: &Histogram) -> Bound<'py, PyBytes> {
     bytes(py, histogram.buckets().flat_map(|(low, high, count)| [low, high, count]))
 }
 
-/// (kind of error, native code, count, example) over all clients.
-fn errors(outcome: &CycleOutcome) -> Vec<(&'static str, String, u64, String)> {
-    let mut merged: BTreeMap<(&'static str, String), (u64, String)> = BTreeMap::new();
+/// (kind of transaction, kind of error, native code, count, example) over all clients.
+fn errors(outcome: &CycleOutcome) -> Vec<(KindId, &'static str, String, u64, String)> {
+    let mut merged: BTreeMap<(KindId, &'static str, String), (u64, String)> = BTreeMap::new();
     for class in outcome.clients.iter().flat_map(|client| client.recorder.classes()) {
-        let entry = merged.entry((class.kind.name(), class.code.as_str().to_owned())).or_default();
+        let entry = merged.entry((class.transaction, class.kind.name(), class.code.as_str().to_owned())).or_default();
         entry.0 += class.count;
         if entry.1.is_empty() {
             entry.1 = class.example.as_deref().unwrap_or_default().to_owned();
         }
     }
-    merged.into_iter().map(|((kind, code), (count, example))| (kind, code, count, example)).collect()
+    merged.into_iter().map(|((of, kind, code), (count, example))| (of, kind, code, count, example)).collect()
 }
 
 /// The clients' sums over committed transactions, by name.

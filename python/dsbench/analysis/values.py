@@ -244,6 +244,8 @@ class Evaluation:
     """Remote node to scale to its share; empty for a local run."""
     kinds: Mapping[int, tuple[KindResult, ...]] = field(default_factory=dict)
     """Scale to the figures of each kind, and of all of them where there are several."""
+    kind_errors: Mapping[int, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+    """Scale to kind to class ("serialization 40001") to failed attempts; empty where there is one kind."""
     kind_frequency: Mapping[int, Mapping[str, Frequency]] = field(default_factory=dict)
     """Scale to kind to its residence times; empty where there is one kind."""
     kind_response: Mapping[int, Mapping[str, Frequency]] = field(default_factory=dict)

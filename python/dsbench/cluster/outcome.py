@@ -122,7 +122,7 @@ def _decode(data: bytes, node: str) -> NodeResult:
             (kind, measure, rows) for (kind, measure, _), rows in zip(head["histograms"], histograms, strict=True)
         ),
         seconds=seconds,
-        errors=tuple((error, code, count, example) for error, code, count, example in head["errors"]),
+        errors=tuple((kind, error, code, count, example) for kind, error, code, count, example in head["errors"]),
         sums=head["sums"],
         failure=CoreError(*head["failure"]) if head["failure"] else None,
         cpu_ns=tuple(head["cpu_ns"]),

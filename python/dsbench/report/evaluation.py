@@ -24,9 +24,9 @@ from dsbench.analysis.values import Evaluation, Floats, Frequency, Resource, Sca
 from dsbench.analysis.windows import window_doubts
 from dsbench.archive import TABLES, Archive
 from dsbench.report.judgement import collision, failed_checks, judge
-from dsbench.report.kinds import changes_of, kind_doubts, nopm_of, of_kinds, windows_of
+from dsbench.report.kinds import changes_of, errors_of_kinds, kind_doubts, nopm_of, of_kinds, windows_of
 from dsbench.report.nodes import apart, shares
-from dsbench.report.rows import Load, counts_by, grouped, loads, of_cycles, texts, whole
+from dsbench.report.rows import Load, counts_by, grouped, loads, of_cycles, whole, with_class
 from dsbench.report.steps import cycles_at, run_at, together
 from dsbench.spec import LEVELS, PROFILES, threads_of
 
@@ -79,7 +79,8 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
     resources = _resources(apart(monitors, run), load, duration_s)
     node_rates = _node_rates(load, duration_s)
     nodes = shares(run, node_rates, buckets, monitors, of_cycles(tables["nodes"], cycles), duration_s)
-    errors = _errors(of_cycles(tables["errors"], cycles))
+    failed = with_class(of_cycles(tables["errors"], cycles))
+    errors = counts_by(failed, "class", "count")
     success = {x: 1 - int(part.failed.sum()) / part.attempts for x, part in load.items() if part.attempts}
     void = frozenset(failed_checks(run))
     kinds, kind_frequency, kind_response = of_kinds(run, cycles, buckets, load)
@@ -115,6 +116,7 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
         nodes=nodes,
         collision=collision(run, success),
         kinds=kinds,
+        kind_errors=errors_of_kinds(failed, kinds),
         kind_frequency=kind_frequency,
         kind_response=kind_response,
         nopm=nopm_of(run, cycles, load, kinds),
@@ -269,13 +271,6 @@ def _remote_share(workload: str, load: Mapping[int, Load]) -> dict[int, float]:
     if workload != REMOTE_WORKLOAD and not any(remote for remote, _ in totals.values()):
         return {}
     return {x: remote / of for x, (remote, of) in totals.items() if of}
-
-
-def _errors(table: pa.Table) -> dict[int, dict[str, int]]:
-    names = [
-        f"{error} {code}".strip() for error, code in zip(*(texts(table, n) for n in ("error", "code")), strict=True)
-    ]
-    return counts_by(table.append_column("class", pa.array(names, pa.string())), "class", "count")
 
 
 def _resources(table: pa.Table, load: Mapping[int, Load], duration_s: float) -> dict[int, tuple[Resource, ...]]:

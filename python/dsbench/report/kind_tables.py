@@ -29,6 +29,9 @@ def _of_scale(evaluation: Evaluation, scale: int) -> list[str]:
     if scale in evaluation.nopm:
         lines.append(nopm_text(evaluation.nopm[scale], scale))
     lines += _grid([COUNT_HEADS, *(count_cells(row) for row in rows)])
+    if scale in evaluation.kind_errors:
+        heads, cells = class_cells(evaluation, scale)
+        lines += ["", *_grid([heads, *cells])]
     waits = any(evaluation.kind_response.get(scale, {}))
     name = "response time [ms], from the intended start" if waits else "response time [ms]"
     heads = (name, *TIME_HEADS, "limit of p90", "")
@@ -66,6 +69,16 @@ def count_cells(row: KindResult) -> tuple[str, ...]:
         "" if row.least_share is None else f"{row.least_share:.0%}",
         _share_met(row),
     )
+
+
+def class_cells(evaluation: Evaluation, scale: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Heads and rows of the failed attempts by kind and class; kinds of which none failed are left out."""
+    by_kind = evaluation.kind_errors[scale]
+    classes = sorted({name for counts in by_kind.values() for name in counts})
+    order = [row.kind for row in evaluation.kinds[scale] if row.kind in by_kind]
+    return ("failed attempts", *classes), [
+        (kind, *(f"{by_kind[kind].get(name, 0):,}" for name in classes)) for kind in order
+    ]
 
 
 def times(mean_ns: float, quantiles_ns: Mapping[float, float]) -> tuple[str, ...]:

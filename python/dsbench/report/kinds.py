@@ -90,6 +90,20 @@ def _curves(histograms: ByKind) -> dict[str, Frequency]:
     return {kind: hist.frequency(values, QUANTILES) for kind, values in histograms.items()}
 
 
+def errors_of_kinds(
+    errors: pa.Table, kinds: Mapping[int, tuple[KindResult, ...]]
+) -> dict[int, dict[str, dict[str, int]]]:
+    """Failed attempts by scale, kind and class (``rows.with_class``); what an older archive left open is in none."""
+    found: dict[int, dict[str, dict[str, int]]] = {}
+    for scale, rows in kinds.items():
+        of_scale = errors.filter(pc.field("scale") == scale)
+        by_kind = {row.kind: counts_by(of_scale.filter(pc.field("kind") == row.kind), "class", "count") for row in rows}
+        classes = {kind: counts[scale] for kind, counts in by_kind.items() if scale in counts}
+        if len(rows) > 1 and classes:
+            found[scale] = classes
+    return found
+
+
 def nopm_of(
     run: Mapping[str, Any], cycles: pa.Table, load: Mapping[int, Load], kinds: Mapping[int, tuple[KindResult, ...]]
 ) -> dict[int, Nopm]:

@@ -149,6 +149,12 @@ def _cycle_code(table: pa.Table) -> Ints:
     return (whole(table, "scale") << 32) + whole(table, "cycle")
 
 
+def with_class(errors: pa.Table) -> pa.Table:
+    """The table ``errors`` with one more column, ``class``: dsbench's word and the engine's code."""
+    pairs = zip(*(texts(errors, name) for name in ("error", "code")), strict=True)
+    return errors.append_column("class", pa.array([f"{error} {code}".strip() for error, code in pairs], pa.string()))
+
+
 def counts_by(table: pa.Table, name: str, count: str) -> dict[int, dict[str, int]]:
     """Scale to the values of the text column ``name`` to the sum of the column ``count``."""
     result: dict[int, dict[str, int]] = {}

@@ -107,7 +107,7 @@ def _summary_lines(evaluation: Evaluation) -> list[str]:
 def summary_notes(evaluation: Evaluation) -> list[str]:
     """The lines below the summary: index, rating, doubts with their remedies.
 
-    Doubts of one kind with one remedy share their lines: the first is told, the scales of the others named.
+    Doubts of one kind with one remedy share their lines: those of the first scale are told, the other scales named.
     """
     groups: dict[tuple[str, str, bool], list[Doubt]] = {}
     for doubt in evaluation.doubts:
@@ -120,9 +120,11 @@ def summary_notes(evaluation: Evaluation) -> list[str]:
 
 
 def _index_lines(evaluation: Evaluation) -> list[str]:
-    """TPC-C has a rating of its own: NOPM."""
+    """TPC-C has a rating of its own: NOPM, so that the lack of others is no news."""
     lines = index_lines(evaluation.index)
-    return lines[:1] if evaluation.nopm else lines
+    if not evaluation.nopm:
+        return lines
+    return lines[:1] if evaluation.index.dsi is not None else []
 
 
 def index_lines(index: Index) -> list[str]:
@@ -228,10 +230,12 @@ def _preamble(evaluation: Evaluation, run: Mapping[str, Any]) -> list[str]:
 def _doubt_lines(doubts: Sequence[Doubt]) -> list[str]:
     first = doubts[0]
     where = f" at scale {first.scale}" if first.scale is not None else ""
-    others = ", ".join(str(doubt.scale) for doubt in doubts[1:] if doubt.scale != first.scale)
+    others = ", ".join(dict.fromkeys(str(doubt.scale) for doubt in doubts if doubt.scale != first.scale))
     also = f" (also at {others})" if others else ""
+    word = "VOID" if first.severe else "doubt"
     hint = [f"  hint: {first.remedy}"] if first.remedy else []
-    return [f"{'VOID' if first.severe else 'doubt'}{where}{also}: {first.message}", *hint]
+    told = [doubt for doubt in doubts if doubt.scale == first.scale]
+    return [*(f"{word}{where}{also}: {doubt.message}" for doubt in told), *hint]
 
 
 def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ Key = Mapping[str, Any]
 def write_cycle(writer: Writer, key: Key, kinds: Sequence[str], result: CycleResult) -> None:
     """Writes everything of one cycle. ``cycles`` comes last: a cycle counts once that part is there."""
     part = f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}_{key['node']}"
-    writer.rows("errors", part, [{**key, **row} for row in _errors(result)])
+    writer.rows("errors", part, [{**key, **row} for row in _errors(kinds, result)])
     writer.rows("sums", part, [{**key, "name": name, "value": value} for name, value in sorted(result.sums.items())])
     writer.table("seconds", part, _seconds(key, kinds, result))
     writer.table("buckets", part, _buckets(key, kinds, result))
@@ -64,9 +64,9 @@ def _seconds(key: Key, kinds: Sequence[str], result: CycleResult) -> pa.Table:
     return _keyed("seconds", key, columns, len(rows))
 
 
-def _errors(result: CycleResult) -> list[dict[str, Any]]:
+def _errors(kinds: Sequence[str], result: CycleResult) -> list[dict[str, Any]]:
     names = ("error", "code", "count", "example")
-    return [dict(zip(names, row, strict=True)) for row in result.errors]
+    return [{"kind": kinds[kind], **dict(zip(names, row, strict=True))} for kind, *row in result.errors]
 
 
 OUTCOMES = ("committed", "rolled back", "failed", "unknown")

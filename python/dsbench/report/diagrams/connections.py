@@ -35,12 +35,13 @@ def connections(evaluation: Evaluation, run: Run) -> Spec | None:
     if not rows:
         return None
     label = next((found.label for found in evaluation.nopm.values()), "")
-    what = f"New-Orders per minute [{label}]" if label else "transaction rate [tps]"
+    what = f"New-Orders per minute ({label})" if label else "transaction rate [tps]"
     y = ValueAxis.linear(what, [row["max"] for row in rows])
+    what_by = f"{label}," if "," in label else label or "rate"
     notes = ["lines: median of the cycles; bars: minimum to maximum"]
     return finish(
         _rate_layers(rows, y), name="connections", archive=evaluation.name, data={"connections": rows},
-        title=title(f"{subject(run)}: {label or 'rate'} by connections", evaluation, run, notes),
+        title=title(f"{subject(run)}: {what_by} by connections", evaluation, run, notes),
         description="Rate over the number of connections, one curve per scale: where it stops to rise the server, or "
         "what the transactions wait for, is at its limit.",
     )

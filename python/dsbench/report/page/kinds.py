@@ -8,6 +8,7 @@ from dsbench.analysis.values import Change, Evaluation
 from dsbench.report.kind_tables import (
     COUNT_HEADS,
     TIME_HEADS,
+    class_cells,
     count_cells,
     nopm_text,
     response_cells,
@@ -58,6 +59,9 @@ def _of_scale(evaluation: Evaluation, scale: int) -> list[Html]:
         parts.append(tag("p", nopm_text(evaluation.nopm[scale], scale)))
     missed = [i for i, row in enumerate(rows) if row.share_missed]
     parts.append(table(f"Done and failed, {title}", COUNT_HEADS, [count_cells(row) for row in rows], marked=missed))
+    if scale in evaluation.kind_errors:
+        heads_of, failed = class_cells(evaluation, scale)
+        parts.append(table(f"Failed attempts by kind and class, {title}", heads_of, failed))
     late = [i for i, row in enumerate(rows) if row.limit_met is False]
     heads = ["response time [ms]", *TIME_HEADS, "limit of p90", ""]
     parts.append(table(f"Response times, {title}", heads, [response_cells(row) for row in rows], marked=late))
@@ -67,9 +71,15 @@ def _of_scale(evaluation: Evaluation, scale: int) -> list[Html]:
     if found := evaluation.windows.get(scale):
         bad = [i for i, window in enumerate(found) if window.missed]
         heads = ["window", "measured", "99.7 % interval", "valid", "of", ""]
-        body = [window_cells(window) for window in found]
+        body = [[_unbroken(cell) if at in (2, 3) else cell for at, cell in enumerate(window_cells(window))]
+                for window in found]  # fmt: skip
         parts.append(table(f"Windows of a valid run, {title}", heads, body, numbers=False, marked=bad))
     return parts
+
+
+def _unbroken(text: str) -> str:
+    """``0.36% to 2.43%`` in one line, in a column of which others have the rest."""
+    return text.replace(" ", "\u00a0")
 
 
 def statistics(evaluation: Evaluation) -> Html | None:

@@ -6,6 +6,8 @@ import math
 from datetime import datetime
 from typing import Final
 
+import numpy as np
+
 from dsbench.analysis.values import COLUMNS, Doubt, Evaluation, Index, ScaleResult
 from dsbench.report.diagrams.heading import Run, conditions, server, subject
 from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
@@ -20,18 +22,13 @@ _FIRST_LEVEL = COLUMNS.index("rate_p50_tps")
 
 
 def headline(evaluation: Evaluation, run: Run) -> Html:
-    """The DSI, the rating where T(X) = X, and what was run where and when."""
-    index = evaluation.index
+    """The DSI and the rating where T(X) = X, or NOPM, and what was run where and when."""
     best = max((r for r in evaluation.scales if r.rate_median_tps > 0), key=lambda r: r.rate_median_tps, default=None)
-    figures = [
-        tag("p", tag("span", "DSI", cls="name"), tag("strong", _index_value(index)), tag("span", _index_note(index))),
-        tag("p", tag("span", "T(X) = X", cls="name"), tag("strong", _crossing_value(index)),
-            tag("span", index.crossing_note or "where the rate equals the scale: the rating of TPC-B, clause 4.1")),
-    ]
+    figures = [_nopm(evaluation)] if evaluation.nopm else _ratings(evaluation.index)
     if best is not None:
-        figures.append(tag(
-            "p", tag("span", "highest rate", cls="name"), tag("strong", f"{number(best.rate_median_tps)} tps"),
-            tag("span", f"median of the cycles, at scale {best.scale}"),
+        shown = f" and {evaluation.threads} threads" if evaluation.steps else ""
+        figures.append(_figure(
+            "highest rate", f"{number(best.rate_median_tps)} tps", f"median of the cycles, at scale {best.scale}{shown}"
         ))
     facts = terms([
         ("server", server(run)), ("host", _host(run)), ("load", conditions(run)), ("client's ceiling", _ceiling(run)),
@@ -39,6 +36,27 @@ def headline(evaluation: Evaluation, run: Run) -> Html:
         ("made with", f"dsbench {run.get('dsbench', '')}"),
     ])  # fmt: skip
     return tag("header", tag("h1", subject(run)), tag("div", *figures, cls="figures"), facts)
+
+
+def _figure(name: str, value: str, note: str) -> Html:
+    return tag("p", tag("span", name, cls="name"), tag("strong", value), tag("span", note))
+
+
+def _ratings(index: Index) -> list[Html]:
+    rating = index.crossing_note or "where the rate equals the scale: the rating of TPC-B, clause 4.1"
+    return [
+        _figure("DSI", _index_value(index), _index_note(index)),
+        _figure("T(X) = X", _crossing_value(index), rating),
+    ]
+
+
+def _nopm(evaluation: Evaluation) -> Html:
+    """The highest NOPM, over all scales and numbers of threads."""
+    parts = list(evaluation.steps.values()) or [evaluation]
+    found = [(row.median, x, part.connections, row) for part in parts for x, row in part.nopm.items()]
+    _, scale, connections, best = max(found, key=lambda entry: np.nan_to_num(entry[0], nan=-1.0))
+    note = f"median of the cycles, {scale} warehouse{'s' if scale > 1 else ''}, {connections} connections; "
+    return _figure(best.label, number(best.median), note + "committed New-Orders per minute, no tpmC")
 
 
 def _index_value(index: Index) -> str:
