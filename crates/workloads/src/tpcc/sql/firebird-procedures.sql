@@ -9,6 +9,8 @@
 -- name: procedures
 CREATE EXCEPTION tpcc_unused_item 'an item is not there';
 -- next
+CREATE EXCEPTION tpcc_missing_row 'a row is missing';
+-- next
 -- The lines of the order are a text in the order of their locks: item, supplying warehouse and quantity in
 -- 6, 5 and 2 digits.
 CREATE PROCEDURE tpcc_new_order (
@@ -31,6 +33,9 @@ BEGIN
         INTO :discount, :last_name, :credit, :tax_w;
     UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = :p_w AND d_id = :p_d
         RETURNING d_next_o_id - 1, d_tax INTO :order_number, :tax_d;
+    -- No exception: it would be taken for that of an unused item.
+    IF (last_name IS NULL) THEN
+        order_number = NULL;
     INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local)
         VALUES (:p_w, :p_d, :order_number, :p_c, LOCALTIMESTAMP, :p_count, :p_all_local);
     INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES (:p_w, :p_d, :order_number);
@@ -133,6 +138,8 @@ BEGIN
     SELECT c_first, c_middle, c_last, c_balance FROM customer
         WHERE c_w_id = :p_w AND c_d_id = :p_d AND c_id = :customer_id
         INTO :first_name, :middle_name, :last_name, :balance;
+    IF (last_name IS NULL) THEN
+        EXCEPTION tpcc_missing_row;
     SELECT o_id, o_entry_d, o_carrier_id FROM orders WHERE o_w_id = :p_w AND o_d_id = :p_d AND o_c_id = :customer_id
         ORDER BY o_w_id DESC, o_d_id DESC, o_c_id DESC, o_id DESC ROWS 1
         INTO :order_number, :entered, :carrier;
@@ -168,6 +175,7 @@ BEGIN
             d = d - 1;
         IF (taken = 1) THEN
         BEGIN
+            c = NULL;
             UPDATE orders SET o_carrier_id = :p_carrier WHERE o_w_id = :p_w AND o_d_id = :d AND o_id = :o
                 RETURNING o_c_id INTO :c;
             UPDATE order_line SET ol_delivery_d = LOCALTIMESTAMP
@@ -175,6 +183,8 @@ BEGIN
             SELECT sum(ol_amount) FROM order_line WHERE ol_w_id = :p_w AND ol_d_id = :d AND ol_o_id = :o INTO :total;
             UPDATE customer SET c_balance = c_balance + :total, c_delivery_cnt = c_delivery_cnt + 1
                 WHERE c_w_id = :p_w AND c_d_id = :d AND c_id = :c;
+            IF (ROW_COUNT <> 1 OR total IS NULL) THEN
+                EXCEPTION tpcc_missing_row;
             delivered = delivered + 1;
         END
     END

@@ -15,12 +15,15 @@
 CREATE PROCEDURE tpcc_new_order(p_w int, p_d int, p_c int, p_all_local int, p_count int, p_lines varchar(200))
 MODIFIES SQL DATA
 BEGIN
-    DECLARE v_o, v_n, v_i, v_supply, v_q int;
+    DECLARE v_o, v_n, v_i, v_supply, v_q, v_left int;
     DECLARE v_discount, v_tax_w, v_tax_d decimal(4, 4);
     DECLARE v_last varchar(16);
     DECLARE v_credit varchar(2);
     DECLARE v_price decimal(5, 2);
     DECLARE v_dist varchar(24);
+    DECLARE v_i_text, v_s_text varchar(50);
+    -- What is left of each stock, in 3 digits, and brand or generic: kept, so that no stock is read again.
+    DECLARE v_shown varchar(60) DEFAULT '';
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         ROLLBACK;
@@ -41,7 +44,7 @@ BEGIN
     WHILE v_n < p_count DO
         SET v_i = substr(p_lines, v_n * 13 + 1, 6), v_supply = substr(p_lines, v_n * 13 + 7, 5),
             v_q = substr(p_lines, v_n * 13 + 12, 2), v_price = NULL;
-        SELECT i_price INTO v_price FROM item WHERE i_id = v_i;
+        SELECT i_price, i_data INTO v_price, v_i_text FROM item WHERE i_id = v_i;
         IF v_price IS NULL THEN
             SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 30001, MESSAGE_TEXT = 'an item is not there';
         END IF;
@@ -53,18 +56,21 @@ BEGIN
         IF ROW_COUNT() <> 1 THEN
             SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a stock is missing';
         END IF;
-        SELECT CASE p_d WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04
-                WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
-                WHEN 9 THEN s_dist_09 ELSE s_dist_10 END INTO v_dist
+        SELECT s_quantity, s_data,
+                CASE p_d WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04
+                    WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
+                    WHEN 9 THEN s_dist_09 ELSE s_dist_10 END
+            INTO v_left, v_s_text, v_dist
             FROM stock WHERE s_w_id = v_supply AND s_i_id = v_i;
-        SET v_n = v_n + 1;
+        SET v_n = v_n + 1, v_shown = concat(v_shown, lpad(v_left, 3, '0'),
+            CASE WHEN v_i_text LIKE '%ORIGINAL%' AND v_s_text LIKE '%ORIGINAL%' THEN 'B' ELSE 'G' END);
         INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity,
                                 ol_amount, ol_dist_info)
             VALUES (p_w, p_d, v_o, v_n, v_i, v_supply, v_q, v_q * v_price, v_dist);
     END WHILE;
-    SELECT v_o, v_discount, v_last, v_credit, v_tax_w, v_tax_d, ol_number, i_name, i_price, ol_amount, s_quantity,
-        CASE WHEN i_data LIKE '%ORIGINAL%' AND s_data LIKE '%ORIGINAL%' THEN 'B' ELSE 'G' END
-    FROM order_line JOIN item ON i_id = ol_i_id JOIN stock ON s_w_id = ol_supply_w_id AND s_i_id = ol_i_id
+    SELECT v_o, v_discount, v_last, v_credit, v_tax_w, v_tax_d, ol_number, i_name, i_price, ol_amount,
+        CAST(substr(v_shown, ol_number * 4 - 3, 3) AS SIGNED), substr(v_shown, ol_number * 4, 1)
+    FROM order_line JOIN item ON i_id = ol_i_id
     WHERE ol_w_id = p_w AND ol_d_id = p_d AND ol_o_id = v_o;
     COMMIT;
 END;
@@ -147,7 +153,7 @@ END;
 CREATE PROCEDURE tpcc_delivery(p_w int, p_carrier int)
 MODIFIES SQL DATA
 BEGIN
-    DECLARE v_d, v_o, v_c, v_delivered int DEFAULT 0;
+    DECLARE v_d, v_o, v_c, v_found, v_delivered int DEFAULT 0;
     DECLARE v_total decimal(8, 2);
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
@@ -162,7 +168,9 @@ BEGIN
             ORDER BY no_o_id LIMIT 1 FOR UPDATE;
         IF v_o IS NOT NULL THEN
             DELETE FROM new_order WHERE no_w_id = p_w AND no_d_id = v_d AND no_o_id = v_o;
+            SET v_found = ROW_COUNT();
             UPDATE orders SET o_carrier_id = p_carrier WHERE o_w_id = p_w AND o_d_id = v_d AND o_id = v_o;
+            SET v_found = v_found + ROW_COUNT();
             SELECT o_c_id INTO v_c FROM orders WHERE o_w_id = p_w AND o_d_id = v_d AND o_id = v_o;
             UPDATE order_line SET ol_delivery_d = CURRENT_TIMESTAMP(6)
                 WHERE ol_w_id = p_w AND ol_d_id = v_d AND ol_o_id = v_o;
@@ -170,6 +178,10 @@ BEGIN
                 WHERE ol_w_id = p_w AND ol_d_id = v_d AND ol_o_id = v_o;
             UPDATE customer SET c_balance = c_balance + v_total, c_delivery_cnt = c_delivery_cnt + 1
                 WHERE c_w_id = p_w AND c_d_id = v_d AND c_id = v_c;
+            SET v_found = v_found + ROW_COUNT();
+            IF v_found <> 3 OR v_total IS NULL THEN
+                SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'an order, its lines or its customer are missing';
+            END IF;
             SET v_delivered = v_delivered + 1;
         END IF;
     END WHILE;

@@ -56,7 +56,10 @@ BEGIN
         FROM taken;
         GET DIAGNOSTICS found_lines = ROW_COUNT;
         IF found_lines <> last_line - done THEN
-            RAISE EXCEPTION 'an item is not there' USING ERRCODE = 'TPC01';
+            IF EXISTS (SELECT FROM unnest(p_items) AS i WHERE NOT EXISTS (SELECT FROM item WHERE i_id = i)) THEN
+                RAISE EXCEPTION 'an item is not there' USING ERRCODE = 'TPC01';
+            END IF;
+            RAISE EXCEPTION 'a stock is missing';
         END IF;
         done := last_line;
     END LOOP;
@@ -146,6 +149,9 @@ BEGIN
         SELECT sum(ol_amount) INTO total FROM line;
         UPDATE customer SET c_balance = c_balance + total, c_delivery_cnt = c_delivery_cnt + 1
             WHERE c_w_id = p_w AND c_d_id = d AND c_id = c;
+        IF NOT FOUND OR total IS NULL THEN
+            RAISE EXCEPTION 'the customer or the lines of an order are missing';
+        END IF;
         delivered := delivered + 1;
     END LOOP;
     RETURN delivered;
