@@ -240,7 +240,7 @@ class Bench:
             "connections": spec.connections,
             "first_client": first_client if terminals is None else terminals.start,
             "terminals": None if terminals is None else len(terminals),
-            "clients": spec.threads * nodes,
+            "clients": spec.terminals_at(self.scale) or spec.threads * nodes,
             "ramp_up_ns": round(spec.ramp_up * 1e9),
             "duration_ns": round(spec.duration * 1e9),
             "patience_ns": 5_000_000_000,

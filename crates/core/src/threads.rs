@@ -53,7 +53,7 @@ pub struct CyclePlan {
     pub carriers: usize,
     /// Number of this node's first client among all clients.
     pub first_client: u64,
-    /// Clients of all nodes together.
+    /// Clients of all nodes together; with terminals, those of all nodes.
     pub clients: u64,
     /// When transactions start.
     pub pacing: Pacing,

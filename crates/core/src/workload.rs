@@ -200,4 +200,11 @@ pub trait Workload: Send + Sync {
 
     /// Client number `id` (over all nodes and threads) with the stream of `seed`.
     fn client(&self, id: u64, seed: u64) -> Box<dyn Client>;
+
+    /// The same client where it is one of `clients` (over all nodes and threads), for a workload whose clients
+    /// share its data out among them.
+    fn client_among(&self, id: u64, clients: u64, seed: u64) -> Box<dyn Client> {
+        let _ = clients;
+        self.client(id, seed)
+    }
 }

@@ -95,7 +95,7 @@ fn share_cpu(mut clients: Vec<(usize, ClientOutcome)>) -> Vec<(usize, ClientOutc
 fn client_thread(plan: &CyclePlan, shared: &Shared, index: usize, mut recorder: Recorder) -> ClientOutcome {
     sleep_precisely();
     let mut clients: Vec<Box<dyn Client>> =
-        plan.clients_of(index).map(|id| plan.workload.client(id, plan.seed)).collect();
+        plan.clients_of(index).map(|id| plan.workload.client_among(id, plan.clients, plan.seed)).collect();
     let (missed, cpu_ns) = load(plan, shared, index, &mut clients, &mut recorder).unwrap_or_else(|error| {
         shared.fail(error);
         (0, (0, 0))

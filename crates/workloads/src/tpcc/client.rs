@@ -25,10 +25,19 @@ pub struct Plan {
     pub call: Call,
     /// Cards of each kind.
     pub mix: Mix,
-    /// Whether a client has a home warehouse.
+    /// Whether a client has a home warehouse, or a share of them.
     pub affinity: bool,
     /// Whether terminals only queue a Delivery (clause 2.7.2) instead of waiting for it.
     pub deferred: bool,
+}
+
+/// Which of the clients one is.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Its number, from 0.
+    pub id: u64,
+    /// How many there are.
+    pub clients: u64,
 }
 
 /// Inputs of the transaction drawn last.
@@ -58,6 +67,7 @@ struct Sums {
     rolled_back: i64,
     lines: i64,
     remote_lines: i64,
+    brand_lines: i64,
     payments: i64,
     remote_payments: i64,
     payments_by_name: i64,
@@ -73,7 +83,7 @@ struct Sums {
 pub struct TpccClient {
     company: Arc<Company>,
     plan: Plan,
-    id: u64,
+    place: Place,
     seed: u64,
     deck: Deck,
     constants: Constants,
@@ -86,12 +96,12 @@ pub struct TpccClient {
 }
 
 impl TpccClient {
-    /// Client `id` with the stream of `seed`.
-    pub fn new(company: Arc<Company>, plan: Plan, id: u64, seed: u64) -> Self {
+    /// The client of a place with the stream of `seed`.
+    pub fn new(company: Arc<Company>, plan: Plan, place: Place, seed: u64) -> Self {
         Self {
             company,
             plan,
-            id,
+            place,
             seed,
             deck: Deck::new(plan.mix),
             constants: Constants::new(seed, C_LOAD),
@@ -118,7 +128,7 @@ impl TpccClient {
 
     fn draw_inputs(&self, kind: KindId, stream: &mut Stream) -> Inputs {
         let home = match self.plan.affinity {
-            true => Home::of(self.id, self.company.scale),
+            true => Home::among(stream, self.place.id, self.place.clients, self.company.scale),
             false => Home::draw(stream, self.company.scale),
         };
         match kind {
@@ -140,6 +150,7 @@ impl TpccClient {
                 sums.rolled_back += i64::from(end == End::Rollback);
                 sums.lines += order.lines().len() as i64;
                 sums.remote_lines += order.remote_lines() as i64;
+                sums.brand_lines += self.known.as_ref().map_or(0, |known| known.new_order.brands());
             }
             Inputs::Payment(payment) => {
                 sums.payments += 1;
@@ -180,8 +191,8 @@ impl Client for TpccClient {
     }
 
     fn draw(&mut self, number: u64) -> Drawn {
-        let kind = self.deck.card(self.seed, self.id, number);
-        self.inputs = self.draw_inputs(kind, &mut Stream::new(self.seed, self.id, number));
+        let kind = self.deck.card(self.seed, self.place.id, number);
+        self.inputs = self.draw_inputs(kind, &mut Stream::new(self.seed, self.place.id, number));
         let shape = match (self.plan.call, kind) {
             (Call::Procedure, _) | (_, STOCK_LEVEL) => Shape::Single,
             (Call::Statements, ORDER_STATUS) => Shape::ReadBlock,
@@ -222,7 +233,7 @@ impl Client for TpccClient {
     }
 
     /// `new_orders`, those rolled back included, `new_orders_rolled_back`, `order_lines`, `remote_lines`,
-    /// `payments`, `remote_payments`, `payments_by_name`, `order_statuses`, `order_statuses_by_name`, `by_name`
+    /// `brand_lines`: shown as brand in orders that were committed, `payments`, `remote_payments`, `payments_by_name`, `order_statuses`, `order_statuses_by_name`, `by_name`
     /// of `by_name_of` customers: those of both kinds; `deliveries`: orders delivered,
     /// `delivery_transactions`, of which `deliveries_with_skip` skipped a district; `districts_skipped`.
     fn sums(&self) -> Vec<(&'static str, i64)> {
@@ -232,6 +243,7 @@ impl Client for TpccClient {
             ("new_orders_rolled_back", sums.rolled_back),
             ("order_lines", sums.lines),
             ("remote_lines", sums.remote_lines),
+            ("brand_lines", sums.brand_lines),
             ("payments", sums.payments),
             ("remote_payments", sums.remote_payments),
             ("payments_by_name", sums.payments_by_name),

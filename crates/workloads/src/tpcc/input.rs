@@ -31,6 +31,20 @@ impl Home {
         Self { scale, warehouse: (id % warehouses) as i64 + 1, district: district as i64 + 1 }
     }
 
+    /// Where client `id` of `clients` works. So that no warehouse lies idle, fewer clients than warehouses share
+    /// these out (client i of n has the warehouses i, i + n, …, from 0), and each draws one of its own, and
+    /// a district of it, for each transaction.
+    pub fn among(stream: &mut Stream, id: u64, clients: u64, scale: u32) -> Self {
+        let warehouses = u64::from(scale);
+        if clients >= warehouses {
+            return Self::of(id, scale);
+        }
+        let first = id % clients.max(1);
+        let own = (warehouses - first).div_ceil(clients.max(1));
+        let warehouse = first + clients * stream.below(own) + 1;
+        Self { scale, warehouse: warehouse as i64, district: district(stream) }
+    }
+
     /// Any warehouse and district.
     pub fn draw(stream: &mut Stream, scale: u32) -> Self {
         let warehouse = stream.between(1, i64::from(scale));

@@ -86,6 +86,27 @@ fn clients_are_spread_over_warehouses_and_then_over_districts() {
     assert_eq!(homes[..6], [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (1, 2)]);
     let distinct: std::collections::BTreeSet<_> = homes.iter().collect();
     assert_eq!(distinct.len(), 50, "ten terminals of each warehouse have a district of their own");
+    let alone = Home::among(&mut Stream::new(1, 1, 1), 7, 8, 5);
+    assert_eq!(alone, Home::of(7, 5), "as many clients as warehouses have one each");
     let drawn = draws(1000, |stream, _| Home::draw(stream, 5));
     assert!((1..=5).all(|w| drawn.iter().any(|home| home.warehouse == w)));
+}
+
+#[test]
+fn fewer_clients_than_warehouses_leave_none_idle() {
+    for (clients, scale) in [(1, 4), (3, 7), (4, 5), (5, 100)] {
+        let mut of = vec![None; scale as usize + 1];
+        for id in 0..clients {
+            let homes = draws(2000, |stream, _| Home::among(stream, id, clients, scale));
+            for home in &homes {
+                let owner = of[home.warehouse as usize].get_or_insert(id);
+                assert_eq!(*owner, id, "{home:?} of {clients} clients");
+            }
+            assert!((1..=10).all(|d| homes.iter().any(|home| home.district == d)));
+            let own = (u64::from(scale) - id).div_ceil(clients) as usize;
+            let first = homes.iter().filter(|home| home.warehouse == id as i64 + 1).count();
+            assert!(own == 1 || likely(first, homes.len(), 1.0 / own as f64), "{first} of {own}");
+        }
+        assert!(of[1..].iter().all(Option::is_some), "{clients} clients, {scale} warehouses: {of:?}");
+    }
 }

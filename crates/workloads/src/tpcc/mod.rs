@@ -30,7 +30,7 @@ use dsbench_core::error::Result;
 use dsbench_core::workload::{Client, Condition, Expected, KindId, Pace, Part, Population, Progress, Workload};
 
 use crate::{Call, Options, Settings};
-use client::{Plan, TpccClient};
+use client::{Place, Plan, TpccClient};
 use company::Company;
 use deck::Mix;
 
@@ -67,8 +67,8 @@ pub(crate) fn open(options: &Options) -> Result<Box<dyn Workload>> {
     Ok(Box::new(Tpcc { company: Arc::new(Company::new(options.scale, options.dialect, keys)?), plan }))
 }
 
-/// `mix`: cards of each kind; `affinity`: on, each client has a home warehouse, off, it draws one for each
-/// transaction; `delivery`: inline, the terminal waits for it, or deferred, it does not; `foreign_keys`: on
+/// `mix`: cards of each kind; `affinity`: on, each client has a home warehouse (or, when there are fewer
+/// clients than warehouses, a share of them), off, it draws one for each transaction; `delivery`: inline, the terminal waits for it, or deferred, it does not; `foreign_keys`: on
 /// or off.
 fn plan_of(call: Call, settings: &Settings) -> Result<Plan> {
     settings.only("tpcc", SETTINGS)?;
@@ -130,6 +130,10 @@ impl Workload for Tpcc {
     }
 
     fn client(&self, id: u64, seed: u64) -> Box<dyn Client> {
-        Box::new(TpccClient::new(Arc::clone(&self.company), self.plan, id, seed))
+        self.client_among(id, u64::MAX, seed)
+    }
+
+    fn client_among(&self, id: u64, clients: u64, seed: u64) -> Box<dyn Client> {
+        Box::new(TpccClient::new(Arc::clone(&self.company), self.plan, Place { id, clients }, seed))
     }
 }

@@ -56,6 +56,16 @@ pub struct Transaction {
     texts: [String; 4],
     /// What the terminal shows last: the total amount, in units of 10⁻¹⁰.
     total: i128,
+    /// Lines that the terminal shows as brand, not as generic.
+    brands: i64,
+}
+
+/// What the lines of an order come to.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    /// Sum of the amounts, in cents.
+    cents: i64,
+    brands: i64,
 }
 
 impl Transaction {
@@ -73,11 +83,12 @@ impl Transaction {
             Call::Procedure => Code::new(speaker.sql.one("unused_item_code")?.as_bytes()),
             Call::Statements => Code::default(),
         };
-        Ok(Self { known, unused, texts: Default::default(), total: 0 })
+        Ok(Self { known, unused, texts: Default::default(), total: 0, brands: 0 })
     }
 
     /// Runs it; asks for a rollback when it meets the item that is not there.
     pub fn run(&mut self, conn: &mut dyn Connection, order: &NewOrder, rows: &mut Rows) -> Result<End> {
+        self.brands = 0;
         match self.known {
             Known::Arrays(call) => {
                 self.write_arrays(order);
@@ -102,6 +113,12 @@ impl Transaction {
         self.total
     }
 
+    /// Lines of the last order of which item and stock are both original (clause 2.4.2.2); none of one that was
+    /// rolled back.
+    pub fn brands(&self) -> i64 {
+        self.brands
+    }
+
     fn called(&mut self, done: Result<()>, order: &NewOrder, rows: &Rows) -> Result<End> {
         match done {
             // The server has undone what the call did: the error ended the transaction that it was.
@@ -112,6 +129,7 @@ impl Transaction {
                 let mut sum = 0;
                 for row in 0..rows.len() {
                     sum += rows.decimal(row, 9, 2)?;
+                    self.brands += i64::from(rows.text(row, 11)? == "B");
                 }
                 self.total = total(sum, rows.decimal(0, 1, 4)?, rows.decimal(0, 4, 4)? + rows.decimal(0, 5, 4)?);
                 Ok(End::Commit)
@@ -161,11 +179,12 @@ impl Transaction {
         };
         // Without a sum an item was not there.
         let Some(sum) = sum else { return Ok(End::Rollback) };
-        self.total = total(sum, discount, tax_w + tax_d);
+        self.total = total(sum.cents, discount, tax_w + tax_d);
+        self.brands = sum.brands;
         Ok(End::Commit)
     }
 
-    /// The sum of the amounts; none when the unused item was met.
+    /// What the lines come to; nothing when the unused item was met.
     fn lines_at_once(
         &mut self,
         conn: &mut dyn Connection,
@@ -173,8 +192,8 @@ impl Transaction {
         place: &Place<'_>,
         order: &NewOrder,
         rows: &mut Rows,
-    ) -> Result<Option<i64>> {
-        let (mut start, mut sum) = (0, 0);
+    ) -> Result<Option<Sum>> {
+        let (mut start, mut sum) = (0, Sum::default());
         for end in order.ends() {
             self.write_lines(&order.lines()[start..*end]);
             let [items, supplies, quantities, _] = self.texts.each_ref().map(|text| Value::Text(text));
@@ -186,7 +205,8 @@ impl Transaction {
             }
             same(rows.len(), end - start)?;
             for row in 0..rows.len() {
-                sum += rows.decimal(row, 3, 2)?;
+                sum.cents += rows.decimal(row, 3, 2)?;
+                sum.brands += i64::from(is_original(rows.text(row, 5)?) && is_original(rows.text(row, 6)?));
             }
             start = *end;
         }
@@ -194,16 +214,16 @@ impl Transaction {
     }
 }
 
-/// The sum of the amounts; none when the unused item was met.
+/// What the lines come to; nothing when the unused item was met.
 fn each_line(
     conn: &mut dyn Connection,
     lines: Lines,
     &Place { w, d, o }: &Place<'_>,
     order: &NewOrder,
     rows: &mut Rows,
-) -> Result<Option<i64>> {
-    let Lines::Each { item, stock, line: insert } = lines else { return Ok(Some(0)) };
-    let mut sum = 0;
+) -> Result<Option<Sum>> {
+    let Lines::Each { item, stock, line: insert } = lines else { return Ok(Some(Sum::default())) };
+    let mut sum = Sum::default();
     for (at, line) in order.lines().iter().enumerate() {
         let Line { item: i, supply, quantity: q } = *line;
         conn.query(item, &[Value::Int(i)], rows)?;
@@ -212,12 +232,14 @@ fn each_line(
         }
         one(rows.len() as u64)?;
         let amount = q * rows.decimal(0, 0, 2)?;
+        let original = is_original(rows.text(0, 2)?);
         let remote = i64::from(supply != order.w);
         let [q, limit, remote, supply, i] = ints([q, q + 10, remote, supply, i]);
         stock.run(conn, &[q, limit, q, remote, supply, i, d], 1, &[d, supply, i], rows)?;
+        sum.brands += i64::from(original && is_original(rows.text(0, 2)?));
         let (number, dist) = (Value::Int(at as i64 + 1), Value::Text(rows.text(0, 1)?));
         one(conn.execute(insert, &[w, d, o, number, i, supply, q, cents(amount), dist])?)?;
-        sum += amount;
+        sum.cents += amount;
     }
     Ok(Some(sum))
 }
@@ -243,6 +265,11 @@ fn lines(speaker: &mut Speaker<'_>) -> Result<Lines> {
         stock: speaker.know_change("no_stock", [&[INT; 6], &[INT], &[INT; 3]], &[INT, TEXT, TEXT])?,
         line: speaker.know("no_line", &[INT, INT, INT, INT, INT, INT, INT, MONEY, TEXT], &[])?,
     })
+}
+
+/// Whether the data of an item or of a stock say so.
+fn is_original(data: &str) -> bool {
+    data.contains("ORIGINAL")
 }
 
 fn all_local(order: &NewOrder) -> i64 {
