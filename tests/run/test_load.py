@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,27 @@ def test_a_trace_is_kept_of_local_load_only() -> None:
     with pytest.raises(SpecError, match="--trace: a trace is kept of load on this machine only"):
         build({"nodes": 2, "trace": True})
     assert build({"nodes": 0, "trace": True}).trace
+
+
+COMMANDS = ("run mock: --nodes 1 --quiet", "node --join x", "cluster invite --out x", "cluster up --ssh x")
+
+
+def test_without_the_extra_each_command_names_it(tmp_path: Path) -> None:
+    program = f"""
+import sys
+for package in ("dask", "distributed", "cryptography", "asyncssh"):
+    sys.modules[package] = None  # as if it were not installed
+from dsbench.cli import main
+for command in {COMMANDS}:
+    sys.argv[1:] = command.split()
+    try:
+        main()
+    except SystemExit as end:
+        print(end.code, file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    lines = done.stderr.splitlines()
+    for problem, hint, status in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
+        assert "package that is not here" in problem
+        assert (hint, status) == ("hint: pip install 'dsbench[cluster]'", "2")
+    assert (len(lines), list(tmp_path.iterdir())) == (3 * len(COMMANDS), [])

@@ -136,12 +136,13 @@ class Remote:
     def __init__(self, spec: RunSpec, joining: Joining) -> None:
         try:
             from dsbench.cluster import invited  # Late: Dask is an extra, and takes a second to import.
+
+            self._invitation, self._nodes = invited(joining.folder, spec)
         except ImportError as error:
             problem = f"nodes need a package that is not here: {error}"
             raise ClusterError(problem, "pip install 'dsbench[cluster]'", usage=True) from None
         self._spec, self._patience_s = spec, joining.patience_s
         self._journal: Journal | None = None
-        self._invitation, self._nodes = invited(joining.folder, spec)
         self._url = ""
 
     def begin(self, journal: Journal, url: str, progress: Progress, /) -> None:
