@@ -245,7 +245,8 @@ class RunSpec(_Frozen):
         if self.pace == "terminals" and self.rate is not None:
             raise _misfit("--pace", "people at terminals set the rate: leave out --rate, or --pace terminals")
         if self.terminals is not None and self.pace == "none":
-            raise _misfit("--terminals", "there are terminals only with --pace terminals")
+            words = "there are terminals only with --pace terminals: add it, or leave --terminals out"
+            raise _misfit("--terminals", words)
         if self.workload_settings.get("delivery") == "deferred" and self.pace == "none":
             words = "delivery=deferred spares people at terminals a wait: use it with --pace terminals, or inline"
             raise _misfit("--set", words)

@@ -11,12 +11,15 @@ import typer
 from dsbench import run, spec
 from dsbench.cli import errors
 
-EPILOG = "Example: dsbench check postgresql://me@host/db --workload tpcb --scale 10"
+EPILOG = (
+    "Examples: dsbench check postgresql://me@host/db --workload tpcb --scale 10 | "
+    "dsbench check firebird://me@host/alias --workload tpcc --scale 5"
+)
 
 
 def command(
     target: Annotated[str, typer.Argument(help="URL of the database.")],
-    scale: Annotated[int, typer.Option(help="Scale at which it was populated.")],
+    scale: Annotated[int, typer.Option(min=1, max=21_474, help="Scale at which it was populated.")],
     workload: Annotated[str, typer.Option(help="tpcb, tpcc or select.")] = "tpcb",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:

@@ -16,7 +16,9 @@ from dsbench.cli.progress import Progress, clock
 
 EPILOG = (
     "Examples: dsbench run | dsbench run private:postgresql --scales 1,10,100 --cycles 3 --duration 20 | "
-    "dsbench run postgresql://me@host/db --profile dsi --out results"
+    "dsbench run postgresql://me@host/db --profile dsi --out results | "
+    "dsbench run private:firebird --workload tpcc --scales 10 --threads 10,20,40 --duration 60 | "
+    "dsbench run private:postgresql --workload tpcc --scales 5 --pace terminals --threads 8 --ramp-up 60"
 )
 
 Option = typer.Option
