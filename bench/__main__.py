@@ -29,7 +29,7 @@ def main() -> None:
         more = _more(
             asked,
             lambda: page.many_lines(many.measure(place, asked.many, asked.duration, asked.pairs)),
-            lambda: [page.population_line(population.measure(place, asked.population, asked.population_pairs))],
+            lambda: page.population_lines(population.measure(place, asked.population, asked.population_pairs)),
         )
     with populated(asked.scale, 80, {"fsync": "off", "synchronous_commit": "off"}) as place:
         results += _measure(asked, list(tpcbs(Settings(place, asked.duration, program, durable=False), (8,))))

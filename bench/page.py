@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,12 +79,18 @@ def many_lines(found: Many) -> list[str]:
     ]
 
 
-def population_line(found: Population) -> str:
-    """The population."""
-    return (
-        f"- population at scale {found.scale} with all keys and statistics: {found.ours_per_s:,.0f} rows/s against "
-        f"{found.theirs_per_s:,.0f} rows/s of pgbench -i: ratio {judged(found.ratio, 1.5, at_least=True)}"
-    )
+def population_lines(found: Population) -> list[str]:
+    """The population, and where each side's time went."""
+    ours, theirs = found.ours, found.theirs
+    return [
+        f"- population at scale {found.scale} with all keys and statistics: {ours.rows_per_s:,.0f} rows/s against "
+        f"{theirs.rows_per_s:,.0f} rows/s of pgbench -i: ratio {judged(found.ratio, 1.5, at_least=True)}",
+        f"- of it dsbench: {_phases(ours.phases_s)}; pgbench -i: {_phases(theirs.phases_s)}",
+    ]
+
+
+def _phases(seconds: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items())
 
 
 def memory_line(found: Grown) -> str:

@@ -45,6 +45,14 @@ def initialise(place: Place, scale: int) -> Ended:
     return run([_program(), "-i", "-q", "-s", str(scale), "-I", "dtgvpf"], env, limit_s=900)
 
 
+def phases(initialised: Ended) -> dict[str, float]:
+    """Seconds of each step, as ``pgbench -i`` tells them in its last line. ``BenchError`` when it does not."""
+    told = re.search(r"^done in [\d.]+ s \((.*)\)", initialised.remarks, re.MULTILINE)
+    if told is None:
+        raise BenchError(f"pgbench -i told no times:\n{initialised.remarks}")
+    return {name: float(seconds) for name, seconds in re.findall(r"([a-z][a-z -]*?) ([\d.]+) s", told[1])}
+
+
 def _measured(load: Ended, start: Ended) -> Measured:
     found = re.search(r"^number of transactions actually processed: (\d+)", load.output, re.MULTILINE)
     rate = re.search(r"^tps = ([\d.]+) \(without initial connection time\)", load.output, re.MULTILINE)

@@ -69,12 +69,12 @@ def populated(scale: int, connections: int, more: Mapping[str, str]) -> Iterator
         yield Place(server.version, scale, folder, port)
 
 
-def populate(target: Target, scale: int) -> float:
-    """Fills the tables, adds all keys and cleans; gives the seconds of all that."""
+def populate(target: Target, scale: int) -> dict[str, float]:
+    """Fills the tables, adds all keys and cleans; gives the seconds of each phase."""
     bench = Bench(target, "tpcb", scale, None)
-    steps = [bench.step("create", _unseen), bench.populate(False, 2, _unseen)]
-    steps += [bench.step(name, _unseen) for name in ("primary_key", "foreign_key", "clean")]
-    return sum(step.duration_ns for step in steps) / 1e9
+    steps = {"create": bench.step("create", _unseen), "populate": bench.populate(False, 2, _unseen)}
+    steps |= {name: bench.step(name, _unseen) for name in ("primary_key", "foreign_key", "clean")}
+    return {name: step.duration_ns / 1e9 for name, step in steps.items()}
 
 
 def _unseen(_done: int, _total: int) -> None:

@@ -45,6 +45,8 @@ class Ended:
     user_s: float
     system_s: float
     elapsed_s: float
+    remarks: str
+    """What it wrote to stderr."""
 
 
 def run(command: Sequence[str], env: Mapping[str, str], limit_s: float = 300) -> Ended:
@@ -60,7 +62,7 @@ def run(command: Sequence[str], env: Mapping[str, str], limit_s: float = 300) ->
     after = _children()
     if done.returncode != 0:
         raise BenchError(f"{' '.join(command)}\nexit code {done.returncode}\n{done.stdout}{done.stderr}")
-    return Ended(done.stdout, after[0] - before[0], after[1] - before[1], time.monotonic() - began)
+    return Ended(done.stdout, after[0] - before[0], after[1] - before[1], time.monotonic() - began, done.stderr)
 
 
 def _children() -> tuple[float, float]:

@@ -185,6 +185,13 @@ pub trait Workload: Send + Sync {
     /// `how` is bulk; with a procedure there is one part.
     fn populate(&self, conn: &mut dyn Connection, how: Population, part: Part, progress: &Progress) -> Result<()>;
 
+    /// Ends the population, once all parts are committed: what makes reading the rows cheap for the keys
+    /// that follow, where the database leaves such work behind. Counts nothing as progress.
+    fn settle(&self, conn: &mut dyn Connection) -> Result<()> {
+        let _ = conn;
+        Ok(())
+    }
+
     /// Adds the primary keys.
     fn primary_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()>;
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
 use dsbench_core::engine::{Engine, Isolation, Prepare, Session};
@@ -154,16 +155,23 @@ impl Bench {
         Ok(Task::spawn(&self.engine, Arc::default(), vec![work]))
     }
 
-    /// Starts the population: by bulk load in `parts` parallel parts, or by procedure in one.
+    /// Starts the population: by bulk load in `parts` parallel parts, or by procedure in one. The part that
+    /// ends last settles the rows of all.
     fn populate(&self, by_procedure: bool, parts: u32) -> Task {
         let how = if by_procedure { Population::Procedure } else { Population::Bulk };
         let count = if by_procedure { 1 } else { parts.max(1) };
         let progress = Arc::new(Progress::default());
         progress.expect(self.workload.rows());
+        // A part that fails is never counted: then there is nothing to settle.
+        let left = Arc::new(AtomicU32::new(count));
         let works = (0..count).map(|index| -> Work {
-            let workload = Arc::clone(&self.workload);
+            let (workload, left) = (Arc::clone(&self.workload), Arc::clone(&left));
             Box::new(move |connection, progress| {
-                workload.populate(connection, how, Part { index, count }, progress).map(|()| Vec::new())
+                workload.populate(connection, how, Part { index, count }, progress)?;
+                if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    workload.settle(connection)?;
+                }
+                Ok(Vec::new())
             })
         });
         Task::spawn(&self.engine, progress, works.collect())

@@ -50,6 +50,10 @@ impl Workload for Select {
         self.bank.populate(conn, how, part, progress)
     }
 
+    fn settle(&self, conn: &mut dyn Connection) -> Result<()> {
+        conn.script(&self.bank.sql.script("settle"))
+    }
+
     fn primary_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
         self.bank.steps(conn, "primary_keys", progress)
     }

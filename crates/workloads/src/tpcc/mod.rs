@@ -111,6 +111,10 @@ impl Workload for Tpcc {
     }
 
     /// The primary keys and the two further indexes.
+    fn settle(&self, conn: &mut dyn Connection) -> Result<()> {
+        conn.script(&self.company.sql.script("settle"))
+    }
+
     fn primary_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
         self.company.steps(conn, "primary_keys", progress)
     }

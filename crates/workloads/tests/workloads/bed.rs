@@ -46,6 +46,7 @@ pub fn build(engine: &dyn Engine, workload: &dyn Workload, how: Population, part
         }
     });
     assert_eq!(progress.read(), (workload.rows(), workload.rows()));
+    workload.settle(&mut *conn).unwrap();
     for step in [Workload::primary_keys, Workload::foreign_keys, Workload::clean] {
         let progress = Progress::default();
         step(workload, &mut *conn, &progress).unwrap();
