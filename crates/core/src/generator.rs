@@ -97,7 +97,7 @@ impl<'a, C: Clock> Runner<'a, C> {
     /// Opens a connection and prepares its statements, by the client of `seat`: those of all seats
     /// are the same.
     fn open(&mut self, index: usize, seat: usize) -> Result<Box<dyn Connection>> {
-        // Clients of one carrier connect one after the other, for as long as an absent server takes.
+        // Where one client of many could not connect, the others need not try, each for its connect_timeout.
         self.go_on()?;
         let mut connection = self.engine.connect(self.conduct.session)?;
         self.interrupts.put(index, connection.interrupt());
@@ -107,6 +107,7 @@ impl<'a, C: Clock> Runner<'a, C> {
         Ok(connection)
     }
 
+    /// An error when the cycle is to end.
     fn go_on(&self) -> Result<()> {
         match self.stop.load(Ordering::Relaxed) {
             true => Err(Error::with(ErrorKind::Setup, "stopped", "stopped on request")),

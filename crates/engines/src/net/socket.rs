@@ -276,3 +276,7 @@ impl Write for Channel {
         Ok(())
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+#[path = "socket_tests.rs"]
+mod tests;
