@@ -84,6 +84,24 @@ fn settings_that_cannot_be_are_refused_with_a_remedy() {
 }
 
 #[test]
+fn one_client_works_in_all_warehouses_and_one_of_many_in_its_own() {
+    let folder = Folder::new();
+    let workload = crate::bed::open(&*folder.engine(), "tpcc", Call::Statements, 4);
+    for (clients, wanted) in [(1, vec![1, 2, 3, 4]), (3, vec![1, 4]), (4, vec![1]), (40, vec![1])] {
+        let mut client = workload.client_among(0, clients, 7);
+        let found: std::collections::BTreeSet<i64> = (0..200)
+            .map(|number| {
+                client.draw(number);
+                let words = client.describe();
+                let (_, rest) = words.split_once("{ w: ").unwrap();
+                rest.split_once(',').unwrap().0.parse().unwrap()
+            })
+            .collect();
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), wanted, "{clients} clients");
+    }
+}
+
+#[test]
 fn persons_take_the_time_of_the_specification() {
     let folder = Folder::new();
     let workload = crate::bed::open(&*folder.engine(), "tpcc", Call::Statements, 1);
