@@ -132,6 +132,7 @@ def test_the_page_begins_with_nopm(tmp_path: Path) -> None:
     first = html[html.index('class="figures"') :][:300]
     assert "NOPM, unpaced" in first
     assert "5 warehouses, 10 connections; committed New-Orders per minute, no tpmC" in first
+    assert "at scale 5 and 20 threads" in html
     assert "T(X) = X" not in html[: html.index("</header>")]
 
 

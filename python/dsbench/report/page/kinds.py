@@ -71,7 +71,7 @@ def _of_scale(evaluation: Evaluation, scale: int) -> list[Html]:
     if found := evaluation.windows.get(scale):
         bad = [i for i, window in enumerate(found) if window.missed]
         heads = ["window", "measured", "99.7 % interval", "valid", "of", ""]
-        body = [[_unbroken(cell) if at in (2, 3) else cell for at, cell in enumerate(window_cells(window))]
+        body = [[_unbroken(cell) if at in (2, 3, 4) else cell for at, cell in enumerate(window_cells(window))]
                 for window in found]  # fmt: skip
         parts.append(table(f"Windows of a valid run, {title}", heads, body, numbers=False, marked=bad))
     return parts

@@ -23,13 +23,14 @@ _FIRST_LEVEL = COLUMNS.index("rate_p50_tps")
 
 def headline(evaluation: Evaluation, run: Run) -> Html:
     """The DSI and the rating where T(X) = X, or NOPM, and what was run where and when."""
-    best = max((r for r in evaluation.scales if r.rate_median_tps > 0), key=lambda r: r.rate_median_tps, default=None)
+    parts = list(evaluation.steps.values()) or [evaluation]
+    rates = [(r.rate_median_tps, r.scale, part.threads) for part in parts for r in part.scales if r.rate_median_tps > 0]
     figures = [_nopm(evaluation)] if evaluation.nopm else _ratings(evaluation.index)
-    if best is not None:
-        shown = f" and {evaluation.threads} threads" if evaluation.steps else ""
-        figures.append(_figure(
-            "highest rate", f"{number(best.rate_median_tps)} tps", f"median of the cycles, at scale {best.scale}{shown}"
-        ))
+    if rates:
+        best_tps, scale, threads = max(rates)
+        shown = f" and {threads} threads" if evaluation.steps else ""
+        note = f"median of the cycles, at scale {scale}{shown}"
+        figures.append(_figure("highest rate", f"{number(best_tps)} tps", note))
     facts = terms([
         ("server", server(run)), ("host", _host(run)), ("load", conditions(run)), ("client's ceiling", _ceiling(run)),
         ("status", _status(run)), ("time", _times(run)), ("archive", evaluation.name),
