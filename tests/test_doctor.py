@@ -119,4 +119,6 @@ def test_the_extras_that_are_told_are_those_of_the_project() -> None:
 
 
 def test_how_to_get_more_servers_is_told() -> None:
-    assert "dsbench servers install" in _named(doctor.findings(), "more servers").found
+    told = _named(doctor.findings(), "more servers").found
+    assert "dsbench servers install" in told
+    assert not [name for name in ("firebird", "mariadb", "MyRocks", "postgresql", "mysql") if name not in told]

@@ -73,8 +73,11 @@ def _servers() -> list[Finding]:
 
 
 def _more_servers() -> list[Finding]:
-    words = "other versions side by side: dsbench servers install postgresql --version 18, mysql, firebird --version 5"
-    return [Finding("more servers", True, f"{words}; unpacked into {cache.folder()}")]
+    words = (
+        "dsbench servers install firebird (a server), mariadb (with MyRocks), postgresql; beside them postgresql"
+        " --version 18, mysql, firebird --version 5"
+    )
+    return [Finding("more servers", True, f"{words}, unpacked into {cache.folder()}")]
 
 
 def _server(found: Installation) -> Finding:
