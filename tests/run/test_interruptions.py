@@ -22,7 +22,7 @@ from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import Program, described, only_archive
 from fixtures.started import Begin, wait_for_cycle
 
-LADDER = ["--scales", "1", "--cycles", "3", "--duration", "3", "--threads", "3", "--seed", "1"]
+LADDER = ["--scales", "1", "--cycles", "3", "--duration", "1.5", "--threads", "3", "--seed", "1"]
 
 PROGRAMS = {
     "private:sqlite": "",
@@ -44,7 +44,7 @@ def test_a_signal_leaves_a_readable_archive_and_nothing_else(
     begin: Begin, tmp_path: Path, dsbench: Program, target: str, number: signal.Signals, code: int
 ) -> None:
     process = begin(target, *LADDER)
-    archive = wait_for_cycle(tmp_path, 1)
+    archive = wait_for_cycle(process, tmp_path, 1)
     time.sleep(0.5)
     servers_of_run = servers_of(process.pid, PROGRAMS[target])
     assert bool(servers_of_run) == bool(PROGRAMS[target])
@@ -56,7 +56,8 @@ def test_a_signal_leaves_a_readable_archive_and_nothing_else(
     assert "error: stopped by " + number.name in err
     assert "--resume" in err
     assert described(archive)["status"] == "cut-short"
-    assert finished(archive) == [1]
+    kept = finished(archive)
+    assert kept in ([1], [1, 2]), "the machine may have been slow to send the signal"
     assert "status: cut-short" in out
     _gone, alive = psutil.wait_procs(servers_of_run, timeout=10)
     assert not alive
@@ -65,13 +66,13 @@ def test_a_signal_leaves_a_readable_archive_and_nothing_else(
     assert resumed.returncode == 0, resumed.stderr
     assert finished(archive) == [1, 2, 3]
     assert described(archive)["status"] == "complete"
-    assert [s["first_cycle"] for s in described(archive)["segments"]] == [1, 2]
+    assert [s["first_cycle"] for s in described(archive)["segments"]] == [1, len(kept) + 1]
 
 
 def test_a_killed_server_is_told_with_the_way_to_go_on(begin: Begin, tmp_path: Path, dsbench: Program) -> None:
     """As a user sees it, whatever the run was doing just then; every product is killed in ``test_killed``."""
     process = begin("private:postgresql", *LADDER)
-    archive = wait_for_cycle(tmp_path, 1)
+    archive = wait_for_cycle(process, tmp_path, 1)
     for child in servers_of(process.pid, "postgres"):
         with suppress(psutil.NoSuchProcess):  # they end with the first one
             child.kill()
@@ -88,8 +89,8 @@ def test_a_killed_server_is_told_with_the_way_to_go_on(begin: Begin, tmp_path: P
 
 def test_one_lost_connection_is_a_failure_of_one_transaction(begin: Begin, tmp_path: Path) -> None:
     with servers.start(TargetSpec(url="private:postgresql"), 20) as server:
-        process = begin(server.url, *LADDER[:2], "--cycles", "2", *LADDER[4:])
-        wait_for_cycle(tmp_path, 1)
+        process = begin(server.url, *LADDER[:2], "--cycles", "2", "--duration", "3", *LADDER[6:])
+        wait_for_cycle(process, tmp_path, 1)
         time.sleep(0.7)
         killed = Target(server.url).fetch(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "

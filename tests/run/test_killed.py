@@ -107,7 +107,7 @@ def test_a_killed_server_costs_what_was_not_finished(
 @pytest.mark.parametrize("target", ["private:sqlite", "private:firebird@5?embedded=on"])
 def test_a_killed_program_with_its_engine_in_it(target: str, begin: Begin, tmp_path: Path, dsbench: Program) -> None:
     process = begin(target, "--scales", "1", "--cycles", "3", "--duration", "1", "--threads", "3")
-    archive = wait_for_cycle(tmp_path, 1)
+    archive = wait_for_cycle(process, tmp_path, 1)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
