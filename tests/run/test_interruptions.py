@@ -87,15 +87,20 @@ def test_a_killed_server_is_told_with_the_way_to_go_on(begin: Begin, tmp_path: P
     assert json.loads(shown.stdout)["run"]["status"] == "failed"
 
 
+END_ONE_CLIENT = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+    "AND application_name = 'dsbench' AND query LIKE '%tpcb_transaction(%' AND query NOT LIKE 'CREATE%' LIMIT 1"
+)
+
+
 def test_one_lost_connection_is_a_failure_of_one_transaction(begin: Begin, tmp_path: Path) -> None:
     with servers.start(TargetSpec(url="private:postgresql"), 20) as server:
         process = begin(server.url, *LADDER[:2], "--cycles", "2", "--duration", "3", *LADDER[6:])
         wait_for_cycle(process, tmp_path, 1)
-        time.sleep(0.7)
-        killed = Target(server.url).fetch(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE application_name = 'dsbench' AND query LIKE '%tpcb%' LIMIT 1"
-        )
+        give_up = time.monotonic() + 60
+        while not (killed := Target(server.url).fetch(END_ONE_CLIENT)):
+            assert time.monotonic() < give_up, "no client was at work"
+            time.sleep(0.1)
         assert len(killed) == 1
         _, err = process.communicate(timeout=60)
         assert process.returncode == 0, err
