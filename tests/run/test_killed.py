@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -58,9 +59,14 @@ class Killer(run.Silent):
         idle = self._phase == "cycle" and moment.done + moment.failed == 0
         if self.killed or (moment.phase, moment.cycle) != (self._phase, self._cycle) or idle:
             return
+        # Standing still, the server makes no process for one more session that would outlive the others.
+        for process in self._left():
+            with suppress(psutil.NoSuchProcess):
+                process.suspend()
         self.killed = self._left()
         for process in self.killed:
-            process.kill()
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
 
     def _left(self) -> list[psutil.Process]:
         return [process for process in servers_of(os.getpid(), self._program) if process not in self._others]
