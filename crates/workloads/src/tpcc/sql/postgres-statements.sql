@@ -96,8 +96,12 @@ WHERE c_w_id = $2 AND c_d_id = $3 AND c_id = $4
 
 -- name: stock_level
 -- One statement, with procedures and without: it is a transaction of its own.
+-- The bounds are values to the planner, which then expects few lines; joined with the district it expects a
+-- tenth of the district's, and in the course of a run may come to read the whole stock instead.
 SELECT count(DISTINCT s_i_id)
-FROM district
-    JOIN order_line ON ol_w_id = d_w_id AND ol_d_id = d_id AND ol_o_id >= d_next_o_id - 20 AND ol_o_id < d_next_o_id
-    JOIN stock ON s_w_id = d_w_id AND s_i_id = ol_i_id
-WHERE d_w_id = $1 AND d_id = $2 AND s_quantity < $3
+FROM order_line
+    JOIN stock ON s_w_id = ol_w_id AND s_i_id = ol_i_id
+WHERE ol_w_id = $1 AND ol_d_id = $2
+    AND ol_o_id >= (SELECT d_next_o_id - 20 FROM district WHERE d_w_id = $1 AND d_id = $2)
+    AND ol_o_id < (SELECT d_next_o_id FROM district WHERE d_w_id = $1 AND d_id = $2)
+    AND s_quantity < $3
