@@ -90,11 +90,16 @@ fn key_is_there(bed: &Bed) -> Result<(), Doubt> {
     ensure(after == before, || format!("{before} became {after}"))
 }
 
+/// The first key that no other case has had. Firebird 3 at times takes a key for a duplicate when several
+/// sessions load keys of rows that were rolled back before, and it is just clearing those away.
+const FRESH: i64 = 100_000;
+
 fn side_by_side(bed: &Bed) -> Result<(), Doubt> {
     drop(session(bed)?);
     let loads = std::thread::scope(|scope| {
         let part = |number: i64| {
-            move || load(&mut *bed.session(Isolation::RepeatableRead)?, number * 1000, (number + 1) * 1000, false)
+            let (first, end) = (FRESH + number * 1000, FRESH + (number + 1) * 1000);
+            move || load(&mut *bed.session(Isolation::RepeatableRead)?, first, end, false)
         };
         let threads = [0, 1, 2, 3].map(|number| scope.spawn(part(number)));
         threads.map(|thread| thread.join().unwrap_or_else(|_| Err(Error::new(ErrorKind::Setup, "a panic in a load"))))
@@ -102,5 +107,5 @@ fn side_by_side(bed: &Bed) -> Result<(), Doubt> {
     for load in loads {
         load?;
     }
-    expect(bed, 4000, 2000, 4000 * 3999 / 2)
+    expect(bed, 4000, 2000, 4000 * FRESH + 4000 * 3999 / 2)
 }
