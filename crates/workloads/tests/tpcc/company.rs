@@ -234,6 +234,7 @@ fn districts_without_orders_are_skipped(engine: &dyn Engine, calls: &[Call]) {
 
 /// Population by procedure is refused with a remedy.
 pub fn population_by_procedure_is_refused(engine: &dyn Engine) {
+    engine.place().create("test").unwrap();
     let workload = open(engine, "tpcc", Call::Statements, 1);
     let mut conn = engine.connect(LOAD).unwrap();
     let (part, progress) = (Part { index: 0, count: 1 }, Progress::default());
