@@ -50,7 +50,7 @@ def _write(folder: Path) -> Path:
         phases = [{"scale": scale, "cycle": 0, "phase": name, "duration_ns": scale * 10**8} for name in _PHASES]
         writer.rows("phases", f"scale-{scale:05d}", phases)
         for cycle in range(1, CYCLES + 1):
-            key = {"scale": scale, "cycle": cycle, "node": "local"}
+            key = {"scale": scale, "cycle": cycle, "node": "local", "threads": THREADS}
             write_cycle(writer, key, ["tpcb"], _cycle(random))
             clean = {"scale": scale, "cycle": cycle, "phase": "clean", "duration_ns": 10**9}
             writer.rows("phases", f"scale-{scale:05d}-{cycle:03d}", [clean])
