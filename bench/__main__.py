@@ -43,7 +43,7 @@ def main() -> None:
         asked,
         lambda: [page.memory_line(memory.measure(asked.transactions))],
         lambda: page.archive_lines(archives.measure()),
-        lambda: tpcc.section(asked.quick, asked.pairs),
+        lambda: tpcc.section(asked.quick, asked.pairs, 2 * asked.duration),
     )
     text += [page.table(results), "", *more]
     print("\n".join(text))
