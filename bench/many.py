@@ -33,7 +33,7 @@ def measure(place: Place, clients: int, duration: float, sweeps: int) -> Many:
     grown: list[tuple[float, float]] = []
 
     def ours() -> Measured:
-        found, memory = observe(Cycle(place.url(UNIX), "select", clients, duration, place.scale))
+        found, memory = observe(Cycle(place.url(UNIX), "select", clients, duration, place.scale, "statements"))
         per = clients * 1024
         grown.append(((memory.connected - memory.before) / per, (memory.after - memory.before) / per))
         return found
