@@ -13,7 +13,10 @@ from hypothesis import HealthCheck, settings
 
 from dsbench import servers
 from dsbench.spec import Target
+from fixtures.products import mysql_home
 from fixtures.program import Program
+
+__all__ = ["mysql_home"]
 
 # How long an example takes says nothing on a machine that does other things as well.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -12,7 +12,6 @@ from dsbench.conformance import Outcome
 from dsbench.generator import Case, CoreError
 from dsbench.generator import Target as CoreTarget
 from dsbench.spec import Target
-from fixtures.products import needs_mysql
 
 ROOT = Path(__file__).parent.parent
 
@@ -22,7 +21,7 @@ ROOT = Path(__file__).parent.parent
     [
         "private:postgresql@14",
         "private:postgresql@18",
-        pytest.param("private:mysql@8.0", marks=needs_mysql),
+        pytest.param("private:mysql@8.0", marks=pytest.mark.usefixtures("mysql_home")),
         "private:firebird?ServerMode=Classic",
     ],
 )

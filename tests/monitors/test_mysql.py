@@ -11,7 +11,6 @@ from dsbench import servers, spec
 from dsbench.generator import Target
 from dsbench.monitors import Lagging, Sampler, monitors_for
 from dsbench.monitors.mysql import Mysql
-from fixtures.products import MYSQL, needs_mysql
 
 _INNODB = {
     "blocks_hit", "blocks_read", "blocks_written", "doublewrite_pages", "data_syncs", "wal_writes", "statements",
@@ -104,9 +103,8 @@ def test_a_server_that_is_gone_is_noted_not_raised() -> None:
     assert any("the server is gone" in note for note in server.notes)
 
 
-@needs_mysql
-def test_mysql_has_the_same_counters() -> None:
-    with servers.start(spec.Target(url="private:mysql", settings={"basedir": MYSQL}), 8) as server:
+def test_mysql_has_the_same_counters(mysql_home: str) -> None:
+    with servers.start(spec.Target(url="private:mysql", settings={"basedir": mysql_home}), 8) as server:
         target = Target(server.url)
         units = _units(target)
         assert units.keys() == _INNODB | _BYTES | _GAUGES.keys() | {"row_lock_time", "wal_syncs"}

@@ -14,7 +14,6 @@ from dsbench import run
 from dsbench.run.events import Moment
 from dsbench.spec import RunSpec, build
 from fixtures.kept import data_of, finished, servers_of
-from fixtures.products import needs_mysql
 from fixtures.program import Program, described, only_archive
 from fixtures.started import Begin, wait_for_cycle
 
@@ -30,11 +29,12 @@ EVERYWHERE: list[Kill] = [
     ("check", 0, "scale 1, ", [1, 2]),
 ]
 
+NEEDS_MYSQL = pytest.mark.usefixtures("mysql_home")
 SERVERS = [
     pytest.param("private:postgresql", {}, "postgres", EVERYWHERE, id="postgresql"),
     pytest.param("private:mariadb", {}, "mariadbd", IN_CYCLE, id="mariadb"),
     pytest.param("private:mariadb", {"storage_engine": "RocksDB"}, "mariadbd", IN_CYCLE, id="myrocks"),
-    pytest.param("private:mysql@8.0", {}, "mysqld", IN_CYCLE, id="mysql", marks=needs_mysql),
+    pytest.param("private:mysql@8.0", {}, "mysqld", IN_CYCLE, id="mysql", marks=NEEDS_MYSQL),
     pytest.param("private:firebird@3", {"ServerMode": "Super"}, "firebird", IN_CYCLE, id="firebird-super"),
     pytest.param("private:firebird@3", {"ServerMode": "SuperClassic"}, "firebird", IN_CYCLE, id="superclassic"),
     pytest.param("private:firebird@3", {"ServerMode": "Classic"}, "firebird", EVERYWHERE, id="firebird-classic"),

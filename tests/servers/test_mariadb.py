@@ -20,7 +20,6 @@ from dsbench import servers, spec
 from dsbench.generator import CoreError, Target
 from dsbench.servers.folder import stale
 from dsbench.servers.mysql import binaries
-from fixtures.products import MYSQL, needs_mysql
 
 Make = Callable[..., spec.Target]
 
@@ -335,10 +334,9 @@ def test_data_in_memory_are_noted() -> None:
         assert any("do not measure storage" in note for note in server.notes)
 
 
-@needs_mysql
-def test_mysql_is_started_the_same_way(base: Path) -> None:
+def test_mysql_is_started_the_same_way(base: Path, mysql_home: str) -> None:
     def target(**settings: str) -> spec.Target:
-        return spec.Target(url="private:mysql", directory=base, settings={"basedir": MYSQL, **settings})
+        return spec.Target(url="private:mysql", directory=base, settings={"basedir": mysql_home, **settings})
 
     with servers.start(target(innodb_page_size="8k", log_bin="off"), 4) as server:
         assert (_ask(server.url, "select version()") or "").startswith(server.version.removeprefix("MySQL "))

@@ -10,7 +10,6 @@ from dsbench import servers, spec, stack
 from dsbench.generator import Target
 from dsbench.stack.described import Described, Switch
 from dsbench.stack.rdbms import mysql, mysql_durability
-from fixtures.products import MYSQL, needs_mysql
 
 _SETTINGS = {
     "innodb_buffer_pool_size": "64M", "innodb_flush_log_at_trx_commit": "2", "innodb_doublewrite": "off",
@@ -156,9 +155,8 @@ def test_myrocks_is_described_by_its_own_settings() -> None:
     assert _switches(described.durability)["rocksdb_flush_log_at_trx_commit"] == ("1", True)
 
 
-@needs_mysql
-def test_mysql_is_described_the_same_way() -> None:
-    settings = {"basedir": MYSQL, "bind_address": "127.0.0.1", "innodb_flush_log_at_trx_commit": "0"}
+def test_mysql_is_described_the_same_way(mysql_home: str) -> None:
+    settings = {"basedir": mysql_home, "bind_address": "127.0.0.1", "innodb_flush_log_at_trx_commit": "0"}
     with servers.start(spec.Target(url="private:mysql", settings=settings), 8) as server:
         session = Target(server.url)
         described = stack.describe("mysql", server.directory, session)
