@@ -23,6 +23,13 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
+@pytest.fixture(autouse=True)
+def _needs_mysql(request: pytest.FixtureRequest) -> None:
+    """Gives a test or a parameter marked ``needs_mysql`` the fixture, which a parameter cannot ask for itself."""
+    if request.node.get_closest_marker("needs_mysql"):
+        request.getfixturevalue("mysql_home")
+
+
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[servers.Server]:
     """A private PostgreSQL server; tests that use it leave no schema behind."""

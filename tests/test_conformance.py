@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
     [
         "private:postgresql@14",
         "private:postgresql@18",
-        pytest.param("private:mysql@8.0", marks=pytest.mark.usefixtures("mysql_home")),
+        pytest.param("private:mysql@8.0", marks=pytest.mark.needs_mysql),
         "private:firebird?ServerMode=Classic",
     ],
 )

@@ -115,6 +115,10 @@ class ArchiveError(Exception):
     """An archive that cannot be written or read: says what, where and what to do."""
 
 
+class OutError(ArchiveError):
+    """The folder for new archives cannot be used."""
+
+
 @dataclass(frozen=True)
 class Writer:
     """Writes an archive as results arrive."""
@@ -133,8 +137,8 @@ class Writer:
                 path.mkdir()
                 return cls(path)
         except OSError as error:
-            raise ArchiveError(f"cannot write to {out}: {error.strerror}; name another folder with --out") from error
-        raise ArchiveError(f"{out} holds a thousand archives called {name}; name another folder with --out")
+            raise OutError(f"--out: cannot write to {out}: {error.strerror}") from error
+        raise OutError(f"--out: {out} holds a thousand archives called {name}")
 
     def rows(self, table: str, part: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Adds ``rows`` to ``table`` as the part ``part``; replaces a part of that name."""

@@ -68,7 +68,7 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(dsbench: Program, tmp_pat
         (["run", "private:postgresql", "--set", "shared_bufers=1GB", "--scales", "1"], "shared_bufers", 2),
         (["run", "--config", "absent.toml"], "--config", 2),
         (["run", "--no-such-option"], "--no-such-option", 2),
-        (["run", "--out", "/proc/none", "--scales", "1"], "--out", 1),
+        (["run", "--out", "/proc/none", "--scales", "1"], "--out", 2),
         (["run", "postgresql://nobody@127.0.0.1:1/x"], "127.0.0.1", 1),
         (["show", "absent"], "absent", 1),
     ],
@@ -103,3 +103,12 @@ def test_every_command_has_help_with_an_example(dsbench: Program) -> None:
         helped = dsbench(command, "--help")
         assert helped.returncode == 0
         assert "Example" in helped.stdout
+
+
+def test_a_folder_that_cannot_be_written_is_told_once_before_anything_is_run(dsbench: Program, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("here already")
+    done = dsbench("run", "private:sqlite", "--out", "file")
+    assert done.returncode == 2
+    assert "error: --out: cannot write to file: " in done.stderr
+    assert done.stderr.count("--out") == 2, "the option and the remedy"
+    assert "hint: name a folder that can be written with --out" in done.stderr

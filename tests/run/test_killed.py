@@ -29,12 +29,11 @@ EVERYWHERE: list[Kill] = [
     ("check", 0, "scale 1, ", [1, 2]),
 ]
 
-NEEDS_MYSQL = pytest.mark.usefixtures("mysql_home")
 SERVERS = [
     pytest.param("private:postgresql", {}, "postgres", EVERYWHERE, id="postgresql"),
     pytest.param("private:mariadb", {}, "mariadbd", IN_CYCLE, id="mariadb"),
     pytest.param("private:mariadb", {"storage_engine": "RocksDB"}, "mariadbd", IN_CYCLE, id="myrocks"),
-    pytest.param("private:mysql@8.0", {}, "mysqld", IN_CYCLE, id="mysql", marks=NEEDS_MYSQL),
+    pytest.param("private:mysql@8.0", {}, "mysqld", IN_CYCLE, id="mysql", marks=pytest.mark.needs_mysql),
     pytest.param("private:firebird@3", {"ServerMode": "Super"}, "firebird", IN_CYCLE, id="firebird-super"),
     pytest.param("private:firebird@3", {"ServerMode": "SuperClassic"}, "firebird", IN_CYCLE, id="superclassic"),
     pytest.param("private:firebird@3", {"ServerMode": "Classic"}, "firebird", EVERYWHERE, id="firebird-classic"),

@@ -35,6 +35,6 @@ def test_all_that_the_tests_need_is_here() -> None:
     assert not [name for name in wanted.split() if name not in here]
 
 
-@pytest.mark.usefixtures("mysql_home")
+@pytest.mark.needs_mysql
 def test_mysql_is_among_the_variants() -> None:
     assert "mysql@8.0" in _variants()

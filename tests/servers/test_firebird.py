@@ -159,7 +159,7 @@ def test_a_wrong_setting_is_named_and_leaves_nothing(
 ) -> None:
     with pytest.raises(spec.SpecError) as caught:
         servers.start(target(**settings), 16)
-    assert caught.value.option == "TARGET.settings"
+    assert caught.value.option == "--set"
     assert named in f"{caught.value.problem} {caught.value.remedy}"
     assert caught.value.remedy
     assert list(base.iterdir()) == []

@@ -92,7 +92,7 @@ for name, change in {"other settings": {"DeadlockTimeout": "3"}}.items():
         said[name] = [error.option, error.problem, error.remedy]
 """
     said = _run(tmp_path, "", body)
-    assert said["other settings"][0] == "TARGET.settings"
+    assert said["other settings"][0] == "--set"
     assert "reads firebird.conf once" in said["other settings"][1]
     assert "dsbench anew" in said["other settings"][2]
     assert list(tmp_path.iterdir()) == []

@@ -34,7 +34,7 @@ def test_the_url_names_a_file_in_a_folder_that_goes(tmp_path: Path) -> None:
 def test_a_wrong_setting_is_named_and_leaves_nothing(tmp_path: Path, settings: dict[str, str], named: str) -> None:
     with pytest.raises(spec.SpecError, match=named) as caught:
         servers.start(spec.Target(directory=tmp_path, settings=settings), 1)
-    assert caught.value.option == "TARGET.settings"
+    assert caught.value.option == "--set"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 import psutil
 
 from dsbench import servers
-from dsbench.archive import ArchiveError
+from dsbench.archive import ArchiveError, OutError
 from dsbench.cluster import ClusterError
 from dsbench.generator import CoreError, Target
 from dsbench.run.journal import RunError
@@ -63,6 +63,8 @@ def told(doing: str) -> Iterator[None]:
         raise RunError(str(error), error.remedy, usage=error.usage) from None
     except servers.ServerError as error:
         raise RunError(str(error), error.remedy) from None
+    except OutError as error:
+        raise RunError(str(error), "name a folder that can be written with --out", usage=True) from None
     except ArchiveError as error:
         raise RunError(str(error), "free space, or name another folder with --out") from None
 

@@ -79,11 +79,11 @@ def installations() -> list[Installation]:
 
 def _checked(name: str, value: str) -> str:
     if name not in SETTINGS:
-        raise spec.SpecError("TARGET.settings", f"SQLite has no {name!r} here", f"use some of {', '.join(SETTINGS)}")
+        raise spec.SpecError("--set", f"SQLite has no {name!r} here", f"use some of {', '.join(SETTINGS)}")
     words = SETTINGS[name]
     if words is None:
         if not value.removeprefix("-").isdecimal():
-            raise spec.SpecError("TARGET.settings", f"{name} is {value!r}", "give a whole number")
+            raise spec.SpecError("--set", f"{name} is {value!r}", "give a whole number")
     elif value.lower() not in words:
-        raise spec.SpecError("TARGET.settings", f"{name} is {value!r}", f"use one of {', '.join(words)}")
+        raise spec.SpecError("--set", f"{name} is {value!r}", f"use one of {', '.join(words)}")
     return value.lower()

@@ -101,7 +101,7 @@ def _root(engine: Engine, conf: Mapping[str, str]) -> Path:
         )  # fmt: skip
     if dict(made.conf) != dict(conf):
         raise spec.SpecError(
-            "TARGET.settings", "the engine in this process was configured otherwise, and reads firebird.conf once",
+            "--set", "the engine in this process was configured otherwise, and reads firebird.conf once",
             "run dsbench anew for other settings",
         )  # fmt: skip
     return made.folder.path

@@ -97,4 +97,4 @@ def network_host(bind_address: str) -> str:
 
 
 def _wrong(problem: str, remedy: str) -> spec.SpecError:
-    return spec.SpecError("TARGET.settings", problem, remedy)
+    return spec.SpecError("--set", problem, remedy)

@@ -96,7 +96,7 @@ def find(product: Product, wish: str | None, base: Path | None = None) -> Binari
         return fitting[0]
     if base is not None and not every:
         problem = f"basedir = {base} holds no {product.name} server"
-        raise spec.SpecError("TARGET.settings", problem, f"name the folder above its bin/{product.programs[0]}")
+        raise spec.SpecError("--set", problem, f"name the folder above its bin/{product.programs[0]}")
     if not every:
         raise ServerError(f"no {product.name} server is installed here", product.remedy)
     have = ", ".join(b.version for b in every)

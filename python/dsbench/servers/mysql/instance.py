@@ -141,7 +141,7 @@ class Instance:
         refused = complaints.about_settings("\n".join(said), self._settings)
         if refused:
             raise spec.SpecError(
-                "TARGET.settings", f"{self.version} refuses them: {refused}",
+                "--set", f"{self.version} refuses them: {refused}",
                 complaints.remedy(refused, f"use the names and values of my.cnf of {self.version}"),
             )  # fmt: skip
 
@@ -191,7 +191,7 @@ class Instance:
         changed = complaints.changed_values("\n".join(self.log_tail(1000)), self._settings)
         if changed:
             problem = f"{self.version} does not take them as they are: {changed}"
-            raise spec.SpecError("TARGET.settings", problem, "give values that it takes")
+            raise spec.SpecError("--set", problem, "give values that it takes")
 
     def _note(self, target: spec.Target) -> None:
         self.notes += storage_notes(self.directory)

@@ -107,4 +107,4 @@ def network_host(bind_address: str) -> str | None:
 
 
 def _wrong(problem: str, remedy: str) -> spec.SpecError:
-    return spec.SpecError("TARGET.settings", problem, remedy)
+    return spec.SpecError("--set", problem, remedy)

@@ -133,7 +133,7 @@ class Cluster:
         said = run([self._binaries.program("postgres"), "-D", self.directory, "-C", "port"], self._user, self._env)
         if said.returncode != 0:
             raise spec.SpecError(
-                "TARGET.settings", f"{self.version} refuses them: {_complaint(said.stdout)}",
+                "--set", f"{self.version} refuses them: {_complaint(said.stdout)}",
                 f"use the names and values of postgresql.conf of PostgreSQL {self._binaries.version}",
             )  # fmt: skip
 

@@ -71,4 +71,4 @@ def network_host(listen_addresses: str) -> str | None:
 
 
 def _wrong(problem: str, remedy: str) -> spec.SpecError:
-    return spec.SpecError("TARGET.settings", problem, remedy)
+    return spec.SpecError("--set", problem, remedy)
