@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import stat
 import tarfile
 import zipfile
@@ -158,8 +159,8 @@ def test_an_unpacked_mysql_knows_its_folder(tmp_path: Path, place: Path) -> None
 
 def test_the_superusers_servers_lie_where_others_may_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DSBENCH_SERVERS", raising=False)
-    monkeypatch.setattr(cache.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert cache.folder() == Path("/var/cache/dsbench/servers")
-    monkeypatch.setattr(cache.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setenv("XDG_CACHE_HOME", "/home/me/.cache")
     assert cache.folder() == Path("/home/me/.cache/dsbench/servers")

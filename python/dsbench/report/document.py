@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from functools import cache
 from importlib import resources
 from typing import Final
-
-import vl_convert
 
 from dsbench.analysis.values import Evaluation
 from dsbench.report import diagrams
@@ -15,7 +12,7 @@ from dsbench.report.diagrams.heading import Run, subject
 from dsbench.report.diagrams.theme import Spec
 from dsbench.report.page import conditions, course, kinds, nodes, results
 from dsbench.report.page.markup import Html, data, join, section, tag
-from dsbench.report.render import version
+from dsbench.report.page.vega import vega
 from dsbench.report.steps import run_shown
 
 POLICY: Final = (
@@ -34,7 +31,6 @@ _CAPTIONS: Final = {
     "kinds": "Residence times of each kind of transactions, as above.",
     "conf": "What remains of the rate when a share of the transactions has to be fast enough. Levels are quantiles.",
 }
-_VEGA_NOTICE: Final = "/* Vega, Vega-Lite, Vega-Embed: University of Washington Interactive Data Lab, BSD-3-Clause */\n"
 _ZOOMED: Final = ("cycle", "freq", "kinds")
 _LINKS: Final = (
     ("doubts", "Doubts"), ("summary", "Summary"), ("connections", "Connections"), ("kinds", "Kinds"),
@@ -124,18 +120,6 @@ def _zoomable(spec: Spec) -> Spec:
     zoomed = {**last, "params": [{"name": "zoom", "select": select, "bind": "scales"}]}
     # Whatever is zoomed is clipped, unless it says otherwise: labels beside the plot have to.
     return {**spec, "layer": [*({**layer, "mark": {"clip": False, **layer["mark"]}} for layer in others), zoomed]}
-
-
-def vega(spec: Spec) -> Html:
-    """The JavaScript that draws ``spec``, for the inside of a script element."""
-    return Html(_VEGA_NOTICE + _vega(version(spec)))
-
-
-@cache
-def _vega(release: str) -> str:
-    """The JavaScript of Vega, Vega-Lite and Vega-Embed, some 0.9 MB; making it takes seconds, once."""
-    script = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", release))
-    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def _file(name: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
+
+from dsbench import caches
 
 
 def folder() -> Path:
@@ -15,13 +16,7 @@ def folder() -> Path:
     named = os.environ.get("DSBENCH_SERVERS")
     if named:
         return Path(named).absolute()
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
-    elif hasattr(os, "geteuid") and os.geteuid() == 0:
-        base = Path("/var/cache")
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "dsbench" / "servers"
+    return caches.folder() / "servers"
 
 
 def holds(path: Path) -> bool:

@@ -14,8 +14,9 @@ from dsbench.report.compared.reading import Comparison
 from dsbench.report.diagrams.compared import compared as diagram
 from dsbench.report.diagrams.heading import counted
 from dsbench.report.diagrams.theme import Spec
-from dsbench.report.document import POLICY, vega
+from dsbench.report.document import POLICY
 from dsbench.report.page.markup import Html, data, join, section, table, tag
+from dsbench.report.page.vega import vega
 
 STEM = "comparison"
 _OVERALL = "the mean of the factors along lg scale, over the scales that an archive has in common with the first"

@@ -1,0 +1,34 @@
+"""Where dsbench keeps, between runs, what it can always get or make again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+
+def folder() -> Path:
+    """dsbench's folder of the user's caches; the system's for the superuser, whose home is closed to others."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
+    elif hasattr(os, "geteuid") and os.geteuid() == 0:
+        base = Path("/var/cache")
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "dsbench"
+
+
+def keep(path: Path, content: bytes) -> None:
+    """Writes ``path`` whole or not at all; without complaint where that cannot be done."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
+            unfinished = Path(file.name)
+            try:
+                file.write(content)
+                file.close()
+                unfinished.replace(path)
+            finally:
+                unfinished.unlink(missing_ok=True)
