@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dsbench_core::engine::Engine;
 use dsbench_workloads::Call;
 
+use crate::bed::{none_refers_to_nothing, open};
 use crate::company;
 use crate::mysql_server::Server;
 
@@ -34,4 +35,21 @@ fn competition_is_consistent() {
 fn statements_do_what_procedures_do() {
     let server = server();
     company::statements_do_what_procedures_do(&*server.engine());
+}
+
+#[test]
+fn rows_that_refer_to_none_are_refused() {
+    let server = server();
+    let engine = server.engine();
+    let company = open(&*engine, "tpcc", Call::Procedure, 1);
+    let orphans = [
+        "INSERT INTO district (d_w_id, d_id) VALUES (1, 1)",
+        "INSERT INTO stock (s_w_id, s_i_id) VALUES (1, 1)",
+        "INSERT INTO customer (c_w_id, c_d_id, c_id) VALUES (1, 1, 1)",
+        "INSERT INTO history (h_c_w_id, h_c_d_id, h_c_id) VALUES (1, 1, 1)",
+        "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id) VALUES (1, 1, 1, 1)",
+        "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES (1, 1, 1)",
+        "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number) VALUES (1, 1, 1, 1)",
+    ];
+    none_refers_to_nothing(&*engine, &*company, &orphans);
 }

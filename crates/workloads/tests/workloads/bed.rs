@@ -172,3 +172,17 @@ pub fn broken(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Exp
     let conditions = workload.check(conn, Some(expected)).unwrap();
     conditions.into_iter().filter(|condition| !condition.holds).map(|condition| condition.name).collect()
 }
+
+/// Adding the foreign keys finds each of `orphans`, a statement that inserts a row whose other row is missing.
+pub fn none_refers_to_nothing(engine: &dyn Engine, workload: &dyn Workload, orphans: &[&str]) {
+    for orphan in orphans {
+        engine.place().drop().unwrap();
+        engine.place().create("test").unwrap();
+        let mut conn = engine.connect(LOAD).unwrap();
+        workload.create(&mut *conn).unwrap();
+        workload.foreign_keys(&mut *conn, &Progress::default()).unwrap();
+        conn.script(&["SET SESSION foreign_key_checks = 0, SESSION sql_mode = ''", orphan]).unwrap();
+        let found = workload.foreign_keys(&mut *conn, &Progress::default()).unwrap_err();
+        assert!(found.to_string().contains("1 rows have no row to refer to"), "{orphan}: {found}");
+    }
+}

@@ -7,7 +7,7 @@ use dsbench_core::error::ErrorKind;
 use dsbench_core::workload::{Expected, Population};
 use dsbench_workloads::Call;
 
-use crate::bed::{broken, build, cycle, open, run, transact, LOAD};
+use crate::bed::{broken, build, cycle, none_refers_to_nothing, open, run, transact, LOAD};
 use crate::faults;
 use crate::mysql_server::Server;
 
@@ -42,6 +42,20 @@ fn tpcb_leaves_a_consistent_bank_and_finds_every_fault() {
             WHERE CONSTRAINT_SCHEMA = 'dsbench' AND CONSTRAINT_TYPE = ";
         assert_eq!(one(&mut *conn, &format!("{keys}'PRIMARY KEY'")), "3");
         assert_eq!(one(&mut *conn, &format!("{keys}'FOREIGN KEY'")), if name == "InnoDB" { "5" } else { "0" });
+    }
+}
+
+#[test]
+fn rows_that_refer_to_none_are_refused() {
+    let server = Server::start_with_rocksdb();
+    let orphans = [
+        "INSERT INTO teller VALUES (1, 1, 0, '')",
+        "INSERT INTO account VALUES (1, 1, 0, '')",
+        "INSERT INTO history VALUES (1, 1, 1, 0, now(), '')",
+    ];
+    for (_, engine) in engines(&server) {
+        let bank = open(&*engine, "tpcb", Call::Procedure, 1);
+        none_refers_to_nothing(&*engine, &*bank, &orphans);
     }
 }
 

@@ -121,6 +121,14 @@ impl Table {
         }
     }
 
+    /// Rows that a number of [`Source`] stands for, on average: an order has 5 to 15 lines.
+    pub fn rows_per_number(self) -> u64 {
+        match self {
+            Self::OrderLine => 10,
+            _ => 1,
+        }
+    }
+
     /// Numbers of [`Source`] at `scale` warehouses.
     pub fn numbers(self, scale: u32) -> u64 {
         match self {

@@ -204,6 +204,7 @@ END;
 CREATE PROCEDURE tpcc_foreign_keys()
 BEGIN
     DECLARE CONTINUE HANDLER FOR 1235 BEGIN END;
+    SET SESSION foreign_key_checks = 0;
     ALTER TABLE district ADD FOREIGN KEY (d_w_id) REFERENCES warehouse (w_id);
     ALTER TABLE stock
         ADD FOREIGN KEY (s_w_id) REFERENCES warehouse (w_id),
@@ -219,6 +220,7 @@ BEGIN
     ALTER TABLE order_line
         ADD FOREIGN KEY (ol_w_id, ol_d_id, ol_o_id) REFERENCES orders (o_w_id, o_d_id, o_id),
         ADD FOREIGN KEY (ol_supply_w_id, ol_i_id) REFERENCES stock (s_w_id, s_i_id);
+    SET SESSION foreign_key_checks = 1;
 END;
 
 -- name: call_new_order

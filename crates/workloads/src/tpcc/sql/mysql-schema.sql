@@ -1,9 +1,11 @@
 -- TPC-C for MariaDB and MySQL: tables and keys. Sections are run by name, see crates/workloads/src/sql.rs.
 -- Money is decimal: exact.
 --
--- Tables are of the session's storage engine. InnoDB keeps a table in the order of its primary key, so
--- that adding the key to a full table writes all of it once more, and adds an index for each reference that
--- no key begins with: both steps take their time. MyRocks has no foreign keys: there that step does nothing.
+-- Tables are of the session's storage engine. InnoDB and MyRocks keep a table in the order of its primary
+-- key: adding it to a full table would write all of it once more. So tables have it from the beginning, as
+-- their users make them, and rows come in its order; the step "primary keys" adds the other two indexes.
+-- InnoDB adds one for each reference that no key begins with: the step "foreign keys" takes its time.
+-- MyRocks has no foreign keys: there it does nothing.
 
 -- name: tables
 CREATE TABLE load_constants (c_last int NOT NULL);
@@ -13,7 +15,8 @@ CREATE TABLE item (
     i_im_id int NOT NULL,
     i_name varchar(24) NOT NULL,
     i_price decimal(5, 2) NOT NULL,
-    i_data varchar(50) NOT NULL
+    i_data varchar(50) NOT NULL,
+    PRIMARY KEY (i_id)
 );
 -- next
 CREATE TABLE warehouse (
@@ -25,7 +28,8 @@ CREATE TABLE warehouse (
     w_state varchar(2) NOT NULL,
     w_zip varchar(9) NOT NULL,
     w_tax decimal(4, 4) NOT NULL,
-    w_ytd decimal(12, 2) NOT NULL
+    w_ytd decimal(12, 2) NOT NULL,
+    PRIMARY KEY (w_id)
 );
 -- next
 CREATE TABLE district (
@@ -39,7 +43,8 @@ CREATE TABLE district (
     d_zip varchar(9) NOT NULL,
     d_tax decimal(4, 4) NOT NULL,
     d_ytd decimal(12, 2) NOT NULL,
-    d_next_o_id int NOT NULL
+    d_next_o_id int NOT NULL,
+    PRIMARY KEY (d_w_id, d_id)
 );
 -- next
 CREATE TABLE stock (
@@ -59,7 +64,8 @@ CREATE TABLE stock (
     s_ytd int NOT NULL,
     s_order_cnt int NOT NULL,
     s_remote_cnt int NOT NULL,
-    s_data varchar(50) NOT NULL
+    s_data varchar(50) NOT NULL,
+    PRIMARY KEY (s_w_id, s_i_id)
 );
 -- next
 CREATE TABLE customer (
@@ -83,7 +89,8 @@ CREATE TABLE customer (
     c_ytd_payment decimal(12, 2) NOT NULL,
     c_payment_cnt int NOT NULL,
     c_delivery_cnt int NOT NULL,
-    c_data varchar(500) NOT NULL
+    c_data varchar(500) NOT NULL,
+    PRIMARY KEY (c_w_id, c_d_id, c_id)
 );
 -- next
 CREATE TABLE history (
@@ -105,13 +112,15 @@ CREATE TABLE orders (
     o_entry_d datetime(6) NOT NULL,
     o_carrier_id int,
     o_ol_cnt int NOT NULL,
-    o_all_local int NOT NULL
+    o_all_local int NOT NULL,
+    PRIMARY KEY (o_w_id, o_d_id, o_id)
 );
 -- next
 CREATE TABLE new_order (
     no_w_id int NOT NULL,
     no_d_id int NOT NULL,
-    no_o_id int NOT NULL
+    no_o_id int NOT NULL,
+    PRIMARY KEY (no_w_id, no_d_id, no_o_id)
 );
 -- next
 CREATE TABLE order_line (
@@ -124,27 +133,12 @@ CREATE TABLE order_line (
     ol_delivery_d datetime(6) NULL,
     ol_quantity int NOT NULL,
     ol_amount decimal(6, 2) NOT NULL,
-    ol_dist_info varchar(24) NOT NULL
+    ol_dist_info varchar(24) NOT NULL,
+    PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number)
 );
 
 -- name: primary_keys
 CALL tpcc_commit_in_the_middle(1)
--- next
-ALTER TABLE item ADD PRIMARY KEY (i_id);
--- next
-ALTER TABLE warehouse ADD PRIMARY KEY (w_id);
--- next
-ALTER TABLE district ADD PRIMARY KEY (d_w_id, d_id);
--- next
-ALTER TABLE stock ADD PRIMARY KEY (s_w_id, s_i_id);
--- next
-ALTER TABLE customer ADD PRIMARY KEY (c_w_id, c_d_id, c_id);
--- next
-ALTER TABLE orders ADD PRIMARY KEY (o_w_id, o_d_id, o_id);
--- next
-ALTER TABLE new_order ADD PRIMARY KEY (no_w_id, no_d_id, no_o_id);
--- next
-ALTER TABLE order_line ADD PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number);
 -- next
 CREATE INDEX customer_by_name ON customer (c_w_id, c_d_id, c_last, c_first);
 -- next
@@ -154,6 +148,33 @@ CALL tpcc_commit_in_the_middle(0)
 
 -- name: foreign_keys
 CALL tpcc_foreign_keys()
+
+-- name: foreign_key_faults
+SELECT count(*) FROM district LEFT JOIN warehouse ON w_id = d_w_id WHERE w_id IS NULL
+-- next
+SELECT count(*) FROM stock LEFT JOIN warehouse ON w_id = s_w_id LEFT JOIN item ON i_id = s_i_id
+    WHERE w_id IS NULL OR i_id IS NULL
+-- next
+SELECT count(*) FROM customer LEFT JOIN district ON d_w_id = c_w_id AND d_id = c_d_id WHERE d_id IS NULL
+-- next
+SELECT count(*) FROM history
+    LEFT JOIN customer ON c_w_id = h_c_w_id AND c_d_id = h_c_d_id AND c_id = h_c_id
+    LEFT JOIN district ON d_w_id = h_w_id AND d_id = h_d_id
+    WHERE c_id IS NULL OR d_id IS NULL
+-- next
+SELECT count(*) FROM orders LEFT JOIN customer ON c_w_id = o_w_id AND c_d_id = o_d_id AND c_id = o_c_id
+    WHERE c_id IS NULL
+-- next
+SELECT count(*) FROM new_order LEFT JOIN orders ON o_w_id = no_w_id AND o_d_id = no_d_id AND o_id = no_o_id
+    WHERE o_id IS NULL
+-- next
+SELECT count(*) FROM (SELECT DISTINCT ol_w_id, ol_d_id, ol_o_id FROM order_line) AS l
+    LEFT JOIN orders ON o_w_id = ol_w_id AND o_d_id = ol_d_id AND o_id = ol_o_id
+    WHERE o_id IS NULL
+-- next
+SELECT count(*) FROM (SELECT DISTINCT ol_supply_w_id, ol_i_id FROM order_line) AS l
+    LEFT JOIN stock ON s_w_id = ol_supply_w_id AND s_i_id = ol_i_id
+    WHERE s_i_id IS NULL
 
 -- name: clean
 -- Statistics. Space of dead rows is freed by the server on its own. No OPTIMIZE TABLE, which would write
