@@ -60,7 +60,7 @@ fn connect_unix(path: &std::path::Path, deadline: Option<Instant>) -> io::Result
 fn connect_tcp(host: &str, port: u16, known: Option<IpAddr>, deadline: Option<Instant>) -> io::Result<Socket> {
     let found: Vec<SocketAddr> = match known {
         Some(address) => vec![SocketAddr::new(address, port)],
-        None => (host, port).to_socket_addrs()?.collect(),
+        None => addresses_of(host, port, deadline)?,
     };
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     for address in found {
@@ -75,6 +75,30 @@ fn connect_tcp(host: &str, port: u16, known: Option<IpAddr>, deadline: Option<In
         }
     }
     Err(last)
+}
+
+/// Looks `host` up. The system does that without a time limit and blocks the thread that asks: where clients
+/// share one, another thread asks.
+fn addresses_of(host: &str, port: u16, deadline: Option<Instant>) -> io::Result<Vec<SocketAddr>> {
+    #[cfg(target_os = "linux")]
+    if carrier::carried() && host.parse::<IpAddr>().is_err() {
+        return looked_up_aside(host.to_string(), port, deadline);
+    }
+    _ = deadline;
+    Ok((host, port).to_socket_addrs()?.collect())
+}
+
+#[cfg(target_os = "linux")]
+fn looked_up_aside(host: String, port: u16, deadline: Option<Instant>) -> io::Result<Vec<SocketAddr>> {
+    const LOOK: Duration = Duration::from_millis(1);
+    let asking = move || (host.as_str(), port).to_socket_addrs().map(Iterator::collect);
+    let asked = std::thread::Builder::new().name("lookup".to_string()).spawn(asking)?;
+    while !asked.is_finished() {
+        // Past the deadline the thread is left alone: nothing can end the system's lookup.
+        remaining(deadline)?;
+        carrier::pause(LOOK);
+    }
+    asked.join().unwrap_or_else(|_| Err(io::Error::other("the lookup of the host name panicked")))
 }
 
 fn connect_internet(socket: &Socket, address: &SockAddr, deadline: Option<Instant>) -> io::Result<()> {

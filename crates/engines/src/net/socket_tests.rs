@@ -55,6 +55,17 @@ fn a_port_at_which_nobody_listens_is_refused() {
 }
 
 #[test]
+fn a_name_is_looked_up_by_another_thread() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Tcp("localhost".to_owned(), listener.local_addr().unwrap().port(), None);
+    let named = address.clone();
+    let found = move || connect(&named, in_a_minute()).is_ok();
+    let late = move || connect(&address, Some(Instant::now())).unwrap_err().kind() == io::ErrorKind::TimedOut;
+    let bodies: Bodies<bool> = vec![Box::new(found), Box::new(late)];
+    assert_eq!(carrier::carry(bodies, STACK).unwrap(), [true, true]);
+}
+
+#[test]
 fn a_full_backlog_is_waited_for_by_one_client_alone() {
     let folder = std::env::temp_dir().join(format!("dsbench-backlog-{}", std::process::id()));
     let listener = {

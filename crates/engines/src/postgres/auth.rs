@@ -59,6 +59,7 @@ impl<'a> Authentication<'a> {
             10 => self.begin_scram(fields.0).map(Some),
             11 => {
                 let scram = self.scram.as_mut().ok_or_else(out_of_order)?;
+                few_rounds(fields.0)?;
                 scram.update(fields.0).map_err(refuse)?;
                 Ok(Some(message(&[scram.message()])))
             }
@@ -113,6 +114,18 @@ impl<'a> Authentication<'a> {
     }
 }
 
+/// Refuses a server's first SCRAM message (RFC 5802, section 5.1: attribute i) whose rounds of hashing would
+/// keep this thread for minutes. PostgreSQL asks for 4096 unless scram_iterations says otherwise.
+fn few_rounds(first: &[u8]) -> Result<()> {
+    const MOST: u32 = 10_000_000;
+    let rounds = first.split(|byte| *byte == b',').find_map(|part| part.strip_prefix(b"i="));
+    let rounds = rounds.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+    match rounds {
+        Some(1..=MOST) => Ok(()),
+        _ => Err(refuse(format!("the server asks for no sound number of SCRAM rounds (1 to {MOST})"))),
+    }
+}
+
 /// The password; an error that says how to give one when there is none.
 fn password(options: &Options) -> Result<&str> {
     options.password.as_ref().map(|secret| secret.reveal()).ok_or_else(|| {
@@ -150,4 +163,17 @@ fn unsupported(code: i32) -> Error {
         _ => "an unknown method",
     };
     refuse(format!("the server asks for {name}, which dsbench does not speak; use scram-sha-256 in pg_hba.conf"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::few_rounds;
+
+    #[test]
+    fn a_server_cannot_keep_the_client_hashing() {
+        assert!(few_rounds(b"r=abc,s=c2FsdA==,i=4096").is_ok());
+        for wrong in ["r=abc,s=c2FsdA==,i=4000000000", "r=abc,s=c2FsdA==,i=0", "r=abc,s=c2FsdA==", "r=a,i=many"] {
+            assert!(few_rounds(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
 }
