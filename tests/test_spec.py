@@ -154,5 +154,26 @@ def test_settings_that_do_not_fit_together_are_named(values: dict[str, object], 
     assert refused.value.option == option
 
 
+@pytest.mark.parametrize("url", ["sqlite:///x.db", "mock:", "postgresql://me@host/db", "mysql://me@host/db"])
+@pytest.mark.parametrize(
+    ("more", "option"),
+    [
+        ({"settings": {"mxi": "10"}}, "--set"),
+        ({"settings": {"synchronous": "off", "storage_engine": "RocksDB"}}, "--set"),
+        ({"version": "18"}, "TARGET.version"),
+        ({"directory": "/tmp"}, "TARGET.directory"),
+    ],
+)
+def test_what_only_a_private_server_takes_is_refused_for_others(url: str, more: dict[str, object], option: str) -> None:
+    with pytest.raises(spec.SpecError) as refused:
+        spec.build({"target": {"url": url, **more}, "workload": "tpcc", "workload_settings": {"mix": "1,1,1,1,1"}})
+    assert refused.value.option == option
+    assert "private" in str(refused.value)
+    for name in more.get("settings", {}):  # type: ignore[attr-defined]
+        assert repr(name) in str(refused.value)
+    private = spec.build({"target": {"url": "private:mysql", **more}})
+    assert private.target.private == "mysql"
+
+
 def test_settings_of_the_workload_are_text() -> None:
     assert spec.build({"workload_settings": {"a": True, "b": 3}}).workload_settings == {"a": "on", "b": "3"}

@@ -323,9 +323,31 @@ def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
         raise SpecError("--profile", f"no profile {profile!r}", f"use one of {', '.join(PROFILES)}")
     merged = {**PROFILES.get(profile or "", {}), **values, "profile": profile or ""}
     try:
-        return RunSpec.model_validate(merged)
+        asked = RunSpec.model_validate(merged)
     except ValidationError as error:
         raise _spec_error(error) from None
+    refuse_unused(asked.target, asked.workload)
+    return asked
+
+
+def refuse_unused(target: Target, workload: str) -> None:
+    """``SpecError`` where ``target`` is no private server and yet is given what only such a one can take.
+
+    Such a wish would stay in ``run.json`` without an effect. It is no part of ``Target``, as archives of older
+    versions, which did not refuse it, have to stay readable.
+    """
+    if target.private is not None:
+        return
+    if target.settings:
+        names = ", ".join(repr(name) for name in target.settings)
+        are = "are no settings" if len(target.settings) > 1 else "is no setting"
+        problem = f"{names} {are} of {workload}, and TARGET is no private server"
+        remedy = "settings of a database that is there stand in its URL, ?NAME=VALUE, or in its server's configuration"
+        raise SpecError("--set", problem, remedy)
+    for name, value in (("version", target.version), ("directory", target.directory)):
+        if value is not None:
+            problem = f"{str(value)!r} means something to a private server only, and TARGET is none"
+            raise SpecError(f"TARGET.{name}", problem, "leave it out, or name a target such as private:sqlite")
 
 
 _OPTIONS = {"thread_steps": "threads", "workload_settings": "set"}

@@ -195,6 +195,8 @@ def _resume(
         raise spec.SpecError(names, "a resumed run keeps its specification", "leave it out, or start a new run")
     asked = finish.specification(path)
     again = spec.Target(**{**asked.target.model_dump(), "url": target}) if target is not None else None
+    if again is not None:
+        spec.refuse_unused(again, asked.workload)
     with Progress(asked, quiet=quiet) as progress:
         outcome = run.resume(path, again, _Listener(progress), joining)
     _finish(outcome, as_json)
