@@ -19,6 +19,16 @@ from dsbench import spec
         ("postgresql://me:se%3Acret@/db?host=/run/pg", "postgresql://me:***@/db?host=/run/pg"),
         ("mysql://u:a@b@host/db", "mysql://u:***@host/db"),
         ("postgresql://u:se/cret@host/db", "postgresql://u:***@host/db"),
+        ("postgresql://u:se?cret@host/db", "postgresql://u:***@host/db"),
+        ("postgresql://u:se@cr/et@host/db", "postgresql://u:***@host/db"),
+        ("postgresql://u:se/cr?et=x@host/db", "postgresql://u:***@host/db"),
+        ("postgresql:///u:secret@host/db", "postgresql:///u:***@host/db"),
+        ("postgresql:u:secret@host/db", "postgresql:***@host/db"),
+        ("u:secret@host/db", "u:***@host/db"),
+        ("firebird://u:secret", "firebird://u:***"),
+        ("firebird://[::1]:3050//data/run.fdb", "firebird://[::1]:3050//data/run.fdb"),
+        ("firebird:///home/me@work/run.fdb", "firebird:///home/me@work/run.fdb"),
+        ("postgresql://h/db?password=a@b", "postgresql://h/db?password=***"),
         ("sqlite:////a:b@c/run.db", "sqlite:////a:b@c/run.db"),
         ("sqlite:////data/run.db", "sqlite:////data/run.db"),
         ("private:postgresql", "private:postgresql"),
@@ -33,6 +43,16 @@ def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:
 def test_no_password_survives(password: str) -> None:
     described = spec.build({"target": {"url": f"postgresql://user:{password}@somewhere/db"}}).described()
     assert described["target"]["url"] == "postgresql://user:***@somewhere/db"
+
+
+@given(st.text(alphabet="/?#@&=%:[], ", max_size=4), st.text(alphabet="/?#@&=%:[], ", max_size=4))
+def test_no_fragment_of_a_password_is_shown_however_it_was_written(first: str, second: str) -> None:
+    password = f"Tr0ub{first}4dor{second}X7wQ"
+    places = ("u:{}@host/db", "u:{}@host:1//data/run.fdb?wait=1", "/u:{}@host/db", ":{}@host")
+    for scheme in ("postgresql://", "mysql://", "firebird://", "postgresql:", ""):
+        for place in places:
+            shown = spec.redact(scheme + place.format(password))
+            assert not any(part in shown for part in ("Tr0u", "r0ub", "4dor", "X7wQ")), shown
 
 
 def test_defaults_are_those_of_the_paper() -> None:

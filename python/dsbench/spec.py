@@ -109,22 +109,37 @@ def _setting_text(value: object) -> str:
 
 
 def redact(url: str) -> str:
-    """``url`` with every password replaced by ``***``; the rest comes back letter by letter."""
-    scheme, separator, rest = url.partition("://")
-    if not separator:
-        return url
+    """``url`` with every password replaced by ``***``; the rest comes back letter by letter.
+
+    In a URL that an engine would refuse, as an ``@`` or a port stands where none may be, too much is hidden rather
+    than a part of a password shown.
+    """
+    scheme, _, rest = url.partition("://")
+    if not re.match("[A-Za-z0-9]+://", url):
+        return url if url.startswith(("private:", "sqlite:")) else _without_login(url)
     address, mark, query = rest.partition("?")
-    authority, slash, path = address.partition("/")
-    if "@" not in authority and "@" in path and scheme != "sqlite":
-        # A slash that should have been written %2F: better too much is hidden than a part of a password shown.
-        authority, slash, path = address, "", ""
-    user, at, host = authority.rpartition("@")
-    if ":" in user:
-        user = user.partition(":")[0] + ":***"
     pairs = [pair.partition("=") for pair in query.split("&")]
     hidden = [(name, "=", "***") if name.lower() in _SECRET_PARAMETERS else (name, equals, value)
               for name, equals, value in pairs]  # fmt: skip
-    return f"{scheme}://{user}{at}{host}{slash}{path}{mark}" + "&".join("".join(pair) for pair in hidden)
+    rest = address + mark + "&".join("".join(pair) for pair in hidden)
+    authority = re.split("[/?]", rest, maxsplit=1)[0]
+    after = rest[len(authority) :]
+    if scheme != "sqlite" and "@" in after and (authority or ":" in after.rpartition("@")[0]):
+        # A slash or question mark that should have been written %2F or %3F.
+        return f"{scheme}://{_without_login(rest)}"
+    user, at, host = authority.rpartition("@")
+    if ":" in user:
+        user = user.partition(":")[0] + ":***"
+    elif not at and re.search(r":(?!\d*$)[^]]*$", host):
+        # No port: a password whose host was forgotten.
+        host = host.partition(":")[0] + ":***"
+    return f"{scheme}://{user}{at}{host}{after}"
+
+
+def _without_login(text: str) -> str:
+    """``text`` without what stands between its first colon and its last ``@``."""
+    login, _at, rest = text.rpartition("@")
+    return f"{login.partition(':')[0]}:***@{rest}" if ":" in login else text
 
 
 Seconds = Annotated[float, Field(gt=0, le=86_400 * 7, allow_inf_nan=False)]

@@ -3,6 +3,7 @@
 use dsbench_core::engine::Engine;
 use dsbench_core::error::{Error, Result};
 
+mod authority;
 #[cfg(feature = "firebird")]
 pub mod firebird;
 #[cfg(feature = "mock")]
@@ -42,14 +43,19 @@ pub fn schemes() -> Vec<&'static str> {
     REGISTRY.iter().map(|(scheme, _)| *scheme).collect()
 }
 
-/// Binds an engine to a target URL; no connection is made yet.
+/// Binds an engine to a target URL; no connection is made yet. No error repeats what may be a password.
 pub fn open(url: &str) -> Result<Box<dyn Engine>> {
     let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
     match REGISTRY.iter().find(|(known, _)| *known == scheme) {
-        Some((_, open)) => open(url),
-        None => Err(Error::configuration(format!(
-            "no engine for {scheme:?}; a target starts with one of {}",
-            schemes().join(", ")
-        ))),
+        // A file has no password, and its name may hold anything.
+        Some(("sqlite", open)) => open(url),
+        Some((_, open)) => authority::check(url).and_then(|()| open(url)),
+        None => {
+            let shown = if scheme.bytes().all(|b| b.is_ascii_alphanumeric()) { scheme } else { "its beginning" };
+            Err(Error::configuration(format!(
+                "no engine for {shown:?}; a target starts with one of {}",
+                schemes().join(", ")
+            )))
+        }
     }
 }

@@ -19,9 +19,10 @@ impl Query {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for pair in tail.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').ok_or_else(|| {
-                Error::configuration(format!("{pair:?} in the target's URL has no value: write {pair}=…"))
+                Error::configuration("a parameter in the target's URL has no value: write name=value")
             })?;
-            let (name, value) = (decode(name)?, decode(value)?);
+            let name = decode("the name of a parameter", name)?;
+            let value = decode(&format!("the parameter {name}"), value)?;
             if pairs.iter().any(|(seen, _)| *seen == name) {
                 return Err(Error::configuration(format!("{name:?} stands twice in the target's URL: leave one")));
             }
@@ -68,8 +69,8 @@ impl Query {
     }
 }
 
-/// Replaces `%41` by `A`.
-pub(crate) fn decode(text: &str) -> Result<String> {
+/// Replaces `%41` by `A`. Errors name the text by `what` it is, as it may be a password.
+pub(crate) fn decode(what: &str, text: &str) -> Result<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
@@ -80,7 +81,7 @@ pub(crate) fn decode(text: &str) -> Result<String> {
         match first {
             b'%' => {
                 bytes.push(escape().ok_or_else(|| {
-                    Error::configuration(format!("{text:?} in the target's URL: write a percent sign as %25"))
+                    Error::configuration(format!("{what} in the target's URL: write a percent sign as %25"))
                 })?);
                 rest = &tail[2..];
             }
@@ -90,7 +91,7 @@ pub(crate) fn decode(text: &str) -> Result<String> {
             }
         }
     }
-    String::from_utf8(bytes).map_err(|_| Error::configuration(format!("{text:?} in the target's URL is no UTF-8")))
+    String::from_utf8(bytes).map_err(|_| Error::configuration(format!("{what} in the target's URL is no UTF-8")))
 }
 
 #[cfg(test)]
@@ -109,7 +110,8 @@ mod tests {
 
     #[test]
     fn bad_parameters_say_what_is_wrong() {
-        assert!(Query::split("x:?a").unwrap_err().to_string().contains("a=…"));
+        assert!(Query::split("x:?a").unwrap_err().to_string().contains("name=value"));
+        assert!(Query::split("x:?a=%zz").unwrap_err().to_string().contains("the parameter a in"));
         assert!(Query::split("x:?a=1&a=2").unwrap_err().to_string().contains("twice"));
         let (_, mut query) = Query::split("x:?n=many&w=odd").unwrap();
         assert!(query.number::<u32>("n").unwrap_err().to_string().contains("n=many"));
@@ -118,9 +120,10 @@ mod tests {
 
     #[test]
     fn percent_signs_are_decoded() {
-        assert_eq!(decode("a%20b%3Fgr%C3%BCn").unwrap(), "a b?grün");
+        assert_eq!(decode("it", "a%20b%3Fgr%C3%BCn").unwrap(), "a b?grün");
         for wrong in ["100%", "%4", "%+1", "%zz", "%ff"] {
-            assert!(decode(wrong).is_err(), "{wrong}");
+            let error = decode("the password", wrong).unwrap_err().to_string();
+            assert!(error.contains("the password") && !error.contains(wrong), "{wrong}: {error}");
         }
     }
 }

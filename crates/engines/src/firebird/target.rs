@@ -158,10 +158,17 @@ impl Place {
         let (login, host) = authority.rsplit_once('@').map_or((None, authority), |(login, host)| (Some(login), host));
         let (user, password) = match login.map(|login| login.split_once(':').ok_or(login)) {
             None => (None, None),
-            Some(Ok((user, password))) => (Some(decode(user)?), Some(decode(password)?)),
-            Some(Err(user)) => (Some(decode(user)?), None),
+            Some(Ok((user, password))) => (Some(decode("the user", user)?), Some(decode("the password", password)?)),
+            Some(Err(user)) => (Some(decode("the user", user)?), None),
         };
-        let path = decode(path)?;
+        // The host is shown in errors; what stands behind its colon may be a password whose host is missing.
+        match host.rsplit_once(':') {
+            Some((_, port)) if !port.ends_with(']') && port.bytes().any(|b| !b.is_ascii_digit()) => {
+                return Err(unreadable("the port is no number"));
+            }
+            _ => {}
+        }
+        let path = decode("the path", path)?;
         if path.is_empty() {
             return Err(unreadable("it names no database"));
         }

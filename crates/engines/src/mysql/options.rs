@@ -145,7 +145,7 @@ fn split_port(place: &str) -> Result<(&str, &str)> {
 
 /// A decoded part; an empty one counts as not given.
 fn part(name: &str, text: &str) -> Result<Option<String>> {
-    let decoded = decode(text).map_err(|_| bad(&format!("a percent sign in the {name} is written %25")))?;
+    let decoded = decode(&format!("the {name}"), text)?;
     if decoded.contains('\0') {
         return Err(bad(&format!("the {name} holds a zero byte")));
     }

@@ -43,6 +43,10 @@ pub fn parse(url: &str) -> Result<BTreeMap<&'static str, String>> {
     }
     let (host, port) = split_port(place)?;
     put(&mut settings, "host", host)?;
+    // Not repeated, as it may be a password whose host is missing. Several hosts are refused later.
+    if !port.is_empty() && !port.contains(',') && port.parse::<u16>().is_err() {
+        return Err(bad("the port is no number it may be"));
+    }
     put(&mut settings, "port", port)?;
     put(&mut settings, "dbname", database)?;
     for pair in query.unwrap_or("").split('&').filter(|pair| !pair.is_empty()) {
