@@ -1,11 +1,13 @@
 //! dsbench._core: the only crate that knows Python. It turns values into values and releases the
 //! interpreter's lock around everything that waits; no logic of its own lives here.
 
+mod admin;
 mod bench;
 mod calibrate;
 mod conformance;
 mod cycle;
 mod error;
+mod hearing;
 mod target;
 mod task;
 

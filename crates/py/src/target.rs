@@ -1,39 +1,45 @@
 //! A target: the engine behind a URL, its place, and administrative queries.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
-use dsbench_core::engine::{Connection, Engine, Isolation, PlaceState, Session};
+use dsbench_core::engine::{Engine, PlaceState};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::admin::Admin;
 use crate::error::raise;
+use crate::hearing::hearing;
+
+/// How long an administrative query may take: all are short, so a server that needs longer has stopped answering.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long saying good-bye may take.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A database addressed by a URL. Nothing is connected until it is needed.
 #[pyclass(frozen, module = "dsbench._core")]
 pub struct Target {
     pub engine: Arc<dyn Engine>,
-    admin: Mutex<Option<Box<dyn Connection>>>,
+    admin: Arc<Admin>,
 }
 
-/// The session in which administration and monitors work: outside dsbench's place.
-const ADMIN: Session = Session { isolation: Isolation::ReadCommitted, in_place: false };
-
 impl Target {
-    /// Runs one query on the administrative connection, which is opened, or opened again, on demand.
-    fn query(&self, sql: &str) -> Result<dsbench_core::value::Table> {
-        let mut admin = self.admin.lock().unwrap_or_else(PoisonError::into_inner);
-        let connection = match admin.as_mut() {
-            Some(connection) => connection,
-            None => admin.insert(self.engine.connect(ADMIN)?),
-        };
-        let table = connection.fetch(sql);
-        let lost = |error: &Error| matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown);
-        if table.as_ref().is_err_and(lost) {
-            *admin = None;
-        }
-        table
+    /// Does something with the place, however long that takes: dropping much may take minutes.
+    fn place<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&dyn Engine) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let engine = Arc::clone(&self.engine);
+        let done = hearing(py, Duration::MAX, move || work(engine.as_ref()))?;
+        done.unwrap_or_else(|| Err(silent())).map_err(raise)
     }
+}
+
+fn silent() -> Error {
+    let words = format!("the server did not answer for {} s", PATIENCE.as_secs());
+    Error::with(ErrorKind::Disconnected, "administration", words)
 }
 
 /// Rows of text cells; `None` is NULL.
@@ -43,8 +49,8 @@ type TextRows = Vec<Vec<Option<String>>>;
 impl Target {
     #[new]
     fn new(url: &str) -> PyResult<Self> {
-        let engine = dsbench_engines::open(url).map_err(raise)?;
-        Ok(Self { engine: engine.into(), admin: Mutex::new(None) })
+        let engine: Arc<dyn Engine> = dsbench_engines::open(url).map_err(raise)?.into();
+        Ok(Self { admin: Arc::new(Admin::new(Arc::clone(&engine))), engine })
     }
 
     /// How the engine speaks SQL: name, procedures, embedded, single_writer, keeps_data.
@@ -61,7 +67,7 @@ impl Target {
 
     /// Who owns the place: ("absent" | "marked" | "foreign", text of the mark or name of what is there).
     fn state(&self, py: Python<'_>) -> PyResult<(&'static str, String)> {
-        let state = py.detach(|| self.engine.place().state()).map_err(raise)?;
+        let state = self.place(py, |engine| engine.place().state())?;
         Ok(match state {
             PlaceState::Absent => ("absent", String::new()),
             PlaceState::Marked(mark) => ("marked", mark),
@@ -70,28 +76,36 @@ impl Target {
     }
 
     /// Creates the place and marks it.
-    fn create(&self, py: Python<'_>, mark: &str) -> PyResult<()> {
-        py.detach(|| self.engine.place().create(mark)).map_err(raise)
+    fn create(&self, py: Python<'_>, mark: String) -> PyResult<()> {
+        self.place(py, move |engine| engine.place().create(&mark))
     }
 
     /// Drops the place, if it carries the mark.
     fn drop(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.engine.place().drop()).map_err(raise)
+        self.place(py, |engine| engine.place().drop())
     }
 
     /// Size of the place in bytes.
     fn size_bytes(&self, py: Python<'_>) -> PyResult<u64> {
-        py.detach(|| self.engine.place().size_bytes()).map_err(raise)
+        self.place(py, |engine| engine.place().size_bytes())
     }
 
     /// Runs one administrative query: (column names, rows of text cells).
-    fn fetch(&self, py: Python<'_>, sql: &str) -> PyResult<(Vec<String>, TextRows)> {
-        let table = py.detach(|| self.query(sql)).map_err(raise)?;
+    ///
+    /// In the main thread it is given up after a minute; other threads wait until `close`.
+    fn fetch(&self, py: Python<'_>, sql: String) -> PyResult<(Vec<String>, TextRows)> {
+        let admin = Arc::clone(&self.admin);
+        let found = hearing(py, PATIENCE, move || admin.fetch(&sql));
+        if !matches!(found, Ok(Some(_))) {
+            py.detach(|| self.admin.interrupt());
+        }
+        let table = found?.unwrap_or_else(|| Err(silent())).map_err(raise)?;
         Ok((table.columns, table.rows))
     }
 
-    /// Closes the administrative connection.
-    fn close(&self) {
-        *self.admin.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    /// Closes the administrative connection for good, without waiting for a server that has stopped answering.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let admin = Arc::clone(&self.admin);
+        hearing(py, FAREWELL, move || admin.close()).map(|_| ())
     }
 }

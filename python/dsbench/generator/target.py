@@ -54,5 +54,5 @@ class Target:
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def close(self) -> None:
-        """Closes the administrative connection."""
+        """Closes the administrative connection for good; a query that waits for the server in another thread ends."""
         self._core.close()

@@ -144,6 +144,10 @@ class Process:
                 break
             with contextlib.suppress(ProcessLookupError):
                 self._popen.send_signal(sign)
+            # Who stands still hears no signal but SIGKILL, and a server ends after its last child.
+            for process in family:
+                with contextlib.suppress(psutil.Error):
+                    process.resume()
             self._ended.wait(wait_s)
         _, left = psutil.wait_procs(family, timeout=5)
         for process in left:
