@@ -56,13 +56,13 @@ TABLES: Final[dict[str, pa.Schema]] = {
             ("late_commits", _u64),    # those of in_flight that the database keeps
             ("early_commits", _u64),   # committed in the ramp-up: not counted, but the database keeps them
             ("missed", _u64),          # open loop: starts that were due and never made
-            ("remote", _u64),          # committed transactions on another branch's account, late ones included
-            ("residence_ns", _u64),    # R_inj: sum of the residence times of the committed
+            ("remote", _u64),          # committed on another branch's account, early and late ones included
+            ("residence_ns", _u64),    # R_inj: sum of the residence times of the committed and the rolled back
             ("response_ns", _u64),     # the same from the intended start; equal in the closed loop
             ("failed_ns", _u64),       # time spent in transactions that did not succeed
             ("residence_min_ns", _u64), ("residence_max_ns", _u64),
             ("first_start_ns", _u64), ("last_end_ns", _u64),   # L_inj = last_end_ns - first_start_ns
-            ("cpu_ns", _u64),          # CPU time, user and system; of clients on one carrier equal shares
+            ("cpu_ns", _u64),          # CPU time with that of the ramp-up; of clients on one carrier equal shares
         ]
     ),
     # Histogram of residence times: counts of values in [low_ns, high_ns], both inclusive.

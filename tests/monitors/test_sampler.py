@@ -6,9 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from dsbench import archive
+from dsbench.analysis.resources import gains
 from dsbench.monitors import Sampler, Value, sampler
 
 SECOND = 1_000_000_000
@@ -90,6 +92,23 @@ def test_one_sample_before_one_each_second_and_one_after() -> None:
     assert [second for second in at[1:-1] if second < SECOND - SECOND // 100] == []
     assert len(at) >= 4
     assert beside.notes == []
+
+
+def test_a_ramp_up_costs_the_cycle_nothing() -> None:
+    """The figures per transaction are those of the cycle: the gain begins just before it, not before the ramp-up."""
+    counter = Counter()
+    beside = Sampler([counter])
+    beside.first()
+    beside.go(time.monotonic_ns() + SECOND, ramp_up_ns=SECOND // 2)
+    _sampled(lambda: counter.count >= 3)
+    rows = beside.stop()
+    at = np.array([row["at_ns"] for row in rows])
+    assert at[0] < -SECOND // 2
+    assert at[1] >= -sampler.JUST_BEFORE_NS
+    assert at[2] >= SECOND
+    values = np.array([row["value"] for row in rows])
+    _, gain, _ = gains(np.zeros(at.size, int), np.where(at == at[1], min(at[1], 0), at), values, SECOND)
+    assert gain.tolist() == [1], "the sample of the ramp-up's end to that of the first second"
 
 
 def test_rows_have_the_columns_of_the_archive() -> None:

@@ -144,7 +144,7 @@ class Node:
         go = left > _SOONEST_NS and link.ask("armed", key=key, left_ns=left)
         if not go or begin - now_ns() < _SOONEST_NS:
             raise Interrupted("it was not armed in time for the common start")
-        sampler.go(start)
+        sampler.go(start, round(spec.ramp_up * 1e9))
         cycle.start(start)
         cycle.wait(start + round(spec.duration * 1e9), _GRACE_S, self._seen(connecting=False))
         after = link.clocks(FEW)

@@ -1,4 +1,4 @@
-"""Samples all monitors beside a cycle: once before its start, every second of it, once after its end."""
+"""Samples all monitors beside a cycle: before its start and its ramp-up, every second of it, after its end."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from dsbench.monitors.monitor import Lagging, Monitor
 T = TypeVar("T")
 
 SECOND_NS: Final = 1_000_000_000
+JUST_BEFORE_NS: Final = 50_000_000
+"""After a ramp-up one more sample is taken this long before the clock starts: what came before belongs to no cycle."""
 PATIENCE_S: Final = 10.0
 """How long a monitor may take for its first and its last sample before the cycle goes on without it."""
 
@@ -25,7 +27,8 @@ class Sampler:
         self._rows: list[dict[str, Any]] = []
         self._notes: list[str] = []
         self._origin_ns = 0
-        self._before = 0  # rows of the sample before the cycle
+        self._ramp_up_ns = 0
+        self._before = 0  # rows of the samples before the cycle
         self._first, self._going, self._ending = threading.Event(), threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self.cpu_ns = 0
@@ -50,9 +53,9 @@ class Sampler:
         if not self._first.wait(PATIENCE_S):
             self._notes.append(f"the first sample took longer than {PATIENCE_S:.0f} s")
 
-    def go(self, origin_ns: int) -> None:
-        """The cycle starts at ``origin_ns``: samples follow at every whole second from there."""
-        self._origin_ns = origin_ns
+    def go(self, origin_ns: int, ramp_up_ns: int = 0) -> None:
+        """The cycle starts at ``origin_ns``, after load of ``ramp_up_ns``: a sample follows at every second of it."""
+        self._origin_ns, self._ramp_up_ns = origin_ns, ramp_up_ns
         for row in self._rows:
             row["at_ns"] -= origin_ns
         self._going.set()
@@ -78,13 +81,20 @@ class Sampler:
         self._before = len(self._rows)
         self._first.set()
         self._going.wait()
+        if self._ramp_up_ns > JUST_BEFORE_NS and not self._ending.wait(self._until(-JUST_BEFORE_NS)):
+            self._take(self._monitors)
+            self._before = len(self._rows)
         second = 1
-        while not self._ending.wait(max(0, self._origin_ns + second * SECOND_NS - self._clock()) / SECOND_NS):
+        while not self._ending.wait(self._until(second * SECOND_NS)):
             self._take(self._monitors)
             # After a sample that took long the next whole second is due, not all that were missed.
             second = max(second + 1, (self._clock() - self._origin_ns) // SECOND_NS + 1)
         self._finish()
         self.cpu_ns = time.thread_time_ns() - began_ns
+
+    def _until(self, at_ns: int) -> float:
+        """Seconds until ``at_ns`` from the cycle's start."""
+        return max(0, self._origin_ns + at_ns - self._clock()) / SECOND_NS
 
     def _finish(self) -> None:
         """The last sample: at once of what is current, and of what lags when it has settled."""

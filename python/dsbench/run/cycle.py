@@ -143,7 +143,7 @@ def _measure(
         cycle.connect(30 + spec.threads * spec.connections * 0.2, setting.watch("connect", number))
         sampler.first()
         start = now_ns() + cycle.lead_ns + round(spec.ramp_up * 1e9)
-        sampler.go(start)
+        sampler.go(start, round(spec.ramp_up * 1e9))
         cycle.start(start)
         watch = setting.watch("cycle", number, monotonic() + spec.ramp_up)
         cycle.wait(start + round(spec.duration * 1e9), _GRACE_S, watch)
