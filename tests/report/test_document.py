@@ -247,6 +247,33 @@ def test_long_course_is_shown_in_steps_with_mean_rates_and_worst_times() -> None
     assert part["boundaries"] == list(range(400, 4000, 400))
 
 
+def test_the_end_of_a_cycle_that_is_no_whole_second_keeps_its_rate() -> None:
+    even = np.array([[100.0, 10.0, 1e6, 2e6, 3e6], [25.0, 5.0, 1e6, 2e6, 3e6]] * 2)
+    found = replace(sample.evaluation(scales=(1,)), seconds={1: even})
+    columns = course.courses(found, sample.run(spec={"duration": 1.25}))["1"]["columns"]
+    assert columns["count"] == [100, 100, 100, 100, 100]
+    assert columns["failed"] == [10, 20, 10, 20, 20]
+
+
+def test_the_open_loop_shows_both_kinds_of_times() -> None:
+    found = sample.evaluation(scales=(1,), open_loop=True)
+    text = page(found, sample.run(spec={"rate": 100.0}))
+    part = Reader(text[text.index('<section id="summary"') : text.index('<section id="diagrams"')])
+    assert part.text.index("response times, 99 % within [ms]") < part.text.index("service times, 99 % within [ms]")
+    cells = part.text.split()
+    for curve in (found.response[1], found.frequency[1]):
+        assert number(curve.quantiles_ns[0.99] / 1e6, 3) in cells
+
+
+def test_void_scales_make_no_headline(tpcb: Evaluation) -> None:
+    """The fastest scale is void: the rate on top is that of the next one."""
+    best, second = sorted(tpcb.scales, key=lambda row: row.rate_median_tps)[:-3:-1]
+    shown = Reader(page(replace(tpcb, void_scales=frozenset({best.scale})), sample.run())).text
+    told = re.search(r"median of the cycles, at scale (\d+)", shown)
+    assert told is not None
+    assert told[1] == str(second.scale)
+
+
 def test_seconds_without_a_transaction_have_no_times() -> None:
     nothing = [0.0, 0.0, math.nan, math.nan, math.nan]
     found = replace(sample.evaluation(scales=(1,)), seconds={1: np.array([[5.0, 1.0, 1e6, 2e6, 3e6], nothing])})

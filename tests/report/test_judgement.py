@@ -141,7 +141,12 @@ def test_the_collision_model_is_fitted_where_snapshots_collide(tmp_path: Path) -
 def test_the_collision_model_is_withheld_where_it_does_not_apply(tmp_path: Path) -> None:
     dialect = {"name": "sqlite", "procedures": False, "embedded": True, "single_writer": True}
     assert collided(tmp_path, dialect=dialect).collision is None
+    innodb = [{"layer": "RDBMS", "items": {"storage engine": "InnoDB"}}]
+    assert collided(tmp_path, stack=innodb).collision is None
     assert judged(tmp_path, rows()).collision is None
+    cycles = [cycle_row(x, 1, [MS] * 1000, failed=4000 // x) for x in (1, 4, 16)]
+    open_loop = {"scales": (1, 4, 16), "threads": 9, "rate": 500.0}
+    assert judged(tmp_path, {"cycles": cycles}, spec=open_loop).collision is None
     committed = {"scales": (1, 4, 16), "threads": 9, "isolation": "read-committed"}
     cycles = [cycle_row(x, 1, [MS] * 1000, failed=4000 // x) for x in (1, 4, 16)]
     assert judged(tmp_path, {"cycles": cycles}, spec=committed).collision is None

@@ -89,6 +89,15 @@ def test_summary_has_a_line_per_scale(evaluation: Evaluation) -> None:
     assert lines[5] == "T = X (TPC-B clause 4.1): none; above T = X up to scale 10: larger scales needed"
 
 
+def test_in_the_open_loop_the_summary_has_response_times_and_names_the_service_times(evaluation: Evaluation) -> None:
+    """Times from the actual start alone would hide how long transactions waited (coordinated omission)."""
+    slow = {1: replace(evaluation.frequency[1], quantiles_ns={0.5: 7e8, 0.99: 8e8, 1.0: 9e8})}
+    lines = tables.summary_text(replace(evaluation, response=slow)).splitlines()
+    assert lines[1].split()[6:9] == ["700", "800", "900"]
+    assert "response times, from the intended start" in lines[4]
+    assert lines[5] == "  scale 1: p50 2 ms, p99 20 ms, max 20 ms"
+
+
 def test_doubts_of_one_kind_share_their_lines(evaluation: Evaluation) -> None:
     same = [Doubt("failures", f"{scale} % failed", "--retry", scale) for scale in (1, 10, 100)]
     unsafe = [Doubt("durability", f"{name} = off", "switch it on") for name in ("fsync", "full_page_writes")]

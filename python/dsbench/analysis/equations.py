@@ -10,11 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dsbench.analysis.values import Floats
-
-Ints = NDArray[np.int64]
+from dsbench.analysis.values import Floats, Ints
 
 NS_PER_S = 1e9
 

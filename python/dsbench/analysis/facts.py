@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsbench.analysis.steady import Drift
-
-Ints = NDArray[np.int64]
+from dsbench.analysis.values import Ints
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dsbench.analysis.values import Frequency
-
-Ints = NDArray[np.int64]
+from dsbench.analysis.values import Frequency, Ints
 
 RELATIVE_ERROR = 1 / 2048
 """Largest relative error of a quantile: half of the widest bucket (0.049 %)."""

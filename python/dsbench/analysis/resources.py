@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dsbench.analysis.values import Floats, Resource
+from dsbench.analysis.values import Floats, Ints, Resource
 
-Ints = NDArray[np.int64]
 Scope = Literal["system", "device", "network", "client", "server"]
 
 US_PER_S, PER_KB = 1e6, 1e-3

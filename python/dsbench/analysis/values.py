@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # They are made of the values below.
     from dsbench.analysis.windows import Window
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -260,5 +261,7 @@ class Evaluation:
     """Threads of each node in these cycles."""
     connections: int = 0
     """Connections of all nodes and threads together."""
+    cycle_numbers: Mapping[int, Ints] = field(default_factory=dict)
+    """Scale to the numbers of its cycles in the archive, in the order of ``cycle_rates``."""
     steps: Mapping[int, Evaluation] = field(default_factory=dict)
     """Number of threads to its evaluation, where a run takes several; the whole is that of the largest."""

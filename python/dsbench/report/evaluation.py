@@ -23,7 +23,7 @@ from dsbench.analysis.resources import Counter, costs, gains
 from dsbench.analysis.values import Evaluation, Floats, Frequency, Resource, ScaleResult
 from dsbench.analysis.windows import window_doubts
 from dsbench.archive import TABLES, Archive
-from dsbench.report.judgement import collision, failed_checks, judge
+from dsbench.report.judgement import collision, failed_checks, judge, noticed
 from dsbench.report.kinds import changes_of, errors_of_kinds, kind_doubts, nopm_of, of_kinds, windows_of
 from dsbench.report.nodes import apart, shares
 from dsbench.report.rows import Load, counts_by, grouped, loads, of_cycles, whole, with_class
@@ -57,7 +57,7 @@ def evaluate(archive: Archive) -> Evaluation:
     for threads in steps:
         cycles = cycles_at(tables["cycles"], threads)
         parts[threads] = _evaluate(archive.name, run_at(run, threads), {**tables, "cycles": cycles})
-    return together(parts)
+    return together(parts, noticed(run))
 
 
 def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> Evaluation:
@@ -92,6 +92,7 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
         levels=levels,
         void_scales=void,
         cycle_rates=rates,
+        cycle_numbers={x: part.cycles for x, part in load.items()},
         node_rates=node_rates,
         kind_counts=counts_by(cycles, "kind", "committed"),
         frequency=frequency,
@@ -106,7 +107,7 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
             void=void,
             ladder=PROFILES["dsi"]["scales"],
             duration_s=duration_s,
-            conduct=_as_profile(spec),
+            conduct=_as_profile(run),
         ),
         doubts=(
             *judge(run, begun, load, frequency, seconds, resources, errors, nodes),
@@ -114,7 +115,7 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
             *window_doubts(windows),
         ),
         nodes=nodes,
-        collision=collision(run, success),
+        collision=collision(run, success, load),
         kinds=kinds,
         kind_errors=errors_of_kinds(failed, kinds),
         kind_frequency=kind_frequency,
@@ -127,11 +128,15 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
     )
 
 
-def _as_profile(spec: Mapping[str, Any]) -> bool:
+def _as_profile(run: Mapping[str, Any]) -> bool:
     """Whether the run was conducted as profile dsi wants it; the ladder itself is judged by what was measured.
 
+    With several numbers of threads it was not: a later one finds the database as the cycles of the others left it.
     What an older version of dsbench did not know, it did as the profile wants it.
     """
+    spec = run["spec"]
+    if run.get("of_steps"):
+        return False
     wanted = {k: v for k, v in PROFILES["dsi"].items() if k not in ("scales", "cycles", "duration")}
     return all(spec.get(name, value) == value for name, value in wanted.items())
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from dsbench.analysis.values import Ints
 
 _SUMS: Final = (
     "committed",

@@ -27,6 +27,7 @@ _LIKE = {
 _LARGE = frozenset({"frequency", "response", "seconds", "kind_frequency", "kind_response", "steps"})
 """Fields that no JSON holds as they are."""
 _SUMMARY = ("scale", "size GB", "tps", "min–max tps", "failed", "f", "p50 ms", "p99 ms", "max ms", "populate s")
+_TIMES = (0.5, 0.99, 1.0)
 
 
 def results_txt(evaluation: Evaluation, run: Mapping[str, Any]) -> str:
@@ -100,8 +101,20 @@ def summary_text(evaluation: Evaluation) -> str:
 def _summary_lines(evaluation: Evaluation) -> list[str]:
     rows = [_SUMMARY, *summary_rows(evaluation)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(_SUMMARY))]
-    kinds = kind_lines(evaluation)
-    return [*(_aligned(row, widths) for row in rows), *kinds, *([""] if kinds else [])]
+    more = [*_service_lines(evaluation), *kind_lines(evaluation)]
+    return [*(_aligned(row, widths) for row in rows), *more, *([""] if more else [])]
+
+
+def _service_lines(evaluation: Evaluation) -> list[str]:
+    """In the open loop the times of the summary are response times; the others hide how long transactions waited."""
+    if not evaluation.response:
+        return []
+    lines = ["times above: response times, from the intended start; service times, from the actual one:"]
+    for row in evaluation.scales:
+        if curve := evaluation.frequency.get(row.scale):
+            p50, p99, most = (_short(curve.quantiles_ns[q] / 1e6) for q in _TIMES)
+            lines.append(f"  scale {row.scale}: p50 {p50} ms, p99 {p99} ms, max {most} ms")
+    return lines
 
 
 def summary_notes(evaluation: Evaluation) -> list[str]:
@@ -240,8 +253,8 @@ def _doubt_lines(doubts: Sequence[Doubt]) -> list[str]:
 
 def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[str, ...]:
     share = evaluation.success_share.get(row.scale)
-    curve = evaluation.frequency.get(row.scale)
-    times = {q: curve.quantiles_ns[q] / 1e6 if curve else np.nan for q in (0.5, 0.99, 1.0)}
+    curve = evaluation.response.get(row.scale) or evaluation.frequency.get(row.scale)
+    times = {q: curve.quantiles_ns[q] / 1e6 if curve else np.nan for q in _TIMES}
     return (
         f"{row.scale}!" if row.scale in evaluation.void_scales else str(row.scale),
         _short(row.database_size_gb),

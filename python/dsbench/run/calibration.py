@@ -78,16 +78,19 @@ def calibrate(spec: RunSpec, watch: Watch, wakes: int = 200) -> Calibration:
 
 
 def of_run(spec: RunSpec, engine: str, url: str, call: str, watch: Watch) -> Calibration:
-    """The ceiling that concerns a run, in less than a second: its workload, calls and threads, its transport."""
+    """The ceilings that concern a run: its workload, calls, transport and numbers of threads, half a second for each.
+
+    The last is that of the largest number.
+    """
     cpus = psutil.cpu_count() or 1
-    threads = min(spec.threads, _MOST_THREADS)
-    ceilings = [_mock(_for(spec, 0.1), n, watch) for n in sorted({1, min(threads, cpus)})]
+    steps = sorted({min(threads, _MOST_THREADS) for threads in spec.steps})
+    ceilings = [_mock(_for(spec, 0.1), n, watch) for n in sorted({1, *(min(threads, cpus) for threads in steps)})]
     if engine == "postgres":
         with null_postgresql() as urls:
             transport = _transport(url)
             short = _for(spec.model_copy(update={"call": call}), 0.25)
             with suppress(CoreError):  # Without it, the ceiling is that of the mock.
-                ceilings.append(_null(short, transport, urls[transport], threads, watch))
+                ceilings += [_null(short, transport, urls[transport], threads, watch) for threads in steps]
     found = measuring(_REPEATS // 10, 50, _PAUSE_NS)
     return Calibration(spec.workload, call, spec.prepare, cpus, found, tuple(ceilings), ceilings[-1].rate_tps)
 

@@ -13,6 +13,7 @@ from dsbench.analysis.values import Evaluation, Floats
 from dsbench.archive import Archive
 from dsbench.report.diagrams.heading import Run, server, subject, warnings
 from dsbench.report.evaluation import evaluate
+from dsbench.report.words import listed
 
 _CHANCE = frozenset({
     "spec.seed", "spec.profile", "spec.target.directory", "file system.free", "RDBMS.database before the run",
@@ -20,9 +21,12 @@ _CHANCE = frozenset({
 })  # fmt: skip
 """What may differ between two runs of the same thing and says nothing about either, or stands elsewhere."""
 _CONDUCT = (
-    "threads", "connections", "nodes", "isolation", "call", "retry", "prepare", "reconnect", "rate", "duration",
-    "cycles",
+    "threads", "connections", "nodes", "isolation", "call", "retry", "prepare", "reconnect", "rate", "arrival", "pace",
+    "terminals", "ramp_up", "duration", "cycles",
 )  # fmt: skip
+_OF_WORKLOAD = "spec.workload_settings."
+_TOLD_ABOVE = frozenset({"durability", "cut-short", "check-failed"})
+"""Doubts that stand beside every figure of an archive, in words."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +54,13 @@ class Comparison:
     def warnings(self) -> Iterator[str]:
         """What makes figures unsafe, void or incomparable, with the label of the archive."""
         for label, evaluation, run in zip(self.labels, self.evaluations, self.runs, strict=True):
-            for line in warnings(evaluation, run):
+            for line in [*warnings(evaluation, run), *_doubts(evaluation), *_steps(evaluation)]:
                 yield f"{label}: {line}"
         hosts = {str(run.get("host", "")) for run in self.runs}
         if len(hosts) > 1:
             yield f"measured on several machines: {', '.join(sorted(hosts))}"
         different = [name for name in _CONDUCT if f"spec.{name}" in self.differences]
+        different += [name.removeprefix(_OF_WORKLOAD) for name in self.differences if name.startswith(_OF_WORKLOAD)]
         if different:
             yield f"the load is not the same: {', '.join(different)} differ; relative rates compare other work as well"
         if "spec.workload" in self.differences:
@@ -78,6 +83,23 @@ def read(paths: Sequence[Path]) -> Comparison:
         tuple(compare([_sound(evaluation) for evaluation in evaluations])),
         differences,
     )
+
+
+def _doubts(evaluation: Evaluation) -> Iterator[str]:
+    """The other doubts of an archive by their codes, with their scales; its own report has them in words."""
+    scales: dict[str, list[str]] = {}
+    for doubt in evaluation.doubts:
+        if doubt.code not in _TOLD_ABOVE:
+            scales.setdefault(doubt.code, []).extend([] if doubt.scale is None else [str(doubt.scale)])
+    found = [f"{code} at {', '.join(dict.fromkeys(at))}" if at else code for code, at in scales.items()]
+    if found:
+        yield f"doubts of its own report: {'; '.join(found)}"
+
+
+def _steps(evaluation: Evaluation) -> Iterator[str]:
+    if evaluation.steps:
+        others = listed(sorted(set(evaluation.steps) - {evaluation.threads}))
+        yield f"its rates are those of {evaluation.threads:,} threads; those of {others} stand in its own report"
 
 
 def _sound(evaluation: Evaluation) -> dict[int, Floats]:

@@ -19,7 +19,7 @@ def cycle(evaluation: Evaluation, run: Run) -> Spec | None:
     rows: list[Row] = [
         {"scale": scale, "cycle": number, "rate": float(rate)}
         for scale, rates in sorted(evaluation.cycle_rates.items())
-        for number, rate in enumerate(rates, start=1)
+        for number, rate in zip(_numbers(evaluation, scale), rates.tolist(), strict=True)
         if math.isfinite(rate)
     ]
     if not rows:
@@ -34,12 +34,19 @@ def cycle(evaluation: Evaluation, run: Run) -> Spec | None:
     )
 
 
+def _numbers(evaluation: Evaluation, scale: int) -> list[int]:
+    """As in the archive: cycles with another number of threads, or lost ones, have numbers of their own."""
+    known = evaluation.cycle_numbers.get(scale)
+    return list(range(1, len(evaluation.cycle_rates[scale]) + 1)) if known is None else known.tolist()
+
+
 def _layers(rows: list[Row], y: ValueAxis) -> list[alt.Chart]:
-    last = max(row["cycle"] for row in rows)
+    first, last = min(row["cycle"] for row in rows), max(row["cycle"] for row in rows)
     scales = sorted({row["scale"] for row in rows})
     base = alt.Chart(alt.NamedData("cycles"))
-    axis = alt.Axis(title="cycle", format="d", values=list(range(1, last + 1, math.ceil(last / _MANY))))
-    x = alt.X("cycle:Q", scale=alt.Scale(domain=[0.5, last + 0.5], nice=False), axis=axis)
+    ticks = range(first, last + 1, math.ceil((last - first + 1) / _MANY))
+    axis = alt.Axis(title="cycle", format="d", values=list(ticks))
+    x = alt.X("cycle:Q", scale=alt.Scale(domain=[first - 0.5, last + 0.5], nice=False), axis=axis)
     legend = alt.Legend(title="scale", orient="right", columns=legend_columns(len(scales)), symbolLimit=0)
     colour = alt.Color("scale:O", sort=None, scale=alt.Scale(domain=scales, scheme=ORDERED), legend=legend)
     tips = [

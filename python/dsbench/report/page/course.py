@@ -22,18 +22,22 @@ _TIMES: Final = {"p50": "median", "p99": "99 % quantile", "max": "slowest"}
 
 def courses(evaluation: Evaluation, run: Run) -> dict[str, dict[str, Any]]:
     """Scale, as text, to the columns of its course: lists of equal length, times in ms, ``null`` where none ended."""
-    per_cycle = math.ceil(run.get("spec", {}).get("duration") or 1)
-    return {str(scale): _columns(found, per_cycle) for scale, found in sorted(evaluation.seconds.items()) if len(found)}
+    duration_s = run.get("spec", {}).get("duration") or 1
+    return {str(x): _columns(found, duration_s) for x, found in sorted(evaluation.seconds.items()) if len(found)}
 
 
-def _columns(seconds: Floats, per_cycle: int) -> dict[str, Any]:
+def _columns(seconds: Floats, duration_s: float) -> dict[str, Any]:
     """Steps of several seconds show the mean rate, the worst p50 and p99 and the maximum of their seconds."""
+    per_cycle = math.ceil(duration_s)
+    lengths = np.ones(len(seconds))
+    # The last second of a cycle may be a part of one: its rate is that of this part.
+    lengths[per_cycle - 1 :: per_cycle] = duration_s - (per_cycle - 1)
     step = math.ceil(len(seconds) / _POINTS)
     starts = np.arange(0, len(seconds), step)
     widths = np.diff(np.append(starts, len(seconds)))
     counts = np.nan_to_num(seconds[:, :2])
     times_ms = np.nan_to_num(seconds[:, 2:], nan=-1.0) / 1e6
-    sums = np.add.reduceat(counts, starts, axis=0) / widths[:, None]
+    sums = np.add.reduceat(counts, starts, axis=0) / np.add.reduceat(lengths, starts)[:, None]
     worst = np.maximum.reduceat(times_ms, starts, axis=0)
     # The last step is closed by a point at its end, which has no times.
     columns: dict[str, Any] = {"second": [*starts.tolist(), len(seconds)]}

@@ -24,7 +24,8 @@ _FIRST_LEVEL = COLUMNS.index("rate_p50_tps")
 def headline(evaluation: Evaluation, run: Run) -> Html:
     """The DSI and the rating where T(X) = X, or NOPM, and what was run where and when."""
     parts = list(evaluation.steps.values()) or [evaluation]
-    rates = [(r.rate_median_tps, r.scale, part.threads) for part in parts for r in part.scales if r.rate_median_tps > 0]
+    sound = [(part, r) for part in parts for r in part.scales if r.scale not in part.void_scales]
+    rates = [(r.rate_median_tps, r.scale, part.threads) for part, r in sound if r.rate_median_tps > 0]
     figures = [_nopm(evaluation)] if evaluation.nopm else _ratings(evaluation.index)
     if rates:
         best_tps, scale, threads = max(rates)
@@ -52,9 +53,14 @@ def _ratings(index: Index) -> list[Html]:
 
 
 def _nopm(evaluation: Evaluation) -> Html:
-    """The highest NOPM, over all scales and numbers of threads."""
+    """The highest NOPM, over all scales that are not void and all numbers of threads."""
     parts = list(evaluation.steps.values()) or [evaluation]
-    found = [(row.median, x, part.connections, row) for part in parts for x, row in part.nopm.items()]
+    found = [
+        (row.median, x, part.connections, row)
+        for part in parts for x, row in part.nopm.items() if x not in part.void_scales
+    ]  # fmt: skip
+    if not found:
+        return _figure("NOPM", "none", "every scale is void")
     _, scale, connections, best = max(found, key=lambda entry: np.nan_to_num(entry[0], nan=-1.0))
     note = f"median of the cycles, {scale} warehouse{'s' if scale > 1 else ''}, {connections} connections; "
     return _figure(best.label, number(best.median), note + "committed New-Orders per minute, no tpmC")
@@ -134,18 +140,28 @@ def _doubt(doubt: Doubt) -> Html:
 
 
 def summary(evaluation: Evaluation) -> Html:
-    """The figures that matter, one row per scale."""
+    """The figures that matter, one row per scale; in the open loop response and service times."""
+    waits = bool(evaluation.response)
+    kinds = ("response times, ", "service times, ") if waits else ("",)
+    times = [f"{kind}{name} [ms]" for kind in kinds for name in ("50 % within", "99 % within", "slowest")]
     heads = (
-        "scale", "size [GB]", "rate, median [tps]", "min to max [tps]", "failed attempts", "50 % within [ms]",
-        "99 % within [ms]", "slowest [ms]", "multiplier f", "populate [s]",
+        "scale", "size [GB]", "rate, median [tps]", "min to max [tps]", "failed attempts", *times, "multiplier f",
+        "populate [s]",
     )  # fmt: skip
     rows = [_summary_row(evaluation, r) for r in evaluation.scales]
-    return section("Summary", table("Summary by scale", heads, rows, marked=_void_rows(evaluation)), key="summary")
+    shown = table("Summary by scale", heads, rows, marked=_void_rows(evaluation))
+    words = "Response times begin at the intended start, service times at the actual one: the difference is waiting."
+    note = [tag("p", words, cls="note")] if waits else []
+    return section("Summary", shown, *note, key="summary")
 
 
 def _summary_row(evaluation: Evaluation, r: ScaleResult) -> list[object]:
-    share, curve = evaluation.success_share.get(r.scale), evaluation.frequency.get(r.scale)
-    quantiles = [curve.quantiles_ns.get(q, math.nan) / 1e6 if curve else math.nan for q in (0.5, 0.99, 1.0)]
+    share = evaluation.success_share.get(r.scale)
+    curves = [evaluation.response.get(r.scale)] if evaluation.response else []
+    quantiles = [
+        curve.quantiles_ns.get(q, math.nan) / 1e6 if curve else math.nan
+        for curve in (*curves, evaluation.frequency.get(r.scale)) for q in (0.5, 0.99, 1.0)
+    ]  # fmt: skip
     between = f"{number(r.rate_min_tps)} to {number(r.rate_max_tps)}" if math.isfinite(r.rate_min_tps) else "–"
     return [
         _scale(evaluation, r.scale), number(r.database_size_gb, 3), number(r.rate_median_tps), between,
