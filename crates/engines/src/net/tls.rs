@@ -95,7 +95,8 @@ fn trusted(wishes: &Wishes<'_>) -> Result<Vec<CertificateDer<'static>>> {
     }
 }
 
-fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
+/// The certificates of a PEM file, one at least.
+pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let bad = |what: String| Error::configuration(format!("certificates in {}: {what}", path.display()));
     let found = CertificateDer::pem_file_iter(path).map_err(|e| bad(e.to_string()))?;
     let found = found.collect::<std::result::Result<Vec<_>, _>>().map_err(|e| bad(e.to_string()))?;

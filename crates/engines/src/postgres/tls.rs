@@ -12,7 +12,7 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use super::certificate;
 use super::options::{Options, Roots, SslMode};
-use crate::net::tls::Check;
+use crate::net::tls::{read_certificates, Check};
 use crate::net::transport::Transport;
 use crate::net::verifier::Verifier;
 
@@ -86,16 +86,6 @@ fn trusted(options: &Options) -> Result<Vec<CertificateDer<'static>>> {
         ))),
         Roots::Missing(_) => Ok(Vec::new()),
     }
-}
-
-fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    let bad = |what: String| Error::configuration(format!("certificates in {}: {what}", path.display()));
-    let found = CertificateDer::pem_file_iter(path).map_err(|e| bad(e.to_string()))?;
-    let found = found.collect::<std::result::Result<Vec<_>, _>>().map_err(|e| bad(e.to_string()))?;
-    if found.is_empty() {
-        return Err(bad("there is none in PEM form".into()));
-    }
-    Ok(found)
 }
 
 fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>> {
