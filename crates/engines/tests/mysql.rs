@@ -11,6 +11,8 @@ mod conformance;
 mod errors;
 #[path = "mysql/fakes.rs"]
 mod fakes;
+#[path = "mysql/impostor.rs"]
+mod impostor;
 #[path = "mysql/isolation.rs"]
 mod isolation;
 #[path = "mysql/login.rs"]

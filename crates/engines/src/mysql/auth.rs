@@ -57,6 +57,9 @@ pub(super) struct Authentication<'a> {
     pub(super) challenge: Vec<u8>,
     /// The connection is one of TLS.
     pub(super) encrypted: bool,
+    /// The server's certificate was checked, or the user takes an impostor's place for impossible. Without
+    /// either, TLS keeps third parties out but not who answers in the server's place.
+    pub(super) trusted: bool,
     /// The connection is a unix socket, which nobody else can read or change. Servers take it for
     /// private, but for sha256_password.
     pub(super) local: bool,
@@ -75,14 +78,16 @@ impl Authentication<'_> {
             }
             Method::CachingSha2 => Ok(scramble(&SHA256, password, |twice| [twice, &self.challenge].concat())),
             Method::Sha256 if password.is_empty() => Ok(vec![0]),
-            Method::Sha256 if self.encrypted => Ok(self.zero_ended()),
+            Method::Sha256 | Method::Clear if self.encrypted && (self.trusted || self.local) => Ok(self.zero_ended()),
+            // Over TLS no server gives its key, which would be an impostor's as well.
+            Method::Sha256 | Method::Clear if self.encrypted => Err(self.unchecked()),
             // Asks for the key.
             Method::Sha256 if self.trusts_key() => Ok(vec![1]),
-            Method::Clear if self.is_private() => Ok(self.zero_ended()),
+            Method::Clear if self.local => Ok(self.zero_ended()),
             Method::Sha256 => {
-                Err(self.exposed("use ssl_mode=REQUIRED, a unix socket, or allow_public_key_retrieval=true"))
+                Err(self.exposed("use ssl_mode=VERIFY_CA, a unix socket, or allow_public_key_retrieval=true"))
             }
-            Method::Clear => Err(self.exposed("use ssl_mode=REQUIRED or a unix socket")),
+            Method::Clear => Err(self.exposed("use ssl_mode=VERIFY_CA or a unix socket")),
             Method::Ed25519 => Ok(sign(password, &self.challenge)),
         }
     }
@@ -91,7 +96,8 @@ impl Authentication<'_> {
     pub(super) fn more(&self, said: &[u8]) -> Result<Option<Vec<u8>>> {
         match (self.method, said) {
             (Method::CachingSha2, KNOWN) => Ok(None),
-            (Method::CachingSha2, UNKNOWN) if self.is_private() => Ok(Some(self.zero_ended())),
+            // As every client does: over TLS the server takes nothing else, and after each of its starts it asks.
+            (Method::CachingSha2, UNKNOWN) if self.encrypted || self.local => Ok(Some(self.zero_ended())),
             // Asks for the key.
             (Method::CachingSha2, UNKNOWN) if self.trusts_key() => Ok(Some(vec![2])),
             (Method::CachingSha2, UNKNOWN) => {
@@ -100,10 +106,6 @@ impl Authentication<'_> {
             (Method::CachingSha2 | Method::Sha256, pem) if self.trusts_key() => self.encrypted(pem).map(Some),
             _ => Err(refused(format!("{}: the server said what the method does not know", self.method.name()))),
         }
-    }
-
-    fn is_private(&self) -> bool {
-        self.encrypted || self.local
     }
 
     fn trusts_key(&self) -> bool {
@@ -123,6 +125,14 @@ impl Authentication<'_> {
         let mut bytes = self.password.as_bytes().to_vec();
         bytes.push(0);
         bytes
+    }
+
+    fn unchecked(&self) -> Error {
+        refused(format!(
+            "{} would send the password to a server whose certificate nobody has checked; name its authority by \
+             ssl_ca=FILE, use a unix socket, or write enable_cleartext_plugin=true if nobody can take its place",
+            self.method.name()
+        ))
     }
 
     fn exposed(&self, remedy: &str) -> Error {

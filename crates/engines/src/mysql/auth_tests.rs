@@ -1,7 +1,8 @@
 use super::*;
 
 fn login(method: Method, password: &str, encrypted: bool, may_ask_for_key: bool) -> Authentication<'_> {
-    Authentication { method, password, challenge: (1..=20).collect(), encrypted, local: false, may_ask_for_key }
+    let challenge = (1..=20).collect();
+    Authentication { method, password, challenge, encrypted, trusted: encrypted, local: false, may_ask_for_key }
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -25,6 +26,10 @@ fn a_password_goes_in_the_clear_only_where_nobody_reads_it() {
         assert_eq!(login(method, "secret", true, false).first().unwrap(), b"secret\0");
         let error = login(method, "secret", false, false).first().unwrap_err();
         assert!(error.kind == ErrorKind::Setup && !error.to_string().contains("secret"), "{error}");
+        let unchecked = Authentication { trusted: false, ..login(method, "secret", true, true) };
+        let error = unchecked.first().unwrap_err().to_string();
+        assert!(error.contains("ssl_ca=") && !error.contains("secret"), "{error}");
+        assert_eq!(Authentication { local: true, ..unchecked }.first().unwrap(), b"secret\0");
     }
     assert!(login(Method::Clear, "secret", false, true).first().is_err());
     let private = login(Method::CachingSha2, "secret", true, false);

@@ -25,6 +25,9 @@ use crate::net::transport::Transport;
 /// First byte of what a method of login says further on.
 const MORE: u8 = 0x01;
 
+/// The server's code for a wrong password.
+const ACCESS_DENIED: &str = "1045";
+
 /// How a server is reached, made once for all connections.
 pub(super) struct Reach {
     /// Where it is, and who we are.
@@ -196,22 +199,22 @@ impl<'a> Opening<'a> {
     fn authenticate(&mut self, greeting: &Greeting, agreed: u64, database: Option<&str>) -> Result<()> {
         // For a method that we do not know the server asks to change to the one of the user.
         let mut login = self.login(Method::of(&greeting.method).unwrap_or(Method::Native), &greeting.challenge);
-        let first = Login {
-            user: &self.reach.options.user,
-            database,
-            method: login.method.name(),
-            // A default method that would show the password may not be the user's at all.
-            answer: login.first().unwrap_or_default(),
-        };
+        // A default method that would show the password may not be the user's at all.
+        let (answer, mut withheld) =
+            login.first().map_or_else(|error| (Vec::new(), Some(error)), |answer| (answer, None));
+        let first = Login { user: &self.reach.options.user, database, method: login.method.name(), answer };
         greeting::answer(&mut self.output, agreed, &first);
         self.send()?;
         loop {
-            let content = self.receive()?;
+            let content = self.receive().map_err(|error| match &withheld {
+                Some(why) if error.code.as_str() == ACCESS_DENIED => why.clone(),
+                _ => error,
+            })?;
             let answer = match content.as_slice() {
                 [OK, ..] => return Ok(()),
                 [MORE, said @ ..] => login.more(said)?,
                 [END, change @ ..] => {
-                    login = self.change(change)?;
+                    (login, withheld) = (self.change(change)?, None);
                     Some(login.first()?)
                 }
                 _ => return Err(self.broken(&garbage("an unknown packet during the login"))),
@@ -228,6 +231,7 @@ impl<'a> Opening<'a> {
             password: self.reach.options.password.as_ref().map_or("", Secret::reveal),
             challenge: challenge.to_vec(),
             encrypted: matches!(self.transport, Transport::Tls(_)),
+            trusted: self.reach.options.tls.mode >= SslMode::VerifyCa || self.reach.options.enable_cleartext_plugin,
             local: self.is_socket(),
             may_ask_for_key: self.reach.options.allow_public_key_retrieval,
         }

@@ -60,6 +60,13 @@ const DIALECT: Dialect =
 /// | `storage_engine` | storage engine of the tables: InnoDB, RocksDB; default is the server's |
 /// | `connect_timeout` | seconds that connecting may take; 0 waits for ever, default 10 |
 /// | `allow_public_key_retrieval` | true: take the server's RSA key unseen to encrypt the password with |
+/// | `enable_cleartext_plugin` | true: send the password as it is over TLS without a check of the certificate |
+///
+/// mysql_clear_password and sha256_password, which show the password to the server, are answered over a
+/// unix socket and over TLS with a certificate that is checked (`ssl_ca`, VERIFY_CA, VERIFY_IDENTITY);
+/// elsewhere by leave of the parameters above only. caching_sha2_password shows it over any TLS to a
+/// server that has not seen it since its start, as with other clients: only a checked certificate keeps
+/// it from an impostor.
 ///
 /// Error `Configuration` when the target makes no sense; nothing is connected yet.
 pub fn open(url: &str) -> Result<Box<dyn Engine>> {

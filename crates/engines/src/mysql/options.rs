@@ -66,6 +66,8 @@ pub(super) struct Options {
     pub(super) connect_timeout: Option<Duration>,
     /// Whether the server's RSA key is taken from the network unseen, to encrypt the password with.
     pub(super) allow_public_key_retrieval: bool,
+    /// Whether the password goes as it is to a server whose certificate is not checked.
+    pub(super) enable_cleartext_plugin: bool,
     /// TLS.
     pub(super) tls: TlsOptions,
 }
@@ -80,6 +82,7 @@ impl Options {
         let socket = query.text("socket").map(PathBuf::from);
         let seconds = query.number::<u32>("connect_timeout")?.unwrap_or(10);
         let retrieval = query.word("allow_public_key_retrieval", &["true", "false"])?;
+        let clear = query.word("enable_cleartext_plugin", &["true", "false"])?;
         let storage_engine = query.text("storage_engine");
         let tls = tls(&mut query)?;
         query.finish()?;
@@ -94,6 +97,7 @@ impl Options {
             storage_engine,
             connect_timeout: (seconds > 0).then(|| Duration::from_secs(seconds.into())),
             allow_public_key_retrieval: retrieval == Some("true"),
+            enable_cleartext_plugin: clear == Some("true"),
             host: if parts.host.is_empty() { "localhost".into() } else { parts.host },
             tls,
         })

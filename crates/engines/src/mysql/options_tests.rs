@@ -34,7 +34,8 @@ fn what_is_left_out_is_what_the_client_takes() {
     assert_eq!(options.addresses, tcp("db.example", 3306));
     assert_eq!(options.tls.mode, SslMode::Preferred);
     assert_eq!(options.connect_timeout, Some(Duration::from_secs(10)));
-    assert!(!options.allow_public_key_retrieval);
+    assert!(!options.allow_public_key_retrieval && !options.enable_cleartext_plugin);
+    assert!(resolve("mysql://h?enable_cleartext_plugin=true").unwrap().enable_cleartext_plugin);
     assert_eq!(resolve("mysql://h?ssl_ca=x").unwrap().tls.mode, SslMode::VerifyCa);
     assert_eq!(resolve("mysql://h?connect_timeout=0").unwrap().connect_timeout, None);
     assert_eq!(resolve("mysql://h/dsbench").unwrap().database, None, "the place may not be there yet");

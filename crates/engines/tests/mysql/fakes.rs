@@ -11,13 +11,13 @@ use dsbench_core::value::{Rows, Type};
 use super::server::ADMIN;
 
 /// A packet.
-fn packet(number: u8, content: &[u8]) -> Vec<u8> {
+pub fn packet(number: u8, content: &[u8]) -> Vec<u8> {
     let [a, b, c, _] = (content.len() as u32).to_le_bytes();
     [&[a, b, c, number], content].concat()
 }
 
 /// The greeting of a server that proposes a method of login.
-fn greeting(method: &str) -> Vec<u8> {
+pub fn greeting(method: &str) -> Vec<u8> {
     let mut content = b"\x0a8.0.99-fake\0\x07\0\0\0abcdefgh\0\xff\xf7\x2d\x02\0\xff\xdf\x15".to_vec();
     content.extend_from_slice(&[0; 10]);
     content.extend_from_slice(b"ijklmnopqrst\0");
@@ -26,7 +26,7 @@ fn greeting(method: &str) -> Vec<u8> {
     packet(0, &content)
 }
 
-const DONE: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+pub const DONE: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 
 /// Runs `server` for one connection, and `client` against it.
 fn against<T>(

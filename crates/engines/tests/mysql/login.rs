@@ -79,7 +79,12 @@ fn every_method_of_mysql_lets_in_who_knows_the_password_and_nobody_else() {
     for name in ["native", "cached", "hashed"] {
         let login = format!("{name}:{ENCODED}");
         // TLS; the unix socket; the server's key, which is asked for; and again, when it is known.
-        for way in ["ssl_mode=REQUIRED", "ssl_mode=DISABLED&allow_public_key_retrieval=true", ""] {
+        let checked = format!("ssl_mode=VERIFY_CA&ssl_ca={}/data/ca.pem", server.folder.display());
+        let unchecked = match name {
+            "hashed" => ["ssl_mode=REQUIRED&enable_cleartext_plugin=true", "enable_cleartext_plugin=true"],
+            _ => ["ssl_mode=REQUIRED", ""],
+        };
+        for way in [&checked, unchecked[0], "ssl_mode=DISABLED&allow_public_key_retrieval=true", unchecked[1]] {
             admin.script(&["FLUSH PRIVILEGES"]).unwrap();
             for _ in 0..2 {
                 assert_eq!(user(over_tcp(&server, &login, way).unwrap()), name, "{way}");
@@ -94,6 +99,10 @@ fn every_method_of_mysql_lets_in_who_knows_the_password_and_nobody_else() {
         admin.script(&["FLUSH PRIVILEGES"]).unwrap();
         let error = over_tcp(&server, &format!("{name}:{ENCODED}"), "ssl_mode=DISABLED").err().unwrap();
         assert!(error.to_string().contains("allow_public_key_retrieval"), "{error}");
+    }
+    for way in ["", "ssl_mode=REQUIRED", "allow_public_key_retrieval=true"] {
+        let error = over_tcp(&server, &format!("hashed:{ENCODED}"), way).err().unwrap();
+        assert!(error.to_string().contains("enable_cleartext_plugin"), "{way}: {error}");
     }
     // Once the server has seen the password, caching_sha2_password needs it no more.
     assert_eq!(user(over_tcp(&server, &format!("cached:{ENCODED}"), "").unwrap()), "cached");
