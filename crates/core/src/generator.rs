@@ -141,10 +141,12 @@ impl<'a, C: Clock> Runner<'a, C> {
                 return Ok(self.missed(begin, turn, pacer));
             }
             let drawn = self.seats[turn.seat].drawn;
-            let (outcome, retries) = self.transact(turn.seat, number, recorder)?;
+            let (outcome, retries, able) = self.transact(turn.seat, number, recorder);
             let ended = self.clock.now();
             let intended = due.unwrap_or(started);
+            // Before a failure ends the cycle: a commit of unknown end may be in the database all the same.
             recorder.record(&Sample { kind: drawn.kind, intended, started, ended, retries, outcome });
+            able?;
             number += 1;
             let next = self.seats[turn.seat].draw_next().kind;
             let (due, at) = (intended.saturating_sub(begin), ended.saturating_sub(begin));
@@ -164,9 +166,9 @@ impl<'a, C: Clock> Runner<'a, C> {
         missed
     }
 
-    /// Runs the transaction drawn at `seat`, repeating the same inputs where the run demands it.
-    /// `number` counts the transactions of this thread.
-    fn transact(&mut self, seat: usize, number: u64, recorder: &mut Recorder) -> Result<(Outcome, u32)> {
+    /// Runs the transaction drawn at `seat`, repeating the same inputs where the run demands it: how it ended,
+    /// after how many retries, and an error when the thread cannot go on. `number` counts those of this thread.
+    fn transact(&mut self, seat: usize, number: u64, recorder: &mut Recorder) -> (Outcome, u32, Result<()>) {
         let index = (number % self.conduct.connections as u64) as usize;
         let Drawn { kind, shape } = self.seats[seat].drawn;
         let mut retries = 0;
@@ -179,24 +181,24 @@ impl<'a, C: Clock> Runner<'a, C> {
                         Outcome::RolledBack => self.seats[seat].client.rolled_back(),
                         Outcome::Failed | Outcome::Unknown => {}
                     }
-                    return Ok((outcome, retries));
+                    return (outcome, retries, Ok(()));
                 }
                 Err(error) => error,
             };
             let now = self.clock.now();
+            let outcome = if error.kind == ErrorKind::Unknown { Outcome::Unknown } else { Outcome::Failed };
             // A wish to stop breaks connections on purpose: such an end is no failure of the server.
             if self.stop.load(Ordering::Relaxed) && matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown) {
-                let outcome = if error.kind == ErrorKind::Unknown { Outcome::Unknown } else { Outcome::Failed };
-                return Ok((outcome, retries));
+                return (outcome, retries, Ok(()));
             }
             recorder.attempt_failed(kind, &error, now);
-            self.recover(index, seat, &error)?;
-            if error.kind == ErrorKind::Unknown {
-                return Ok((Outcome::Unknown, retries));
+            let able = self.recover(index, seat, &error);
+            if able.is_err() || error.kind == ErrorKind::Unknown {
+                return (outcome, retries, able);
             }
             let over = now >= self.deadline || self.stop.load(Ordering::Relaxed);
             if !self.conduct.retry || !error.kind.is_retryable() || over {
-                return Ok((Outcome::Failed, retries));
+                return (outcome, retries, Ok(()));
             }
             retries += 1;
         }

@@ -225,6 +225,62 @@ fn a_connection_lost_in_commit_is_unknown_and_never_retried() {
     assert_eq!(found.client.ran_with.windows(2).filter(|w| w[0] == w[1]).count(), 0);
 }
 
+/// A commit that fails with the server, which is gone from then on.
+fn lost_in_commit(server_fails: When) -> Trial {
+    let mut trial = Trial::new(MS, Shape::Block).event(server_fails, Action::Fail(ErrorKind::Disconnected));
+    trial.script.calls = Calls::Commits;
+    trial.script.down = MS..Nanos::MAX;
+    trial
+}
+
+#[test]
+fn a_commit_lost_with_its_server_is_unknown_once() {
+    let found = lost_in_commit(When::At(10)).run();
+    let tally = &found.recorder.tallies()[0];
+    assert_eq!(found.outcome.unwrap_err().kind, ErrorKind::Disconnected);
+    assert_eq!((tally.committed, tally.unknown, tally.failed), (9, 1, 1));
+    assert_eq!(found.client.committed, 9, "the database may hold one more");
+}
+
+/// A server that others have given up while this thread's transactions run.
+struct Given<'a>(&'a FakeClock, &'a AtomicBool);
+
+impl Clock for Given<'_> {
+    fn now(&self) -> Nanos {
+        self.0.now()
+    }
+
+    /// The first pause is the one before the connection is tried again.
+    fn sleep_until(&self, at: Nanos, stop: &AtomicBool) {
+        self.1.store(self.0.now() > 0, Ordering::Relaxed);
+        self.0.sleep_until(at, stop);
+    }
+}
+
+#[test]
+fn a_commit_lost_is_unknown_when_another_client_ends_the_cycle_meanwhile() {
+    let mut trial = lost_in_commit(When::At(10));
+    let clock = Arc::new(FakeClock::default());
+    let mock = Mock::on_clock(trial.script, Arc::clone(&clock));
+    let mut recorder = Recorder::new(1, false, Course::new(1), None);
+    let seats = vec![Seat::new(&mut trial.client, 0)];
+    let given = Given(&clock, &trial.stop);
+    let mut runner = Runner::connect(&trial.conduct, &mock, seats, given, &trial.stop, &()).unwrap();
+    runner.run(0, &mut ClosedLoop, &mut recorder).unwrap_err();
+    assert!(trial.stop.load(Ordering::Relaxed));
+    assert_eq!((recorder.tallies()[0].committed, recorder.tallies()[0].unknown), (9, 1));
+}
+
+#[test]
+fn the_last_of_too_many_lost_commits_is_unknown_like_the_others() {
+    let mut trial = lost_in_commit(When::Every(1));
+    trial.script.down = 0..0;
+    trial.conduct.duration = 1000 * MS;
+    let found = trial.run();
+    assert!(found.outcome.unwrap_err().to_string().contains("100 transactions in a row failed"));
+    assert_eq!((found.recorder.tallies()[0].unknown, found.recorder.tallies()[0].failed), (100, 100));
+}
+
 #[test]
 fn a_server_that_is_gone_ends_the_cycle_after_the_patience() {
     let mut trial = Trial::new(MS, Shape::Single);

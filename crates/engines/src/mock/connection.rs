@@ -37,6 +37,11 @@ impl MockConnection {
         }
     }
 
+    /// What the clock says that calls move on.
+    pub(super) fn now(&self) -> Nanos {
+        self.shared.clock.as_ref().map_or_else(|| Monotonic.now(), |clock| clock.now())
+    }
+
     /// Lets time pass.
     pub(super) fn wait(&self, ns: Nanos) {
         if ns == 0 {

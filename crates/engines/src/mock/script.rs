@@ -1,5 +1,7 @@
 //! What a mock does beside answering: how long it takes and which calls fail.
 
+use std::ops::Range;
+
 use dsbench_core::clock::Nanos;
 use dsbench_core::error::{Error, ErrorKind, Result};
 
@@ -54,6 +56,8 @@ pub struct Script {
     pub connect_ns: Nanos,
     /// How many of the first connections are refused, with kind `Setup`.
     pub connect_failures: u64,
+    /// From when to when on the clock all connections are refused, with kind `Setup`.
+    pub down: Range<Nanos>,
     /// Which calls have a number.
     pub calls: Calls,
     /// What happens in which of them; stalls add up, the first failure counts.
@@ -62,7 +66,14 @@ pub struct Script {
 
 impl Default for Script {
     fn default() -> Self {
-        Self { latency_ns: 0, connect_ns: 0, connect_failures: 0, calls: Calls::Statements, events: Vec::new() }
+        Self {
+            latency_ns: 0,
+            connect_ns: 0,
+            connect_failures: 0,
+            down: 0..0,
+            calls: Calls::Statements,
+            events: Vec::new(),
+        }
     }
 }
 
