@@ -115,7 +115,12 @@ def _jar(path: Path, **files: bytes) -> Path:
     return path
 
 
-def test_an_archive_within_an_archive_is_unpacked(tmp_path: Path, place: Path) -> None:
+@pytest.mark.parametrize("python", ["this", "before 3.11.4"])
+def test_an_archive_within_an_archive_is_unpacked(
+    tmp_path: Path, place: Path, python: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if python != "this":
+        monkeypatch.delattr(tarfile, "data_filter", raising=False)
     jar = _jar(tmp_path / "server-1.0.2.jar", mysql_Linux=_tar(links=True), mysql_Mac_OS_X=b"for another system")
     home = unpacking.unpack("mysql", jar, place)
     assert home == place / "mysql-8.0.31"
@@ -126,6 +131,25 @@ def test_an_archive_within_an_archive_is_unpacked(tmp_path: Path, place: Path) -
     (home / "bin/old").write_text("of an earlier time")
     assert unpacking.unpack("mysql", jar, place) == home
     assert not (home / "bin/old").exists(), "the same version is replaced whole"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "link", "stays"),
+    [
+        ("home/bin/mysqld", tarfile.REGTYPE, "", True),
+        ("home/lib/a.so", tarfile.SYMTYPE, "../lib/a.so.1", True),
+        ("home/lib/a.so", tarfile.SYMTYPE, "../../../etc/passwd", False),
+        ("home/lib/a.so", tarfile.LNKTYPE, "../etc/passwd", False),
+        ("home/lib/a.so", tarfile.SYMTYPE, "/etc/passwd", False),
+        ("../outside", tarfile.REGTYPE, "", False),
+        ("/etc/passwd", tarfile.REGTYPE, "", False),
+        ("home/null", tarfile.CHRTYPE, "", False),
+    ],
+)
+def test_only_what_stays_within_is_unpacked_by_an_older_python(name: str, kind: bytes, link: str, stays: bool) -> None:
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = kind, link
+    assert unpacking._stays_within(member) == stays
 
 
 def test_an_archive_without_a_server_is_refused_and_leaves_nothing(tmp_path: Path, place: Path) -> None:

@@ -55,7 +55,10 @@ def _fits_this_system(name: str) -> bool:
 def _extract(archive: Path, into: Path) -> None:
     if archive.name.endswith(_TARS):
         with tarfile.open(archive) as tar:
-            tar.extractall(into, filter=_safely)
+            if hasattr(tarfile, "data_filter"):
+                tar.extractall(into, filter=_safely)
+            else:  # Python before 3.11.4, as some distributions still have it
+                tar.extractall(into, members=[member for member in tar if _stays_within(member)])
     else:
         with zipfile.ZipFile(archive) as pack:
             pack.extractall(into)
@@ -67,6 +70,17 @@ def _safely(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
         return tarfile.data_filter(member, path)
     except (tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError):
         return None
+
+
+def _stays_within(member: tarfile.TarInfo) -> bool:
+    """Whether it is a file, a folder or a link whose place and end lie below the folder of the archive."""
+    ends = [member.name]
+    if member.issym():
+        ends.append(os.path.join(os.path.dirname(member.name), member.linkname))
+    elif member.islnk():
+        ends.append(member.linkname)
+    outside = any(os.path.isabs(end) or os.path.normpath(end).startswith("..") for end in ends)
+    return not outside and (member.isreg() or member.isdir() or member.issym() or member.islnk())
 
 
 def _home(product: str, root: Path) -> Path | None:
