@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import shutil
 import tarfile
 import tempfile
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from dsbench.servers.errors import ServerError
 
@@ -74,12 +75,12 @@ def _safely(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
 
 def _stays_within(member: tarfile.TarInfo) -> bool:
     """Whether it is a file, a folder or a link whose place and end lie below the folder of the archive."""
-    ends = [member.name]
+    ends = [PurePosixPath(member.name)]
     if member.issym():
-        ends.append(os.path.join(os.path.dirname(member.name), member.linkname))
+        ends.append(ends[0].parent / member.linkname)
     elif member.islnk():
-        ends.append(member.linkname)
-    outside = any(os.path.isabs(end) or os.path.normpath(end).startswith("..") for end in ends)
+        ends.append(PurePosixPath(member.linkname))
+    outside = any(end.is_absolute() or posixpath.normpath(end).startswith("..") for end in ends)
     return not outside and (member.isreg() or member.isdir() or member.issym() or member.islnk())
 
 
