@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dsbench_core::clock::{Clock, Monotonic, Nanos};
 use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session};
-use dsbench_core::error::Result;
+use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::generator::Conduct;
 use dsbench_core::threads::{Cycle, CycleOutcome, CyclePlan, Pacing};
 use dsbench_core::workload::{End, Expected, Part, Population, Progress, Shape, Workload};
@@ -185,4 +185,36 @@ pub fn none_refers_to_nothing(engine: &dyn Engine, workload: &dyn Workload, orph
         let found = workload.foreign_keys(&mut *conn, &Progress::default()).unwrap_err();
         assert!(found.to_string().contains("1 rows have no row to refer to"), "{orphan}: {found}");
     }
+}
+
+/// A transaction whose branch, teller or account is missing fails as one and leaves the bank as it was.
+pub fn misses_change_nothing(engine: &dyn Engine, call: Call) {
+    let bank = open(engine, "tpcb", call, 1);
+    build(engine, &*bank, Population::Bulk, 1);
+    // Clients of a larger bank than there is: half of what they name is missing.
+    let larger = open(engine, "tpcb", call, 2);
+    let mut conn = engine.connect(LOAD).unwrap();
+    let mut client = larger.client(0, 3);
+    client.prepare(&mut *conn, Prepare::Once).unwrap();
+    let mut failed = 0;
+    for number in 0..100 {
+        let drawn = client.draw(number);
+        let words = client.describe();
+        let numbers: Vec<i64> = words.split(['=', ' ']).filter_map(|word| word.parse().ok()).collect();
+        let there = numbers[0] <= 100_000 && numbers[1] <= 10;
+        let result = transact(&mut *conn, &mut *client, drawn.shape);
+        assert_eq!(result.is_ok(), there, "{words}: {result:?}");
+        match result {
+            Ok(_) => client.committed(),
+            Err(error) => {
+                assert_eq!(error.kind, ErrorKind::Statement, "{error}");
+                failed += 1;
+            }
+        }
+    }
+    let sums = client.sums().into_iter().map(|(name, sum)| (name.to_string(), sum)).collect();
+    let expected = Expected { committed: vec![100 - failed], unknown: 0, sums };
+    assert!((20..80).contains(&failed));
+    let mut conn = engine.connect(LOAD).unwrap();
+    assert!(broken(&*bank, &mut *conn, &expected).is_empty(), "{call:?}");
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use dsbench_core::engine::{Connection, Engine, Prepare};
-use dsbench_core::error::ErrorKind;
+use dsbench_core::engine::{Connection, Engine};
 use dsbench_core::workload::{Expected, Population};
 use dsbench_workloads::Call;
 
-use crate::bed::{broken, build, cycle, open, run, transact, LOAD};
+use crate::bed::{broken, build, cycle, misses_change_nothing, open, run};
 use crate::faults;
 use crate::firebird_server::{Server, PASSWORD};
 
@@ -84,32 +83,6 @@ fn a_transaction_that_misses_a_row_fails_and_changes_nothing() {
     let server = Server::start("Super");
     let engine = engine(&server);
     for call in [Call::Procedure, Call::Statements] {
-        let bank = open(&*engine, "tpcb", call, 1);
-        build(&*engine, &*bank, Population::Bulk, 1);
-        // Clients of a larger bank than there is: half of what they name is missing.
-        let larger = open(&*engine, "tpcb", call, 2);
-        let mut conn = engine.connect(LOAD).unwrap();
-        let mut client = larger.client(0, 3);
-        client.prepare(&mut *conn, Prepare::Once).unwrap();
-        let mut failed = 0;
-        for number in 0..100 {
-            let drawn = client.draw(number);
-            let words = client.describe();
-            let numbers: Vec<i64> = words.split(['=', ' ']).filter_map(|word| word.parse().ok()).collect();
-            let there = numbers[0] <= 100_000 && numbers[1] <= 10;
-            let result = transact(&mut *conn, &mut *client, drawn.shape);
-            assert_eq!(result.is_ok(), there, "{words}: {result:?}");
-            match result {
-                Ok(_) => client.committed(),
-                Err(error) => {
-                    assert_eq!(error.kind, ErrorKind::Statement, "{error}");
-                    failed += 1;
-                }
-            }
-        }
-        let sums = client.sums().into_iter().map(|(name, sum)| (name.to_string(), sum)).collect();
-        let expected = Expected { committed: vec![100 - failed], unknown: 0, sums };
-        assert!((20..80).contains(&failed));
-        assert!(broken(&*bank, &mut *conn, &expected).is_empty(), "{call:?}");
+        misses_change_nothing(&*engine, call);
     }
 }
