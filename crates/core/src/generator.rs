@@ -9,6 +9,7 @@ use crate::clock::{Clock, Nanos};
 use crate::engine::{Connection, Engine, Interrupt, Prepare, Session};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pacer::{Ended, Pacer, Turn};
+use crate::patience::Patience;
 use crate::recorder::{Outcome, Recorder, Sample};
 use crate::seats::{self, Seat};
 use crate::workload::{Client, Drawn, End, Shape};
@@ -33,7 +34,7 @@ pub struct Conduct {
     pub ramp_up: Nanos,
     /// D: demanded duration of the cycle.
     pub duration: Nanos,
-    /// How long a lost connection is tried to be opened again before the cycle fails.
+    /// How long a connection is tried to be opened again before the cycle fails.
     pub patience: Nanos,
 }
 
@@ -59,6 +60,8 @@ pub struct Runner<'a, C: Clock> {
     interrupts: &'a dyn Interrupts,
     connections: Vec<Box<dyn Connection>>,
     failures_in_a_row: u32,
+    /// With `reconnect`: while connections that transactions open for themselves are refused.
+    refused: Option<Patience>,
     deadline: Nanos,
 }
 
@@ -81,6 +84,7 @@ impl<'a, C: Clock> Runner<'a, C> {
             interrupts,
             connections: Vec::with_capacity(conduct.connections),
             failures_in_a_row: 0,
+            refused: None,
             deadline: 0,
         };
         for index in 0..conduct.connections {
@@ -188,7 +192,8 @@ impl<'a, C: Clock> Runner<'a, C> {
             let now = self.clock.now();
             let outcome = if error.kind == ErrorKind::Unknown { Outcome::Unknown } else { Outcome::Failed };
             // A wish to stop breaks connections on purpose: such an end is no failure of the server.
-            if self.stop.load(Ordering::Relaxed) && matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown) {
+            let broken = matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown | ErrorKind::Setup);
+            if broken && self.stop.load(Ordering::Relaxed) {
                 return (outcome, retries, Ok(()));
             }
             recorder.attempt_failed(kind, &error, now);
@@ -207,7 +212,11 @@ impl<'a, C: Clock> Runner<'a, C> {
     /// One attempt: begin, execute and commit for a block, the call alone for a single statement.
     fn attempt(&mut self, seat: usize, shape: Shape, index: usize) -> Result<Outcome> {
         if self.conduct.reconnect {
-            let mut connection = self.open(index, seat)?;
+            let mut connection = self.open(index, seat).inspect_err(|_| {
+                let now = self.clock.now();
+                self.refused.get_or_insert(Patience::new(now, self.conduct.patience));
+            })?;
+            self.refused = None;
             let outcome = attempt_on(connection.as_mut(), self.seats[seat].client, shape);
             self.interrupts.put(index, None);
             return outcome;
@@ -223,6 +232,7 @@ impl<'a, C: Clock> Runner<'a, C> {
                 self.reopen(index, seat, error)?
             }
             ErrorKind::Syntax | ErrorKind::Configuration => return Err(error.clone()),
+            ErrorKind::Setup | ErrorKind::Disconnected if self.refused.is_some() => return self.bide(error),
             _ => {}
         }
         self.failures_in_a_row += 1;
@@ -235,8 +245,7 @@ impl<'a, C: Clock> Runner<'a, C> {
 
     /// Opens a lost connection again, trying for as long as the conduct's patience.
     fn reopen(&mut self, index: usize, seat: usize, lost: &Error) -> Result<()> {
-        let give_up = self.clock.now() + self.conduct.patience;
-        let mut pause: Nanos = 20_000_000;
+        let mut patience = Patience::new(self.clock.now(), self.conduct.patience);
         loop {
             let error = match self.open(index, seat) {
                 Ok(connection) => {
@@ -245,13 +254,30 @@ impl<'a, C: Clock> Runner<'a, C> {
                 }
                 Err(error) => error,
             };
-            let now = self.clock.now();
-            if now >= give_up || self.stop.load(Ordering::Relaxed) {
-                let words = format!("the connection was lost ({lost}) and could not be opened again ({error})");
-                return Err(Error::with(ErrorKind::Disconnected, "load", words));
+            match patience.next(self.clock.now()) {
+                Some(at) if !self.stop.load(Ordering::Relaxed) => self.clock.sleep_until(at, self.stop),
+                _ => {
+                    let words = format!("the connection was lost ({lost}) and could not be opened again ({error})");
+                    return Err(Error::with(ErrorKind::Disconnected, "load", words));
+                }
             }
-            self.clock.sleep_until(now + pause, self.stop);
-            pause = (pause * 2).min(500_000_000);
+        }
+    }
+
+    /// Waits before the next transaction opens its connection, where that of the last one was refused.
+    ///
+    /// A server that is gone would otherwise be asked as fast as it refuses, and each refusal be a failure.
+    fn bide(&mut self, error: &Error) -> Result<()> {
+        let now = self.clock.now();
+        match self.refused.as_mut().and_then(|patience| patience.next(now)) {
+            Some(at) => {
+                self.clock.sleep_until(at.min(self.deadline), self.stop);
+                Ok(())
+            }
+            None => {
+                let words = format!("the connection was lost and could not be opened again ({error})");
+                Err(Error::with(ErrorKind::Disconnected, "load", words))
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod error;
 pub mod generator;
 pub mod histogram;
 pub mod pacer;
+mod patience;
 pub mod random;
 pub mod recorder;
 pub mod seats;

@@ -198,6 +198,48 @@ fn reconnect_opens_a_connection_for_each_transaction_inside_its_residence_time()
 }
 
 #[test]
+fn a_transaction_whose_connection_is_refused_fails_once_and_the_next_waits() {
+    let mut trial = Trial::new(MS, Shape::Single);
+    trial.conduct.reconnect = true;
+    trial.conduct.duration = 1000 * MS;
+    trial.script.down = vec![10 * MS..300 * MS];
+    let found = trial.run();
+    let tally = &found.recorder.tallies()[0];
+    // Refused at 10, 30, 70, 150 and, after a pause of 160 ms, no more at 310 ms.
+    assert_eq!((found.outcome, tally.failed, tally.committed), (Ok(0), 4, 10 + 690));
+    assert_eq!(tally.failed_ns, 300 * MS, "the time that a client waits is lost to it");
+    let class = &found.recorder.classes()[0];
+    assert_eq!((class.kind, class.count), (ErrorKind::Setup, 4));
+}
+
+#[test]
+fn a_server_that_refuses_all_connections_ends_the_cycle_after_the_patience() {
+    let mut trial = Trial::new(MS, Shape::Single);
+    trial.conduct.reconnect = true;
+    trial.conduct.duration = 10_000 * MS;
+    trial.script.down = vec![10 * MS..Nanos::MAX];
+    let found = trial.run();
+    let error = found.outcome.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Disconnected);
+    assert!(error.to_string().contains("the connection was lost"), "{error}");
+    // Refused at 10, 30, 70, 150, 310 and, patience of 500 ms being over at 510, at 630 ms.
+    assert_eq!((found.recorder.tallies()[0].failed, found.clock.now()), (6, 630 * MS));
+}
+
+#[test]
+fn a_server_that_was_back_is_given_new_patience() {
+    let mut trial = Trial::new(MS, Shape::Single);
+    trial.conduct.reconnect = true;
+    trial.conduct.duration = 300 * MS;
+    trial.conduct.patience = 100 * MS;
+    trial.script.down = vec![10 * MS..60 * MS, 150 * MS..230 * MS];
+    let found = trial.run();
+    let tally = &found.recorder.tallies()[0];
+    // Refused at 10 and 30 ms and back at 70; refused at 150, 170 and 210 ms and back at 290.
+    assert_eq!((found.outcome, tally.failed, tally.committed), (Ok(0), 5, 10 + 80 + 10));
+}
+
+#[test]
 fn connections_are_used_round_robin() {
     let mut trial = Trial::new(MS, Shape::Single).event(When::At(5), Action::Fail(ErrorKind::Disconnected));
     trial.conduct.connections = 3;
@@ -229,7 +271,7 @@ fn a_connection_lost_in_commit_is_unknown_and_never_retried() {
 fn lost_in_commit(server_fails: When) -> Trial {
     let mut trial = Trial::new(MS, Shape::Block).event(server_fails, Action::Fail(ErrorKind::Disconnected));
     trial.script.calls = Calls::Commits;
-    trial.script.down = MS..Nanos::MAX;
+    trial.script.down = vec![MS..Nanos::MAX];
     trial
 }
 
@@ -274,7 +316,7 @@ fn a_commit_lost_is_unknown_when_another_client_ends_the_cycle_meanwhile() {
 #[test]
 fn the_last_of_too_many_lost_commits_is_unknown_like_the_others() {
     let mut trial = lost_in_commit(When::Every(1));
-    trial.script.down = 0..0;
+    trial.script.down.clear();
     trial.conduct.duration = 1000 * MS;
     let found = trial.run();
     assert!(found.outcome.unwrap_err().to_string().contains("100 transactions in a row failed"));

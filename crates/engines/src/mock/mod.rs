@@ -125,7 +125,8 @@ impl Engine for Mock {
         };
         let opened = connection::MockConnection::new(Arc::clone(&self.0));
         opened.wait(self.0.script.connect_ns);
-        if number <= self.0.script.connect_failures || self.0.script.down.contains(&opened.now()) {
+        let now = opened.now();
+        if number <= self.0.script.connect_failures || self.0.script.down.iter().any(|down| down.contains(&now)) {
             return Err(setup("connect", "refused, as the script wants"));
         }
         if session.in_place && lock(&self.0.mark).is_none() {

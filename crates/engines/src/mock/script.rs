@@ -57,7 +57,7 @@ pub struct Script {
     /// How many of the first connections are refused, with kind `Setup`.
     pub connect_failures: u64,
     /// From when to when on the clock all connections are refused, with kind `Setup`.
-    pub down: Range<Nanos>,
+    pub down: Vec<Range<Nanos>>,
     /// Which calls have a number.
     pub calls: Calls,
     /// What happens in which of them; stalls add up, the first failure counts.
@@ -70,7 +70,7 @@ impl Default for Script {
             latency_ns: 0,
             connect_ns: 0,
             connect_failures: 0,
-            down: 0..0,
+            down: Vec::new(),
             calls: Calls::Statements,
             events: Vec::new(),
         }
