@@ -202,7 +202,7 @@ fn a_transaction_whose_connection_is_refused_fails_once_and_the_next_waits() {
     let mut trial = Trial::new(MS, Shape::Single);
     trial.conduct.reconnect = true;
     trial.conduct.duration = 1000 * MS;
-    trial.script.down = vec![10 * MS..300 * MS];
+    trial.script.down.push(10 * MS..300 * MS);
     let found = trial.run();
     let tally = &found.recorder.tallies()[0];
     // Refused at 10, 30, 70, 150 and, after a pause of 160 ms, no more at 310 ms.
@@ -217,7 +217,7 @@ fn a_server_that_refuses_all_connections_ends_the_cycle_after_the_patience() {
     let mut trial = Trial::new(MS, Shape::Single);
     trial.conduct.reconnect = true;
     trial.conduct.duration = 10_000 * MS;
-    trial.script.down = vec![10 * MS..Nanos::MAX];
+    trial.script.down.push(10 * MS..Nanos::MAX);
     let found = trial.run();
     let error = found.outcome.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Disconnected);
@@ -271,7 +271,7 @@ fn a_connection_lost_in_commit_is_unknown_and_never_retried() {
 fn lost_in_commit(server_fails: When) -> Trial {
     let mut trial = Trial::new(MS, Shape::Block).event(server_fails, Action::Fail(ErrorKind::Disconnected));
     trial.script.calls = Calls::Commits;
-    trial.script.down = vec![MS..Nanos::MAX];
+    trial.script.down.push(MS..Nanos::MAX);
     trial
 }
 
