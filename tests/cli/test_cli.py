@@ -64,6 +64,10 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(dsbench: Program, tmp_pat
         (["run", "--workload", "tpcz"], "--workload", 2),
         (["run", "--cycles", "0"], "--cycles", 2),
         (["run", "--call", "procedure"], "--call", 2),
+        (["run", "private:sqlite", "--pace", "terminals"], "--pace terminals: the workload tpcb", 2),
+        (["run", "private:sqlite", "--pace", "terminals", "--workload", "select"], "--pace terminals", 2),
+        (["run", "private:sqlite", "--population", "procedure"], "--population procedure: sqlite", 2),
+        (["run", "--workload", "tpcc", "--population", "procedure"], "--population procedure: the workload tpcc", 2),
         (["run", "--set", "fsync"], "--set", 2),
         (["run", "private:postgresql", "--set", "shared_bufers=1GB", "--scales", "1"], "shared_bufers", 2),
         (["run", "sqlite:///y.db", "--set", "synchronous=off"], "--set: 'synchronous' is no setting of tpcb", 2),
@@ -76,12 +80,16 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(dsbench: Program, tmp_pat
         (["show", "absent"], "absent", 1),
     ],
 )
-def test_a_wrong_input_gets_one_clear_error(dsbench: Program, arguments: list[str], names: str, code: int) -> None:
+def test_a_wrong_input_gets_one_clear_error(
+    dsbench: Program, tmp_path: Path, arguments: list[str], names: str, code: int
+) -> None:
     done = dsbench(*arguments)
     assert done.returncode == code, done.stderr
     assert names in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+    assert "--resume" not in done.stderr
+    assert not list((tmp_path / "archives").glob("*")), "nothing was begun"
 
 
 def test_a_configuration_file_has_the_names_of_the_command_line(dsbench: Program, tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ def test_what_the_ramp_up_committed_is_in_the_database_and_nowhere_else(tmp_path
 
 def test_a_workload_without_a_pace_has_no_terminals(postgresql: servers.Server, tmp_path: Path) -> None:
     spec = spec_for(postgresql.url, threads=2, scales=(1,), cycles=1, pace="terminals")
-    outcome = run.execute(spec, tmp_path, run.Silent())
-    assert outcome.status == "failed"
-    assert "no keying and thinking times" in str(outcome.error)
+    with pytest.raises(run.RunError, match="no keying and thinking times") as refused:
+        run.execute(spec, tmp_path, run.Silent())
+    assert refused.value.usage
+    assert list(tmp_path.iterdir()) == []

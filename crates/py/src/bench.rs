@@ -10,7 +10,7 @@ use dsbench_core::error::Error;
 use dsbench_core::generator::Conduct;
 use dsbench_core::threads::{CyclePlan, Pacing};
 use dsbench_core::workload::{Expected, Part, Population, Progress, Workload};
-use dsbench_workloads::{default_call, open, Call, Options, Settings};
+use dsbench_workloads::{default_call, open, refuse, Call, Options, Settings};
 use pyo3::prelude::*;
 
 use crate::cycle::Cycle;
@@ -88,6 +88,7 @@ impl CycleOptions {
 /// A workload bound to a target and a scale.
 #[pyclass(frozen, module = "dsbench._core")]
 pub struct Bench {
+    name: String,
     engine: Arc<dyn Engine>,
     workload: Arc<dyn Workload>,
     call: Call,
@@ -117,9 +118,15 @@ impl Bench {
             Some(name) => call_of(name)?,
             None => default_call(workload, dialect),
         };
+        let name = workload.to_string();
         let workload =
             open(workload, &Options { scale, dialect, call, settings: Settings::new(settings) }).map_err(raise)?;
-        Ok(Self { engine, workload: workload.into(), call })
+        Ok(Self { name, engine, workload: workload.into(), call })
+    }
+
+    /// Fails where a population by procedure, or people at terminals, are wanted and cannot be had.
+    fn refuse(&self, by_procedure: bool, paced: bool) -> PyResult<()> {
+        refuse(&self.name, self.workload.as_ref(), self.engine.dialect(), by_procedure, paced).map_err(raise)
     }
 
     /// Kinds of transactions, by number.

@@ -43,12 +43,26 @@ struct Entry {
     open: fn(&Options) -> Result<Box<dyn Workload>>,
     default_call: fn(&Dialect) -> Call,
     settings: &'static [&'static str],
+    /// Whether a stored procedure can write its rows.
+    fills_by_procedure: bool,
 }
 
 const REGISTRY: &[Entry] = &[
-    Entry { name: "tpcb", open: tpcb::open, default_call: tpcb::default_call, settings: &[] },
-    Entry { name: "tpcc", open: tpcc::open, default_call: tpcc::default_call, settings: tpcc::SETTINGS },
-    Entry { name: "select", open: select::open, default_call: select::default_call, settings: &[] },
+    Entry { name: "tpcb", open: tpcb::open, default_call: tpcb::default_call, settings: &[], fills_by_procedure: true },
+    Entry {
+        name: "tpcc",
+        open: tpcc::open,
+        default_call: tpcc::default_call,
+        settings: tpcc::SETTINGS,
+        fills_by_procedure: false,
+    },
+    Entry {
+        name: "select",
+        open: select::open,
+        default_call: select::default_call,
+        settings: &[],
+        fills_by_procedure: true,
+    },
 ];
 
 /// The names that [`open`] knows.
@@ -78,6 +92,26 @@ pub fn open(name: &str, options: &Options) -> Result<Box<dyn Workload>> {
         )));
     }
     (entry.open)(options)
+}
+
+/// Whether what is wanted of the opened `workload` can be had, so that it shows before anything is made.
+/// Errors of kind `Configuration`: a population by procedure (`by_procedure`) where engine or workload have none,
+/// people at terminals (`paced`) where the workload says nothing about their pace.
+pub fn refuse(name: &str, workload: &dyn Workload, dialect: &Dialect, by_procedure: bool, paced: bool) -> Result<()> {
+    let without = match find(name)?.fills_by_procedure {
+        false => Some(format!("the workload {name} has no procedure for it")),
+        true if !dialect.procedures => Some(format!("{} has no stored procedures", dialect.name)),
+        true => None,
+    };
+    match without {
+        Some(why) if by_procedure => {
+            Err(Error::configuration(format!("--population procedure: {why}; use --population bulk")))
+        }
+        _ if paced && workload.pace(0).is_none() => Err(Error::configuration(format!(
+            "--pace terminals: the workload {name} has no keying and thinking times; use --pace none"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn find(name: &str) -> Result<&'static Entry> {

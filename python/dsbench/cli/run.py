@@ -225,9 +225,9 @@ def _finish(outcome: run.Outcome, as_json: bool) -> None:
 
 
 def _exit_code(outcome: run.Outcome) -> int:
-    """128 + signal where a signal ended the run, as shells have it."""
+    """128 + signal where a signal ended the run, as shells have it; wrong usage may show in the middle only."""
     text = str(outcome.error)
     for number in (signal.SIGINT, signal.SIGTERM):
         if outcome.status == "cut-short" and text.endswith(number.name):
             return 128 + number
-    return errors.FAILED
+    return errors.USAGE if outcome.error is not None and outcome.error.usage else errors.FAILED

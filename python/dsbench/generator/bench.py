@@ -53,6 +53,11 @@ class Bench:
         self.rows = self._core.rows()
         self.call = self._core.call()
 
+    def refuse(self, spec: RunSpec) -> None:
+        """``CoreError`` of kind "configuration" for what ``spec`` wants and engine or workload do not have."""
+        with errors():
+            self._core.refuse(spec.population == "procedure", spec.pace == "terminals")
+
     def draws(self, seed: int, client: int, count: int) -> list[str]:
         """The inputs ``client`` draws for transactions 0..count, in words."""
         return _core.draws(self._core, seed, client, count)

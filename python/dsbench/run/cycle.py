@@ -15,9 +15,9 @@ from dsbench.generator import Bench, Target, now_ns
 from dsbench.monitors import Monitor, Sampler
 from dsbench.run.events import Moment
 from dsbench.run.interrupts import Stop
-from dsbench.run.journal import Journal, RunError
+from dsbench.run.journal import Journal
 from dsbench.run.load import Load, Wanted
-from dsbench.run.opening import KEPT, is_lost, lost, step
+from dsbench.run.opening import ended, is_lost, lost, step
 from dsbench.run.rows import write_cycle
 from dsbench.run.snapshots import Snapshots
 from dsbench.spec import RunSpec
@@ -98,7 +98,8 @@ def run_cycle(setting: Setting, scale: int, cycle: int) -> list[Part]:
 def _check_finished(setting: Setting, scale: int, cycle: int, parts: list[Part]) -> None:
     if all(part.why for part in parts):
         why = "; ".join(_why(setting, part) for part in parts)
-        raise RunError(f"scale {scale}, cycle {cycle}: {why}", KEPT)
+        failures = [part.found.result.failure for part in parts if part.found]
+        raise ended(f"scale {scale}, cycle {cycle}", why, failures)
 
 
 def _why(setting: Setting, part: Part) -> str:

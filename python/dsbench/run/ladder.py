@@ -77,6 +77,7 @@ def resume(
     with listening() as stop, opened(spec) as (found, server):
         place.lock(found)
         place.check_free(found)
+        _bench(spec, found, spec.scales[0])  # The target may be another than that of the beginning.
         load = load_of(spec, joining or Joining())
         journal = Journal.go_on(Writer(path), observer)
         observer.archive(path)
@@ -282,7 +283,9 @@ class _Ladder:
 
 
 def _bench(spec: RunSpec, target: Target, scale: int) -> Bench:
-    return Bench(target, spec.workload, scale, spec.call, spec.workload_settings)
+    bench = Bench(target, spec.workload, scale, spec.call, spec.workload_settings)
+    bench.refuse(spec)
+    return bench
 
 
 def _timed(step: Callable[[], None]) -> StepResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 
 import psutil
@@ -17,15 +17,18 @@ from dsbench.spec import RunSpec
 _SESSIONS_BESIDE = 4
 """Connections beside the clients': administration, monitors, steps."""
 
+WRONG = "configuration"
+"""Kind of the errors of what was asked for: to resume the run would bring them again."""
+
 _REMEDIES = {
-    "configuration": "see dsbench run --help",
+    WRONG: "see dsbench run --help",
     "setup": "dsbench doctor tells what is missing",
     "disconnected": "see whether the server is up",
     "unknown": "see whether the server is up",
 }
 """By kind of error, before anything was begun."""
 
-_REMEDIES_OF_STEPS = {"configuration": _REMEDIES["configuration"], "setup": _REMEDIES["setup"]}
+_REMEDIES_OF_STEPS = {kind: _REMEDIES[kind] for kind in (WRONG, "setup")}
 _GO_ON = "see the server's log; then: dsbench run --resume ARCHIVE"
 
 KEPT = "finished cycles are kept; once the server works again: dsbench run --resume ARCHIVE"
@@ -58,7 +61,7 @@ def told(doing: str) -> Iterator[None]:
         yield
     except CoreError as error:
         remedy = _REMEDIES.get(error.kind, "see the server's log")
-        raise RunError(f"{doing}: {error}", remedy, usage=error.kind == "configuration") from None
+        raise RunError(f"{doing}: {error}", remedy, usage=error.kind == WRONG) from None
     except ClusterError as error:
         raise RunError(str(error), error.remedy, usage=error.usage) from None
     except servers.ServerError as error:
@@ -81,7 +84,13 @@ def step(where: str, target: Target) -> Iterator[None]:
         if is_lost(error, target):
             raise RunError(f"{where}: {lost(str(error))}", KEPT) from None
         remedy = _REMEDIES_OF_STEPS.get(error.kind, _GO_ON)
-        raise RunError(f"{where}: {error}", remedy, usage=error.kind == "configuration") from None
+        raise RunError(f"{where}: {error}", remedy, usage=error.kind == WRONG) from None
+
+
+def ended(where: str, words: str, failures: Iterable[CoreError | None]) -> RunError:
+    """What to say of a cycle that nobody could finish, for ``words``, where clients ended by ``failures``."""
+    wrong = any(failure is not None and failure.kind == WRONG for failure in failures)
+    return RunError(f"{where}: {words}", _REMEDIES[WRONG] if wrong else KEPT, usage=wrong)
 
 
 def is_lost(error: CoreError, target: Target) -> bool:
@@ -91,7 +100,7 @@ def is_lost(error: CoreError, target: Target) -> bool:
     try:
         target.state()
     except CoreError:
-        return error.kind != "configuration"
+        return error.kind != WRONG
     return False
 
 
