@@ -28,3 +28,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_decision_has_its_number_once() -> None:
     numbers = [page.name[:3] for page in (ROOT / "docs/decisions").glob("*.md")]
     assert sorted(numbers) == [f"{n:03}" for n in range(1, len(numbers) + 1)]
+
+
+def test_nothing_is_installed_by_the_bare_name() -> None:
+    shown = [*PAGES, *ROOT.glob("docs/**/*.yaml"), *ROOT.glob("docs/**/*.sh"), *ROOT.glob("python/**/*.py")]
+    wrong = [path.name for path in shown if re.search(r"pip3? install +['\"]?dsbench\b", path.read_text())]
+    assert not wrong, "the public index has another program called dsbench"

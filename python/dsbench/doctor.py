@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsbench import generator, servers, spec, storage
+from dsbench.cluster import how_to_install
 from dsbench.servers import cache
 from dsbench.servers.installation import Installation
 from dsbench.stack import core, described, system
@@ -187,7 +188,7 @@ def _extras() -> list[Finding]:
     missing = [extra for extra, (module, _) in offered.items() if not _is_there(module)]
     words = [f"{extra} ({use}): {'not there' if extra in missing else 'there'}" for extra, (_, use) in offered.items()]
     # No run needs them: what is missing is no defect.
-    remedy = f"pip install 'dsbench[{','.join(missing)}]'" if missing else ""
+    remedy = how_to_install(",".join(missing)) if missing else ""
     return [Finding("extras", True, "; ".join(words), remedy)] if words else []
 
 

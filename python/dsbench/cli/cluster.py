@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from dsbench.cli import errors
-from dsbench.cluster import ClusterError
+from dsbench.cluster import ClusterError, how_to_install
 from dsbench.spec import SpecError
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Invite and start remote nodes.")
@@ -32,7 +32,7 @@ def invite(
         from dsbench.cluster import bundle  # Late: an extra.
     except ImportError as error:
         problem = f"this needs a package that is not here: {error}"
-        raise ClusterError(problem, "pip install 'dsbench[cluster]'", usage=True) from None
+        raise ClusterError(problem, how_to_install(), usage=True) from None
     host, port = _address(address)
     made = bundle.invite(out, nodes, host, port or bundle.PORT, timedelta(hours=hours))
     if as_json:
@@ -68,7 +68,7 @@ def up(
         from dsbench.cluster import bundle, launch  # Late: an extra.
     except ImportError as error:
         problem = f"this needs a package that is not here: {error}"
-        raise ClusterError(problem, "pip install 'dsbench[cluster]'", usage=True) from None
+        raise ClusterError(problem, how_to_install(), usage=True) from None
     hosts = [host.strip() for host in ssh.split(",") if host.strip()]
     invitation = bundle.invitation(cluster)
     failed = launch.up(hosts, invitation, command, lambda line: print(line, file=sys.stderr, flush=True))

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from dsbench.cli import errors
-from dsbench.cluster import ClusterError
+from dsbench.cluster import ClusterError, how_to_install
 from dsbench.generator import Bench, Target
 from dsbench.run import calibration
 from dsbench.spec import RunSpec
@@ -30,7 +30,7 @@ def command(
         from dsbench.cluster import bundle, node, serving  # Late: Dask is an extra, and takes a second to import.
     except ImportError as error:
         problem = f"a node needs a package that is not here: {error}"
-        raise ClusterError(problem, "pip install 'dsbench[cluster]'", usage=True) from None
+        raise ClusterError(problem, how_to_install(), usage=True) from None
 
     def say(text: str) -> None:
         if not quiet:

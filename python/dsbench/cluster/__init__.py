@@ -9,14 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsbench.cluster.errors import ClusterError
+from dsbench.cluster.errors import ClusterError, how_to_install
 from dsbench.spec import RunSpec
 
 if TYPE_CHECKING:
     from dsbench.cluster.bundle import Invitation
     from dsbench.cluster.nodes import Nodes
 
-__all__ = ["ClusterError", "invited"]
+__all__ = ["ClusterError", "how_to_install", "invited"]
 
 
 def invited(folder: Path, spec: RunSpec) -> tuple[Invitation, Nodes]:

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from urllib.parse import quote
 
 from dsbench.archive import LOCAL
-from dsbench.cluster.errors import ClusterError
+from dsbench.cluster.errors import ClusterError, how_to_install
 from dsbench.cluster.outcome import NodeResult, Part
 from dsbench.generator import Bench, Cycle, Watch
 from dsbench.run.journal import Journal
@@ -140,7 +140,7 @@ class Remote:
             self._invitation, self._nodes = invited(joining.folder, spec)
         except ImportError as error:
             problem = f"nodes need a package that is not here: {error}"
-            raise ClusterError(problem, "pip install 'dsbench[cluster]'", usage=True) from None
+            raise ClusterError(problem, how_to_install(), usage=True) from None
         self._spec, self._patience_s = spec, joining.patience_s
         self._journal: Journal | None = None
         self._url = ""
