@@ -92,6 +92,21 @@ def test_a_wrong_input_gets_one_clear_error(
     assert not list((tmp_path / "archives").glob("*")), "nothing was begun"
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        ["--set", "synchronous=off"], ["--profile", "dsi"], ["--config", "none.toml"], ["--out", "archives"],
+        ["--ramp-up", "1"], ["--no-retry"], ["--threads", "9", "--no-prepare"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_what_a_resumed_run_cannot_change_is_refused_by_its_option(dsbench: Program, changed: list[str]) -> None:
+    done = dsbench("run", "--resume", "out/archive", *changed)
+    assert done.returncode == 2
+    options = ", ".join(word.replace("--no-", "--") for word in changed if word.startswith("--"))
+    assert done.stderr.startswith(f"error: {options}: a resumed run keeps its specification"), done.stderr
+
+
 def test_a_configuration_file_has_the_names_of_the_command_line(dsbench: Program, tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(
         'scales = [1]\ncycles = 1\nduration = 0.3\nthreads = 2\n[target]\nurl = "private:sqlite"\n'

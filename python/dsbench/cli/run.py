@@ -22,10 +22,14 @@ EPILOG = (
 )
 
 Option = typer.Option
+_WITH_RESUME = ("target", "resume", "cluster", "patience", "as_json", "quiet")
+"""What a run that goes on takes: where it works and what it shows. All else is as it was."""
+
 _LADDER = ("scales", "cycles", "duration")
 
 
 def command(
+    context: typer.Context,
     target: Annotated[
         str | None,
         typer.Argument(
@@ -107,11 +111,12 @@ def command(
         "nodes": nodes, "lease": lease,
         "prepare": prepare, "reconnect": reconnect, "rate": rate, "arrival": arrival, "trace": trace, "seed": seed,
     }  # fmt: skip
-    values = {name: value for name, value in given.items() if value is not None}
     joining = run.Joining(cluster, patience)
     if resume is not None:
-        _resume(resume, values, target, joining, as_json, quiet)
+        _refuse_changes(context)
+        _resume(resume, target, joining, as_json, quiet)
         return
+    values = {name: value for name, value in given.items() if value is not None}
     asked, hint = _specification(values, target, profile, setting or [], config)
     if hint and not quiet:
         print(hint, file=sys.stderr)
@@ -185,14 +190,22 @@ def _settings(texts: list[str], workload: str) -> tuple[dict[str, str], dict[str
     return {k: v for k, v in pairs.items() if k in known}, {k: v for k, v in pairs.items() if k not in known}
 
 
-def _resume(
-    path: Path, values: dict[str, Any], target: str | None, joining: run.Joining, as_json: bool, quiet: bool
-) -> None:
+def _refuse_changes(context: typer.Context) -> None:
+    """``SpecError`` with the names of all options that were given beside ``--resume`` and would have no effect."""
+    source = {param.name: context.get_parameter_source(param.name) for param in context.command.params if param.name}
+    given = [
+        param.opts[0]
+        for param in context.command.params
+        if param.name not in _WITH_RESUME and getattr(source.get(param.name or ""), "name", "") == "COMMANDLINE"
+    ]
+    if given:
+        remedy = "leave it out, or start a new run"
+        raise spec.SpecError(", ".join(given), "a resumed run keeps its specification and its place", remedy)
+
+
+def _resume(path: Path, target: str | None, joining: run.Joining, as_json: bool, quiet: bool) -> None:
     from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
 
-    if values:
-        names = ", ".join("--" + name for name in values)
-        raise spec.SpecError(names, "a resumed run keeps its specification", "leave it out, or start a new run")
     asked = finish.specification(path)
     again = spec.Target(**{**asked.target.model_dump(), "url": target}) if target is not None else None
     if again is not None:
