@@ -155,6 +155,18 @@ class Writer:
         pq.write_table(data, buffer, compression="zstd")
         _replace(folder / f"{part}.parquet", buffer.getvalue())
 
+    def has(self, table: str, part: str) -> bool:
+        """Whether the part ``part`` of ``table`` was written, and not merged yet."""
+        return (self.path / table / f"{part}.parquet").exists()
+
+    def forget(self, tables: Iterable[str], part: str) -> None:
+        """Removes the parts of ``tables`` that are called ``part`` or begin so, with a ``_`` behind."""
+        for table in tables:
+            for path in sorted((self.path / table).glob(f"{part}*.parquet")):
+                if path.stem == part or path.stem.startswith(f"{part}_"):
+                    with _told(path):
+                        path.unlink(missing_ok=True)
+
     def describe(self, run: Mapping[str, Any]) -> None:
         """Writes ``run.json``."""
         _replace(self.path / "run.json", (json.dumps(run, indent=2, ensure_ascii=False) + "\n").encode())

@@ -18,7 +18,7 @@ from dsbench.run.interrupts import Stop
 from dsbench.run.journal import Journal
 from dsbench.run.load import Load, Wanted
 from dsbench.run.opening import ended, is_lost, lost, step
-from dsbench.run.rows import write_cycle
+from dsbench.run.rows import DETAILS, write_cycle
 from dsbench.run.snapshots import Snapshots
 from dsbench.spec import RunSpec
 
@@ -110,20 +110,26 @@ def _why(setting: Setting, part: Part) -> str:
 
 
 def _write(setting: Setting, key: dict[str, int], parts: list[Part], samples: list[dict[str, object]]) -> None:
-    """Everything of one cycle; the rows of its nodes in ``cycles``, which make it count, come last."""
+    """Everything of one cycle, or nothing: what an earlier attempt at it or a failing one left is taken away."""
     writer, name = setting.journal.writer, f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}"
     by_node = {LOCAL: samples} | {part.node: list(part.found.samples) for part in parts if part.found and not part.why}
     if not setting.spec.nodes:
         by_node = {LOCAL: samples}
-    for node, rows in by_node.items():
-        writer.rows("monitors", f"{name}_{node}", [{**key, "node": node, **row} for row in rows])
-    if setting.spec.nodes:
-        writer.rows("nodes", name, [{**key, **_took_part(part)} for part in parts])
+    results = [({**key, "node": part.node}, part.found.result) for part in parts if part.found and not part.why]
+    writer.forget(DETAILS, name)
+    try:
+        for node, rows in by_node.items():
+            writer.rows("monitors", f"{name}_{node}", [{**key, "node": node, **row} for row in rows])
+        if setting.spec.nodes:
+            writer.rows("nodes", name, [{**key, **_took_part(part)} for part in parts])
+        write_cycle(writer, name, setting.bench.kinds, results)
+    except BaseException:
+        if not writer.has("cycles", name):
+            writer.forget(DETAILS, name)
+        raise
     for part in parts:
         if part.why:
             setting.journal.say(f"scale {key['scale']}, cycle {key['cycle']}: without node {part.node}: {part.why}")
-        elif part.found:
-            write_cycle(writer, {**key, "node": part.node}, setting.bench.kinds, part.found.result)
 
 
 def _took_part(part: Part) -> dict[str, object]:

@@ -17,16 +17,28 @@ Key = Mapping[str, Any]
 """scale, cycle, node and threads: the first columns of most tables."""
 
 
-def write_cycle(writer: Writer, key: Key, kinds: Sequence[str], result: CycleResult) -> None:
-    """Writes everything of one cycle. ``cycles`` comes last: a cycle counts once that part is there."""
-    part = f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}_{key['node']}"
+DETAILS = ("monitors", "nodes", "errors", "sums", "seconds", "buckets", "trace")
+"""Tables of a cycle beside ``cycles``, whose part makes it count."""
+
+
+def write_cycle(writer: Writer, name: str, kinds: Sequence[str], results: Sequence[tuple[Key, CycleResult]]) -> None:
+    """Writes what the nodes of ``results`` did in the cycle whose parts are called ``name``.
+
+    ``cycles`` comes last, in one part for all nodes: a cycle counts once that is there, and then as a whole.
+    """
+    for key, result in results:
+        _write_details(writer, f"{name}_{key['node']}", key, kinds, result)
+    rows = [_cycles(key, kinds, result) for key, result in results]
+    writer.table("cycles", name, pa.concat_tables(rows))
+
+
+def _write_details(writer: Writer, part: str, key: Key, kinds: Sequence[str], result: CycleResult) -> None:
     writer.rows("errors", part, [{**key, **row} for row in _errors(kinds, result)])
     writer.rows("sums", part, [{**key, "name": name, "value": value} for name, value in sorted(result.sums.items())])
     writer.table("seconds", part, _seconds(key, kinds, result))
     writer.table("buckets", part, _buckets(key, kinds, result))
     if result.trace is not None:
         _write_trace(writer, part, key, kinds, result.trace)
-    writer.table("cycles", part, _cycles(key, kinds, result))
 
 
 def _cycles(key: Key, kinds: Sequence[str], result: CycleResult) -> pa.Table:
