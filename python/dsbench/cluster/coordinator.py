@@ -70,6 +70,15 @@ class Coordinator:
 
         return self._await(call())
 
+    def take_late(self) -> list[tuple[str, str, bytes]]:
+        """What came too late since the last call. One visit to the event loop: what comes next stays for the next."""
+
+        def swap() -> list[tuple[str, str, bytes]]:
+            found, self.late = self.late, []
+            return found
+
+        return self.ask(swap)
+
     def start_turn(self, turn: Turn) -> None:
         """Asks the nodes of ``turn`` for their part."""
         self.ask(lambda: self._begin(turn))

@@ -83,12 +83,20 @@ class Nodes:
         return RemoteCycle(coordinator, turn, spec)
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
-        """((scale, cycle), part) of cycles that were over when they came; each is given once."""
-        coordinator = self._coordinator
-        found: list[tuple[str, str, bytes]] = coordinator.ask(lambda: coordinator.late[:])
-        coordinator.ask(coordinator.late.clear)
-        of_cycles = [(self._cycles[key], member, data) for key, member, data in found if key in self._cycles]
-        return [(cycle, decode(data, self._name(member))) for cycle, member, data in of_cycles]
+        """((scale, cycle), part) of cycles that were over when they came; each is given once.
+
+        A part that cannot be read is told in the log; its node stays one of which nobody knows what it committed.
+        """
+        parts = []
+        for key, member, data in self._coordinator.take_late():
+            if key not in self._cycles:
+                continue
+            name = self._name(member)
+            try:
+                parts.append((self._cycles[key], decode(data, name)))
+            except DamagedError as error:
+                self._coordinator.news.put(f"node {name}: its late part of {key} is left out: {error}")
+        return parts
 
     def news(self) -> list[str]:
         """Lines for the log since the last call."""

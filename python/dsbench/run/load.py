@@ -176,7 +176,9 @@ class Remote:
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """Parts of cycles that had ended before they came."""
-        return self._nodes.late()
+        found = self._nodes.late()
+        self.tell()
+        return found
 
     def tell(self) -> None:
         """Writes to the log what the coordinator has to say."""
