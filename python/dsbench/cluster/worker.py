@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from concurrent.futures import Future as Waiting
 from concurrent.futures import TimeoutError as TooLate
 from typing import TYPE_CHECKING, Any, Final
@@ -54,7 +53,7 @@ class Link(wire.WorkerPlugin):  # type: ignore[misc]
             await asyncio.sleep(_SLICE_S)
         lease = self.node.lease
         while True:
-            sent = time.monotonic()
+            sent = lease.now_s()
             try:
                 beat = self._call("beat", token=self._token, key=self.node.key, totals=self.node.totals)
                 answer = await asyncio.wait_for(beat, lease.length_s / 3)
@@ -66,7 +65,7 @@ class Link(wire.WorkerPlugin):  # type: ignore[misc]
                 await self._deliver()
             if lease.expired:
                 self.node.stop("no word from the coordinator: the lease ran out")
-            await asyncio.sleep(max(0.0, sent + lease.beat_s - time.monotonic()))
+            await asyncio.sleep(max(0.0, sent + lease.beat_s - lease.now_s()))
 
     async def _heard(self, answer: dict[str, Any], sent_s: float) -> bool:
         """What the coordinator says to a beat; False when the connection is of no more use."""
