@@ -11,7 +11,7 @@ from time import monotonic
 
 from dsbench.archive import LOCAL
 from dsbench.cluster.outcome import Course, Part
-from dsbench.generator import Bench, Target, now_ns
+from dsbench.generator import COUNTERS, Bench, CycleResult, Target, now_ns
 from dsbench.monitors import Monitor, Sampler
 from dsbench.run.events import Moment
 from dsbench.run.interrupts import Stop
@@ -24,6 +24,10 @@ from dsbench.spec import RunSpec
 
 _GRACE_S = 30.0
 """How long a transaction may outlast its cycle before the server is given up."""
+_LATE_SHARE = 0.01
+"""Share of a cycle by which its clients may begin late."""
+_LATE_NS = 5_000_000
+"""The same for cycles that are short: no machine is asked to wake up faster."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +91,36 @@ def run_cycle(setting: Setting, scale: int, cycle: int) -> list[Part]:
             trace.unlink(missing_ok=True)
         raise
     _write(setting, {"scale": scale, "cycle": cycle, "threads": setting.spec.threads}, parts, samples)
+    _check_start(setting, scale, cycle, parts)
     whole = [part.found.result for part in parts if part.found and not part.why]
     rate = sum(result.total("committed") for result in whole) / setting.spec.duration
     failed = sum(result.total("failed") for result in whole)
     step = f", {setting.spec.threads} threads" if setting.moment.threads else ""
     journal.say(f"scale {scale}, cycle {cycle}{step}: {rate:.1f} tps, {failed} failed")
     return parts
+
+
+def late_start_ns(spec: RunSpec, result: CycleResult) -> int:
+    """Nanoseconds by which all clients of this machine began after the start of their cycle; 0 where that is no doubt.
+
+    Only the closed loop begins at the start, and a ramp-up covers a late one. Waking up takes its time on a busy
+    machine, and whatever is a small part of the cycle does not show in its rate.
+    """
+    if spec.rate is not None or spec.pace != "none" or spec.ramp_up > 0:
+        return 0
+    counted = result.counters[:, :, COUNTERS.index("last_end_ns")] > 0
+    starts = result.counters[:, :, COUNTERS.index("first_start_ns")][counted]
+    late_ns = int(starts.min()) if starts.size else 0
+    return late_ns if late_ns > max(_LATE_SHARE * spec.duration * 1e9, _LATE_NS) else 0
+
+
+def _check_start(setting: Setting, scale: int, cycle: int, parts: list[Part]) -> None:
+    """Tells of a late start here; what nodes say of theirs is judged with the archive."""
+    for part in parts if not setting.spec.nodes else ():
+        late_ns = late_start_ns(setting.spec, part.found.result) if part.found else 0
+        if late_ns:
+            words = f"cycle {cycle} of scale {scale} began {late_ns / 1e6:.1f} ms late, which lowers its rate"
+            setting.journal.warn("late-start", words, "leave the client more CPU, and repeat the scale", scale)
 
 
 def _check_finished(setting: Setting, scale: int, cycle: int, parts: list[Part]) -> None:
@@ -149,7 +177,9 @@ def _measure(
     try:
         cycle.connect(30 + spec.threads * spec.connections * 0.2, setting.watch("connect", number))
         sampler.first()
-        start = now_ns() + cycle.lead_ns + round(spec.ramp_up * 1e9)
+        # Asking for the lead may take a while itself: the clock is read afterwards.
+        lead_ns = cycle.lead_ns + round(spec.ramp_up * 1e9)
+        start = now_ns() + lead_ns
         sampler.go(start, round(spec.ramp_up * 1e9))
         cycle.start(start)
         watch = setting.watch("cycle", number, monotonic() + spec.ramp_up)

@@ -1,0 +1,110 @@
+"""The common start of a cycle: nobody is late for it, or it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsbench.archive import Writer
+from dsbench.cluster.outcome import NodeResult, Part
+from dsbench.generator import COUNTERS, CycleResult
+from dsbench.run import Silent, cycle
+from dsbench.run.journal import Journal
+from dsbench.spec import RunSpec
+
+MS = 1_000_000
+
+
+def result(first_starts_ns: list[int | None]) -> CycleResult:
+    """Clients by their first starts; ``None`` for one that finished nothing within the cycle."""
+    counters = np.zeros((len(first_starts_ns), 1, len(COUNTERS)), dtype="<u8")
+    for client, start_ns in enumerate(first_starts_ns):
+        if start_ns is not None:
+            counters[client, 0, COUNTERS.index("first_start_ns")] = start_ns
+            counters[client, 0, COUNTERS.index("last_end_ns")] = start_ns + 1
+    return CycleResult(counters, (), np.zeros((0, 7), "<u8"), (), {}, None)
+
+
+def spec(**more: Any) -> RunSpec:
+    return RunSpec.model_validate({"duration": 10.0, **more})
+
+
+@pytest.mark.parametrize(
+    ("more", "starts", "late_ns"),
+    [
+        ({}, [0, 900 * MS], 0),
+        ({}, [100 * MS, 900 * MS], 0),
+        ({}, [101 * MS, 900 * MS], 101 * MS),
+        ({}, [None, 101 * MS], 101 * MS),
+        ({}, [None, None], 0),
+        ({}, [], 0),
+        ({"duration": 0.1}, [5 * MS], 0),
+        ({"duration": 0.1}, [6 * MS], 6 * MS),
+        ({"ramp_up": 1.0}, [101 * MS], 0),
+        ({"rate": 5.0}, [101 * MS], 0),
+        ({"pace": "terminals", "workload": "tpcc"}, [101 * MS], 0),
+    ],
+)
+def test_a_late_start_is_one_of_all_clients(more: dict[str, Any], starts: list[int | None], late_ns: int) -> None:
+    assert cycle.late_start_ns(spec(**more), result(starts)) == late_ns
+
+
+@given(st.lists(st.integers(0, 10**10), min_size=1, max_size=20), st.floats(0.01, 100))
+def test_a_client_in_time_is_enough(starts: list[int], duration: float) -> None:
+    asked = spec(duration=duration)
+    assert cycle.late_start_ns(asked, result([*starts, 0])) == 0
+    assert cycle.late_start_ns(asked, result([s + 10**9 + 1 for s in starts])) == min(starts) + 10**9 + 1
+
+
+def test_a_late_start_is_a_warning_of_the_run(tmp_path: Path) -> None:
+    journal = Journal.begin(Writer.create(tmp_path, "a"), Silent(), spec())
+    for nodes in (0, 1):
+        setting = cast(cycle.Setting, SimpleNamespace(journal=journal, spec=spec(nodes=nodes)))
+        for number, start_ns in ((1, 250 * MS), (2, 3 * MS)):
+            cycle._check_start(setting, 7, number, [Part("local", "", NodeResult("local", result([start_ns])), True)])
+    (warning,) = journal.data["warnings"]
+    assert (warning["code"], warning["scale"]) == ("late-start", 7)
+    assert warning["message"].startswith("cycle 1 of scale 7 began 250.0 ms late")
+
+
+class Slow:
+    """A source of load that takes a second to say how long before the start it has to be known."""
+
+    def __init__(self) -> None:
+        self.now_ns = 10**12
+        self.left_ns = 0
+
+    def cycle(self, *_: Any) -> Slow:
+        return self
+
+    @property
+    def lead_ns(self) -> int:
+        self.now_ns += 10**9
+        return 20 * MS
+
+    def start(self, at_ns: int) -> None:
+        self.left_ns = at_ns - self.now_ns
+
+    def join(self) -> list[Part]:
+        return []
+
+    def connect(self, *_: Any) -> None:
+        """They are."""
+
+    wait = abandon = connect
+
+
+@pytest.mark.parametrize("ramp_up", [0.0, 2.0])
+def test_the_whole_lead_is_left_when_the_start_is_told(monkeypatch: pytest.MonkeyPatch, ramp_up: float) -> None:
+    load = Slow()
+    monkeypatch.setattr(cycle, "now_ns", lambda: load.now_ns)
+    monkeypatch.setattr(cycle, "Sampler", lambda _: SimpleNamespace(first=int, go=max, stop=list, notes=()))
+    setting = SimpleNamespace(spec=spec(ramp_up=ramp_up), bench=None, load=load, monitors=(), watch=lambda *_: None)
+    cycle._measure(cast(cycle.Setting, setting), 1, 1, None)
+    assert load.left_ns == 20 * MS + round(ramp_up * 1e9)
