@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from dsbench import run, servers
-from dsbench.generator import Target
+from dsbench.generator import TAKEN, CoreError, Target
 from dsbench.run import place
+from dsbench.run.events import Moment
 from dsbench.spec import RunSpec, build
 from dsbench.spec import Target as TargetSpec
 
@@ -57,6 +60,81 @@ def test_a_run_from_another_host_is_seen(server: servers.Server, tmp_path: Path)
     other.close()
     outcome = run.execute(_spec(server.url), tmp_path / "next", run.Silent())
     assert outcome.status == "complete", "what it left when it died is dropped"
+
+
+END_HOLDERS = {
+    "postgres": "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted",
+    "mysql": "KILL {0}",
+}
+"""By dialect: ends the session that holds the target."""
+OWN_SESSION = {"postgres": "SELECT pg_backend_pid() AS id", "mysql": "SELECT connection_id() AS id"}
+
+
+@pytest.fixture(params=["private:postgresql", "private:mariadb"], scope="module")
+def locking(request: pytest.FixtureRequest) -> Iterator[servers.Server]:
+    with servers.start(TargetSpec(url=request.param), 20) as running:
+        yield running
+
+
+@pytest.fixture
+def holder(locking: servers.Server) -> Iterator[tuple[Target, Target]]:
+    """A target that a run holds, whose session was just ended, and another one of the same database."""
+    with closing(Target(locking.url)) as first, closing(Target(locking.url)) as second:
+        place.lock(first)
+        number = first.fetch(OWN_SESSION[first.dialect.name])[0]["id"]
+        second.fetch(END_HOLDERS[first.dialect.name].format(number))
+        yield first, second
+
+
+def seize(target: Target) -> None:
+    """Takes the lock once the server has let the session go that was ended."""
+    give_up = time.monotonic() + 30
+    while True:
+        try:
+            return place.lock(target)
+        except run.RunError:
+            assert time.monotonic() < give_up
+            time.sleep(0.01)
+
+
+def test_a_lost_session_is_opened_again_with_its_lock(holder: tuple[Target, Target]) -> None:
+    first, second = holder
+    first.hold()
+    first.check_claim()
+    with pytest.raises(run.RunError, match="another run of dsbench is using this target"):
+        place.lock(second)
+
+
+def test_a_lock_that_was_lost_to_another_run_is_told(holder: tuple[Target, Target]) -> None:
+    first, second = holder
+    seize(second)
+    for ask in (first.hold, first.check_claim, lambda: first.fetch("SELECT 1"), lambda: place.make(first, "mark")):
+        with pytest.raises(CoreError, match="another session holds the target now") as error:
+            ask()
+        assert (error.value.kind, error.value.code) == ("setup", TAKEN)
+    assert second.state() == ("absent", "")
+
+
+def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path: Path) -> None:
+    """In the middle of a cycle, by monitors that notice that their session is gone."""
+    with closing(Target(postgresql.url)) as other:
+
+        class Thief(run.Silent):
+            taken = False
+
+            def moment(self, moment: Moment) -> None:
+                if moment.phase == "cycle" and not self.taken:
+                    self.taken = True
+                    other.fetch(END_HOLDERS["postgres"])
+                    seize(other)
+
+        long = build({"target": {"url": postgresql.url}, "scales": (1,), "cycles": 1, "duration": 60, "threads": 2})
+        outcome = run.execute(long, tmp_path, Thief())
+    assert (outcome.status, outcome.error is not None) == ("failed", True)
+    assert outcome.error is not None
+    assert str(outcome.error).startswith("scale 1, cycle 1: ")
+    assert "another session holds the target now" in str(outcome.error)
+    assert "when it has ended: dsbench run --resume ARCHIVE" in outcome.error.remedy
 
 
 def test_a_private_firebird_is_described_before_its_load(tmp_path: Path) -> None:

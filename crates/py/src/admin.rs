@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use dsbench_core::clock::{Clock, Monotonic, Nanos};
 use dsbench_core::engine::{Connection, Engine, Interrupt, Isolation, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::Table;
@@ -10,11 +11,23 @@ use dsbench_core::value::Table;
 /// Outside dsbench's place: administration and monitors need none.
 const SESSION: Session = Session { isolation: Isolation::ReadCommitted, in_place: false };
 
+/// Native code of the error that says that somebody else has what this session had claimed.
+const TAKEN: &[u8] = b"TAKEN";
+
+/// How long a claim may still be held by the session that was lost: the server may not have noticed yet.
+const LINGERING: Nanos = 5_000_000_000;
+/// Between two tries.
+const PAUSE: Nanos = 100_000_000;
+
 /// A session that is opened, or opened again, on demand.
 pub struct Admin {
     engine: Arc<dyn Engine>,
     /// Held for as long as a query waits for the server, which may be for ever.
     session: Mutex<Option<Box<dyn Connection>>>,
+    /// The query by which every session takes a lock that ends with it.
+    claim: Mutex<Option<String>>,
+    /// Why the claim is lost for good.
+    taken: Mutex<Option<Error>>,
     /// Ends what the session waits for. Beside its mutex, so that nobody has to wait for that first.
     end: Mutex<Option<Box<dyn Interrupt>>>,
     closed: AtomicBool,
@@ -23,10 +36,65 @@ pub struct Admin {
 impl Admin {
     /// Nothing is connected yet.
     pub fn new(engine: Arc<dyn Engine>) -> Self {
-        Self { engine, session: Mutex::default(), end: Mutex::default(), closed: AtomicBool::new(false) }
+        Self {
+            engine,
+            session: Mutex::default(),
+            claim: Mutex::default(),
+            taken: Mutex::default(),
+            end: Mutex::default(),
+            closed: AtomicBool::new(false),
+        }
     }
 
-    /// Runs one query. Error `Setup` once the session was closed.
+    /// Takes a lock of the server's that ends with the session, by a query whose only cell is "t" where it was
+    /// free; false when it was not. From now on every session that must be opened again takes it first.
+    pub fn claim(&self, sql: &str) -> Result<bool> {
+        let free = says_yes(&self.fetch(sql)?);
+        if free {
+            *lock(&self.claim) = Some(sql.to_owned());
+        }
+        Ok(free)
+    }
+
+    /// Makes sure that what was claimed is still this session's, or is again.
+    pub fn hold(&self) -> Result<()> {
+        if lock(&self.claim).is_none() {
+            return Ok(());
+        }
+        // A session that was lost is noticed by the first query, and opened again by the second. Engines whose
+        // locks end with sessions know a query without a table.
+        match self.fetch("SELECT 1") {
+            Err(error) if is_lost(&error) => self.fetch("SELECT 1").map(|_| ()),
+            found => found.map(|_| ()),
+        }
+    }
+
+    /// An error once somebody else has what was claimed; asks nobody.
+    pub fn check_claim(&self) -> Result<()> {
+        lock(&self.taken).clone().map_or(Ok(()), Err)
+    }
+
+    fn give_up(&self) -> Error {
+        let words = "the session that held this target was lost, and another session holds the target now";
+        let error = Error::with(ErrorKind::Setup, "lock", words).code(TAKEN);
+        lock(&self.taken).get_or_insert(error).clone()
+    }
+
+    /// Takes the claim again in a session that was opened in place of a lost one.
+    fn claim_again(&self, connection: &mut dyn Connection) -> Result<()> {
+        let Some(claim) = lock(&self.claim).clone() else { return Ok(()) };
+        let over = Monotonic.now() + LINGERING;
+        while !says_yes(&connection.fetch(&claim)?) {
+            if Monotonic.now() >= over {
+                return Err(self.give_up());
+            }
+            Monotonic.sleep_until(Monotonic.now() + PAUSE, &self.closed);
+            self.go_on()?;
+        }
+        Ok(())
+    }
+
+    /// Runs one query. Error `Setup` once the session was closed, or what it had claimed is somebody else's.
     pub fn fetch(&self, sql: &str) -> Result<Table> {
         let mut session = lock(&self.session);
         let connection = match session.as_mut() {
@@ -34,8 +102,7 @@ impl Admin {
             None => session.insert(self.open()?),
         };
         let table = connection.fetch(sql);
-        let lost = |error: &Error| matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown);
-        if table.as_ref().is_err_and(lost) || self.closed.load(Ordering::SeqCst) {
+        if table.as_ref().is_err_and(is_lost) || self.closed.load(Ordering::SeqCst) {
             self.leave(&mut session);
         }
         table
@@ -43,14 +110,16 @@ impl Admin {
 
     fn open(&self) -> Result<Box<dyn Connection>> {
         self.go_on()?;
-        let connection = self.engine.connect(SESSION)?;
+        let mut connection = self.engine.connect(SESSION)?;
         *lock(&self.end) = connection.interrupt();
         // Whoever closed while it was being opened found no handle to end it by.
         self.go_on()?;
+        self.claim_again(connection.as_mut())?;
         Ok(connection)
     }
 
     fn go_on(&self) -> Result<()> {
+        self.check_claim()?;
         match self.closed.load(Ordering::SeqCst) {
             true => Err(Error::with(ErrorKind::Setup, "administration", "the session was closed")),
             false => Ok(()),
@@ -78,6 +147,14 @@ impl Admin {
             Err(_) => self.interrupt(),
         }
     }
+}
+
+fn is_lost(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown)
+}
+
+fn says_yes(table: &Table) -> bool {
+    table.rows.first().and_then(|row| row.first()?.as_deref()) == Some("t")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -35,6 +35,20 @@ impl Target {
         let done = hearing(py, Duration::MAX, move || work(engine.as_ref()))?;
         done.unwrap_or_else(|| Err(silent())).map_err(raise)
     }
+
+    /// Asks in the administrative session.
+    fn ask<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&Admin) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let admin = Arc::clone(&self.admin);
+        let found = hearing(py, PATIENCE, move || question(&admin));
+        if !matches!(found, Ok(Some(_))) {
+            py.detach(|| self.admin.interrupt());
+        }
+        found?.unwrap_or_else(|| Err(silent())).map_err(raise)
+    }
 }
 
 fn silent() -> Error {
@@ -94,13 +108,24 @@ impl Target {
     ///
     /// In the main thread it is given up after a minute; other threads wait until `close`.
     fn fetch(&self, py: Python<'_>, sql: String) -> PyResult<(Vec<String>, TextRows)> {
-        let admin = Arc::clone(&self.admin);
-        let found = hearing(py, PATIENCE, move || admin.fetch(&sql));
-        if !matches!(found, Ok(Some(_))) {
-            py.detach(|| self.admin.interrupt());
-        }
-        let table = found?.unwrap_or_else(|| Err(silent())).map_err(raise)?;
+        let table = self.ask(py, move |admin| admin.fetch(&sql))?;
         Ok((table.columns, table.rows))
+    }
+
+    /// Takes a lock that ends with the administrative session, by a query whose only cell is "t" where it was
+    /// free; false when it was not. A session that is opened in place of a lost one takes it first.
+    fn claim(&self, py: Python<'_>, sql: String) -> PyResult<bool> {
+        self.ask(py, move |admin| admin.claim(&sql))
+    }
+
+    /// Makes sure that what was claimed is still held, or is again.
+    fn hold(&self, py: Python<'_>) -> PyResult<()> {
+        self.ask(py, |admin| admin.hold())
+    }
+
+    /// Raises once somebody else has what was claimed; asks nobody.
+    fn check_claim(&self) -> PyResult<()> {
+        self.admin.check_claim().map_err(raise)
     }
 
     /// Closes the administrative connection for good, without waiting for a server that has stopped answering.

@@ -14,10 +14,10 @@ from dsbench.generator.core import (
 )
 from dsbench.generator.cycle import COUNTERS, TRACE_WORDS, Cycle, CycleResult, UInts, Watch
 from dsbench.generator.suite import Case, Conformance, Family, families, schedules
-from dsbench.generator.target import Dialect, Target
+from dsbench.generator.target import TAKEN, Dialect, Target
 
 __all__ = [
-    "COUNTERS", "NULL_SERVER", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Condition", "Conformance", "CoreError",
-    "Counted", "Cycle", "CycleResult", "Dialect", "Family", "StepResult", "Stopped", "Target", "UInts", "Watch",
-    "build", "families", "measuring", "now_ns", "schedules", "schemes", "workload_settings", "workloads",
+    "COUNTERS", "NULL_SERVER", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Condition", "Conformance",
+    "CoreError", "Counted", "Cycle", "CycleResult", "Dialect", "Family", "StepResult", "Stopped", "Target", "UInts",
+    "Watch", "build", "families", "measuring", "now_ns", "schedules", "schemes", "workload_settings", "workloads",
 ]  # fmt: skip

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from dsbench import _core
 from dsbench.generator.core import errors
+
+TAKEN: Final = "TAKEN"
+"""Code of the error that says that another session has what the administrative session had claimed."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,25 @@ class Target:
         with errors():
             columns, rows = self._core.fetch(sql)
         return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def claim(self, sql: str) -> bool:
+        """Takes a lock that ends with the administrative session, by ``sql``, whose only cell is "t" where it was free.
+
+        A session that is opened in place of a lost one takes it first; where somebody else has it by then, every
+        query fails with the code ``TAKEN``.
+        """
+        with errors():
+            return self._core.claim(sql)
+
+    def hold(self) -> None:
+        """Makes sure that what was claimed is still held, or is again: one query, none where nothing was claimed."""
+        with errors():
+            self._core.hold()
+
+    def check_claim(self) -> None:
+        """Raises ``CoreError`` with the code ``TAKEN`` once somebody else has what was claimed; asks nobody."""
+        with errors():
+            self._core.check_claim()
 
     def close(self) -> None:
         """Closes the administrative connection for good; a query that waits for the server in another thread ends."""

@@ -54,10 +54,11 @@ class Setting:
         return step(f"{place}, {phase}" if phase != "cycle" else place, self.target)
 
     def watch(self, phase: str, cycle: int = 0, began: float = 0.0) -> Callable[[int, int], None]:
-        """Shows progress of ``phase`` and hears wishes to stop."""
+        """Shows progress of ``phase``, hears wishes to stop and notices when the target is another run's."""
 
         def seen(done: int, other: int) -> None:
             self.stop.check()
+            self.target.check_claim()
             elapsed = monotonic() - began if began else 0.0
             total, failed = (0, other) if phase == "cycle" else (other, 0)
             self.journal.observer.moment(
@@ -77,6 +78,7 @@ def run_cycle(setting: Setting, scale: int, cycle: int) -> list[Part]:
     """Runs cycle ``cycle`` and writes its results. ``RunError`` when no node could finish it."""
     journal = setting.journal
     with setting.step("clean", cycle):
+        setting.target.hold()
         cleaned = setting.bench.step("clean", setting.watch("clean", cycle))
     phase = {"scale": scale, "cycle": cycle, "phase": "clean", "duration_ns": cleaned.duration_ns}
     journal.writer.rows("phases", f"scale-{scale:05d}_cycle-{cycle:05d}_clean", [phase])

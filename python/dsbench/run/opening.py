@@ -10,7 +10,7 @@ import psutil
 from dsbench import servers
 from dsbench.archive import ArchiveError, OutError
 from dsbench.cluster import ClusterError
-from dsbench.generator import CoreError, Target
+from dsbench.generator import TAKEN, CoreError, Target
 from dsbench.run.journal import RunError
 from dsbench.spec import RunSpec
 
@@ -33,6 +33,8 @@ _GO_ON = "see the server's log; then: dsbench run --resume ARCHIVE"
 
 KEPT = "finished cycles are kept; once the server works again: dsbench run --resume ARCHIVE"
 """What to do when a server went away in the middle of a run."""
+
+_TAKEN = "another run may have dropped this one's database; when it has ended: dsbench run --resume ARCHIVE"
 
 LOST = "the connection was lost"
 _LOSSES = ("disconnected", "unknown")
@@ -81,6 +83,8 @@ def step(where: str, target: Target) -> Iterator[None]:
     try:
         yield
     except CoreError as error:
+        if error.code == TAKEN:
+            raise RunError(f"{where}: {error}", _TAKEN) from None
         if is_lost(error, target):
             raise RunError(f"{where}: {lost(str(error))}", KEPT) from None
         remedy = _REMEDIES_OF_STEPS.get(error.kind, _GO_ON)

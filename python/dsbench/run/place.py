@@ -42,13 +42,13 @@ _SEEN_IN_PLACE = ("firebird",)
 
 
 def lock(target: Target) -> None:
-    """Claims the target for this run, for as long as its administrative session lives.
+    """Claims the target for this run: a lost session is opened again with the claim, or ends the run.
 
     ``RunError`` when another run has it. Engines without such a lock have the mark, and the sessions that
     ``check_free`` looks for.
     """
     statement = _LOCKS.get(target.dialect.name)
-    if statement is not None and target.fetch(statement)[0]["locked"] != "t":
+    if statement is not None and not target.claim(statement):
         raise RunError(
             "another run of dsbench is using this target",
             "wait until it has ended, or name another database in TARGET",
@@ -110,6 +110,7 @@ def owner_alive(owner: Any) -> bool:
 
 def make(target: Target, own: str) -> None:
     """Drops what an earlier run left, if anything, and creates a place with the mark ``own``."""
+    target.hold()
     if check_free(target):
         target.drop()
     target.create(own)
