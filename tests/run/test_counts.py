@@ -20,7 +20,7 @@ from dsbench.spec import build
 CLIENTS = 4
 
 
-@pytest.mark.parametrize("reconnect", [False])
+@pytest.mark.parametrize("reconnect", [False, True])
 def test_calls_under_way_when_a_server_is_lost_may_have_committed(tmp_path: Path, reconnect: bool) -> None:
     """Each client has sent a call, which is a transaction of its own, to a server that answers no more."""
     command = [sys.executable, "-P", "-c", NULL_SERVER, str(tmp_path / ".s.PGSQL.5432")]

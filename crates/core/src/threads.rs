@@ -113,6 +113,8 @@ pub struct CycleOutcome {
     pub seconds: Vec<Second>,
     /// The error that ended the cycle early, if any.
     pub failure: Option<Error>,
+    /// Transactions that are missing in the trace, because it could not be written as fast as they came.
+    pub untraced: u64,
 }
 
 #[derive(Default)]
@@ -276,11 +278,9 @@ impl Cycle {
         let clients = clients.into_iter().map(|(_, client)| client).collect();
         self.shared.end();
         let seconds = self.collector.join().map_err(|_| Error::new(ErrorKind::Setup, "collect seconds"))?;
-        if let Some(trace) = self.trace {
-            trace.finish()?;
-        }
+        let untraced = self.trace.map_or(Ok(0), TraceWriter::finish)?;
         let failure = lock(&self.shared.failure).take();
-        Ok(CycleOutcome { clients, seconds, failure })
+        Ok(CycleOutcome { clients, seconds, failure, untraced })
     }
 }
 

@@ -120,6 +120,7 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<
     dict.set_item("cpu_ns", cpu_ns)?;
     let failure = outcome.failure.as_ref().map(|e| (e.kind.name(), e.code.as_str().to_owned(), e.to_string()));
     dict.set_item("failure", failure)?;
+    dict.set_item("untraced", outcome.untraced)?;
     Ok(dict)
 }
 

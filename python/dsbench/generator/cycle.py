@@ -53,6 +53,8 @@ class CycleResult:
     """CPU time of all clients' threads: (user, system). The sum is exact, the kernel may only estimate its parts."""
     trace: Path | None = None
     """File of the trace, 40 bytes a transaction (see ``TRACE_WORDS``); ``None`` without a trace."""
+    untraced: int = 0
+    """Transactions that are missing in it, because it could not be written as fast as they came."""
 
     def total(self, counter: str) -> int:
         """Sum of one counter over threads and kinds."""
@@ -119,6 +121,7 @@ class Cycle:
             failure=CoreError(*failure) if failure else None,
             cpu_ns=raw["cpu_ns"],
             trace=self._trace,
+            untraced=raw["untraced"],
         )
 
 

@@ -95,6 +95,9 @@ def run_cycle(setting: Setting, scale: int, cycle: int) -> list[Part]:
     _write(setting, {"scale": scale, "cycle": cycle, "threads": setting.spec.threads}, parts, samples)
     _check_start(setting, scale, cycle, parts)
     whole = [part.found.result for part in parts if part.found and not part.why]
+    if untraced := sum(result.untraced for result in whole):
+        words = f"cycle {cycle}: {untraced} transactions are missing in the trace: they came faster than it was written"
+        journal.warn("trace", words, "name a folder on a faster disk with --out; the rates are not touched", scale)
     rate = sum(result.total("committed") for result in whole) / setting.spec.duration
     failed = sum(result.total("failed") for result in whole)
     step = f", {setting.spec.threads} threads" if setting.moment.threads else ""
