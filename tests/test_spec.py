@@ -107,6 +107,34 @@ def test_a_wrong_setting_is_named(values: dict[str, object], option: str) -> Non
     assert wrong.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"cycles": 0}, "--cycles: has to be 1 or more"),
+        ({"cycles": 10_001}, "--cycles: has to be 10000 or less"),
+        ({"duration": 0}, "--duration: has to be more than 0"),
+        ({"cycles": "many"}, "--cycles: has to be a whole number"),
+        ({"cycles": 1.5}, "--cycles: has to be a whole number"),
+        ({"duration": "long"}, "--duration: has to be a number"),
+        ({"duration": float("nan")}, "--duration: has to be a number"),
+        ({"scales": 3}, "--scales: has to be a list, such as [1, 2, 5]"),
+        ({"seed": -1}, "--seed: has to be 0 or more"),
+        ({"seed": 1 << 63}, "--seed: has to be less than 9223372036854775808"),
+        ({"workload": 3}, "--workload: has to be text"),
+        ({"retry": "perhaps"}, "--retry: has to be true or false"),
+        ({"workload_settings": 3}, "--set: has to be a table of names and values"),
+        ({"target": 5}, "TARGET: has to be a table of names and values"),
+        ({"pace": "hurried"}, "--pace: has to be 'none' or 'terminals'"),
+        ({"target": {"directory": 5}}, "TARGET.directory: has to be a path"),
+        ({"target": {"settings": 5}}, "TARGET.settings: has to be a table of names and values"),
+    ],
+)
+def test_wrong_values_are_told_in_plain_words(values: dict[str, object], said: str) -> None:
+    with pytest.raises(spec.SpecError) as wrong:
+        spec.build(values)
+    assert str(wrong.value) == said
+
+
 def test_a_specification_comes_back_from_its_description() -> None:
     run = spec.build({"target": {"url": "private:postgresql", "settings": {"fsync": False, "work_mem": "4MB"}}})
     assert run.target.settings == {"fsync": "off", "work_mem": "4MB"}

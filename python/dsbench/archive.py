@@ -18,6 +18,7 @@ import io
 import json
 import os
 import shutil
+import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -111,12 +112,34 @@ _MERGED: Final = ".merged.parquet"
 _GROUP_ROWS: Final = 1_000_000
 
 
+LEFT: Final = "name the folder or the .zip that a run left"
+"""What to do about a path that is no archive."""
+
+
 class ArchiveError(Exception):
-    """An archive that cannot be written or read: says what, where and what to do."""
+    """An archive that cannot be written or read. ``remedy`` says what to do, ``usage`` that the wrong one was named."""
+
+    def __init__(self, problem: str, remedy: str = "", *, usage: bool = False) -> None:
+        super().__init__(problem)
+        self.remedy = remedy
+        self.usage = usage
 
 
 class OutError(ArchiveError):
-    """The folder for new archives cannot be used."""
+    """The folder for what is written cannot be used."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem, "name a folder that can be written with --out", usage=True)
+
+
+def try_out(out: Path) -> None:
+    """Makes the folder ``out`` where it is missing, and tries to write there; ``OutError`` where that fails."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise OutError(f"--out: cannot write to {out}: {error.strerror}") from error
 
 
 @dataclass(frozen=True)
@@ -287,10 +310,11 @@ class Archive:
         """Opens an archive; ``ArchiveError`` when there is none or its format is newer than this program."""
         archive = cls(path)
         if not path.exists():
-            raise ArchiveError(f"no archive at {path}; name the folder or the .zip that a run left")
+            raise ArchiveError(f"no archive at {path}", LEFT, usage=True)
         found = archive.run.get("format")
         if found != FORMAT:
-            raise ArchiveError(f"{path} has format {found}, this program reads {FORMAT}; use the dsbench that wrote it")
+            words = f"{path} has format {found}, this program reads {FORMAT}"
+            raise ArchiveError(words, "use the dsbench that wrote it", usage=True)
         return archive
 
     @property
@@ -304,7 +328,8 @@ class Archive:
         try:
             data: dict[str, Any] = json.loads(self.read("run.json"))
         except (KeyError, OSError, zipfile.BadZipFile, ValueError) as error:
-            raise ArchiveError(f"{self.path} is no dsbench archive: run.json cannot be read ({error})") from None
+            words = f"{self.path} is no dsbench archive: run.json cannot be read ({error})"
+            raise ArchiveError(words, LEFT, usage=True) from None
         return data
 
     def read(self, name: str) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fixtures import archives
 from fixtures.program import Program, only_archive
 
 TINY = ["--scales", "1,2", "--cycles", "2", "--duration", "0.5", "--threads", "2"]
@@ -74,10 +75,33 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(dsbench: Program, tmp_pat
         (["run", "sqlite:///x.db", "--workload", "tpcc", "--set", "mxi=10"], "--set: 'mxi' is no setting of tpcc", 2),
         (["run", "mock:", "--set", "latency_us=5"], "--set: 'latency_us'", 2),
         (["run", "--config", "absent.toml"], "--config", 2),
-        (["run", "--no-such-option"], "--no-such-option", 2),
+        (["run", "--no-such-option"], "--no-such-option: no option has this name", 2),
+        (["run", "--cycles", "x"], "--cycles: has to be a whole number", 2),
+        (["run", "--cycles"], "--cycles", 2),
+        (["show", "x", "--by", "foo"], "--by: 'foo' is not one of", 2),
+        (["show"], "ARCHIVE: it is missing", 2),
+        (["check", "sqlite:///x.db", "--scale", "0"], "--scale: has to be", 2),
+        (["check", "private:sqlite", "--scale", "1"], "TARGET: ", 2),
+        (["check", "sqlite:///x.db", "--scale", "1", "--workload", "foo"], "--workload: no workload 'foo'", 2),
+        (["calibrate", "--workload", "foo"], "--workload: no workload 'foo'", 2),
+        (["calibrate", "--threads", "0"], "--threads: has to be 1 or more", 2),
+        (["cluster", "invite", "--address", "a:b:c"], "--address: 'a:b:c'", 2),
+        (["cluster", "invite", "--address", "host:99999"], "--address: 'host:99999'", 2),
+        (["check", "sqlite:///x.db"], "--scale: it is missing", 2),
+        (["nonsense"], "nonsense", 2),
+        (["servers", "nonsense"], "nonsense", 2),
+        (["run", "a", "b"], "b", 2),
         (["run", "--out", "/proc/none", "--scales", "1"], "--out", 2),
         (["run", "postgresql://nobody@127.0.0.1:1/x"], "127.0.0.1", 1),
-        (["show", "absent"], "absent", 1),
+        (["show", "absent"], "absent", 2),
+        (["plot", "absent"], "absent", 2),
+        (["plot", "absent", "--out", "new"], "absent", 2),
+        (["compare", "absent", "absent", "--out", "new"], "absent", 2),
+        (["run", "--resume", "absent"], "absent", 2),
+        (["show", "."], "is no dsbench archive", 2),
+        (["servers", "conform", "nonsense"], "nonsense", 2),
+        (["servers", "conform", "mock:", "--write", "."], "--write", 2),
+        (["servers", "conform", "mock:", "--write", "absent/page.md"], "--write", 2),
     ],
 )
 def test_a_wrong_input_gets_one_clear_error(
@@ -89,7 +113,13 @@ def test_a_wrong_input_gets_one_clear_error(
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert "--resume" not in done.stderr
-    assert not list((tmp_path / "archives").glob("*")), "nothing was begun"
+    # Before the quick profile begins it says so.
+    said = [line.partition(":")[0] for line in done.stderr.splitlines() if not line.startswith("profile quick")]
+    assert said[:2] == ["error", "hint"], done.stderr
+    assert len(said) == 2 or "did you mean" in done.stderr
+    assert not list(tmp_path.glob("archives/*")), "nothing was begun"
+    assert not (tmp_path / "absent").exists()
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(
@@ -138,3 +168,30 @@ def test_a_folder_that_cannot_be_written_is_told_once_before_anything_is_run(dsb
     assert "error: --out: cannot write to file: " in done.stderr
     assert done.stderr.count("--out") == 2, "the option and the remedy"
     assert "hint: name a folder that can be written with --out" in done.stderr
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """An archive made by hand, with its zip beside it."""
+    times = [2 * archives.MS, 3 * archives.MS]
+    tables = {
+        "cycles": [archives.cycle_row(1, cycle, times) for cycle in (1, 2)],
+        "buckets": [row for cycle in (1, 2) for row in archives.bucket_rows(1, cycle, times)],
+        "phases": archives.phase_rows(1, create=1, populate=1),
+    }
+    run = archives.run_json({"scales": (1,), "cycles": 2, "duration": 1.0})
+    packed = archives.write(tmp_path / "archives", run, tables, sealed=True)
+    return packed.path.with_suffix("")
+
+
+@pytest.mark.parametrize("command", ["plot {0} --out file.txt", "plot {0} --fresh --out file.txt", "plot {0}.zip",
+                                     "compare {0} {0} --out file.txt"])  # fmt: skip
+def test_a_wrong_place_for_files_is_told_before_anything_is_done(
+    dsbench: Program, tmp_path: Path, small: Path, command: str
+) -> None:
+    (tmp_path / "file.txt").write_text("here already")
+    done = dsbench(*command.format(small).split())
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.startswith("error: --out: ")
+    assert "hint: " in done.stderr
+    assert (tmp_path / "file.txt").read_text() == "here already"

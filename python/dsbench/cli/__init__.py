@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import dsbench
-from dsbench.cli import calibrate, check, cluster, compare, doctor, errors, node, plot, run, servers, show
+from dsbench.cli import calibrate, check, cluster, compare, doctor, errors, node, plot, run, servers, show, usage
 
 app = typer.Typer(
     name="dsbench",
@@ -48,4 +48,4 @@ app.add_typer(servers.app, name="servers")
 def main() -> None:
     """The program: runs a command and turns its error into one message and an exit code."""
     with errors.told():
-        sys.exit(app(standalone_mode=True))
+        sys.exit(usage.run(app))

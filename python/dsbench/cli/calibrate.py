@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dsbench import spec
+from dsbench.cli import errors
 from dsbench.run import RunError
 from dsbench.run.calibration import calibrate, lines
 
@@ -22,6 +23,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Measure the client's own ceiling, against engines that answer at once."""
+    errors.known_workload(workload)
     asked = spec.build(
         {"workload": workload, "threads": threads, "duration": duration, "prepare": prepare, "scales": (100,)}
     )

@@ -24,7 +24,11 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Check the consistency of a database that dsbench has made."""
+    errors.known_workload(workload)
     asked = spec.build({"target": {"url": target}, "workload": workload, "scales": (scale,)})
+    if asked.target.private is not None:
+        remedy = "name the URL of a database in which a run has left its tables"
+        raise spec.SpecError("TARGET", "a private server is gone with its run: there is nothing to check", remedy)
     found = run.check_target(asked, scale, run.Silent())
     if as_json:
         print(json.dumps([{"name": c.name, "holds": c.holds, "detail": c.detail} for c in found], indent=2))

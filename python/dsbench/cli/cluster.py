@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import sys
 from datetime import timedelta
@@ -52,9 +53,20 @@ def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or text.endswith("]") or (":" in host and not host.startswith("[")):
         host, port = text, ""
+    if ":" in host and not _is_address(host.strip("[]")):
+        remedy = "write HOST, HOST:PORT or [ADDRESS]:PORT"
+        raise SpecError("--address", f"{text!r} is neither a host nor an address", remedy)
     if port and not (port.isdecimal() and 0 < int(port) < 65536):
         raise SpecError("--address", f"{text!r} has no port between 1 and 65535", "write HOST or HOST:PORT")
     return host.strip("[]"), int(port or 0)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 @app.command(epilog="Example: dsbench cluster up --ssh client1,bench@client2 --cluster cluster")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dsbench import spec
-from dsbench.archive import ArchiveError
+from dsbench.archive import OutError, try_out
 
 EPILOG = "Example: dsbench compare archives/*.zip --out comparison"
 
@@ -27,6 +27,8 @@ def command(
     from dsbench.report import compared  # Late: its drawing libraries take a second, and help should not.
 
     comparison = compared.read(archives)
+    if out is not None:
+        try_out(out)
     if as_json:
         print(json.dumps(compared.document(comparison), indent=2, ensure_ascii=False))
     else:
@@ -37,10 +39,9 @@ def command(
 
 def _write(out: Path, files: dict[str, bytes], *, quiet: bool) -> None:
     try:
-        out.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (out / name).write_bytes(content)
             if not quiet:
                 print(out / name)
     except OSError as error:
-        raise ArchiveError(f"cannot write to {error.filename or out}: {error.strerror}; name another folder") from None
+        raise OutError(f"--out: cannot write to {error.filename or out}: {error.strerror}") from None

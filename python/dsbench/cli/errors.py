@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from dsbench.archive import ArchiveError
 from dsbench.cluster import ClusterError
-from dsbench.generator import CoreError
+from dsbench.generator import CoreError, workloads
 from dsbench.run import RunError
 from dsbench.servers import ServerError
 from dsbench.spec import SpecError
@@ -22,6 +22,13 @@ def tell(problem: str, remedy: str = "") -> None:
     print(f"error: {problem}", file=sys.stderr)
     if remedy:
         print(f"hint: {remedy}", file=sys.stderr)
+
+
+def known_workload(name: str) -> None:
+    """``SpecError`` for a workload that there is not."""
+    known = workloads()
+    if name not in known:
+        raise SpecError("--workload", f"no workload {name!r}", f"use one of {', '.join(known)}")
 
 
 @contextmanager
@@ -39,8 +46,8 @@ def told() -> Iterator[None]:
         tell(str(error), error.remedy)
         sys.exit(FAILED)
     except ArchiveError as error:
-        tell(str(error))
-        sys.exit(FAILED)
+        tell(str(error), error.remedy)
+        sys.exit(USAGE if error.usage else FAILED)
     except CoreError as error:
         tell(str(error))
         sys.exit(USAGE if error.kind == "configuration" else FAILED)

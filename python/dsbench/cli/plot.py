@@ -11,7 +11,7 @@ EPILOG = "Example: edit results-rate.vl.json in the archive's folder, then dsben
 
 
 def command(
-    archive: Annotated[Path, typer.Argument(help="Folder of an archive, or a .zip together with --fresh.")],
+    archive: Annotated[Path, typer.Argument(help="Folder of an archive, or its .zip together with --out.")],
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Make the .vl.json files anew from the data: your edits are lost.")
     ] = False,

@@ -162,11 +162,9 @@ def _specification(
         ladder = spec.PROFILES["dsi"]
         hours = clock(len(ladder["scales"]) * ladder["cycles"] * ladder["duration"])
         hint = f"profile quick: a glimpse. Comparable figures: --profile dsi ({hours} and the time to populate)"
-    known = generator.workloads()
-    asked = spec.build(wanted, profile=profile)
-    if asked.workload not in known:
-        raise spec.SpecError("--workload", f"no workload {asked.workload!r}", f"use one of {', '.join(known)}")
-    return asked, hint
+    if isinstance(workload := wanted.get("workload"), str):
+        errors.known_workload(workload)
+    return spec.build(wanted, profile=profile), hint
 
 
 def _numbers(option: str, text: str | None) -> tuple[int, ...] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -78,6 +79,8 @@ def conform(
     as_json: AsJson = False,
 ) -> None:
     """Try out whether engines and servers do what they document: types, isolation, errors, losses, bulk loads."""
+    if write is not None:
+        _try_page(write)
     asked = targets or [target.in_one for target in rooms.variants()]
     # A process takes one client library of Firebird: several targets have a process each.
     outcomes = [_conform(asked[0])] if len(asked) == 1 else [_conform_apart(url) for url in asked]
@@ -93,13 +96,27 @@ def conform(
         sys.exit(errors.FAILED)
 
 
+def _try_page(page: Path) -> None:
+    """``SpecError`` where ``page`` cannot be written: better before the suite than after it."""
+    problem = ""
+    if page.is_dir():
+        problem = f"{page} is a folder"
+    elif not page.parent.is_dir():
+        problem = f"{page.parent} is no folder"
+    elif not os.access(page if page.exists() else page.parent, os.W_OK):
+        problem = f"{page} cannot be written"
+    if problem:
+        raise spec.SpecError("--write", problem, "name a file that can be written, such as docs/engines.md")
+
+
 def _conform(url: str) -> conformance.Outcome:
     target = spec.build({"target": {"url": url}}).target
     try:
         with Counting() as progress:
             return conformance.conform(target, progress.show)
     except CoreError as error:
-        raise RunError(f"{target.redacted}: {error}", "see dsbench doctor, or name another target") from None
+        remedy, usage = "see dsbench doctor, or name another target", error.kind == "configuration"
+        raise RunError(f"{target.redacted}: {error}", remedy, usage=usage) from None
 
 
 def _conform_apart(url: str) -> conformance.Outcome:
@@ -109,4 +126,5 @@ def _conform_apart(url: str) -> conformance.Outcome:
     try:
         return conformance.Outcome.of(json.loads(done.stdout)[0])
     except ValueError:
-        raise RunError(f"{spec.redact(url)}: the suite did not come to its end", "see what it says above") from None
+        words, usage = f"{spec.redact(url)}: the suite did not come to its end", done.returncode == errors.USAGE
+        raise RunError(words, "see what it says above", usage=usage) from None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dsbench.analysis.values import Evaluation
-from dsbench.archive import Archive, ArchiveError, Writer
+from dsbench.archive import Archive, ArchiveError, Writer, try_out
 from dsbench.report import by_node, diagrams, render, tables
 from dsbench.report.document import page
 from dsbench.report.evaluation import evaluate
@@ -73,22 +73,30 @@ def plot(path: Path, out: Path | None, *, fresh: bool) -> list[Path]:
     """Draws the diagrams again from the edited files, or ``fresh`` from the data; gives the files."""
     folder = out or path
     if path.is_file() and out is None:
-        raise ArchiveError(f"{path} is packed; name a folder with --out, or the unpacked archive")
-    folder.mkdir(parents=True, exist_ok=True)
+        remedy = "name a folder with --out, or the unpacked archive"
+        raise ArchiveError(f"--out: {path} is packed, and a diagram has to go somewhere", remedy, usage=True)
+    # A folder to which diagrams were drawn by --out holds no run, but files that can be edited all the same.
+    archive = Archive(path) if not fresh and out is None and _edited(path) else Archive.open(path)
+    if out is not None:
+        try_out(out)
     if not fresh:
         if out is not None:
-            _copy_specs(Archive.open(path), out)
+            _copy_specs(archive, out)
         return render.replot(folder)
-    archive = Archive.open(path)
     files = render.diagrams(evaluate(archive), archive.run)
     writer = Writer(folder)
     return [writer.text(name, content) for name, content in sorted(files.items())]
 
 
+def _edited(path: Path) -> bool:
+    return any(path.glob("results-*.vl.json"))
+
+
 def _copy_specs(archive: Archive, out: Path) -> None:
+    writer = Writer(out)
     for name in archive.names():
         if name.startswith("results-") and name.endswith(".vl.json"):
-            (out / name).write_bytes(archive.read(name))
+            writer.text(name, archive.read(name))
 
 
 def _shown(evaluation: Evaluation, archive: Archive, files: list[Path]) -> Shown:

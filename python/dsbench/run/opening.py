@@ -69,7 +69,7 @@ def told(doing: str) -> Iterator[None]:
     except servers.ServerError as error:
         raise RunError(str(error), error.remedy) from None
     except OutError as error:
-        raise RunError(str(error), "name a folder that can be written with --out", usage=True) from None
+        raise RunError(str(error), error.remedy, usage=True) from None
     except ArchiveError as error:
         raise RunError(str(error), "free space, or name another folder with --out") from None
 
