@@ -20,6 +20,9 @@ test: .venv/.built  ## every test, those against real servers included
 lint: .venv/.built  ## formatting, types, layering; warnings are errors
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+	for engine in postgres mysql firebird sqlite mock; do \
+		cargo check --quiet --package dsbench-engines --no-default-features --features $$engine --locked || exit 1; \
+	done
 	$(BIN)/ruff check python tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports

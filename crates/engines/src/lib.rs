@@ -10,7 +10,9 @@ pub mod firebird;
 pub mod mock;
 #[cfg(feature = "mysql")]
 pub mod mysql;
-#[cfg(feature = "mysql")]
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+// PostgreSQL's client takes a part of it only.
+#[cfg_attr(not(feature = "mysql"), allow(dead_code))]
 mod net;
 #[cfg(feature = "postgres")]
 pub mod postgres;
