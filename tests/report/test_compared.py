@@ -188,5 +188,5 @@ def test_the_command_prints_and_writes(dsbench: Program, tmp_path: Path) -> None
     assert alone.returncode == 2
     assert "name two or more" in alone.stderr
     missing = dsbench("compare", paths[0], "nowhere")
-    assert missing.returncode == 1
+    assert missing.returncode == 2
     assert "no archive at nowhere" in missing.stderr

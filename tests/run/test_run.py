@@ -16,7 +16,7 @@ import pytest
 
 from dsbench import run, servers
 from dsbench.archive import Archive
-from dsbench.generator import Bench, Target
+from dsbench.generator import Bench, Cycle, Target, now_ns
 from dsbench.run.cycle import seed_of
 from dsbench.spec import RunSpec, build
 from fixtures.program import described
@@ -198,20 +198,30 @@ def test_a_place_with_the_mark_of_a_living_process_is_refused(tmp_path: Path) ->
 
 
 def test_a_slow_first_sample_does_not_eat_the_cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sampled: list[int] = []
+    started: list[tuple[int, int]] = []
+
     class Slow:
         name = "slow"
         notes: tuple[str, ...] = ()
 
         def sample(self) -> list[tuple[str, str, float]]:
             time.sleep(0.6)
+            sampled.append(now_ns())
             return [("value", "count", 1.0)]
 
+    def start(cycle: Cycle, at_ns: int) -> None:
+        started.append((len(sampled), at_ns))
+        begin(cycle, at_ns)
+
+    begin = Cycle.start
+    monkeypatch.setattr(Cycle, "start", start)
     monkeypatch.setattr("dsbench.run.ladder.monitors_for", lambda *_: (Slow(),))
     spec = spec_for("mock:?latency_us=100", scales=(1,), cycles=1, rate=1000.0, arrival="constant")
     archive = Archive.open(run.execute(spec, tmp_path, run.Silent()).archive)
-    missed, first = columns(archive, "cycles", "missed", "first_start_ns")
-    assert missed.sum() < 500, "starts before the sample was taken would all be late"
-    assert first.min() < 300_000_000
+    ((samples, at_ns),) = started
+    assert samples == 1, "the first sample is taken before the clients are told when to start"
+    assert at_ns > sampled[0], "starts before the sample was taken would all be late"
     (at,) = columns(archive, "monitors", "at_ns")
     assert at.min() <= 0
 
