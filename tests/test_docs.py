@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,16 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 def test_generated_pages_are_current() -> None:
     done = subprocess.run([sys.executable, ROOT / "scripts/make-docs", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_reference_is_what_help_prints() -> None:
+    page = (ROOT / "docs/cli.md").read_text()
+    for words in (["run"], ["cluster", "invite"]):
+        environment = {**os.environ, "COLUMNS": "100", "TERMINAL_WIDTH": "100"}
+        command = [sys.executable, "-m", "dsbench", *words, "--help"]
+        helped = subprocess.run(command, capture_output=True, text=True, env=environment).stdout
+        section = page.partition(f"## {' '.join(['dsbench', *words])}\n")[2].partition("\n## ")[0]
+        assert section.replace("```", "").split() == helped.split()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

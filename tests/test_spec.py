@@ -147,6 +147,24 @@ def test_a_file_that_is_no_toml_is_told(tmp_path: Path) -> None:
         spec.load_toml(tmp_path / "x.toml")
 
 
+def test_a_file_takes_the_forms_of_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text('threads = "10,20"\nscales = "1,2"\nramp-up = 1.5\n')
+    run = spec.build(spec.load_toml(tmp_path / "x.toml"))
+    assert (run.thread_steps, run.scales, run.ramp_up) == ((10, 20), (1, 2), 1.5)
+    assert spec.build({"threads": "7", "scales": "3"}).steps == (7,)
+    for name in ("threads", "scales"):
+        with pytest.raises(spec.SpecError, match=f"--{name}: '1,x' is no list of numbers"):
+            spec.build({name: "1,x"})
+
+
+def test_only_settings_that_can_be_given_are_offered() -> None:
+    with pytest.raises(spec.SpecError) as wrong:
+        spec.build({"rampup": 3})
+    offered = wrong.value.remedy.removeprefix("known settings: ").split(", ")
+    assert "ramp_up" in offered
+    assert not {"thread_steps", "levels"} & set(offered)
+
+
 def test_a_private_server_can_be_written_in_one_word() -> None:
     target = spec.Target(url="private:postgresql@18?work_mem=8MB&search_path=a%2Cb", settings={"fsync": "off"})
     assert (target.url, target.version) == ("private:postgresql", "18")

@@ -59,7 +59,8 @@ class Target(_Frozen):
     settings: dict[str, str] = Field(default_factory=dict)
     """Server settings applied to a private server, by the server's own names."""
     version: str | None = None
-    """Version of the private server that is wanted; ``None`` takes the newest that is installed."""
+    """Version of the private server that is wanted; ``None`` takes the newest that the system has: one that was
+    unpacked beside it is taken only by its version."""
     directory: Path | None = None
     """Where a private server keeps its data; ``None`` is a new folder in the temporary directory."""
 
@@ -337,12 +338,22 @@ def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
     if profile is not None and profile not in PROFILES:
         raise SpecError("--profile", f"no profile {profile!r}", f"use one of {', '.join(PROFILES)}")
     merged = {**PROFILES.get(profile or "", {}), **values, "profile": profile or ""}
+    for name in ("scales", "threads"):
+        if isinstance(text := merged.get(name), str):
+            merged[name] = _numbers(f"--{name}", text)
     try:
         asked = RunSpec.model_validate(merged)
     except ValidationError as error:
         raise _spec_error(error) from None
     refuse_unused(asked.target, asked.workload)
     return asked
+
+
+def _numbers(option: str, text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise SpecError(option, f"{text!r} is no list of numbers", "write for instance 1,2,5") from None
 
 
 def refuse_unused(target: Target, workload: str) -> None:
@@ -408,16 +419,19 @@ def _spec_error(error: ValidationError) -> SpecError:
     else:
         option = "--" + _OPTIONS.get(where[0], where[0].replace("_", "-"))
     if first["type"] == "extra_forbidden":
-        known = ", ".join(sorted(RunSpec.model_fields))
+        known = ", ".join(sorted(set(RunSpec.model_fields) - {"thread_steps", "levels"}))
         return SpecError(where[-1], "no setting has this name", f"known settings: {known}")
     return SpecError(option, message, "see dsbench run --help")
 
 
 def load_toml(path: Path) -> dict[str, Any]:
-    """Settings of a configuration file, by name. Raises ``SpecError`` when it cannot be read."""
+    """Settings of a configuration file, by name; ``ramp-up``, as the option has it, is ``ramp_up``.
+
+    Raises ``SpecError`` when it cannot be read.
+    """
     try:
         with path.open("rb") as file:
-            return tomllib.load(file)
+            return {name.replace("-", "_"): value for name, value in tomllib.load(file).items()}
     except OSError as error:
         raise SpecError("--config", f"{path}: {error.strerror}", "name a readable TOML file") from None
     except tomllib.TOMLDecodeError as error:

@@ -18,7 +18,7 @@ EPILOG = "Example: dsbench calibrate --threads 16 --workload tpcb"
 def command(
     threads: Annotated[int, typer.Option(help="Simulated clients, beside one alone.")] = 8,
     duration: Annotated[float, typer.Option(help="Seconds of each of the six measurements.")] = 2.0,
-    workload: Annotated[str, typer.Option(help="select (the shortest transactions) or tpcb.")] = "select",
+    workload: Annotated[str, typer.Option(help="select (the shortest transactions), tpcb or tpcc.")] = "select",
     prepare: Annotated[bool, typer.Option("--prepare/--no-prepare", help="Prepare statements once.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:

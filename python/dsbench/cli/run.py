@@ -47,7 +47,8 @@ def command(
         str | None, Option(help="Simulated clients [16]; several, such as 10,20,40, run the cycles at each.")
     ] = None,
     carriers: Annotated[
-        int | None, Option(help="Threads of the operating system that carry the clients [one per CPU where possible].")
+        int | None,
+        Option(help="Threads of the operating system that carry the clients; 0: one per CPU where possible [0]."),
     ] = None,
     connections: Annotated[int | None, Option(help="Connections of each thread, used round robin [1].")] = None,
     nodes: Annotated[
@@ -69,9 +70,9 @@ def command(
         bool | None,
         Option("--retry/--no-retry", help="Run again what a collision or deadlock ended [tpcc: yes, others: no]."),
     ] = None,
-    prepare: Annotated[bool | None, Option("--prepare/--no-prepare", help="Prepare statements once.")] = None,
+    prepare: Annotated[bool | None, Option("--prepare/--no-prepare", help="Prepare statements once [no].")] = None,
     reconnect: Annotated[
-        bool | None, Option("--reconnect/--no-reconnect", help="Open and close a connection per transaction.")
+        bool | None, Option("--reconnect/--no-reconnect", help="Open and close a connection per transaction [no].")
     ] = None,
     rate: Annotated[
         float | None, Option(help="Open loop: starts per second of all clients together. Default: closed loop.")
@@ -86,7 +87,7 @@ def command(
     ramp_up: Annotated[
         float | None, Option(help="Seconds of load before each cycle that are not recorded [0].")
     ] = None,
-    trace: Annotated[bool | None, Option("--trace/--no-trace", help="Keep every single residence time.")] = None,
+    trace: Annotated[bool | None, Option("--trace/--no-trace", help="Keep every single residence time [no].")] = None,
     seed: Annotated[int | None, Option(help="Seed of all random inputs; the same seed gives the same inputs.")] = None,
     setting: Annotated[
         list[str] | None,
@@ -104,8 +105,8 @@ def command(
 ) -> None:
     """Measure the transaction rate over a ladder of database sizes."""
     given = {
-        "workload": workload, "scales": _numbers("--scales", scales), "cycles": cycles, "duration": duration,
-        "threads": _numbers("--threads", threads), "pace": pace, "terminals": terminals, "ramp_up": ramp_up,
+        "workload": workload, "scales": scales, "cycles": cycles, "duration": duration,
+        "threads": threads, "pace": pace, "terminals": terminals, "ramp_up": ramp_up,
         "carriers": carriers,
         "connections": connections, "isolation": isolation, "call": call, "population": population, "retry": retry,
         "nodes": nodes, "lease": lease,
@@ -165,15 +166,6 @@ def _specification(
     if isinstance(workload := wanted.get("workload"), str):
         errors.known_workload(workload)
     return spec.build(wanted, profile=profile), hint
-
-
-def _numbers(option: str, text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise spec.SpecError(option, f"{text!r} is no list of numbers", "write for instance 1,2,5") from None
 
 
 def _settings(texts: list[str], workload: str) -> tuple[dict[str, str], dict[str, str]]:
