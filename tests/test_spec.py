@@ -55,6 +55,13 @@ def test_no_fragment_of_a_password_is_shown_however_it_was_written(first: str, s
             assert not any(part in shown for part in ("Tr0u", "r0ub", "4dor", "X7wQ")), shown
 
 
+def test_passwords_are_known_as_written_and_as_meant() -> None:
+    assert spec.secrets_of("mysql://me:a%40b@host/?socket=/x&PASSWORD=secret") == ["secret", "a%40b", "a@b"]
+    assert spec.secrets_of("postgresql://me@host/db?port=5432") == []
+    assert spec.secrets_of("sqlite:////data/run.db") == []
+    assert spec.secrets_of("mock:") == []
+
+
 def test_defaults_are_those_of_the_paper() -> None:
     run = spec.build({})
     assert (run.cycles, run.duration, run.threads, run.connections) == (10, 60.0, 16, 1)

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -141,6 +141,16 @@ def _without_login(text: str) -> str:
     """``text`` without what stands between its first colon and its last ``@``."""
     login, _at, rest = text.rpartition("@")
     return f"{login.partition(':')[0]}:***@{rest}" if ":" in login else text
+
+
+def secrets_of(url: str) -> list[str]:
+    """The passwords in ``url``, as they are written and as they are meant."""
+    _scheme, _separator, rest = url.partition("://")
+    address, _mark, query = rest.partition("?")
+    written = [address.rpartition("@")[0].partition(":")[2]]
+    written += [value for name, _, value in (pair.partition("=") for pair in query.split("&"))
+                if name.lower() in _SECRET_PARAMETERS]  # fmt: skip
+    return sorted({text for value in written if value for text in (value, unquote(value))}, key=len, reverse=True)
 
 
 Seconds = Annotated[float, Field(gt=0, le=86_400 * 7, allow_inf_nan=False)]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
+from dsbench.archive import Writer
 from dsbench.generator import CoreError
-from dsbench.run import opening
+from dsbench.run import ladder, opening
 
 
 @pytest.mark.parametrize(
@@ -18,3 +22,16 @@ def test_what_was_asked_for_wrongly_is_not_to_be_resumed(kinds: tuple[str | None
     assert str(error) == "scale 1, cycle 2: so it is"
     assert error.usage is usage
     assert ("--resume" in error.remedy) is not usage
+
+
+def test_the_log_of_a_server_is_kept_without_its_password(tmp_path: Path) -> None:
+    class Talkative:
+        url = "mysql://root:ge%40heim@/?socket=/tmp/socket"
+
+        def log_tail(self, _lines: int) -> list[str]:
+            return ["login of root", "with ge@heim or ge%40heim"]
+
+    climb = ladder._Ladder.__new__(ladder._Ladder)
+    climb.__dict__.update(server=Talkative(), journal=SimpleNamespace(writer=Writer(tmp_path)))
+    climb._keep_server_log("failed")
+    assert (tmp_path / "server.log").read_text() == "login of root\nwith *** or ***\n"

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 
 from dsbench import servers, stack
-from dsbench.archive import ArchiveError, Writer
+from dsbench.archive import ArchiveError, Writer, redacted_lines
 from dsbench.generator import Bench, Condition, CoreError, StepResult, Stopped, Target, now_ns
 from dsbench.monitors import Monitor, Statistics, monitors_for, statistics_of
 from dsbench.run import calibration, place, resumption
@@ -28,7 +28,7 @@ from dsbench.run.journal import Journal, RunError
 from dsbench.run.load import Joining, Load, load_of
 from dsbench.run.opening import opened, step, told
 from dsbench.run.snapshots import Snapshots
-from dsbench.spec import RunSpec
+from dsbench.spec import RunSpec, secrets_of
 from dsbench.spec import Target as TargetSpec
 
 
@@ -279,7 +279,8 @@ class _Ladder:
 
     def _keep_server_log(self, status: str) -> None:
         if status == "failed" and self.server is not None and (lines := self.server.log_tail(200)):
-            self.journal.writer.text("server.log", "\n".join(lines) + "\n")
+            shown = redacted_lines(lines, secrets_of(self._url()))
+            self.journal.writer.text("server.log", "\n".join(shown) + "\n")
 
 
 def _bench(spec: RunSpec, target: Target, scale: int) -> Bench:
