@@ -1,4 +1,5 @@
-//! The database engines of dsbench. Adding one: a file or folder here and one line in [`open`].
+//! The database engines of dsbench. Adding one: a file or folder here and its schemes in the registry;
+//! ARCHITECTURE.md lists what else has to know it.
 
 use dsbench_core::engine::Engine;
 use dsbench_core::error::{Error, Result};

@@ -1,4 +1,5 @@
-//! The workloads of dsbench. Adding one: a folder here and one line in the registry.
+//! The workloads of dsbench. Adding one: a folder here and an entry in the registry;
+//! ARCHITECTURE.md lists what else may need to know it.
 //!
 //! A workload owns SQL and random inputs. Its SQL lies in files beside it, one per dialect, cut into
 //! named sections: see [`sql`].
