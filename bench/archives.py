@@ -51,7 +51,7 @@ def _write(folder: Path) -> Path:
         writer.rows("phases", f"scale-{scale:05d}", phases)
         for cycle in range(1, CYCLES + 1):
             key = {"scale": scale, "cycle": cycle, "node": "local", "threads": THREADS}
-            write_cycle(writer, key, ["tpcb"], _cycle(random))
+            write_cycle(writer, f"scale-{scale:05d}_cycle-{cycle:05d}", ["tpcb"], [(key, _cycle(random))])
             clean = {"scale": scale, "cycle": cycle, "phase": "clean", "duration_ns": 10**9}
             writer.rows("phases", f"scale-{scale:05d}-{cycle:03d}", [clean])
     return writer.path

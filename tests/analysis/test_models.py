@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsbench.analysis.models import fit_collision, fit_saturation, success_share
+from dsbench.analysis.models import fit_collision, success_share
 
 # Measured on PostgreSQL 15 under repeatable read with 16 clients.
 SCALES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -39,15 +39,3 @@ def test_least_squares_beats_its_neighbours() -> None:
 def test_one_client_or_two_scales_are_no_model() -> None:
     assert fit_collision(SCALES, SHARES, 1) is None
     assert fit_collision(SCALES[:2], SHARES[:2], 16) is None
-    assert fit_saturation(SCALES[:2], (10, 20)) is None
-    assert fit_saturation(SCALES[:3], (0, 10, 20)) is None
-
-
-def test_saturation_is_recovered() -> None:
-    rates = [5000 * x / (x + 9) for x in SCALES]
-    found = fit_saturation(SCALES, rates)
-    assert found is not None
-    assert (found.limit_tps, found.half_scale) == (pytest.approx(5000, rel=1e-4), pytest.approx(9, rel=1e-4))
-    assert found.rms_lg < 1e-6
-    # T = T_inf / 2 at X = h.
-    assert 5000 * 9 / (9 + found.half_scale) == pytest.approx(2500, rel=1e-4)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from dsbench.analysis.values import COLUMNS, Doubt, Evaluation
 from dsbench.report import tables
@@ -106,18 +105,6 @@ def test_doubts_of_one_kind_share_their_lines(evaluation: Evaluation) -> None:
         "doubt: fsync = off", "  hint: switch it on", "doubt: full_page_writes = off", "  hint: switch it on",
         "doubt at scale 1 (also at 10, 100): 1 % failed", "  hint: --retry",
     ]  # fmt: skip
-
-
-def test_summary_table_shows_the_same_cells_and_takes_no_markup_from_messages(evaluation: Evaluation) -> None:
-    doubt = Doubt("server", "log says [bold]x[/bold]", "see it")
-    marked = replace(evaluation, void_scales=frozenset({10}), doubts=(doubt,))
-    console = Console(file=io.StringIO(), width=160, record=True)
-    console.print(tables.summary_table(marked))
-    text = console.export_text()
-    for cells in tables.summary_rows(marked):
-        assert all(cell in text for cell in cells)
-    assert "10!" in text
-    assert "[bold]x[/bold]" in text
 
 
 def test_an_undefined_index_is_said_in_words(evaluation: Evaluation) -> None:

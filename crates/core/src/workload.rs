@@ -134,7 +134,7 @@ impl Progress {
 pub enum Population {
     /// The engine's fast path, in parallel.
     Bulk,
-    /// A stored procedure on the server, as in seed 000, section 4.3.
+    /// A stored procedure on the server, as in the paper, section 4.3.
     Procedure,
 }
 

@@ -1,4 +1,4 @@
-"""Several runs side by side: relative rates (seed 000, section 4.9.6 and figures 36 and 37) and what differs.
+"""Several runs side by side: relative rates (the paper, section 4.9.6 and figures 36 and 37) and what differs.
 
 A curve is divided by that of the first run, scale by scale. Where the paper shows the quotients as they are,
 each comes here with a bootstrap interval over the cycles: it speaks of repeating the cycles of both runs, not

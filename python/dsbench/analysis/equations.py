@@ -1,4 +1,4 @@
-"""Equations 1-11 of seed 000, section 2.6, and column 11 of its table 1.
+"""Equations 1-11 of the paper, section 2.6, and column 11 of its table 1.
 
 Arrays of counts and times have the shape (cycles, nodes, threads), in the symbols (i, n, j). A thread
 that is missing from a cycle stands there with zeros. Times go in as integer nanoseconds and come out

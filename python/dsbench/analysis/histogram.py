@@ -98,7 +98,7 @@ def quantiles_ns(values: Histogram, quantiles: Iterable[float]) -> Mapping[float
 
 
 def frequency(values: Histogram, quantiles: Iterable[float]) -> Frequency:
-    """The inverse cumulative distribution (seed 000, section 4.1.4) with the quantiles asked for.
+    """The inverse cumulative distribution (the paper, section 4.1.4) with the quantiles asked for.
 
     Points lie at the upper bounds of the buckets, where the share of longer values is exact; the last
     point is the maximum, with share 0.

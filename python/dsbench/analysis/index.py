@@ -1,4 +1,4 @@
-"""The performance index DSI (seed 000, eq. 12) and the rating by TPC-B clause 4.1.
+"""The performance index DSI (the paper, eq. 12) and the rating by TPC-B clause 4.1.
 
 The DSI breaks at a rate of 0, depends on the range of scales and comes without an error bar in the
 paper. Here it is defined for rates above 0 only, travels with its range and has a bootstrap interval.
@@ -98,7 +98,7 @@ def index(
     ``rates`` gives T_i (eq. 7) by scale, ``void`` the scales to leave out, ``ladder`` the scales of
     the profile whose figures are comparable, ``duration_s`` D; ``conduct`` tells whether threads,
     isolation and the like are those of that profile. T_s is the median of the T_i, the
-    official rate of the scale (seed 000, section 2.4) and the curve of its section 4.1.1. The index is
+    official rate of the scale (the paper, section 2.4) and the curve of its section 4.1.1. The index is
     comparable when it rests on that very ladder and conduct, with at least 10 cycles of 60 s each.
     """
     used = {scale: values for scale, values in sorted(rates.items()) if values.size and scale not in void}

@@ -1,4 +1,4 @@
-"""Models of the transaction rate, each with its residual: collisions between concurrent clients."""
+"""The model of collisions between concurrent clients, with its residual."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import optimize
 
-from dsbench.analysis.values import Collision, Floats, Saturation
+from dsbench.analysis.values import Collision, Floats
 
 FEWEST_SCALES = 3
 """A model of one or two parameters needs more points than parameters to have a residual."""
@@ -38,23 +38,3 @@ def fit_collision(scales: Sequence[int], shares: Sequence[float], clients: int) 
     fit = optimize.least_squares(residuals, x0=[-0.2])
     rms = float(np.sqrt(np.mean(np.square(fit.fun))))
     return Collision(10 ** float(fit.x[0]), clients, rms, int(x.min()), int(x.max()))
-
-
-def fit_saturation(scales: Sequence[int], rates: Sequence[float]) -> Saturation | None:
-    """T_inf and h of T(X) = T_inf * X / (X + h) by least squares of lg T.
-
-    The logarithm weighs every scale alike, as the diagram and the index do. ``None`` for fewer than
-    three scales with a rate above 0. Fit it below the cut-off only: it knows no storage.
-    """
-    x, rate = np.asarray(scales, dtype=float), np.asarray(rates, dtype=float)
-    x, rate = x[rate > 0], rate[rate > 0]
-    if x.size < FEWEST_SCALES:
-        return None
-
-    def residuals(lg: Floats) -> Floats:
-        return np.asarray(lg[0] + np.log10(x / (x + 10 ** lg[1])) - np.log10(rate), dtype=float)
-
-    start = [float(np.log10(rate.max())), float(np.log10(np.median(x)))]
-    fit = optimize.least_squares(residuals, x0=start)
-    rms = float(np.sqrt(np.mean(np.square(fit.fun))))
-    return Saturation(10 ** float(fit.x[0]), 10 ** float(fit.x[1]), rms, int(x.min()), int(x.max()))

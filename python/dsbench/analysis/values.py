@@ -1,4 +1,4 @@
-"""The values that an evaluation consists of. Symbols of seed 000, section 2.6, stand beside the names."""
+"""The values that an evaluation consists of. Symbols of the paper, section 2.6, stand beside the names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ScaleResult:
-    """One row of table 1 of seed 000: the fields are its 23 columns, in order, with units in the names.
+    """One row of table 1 of the paper: the fields are its 23 columns, in order, with units in the names.
 
     Empty steps (a scale that was cut short) have ``nan`` where nothing was measured.
     """
@@ -130,20 +130,6 @@ class Collision:
     lowest_scale: int
     highest_scale: int
     """The fit says nothing outside of these scales."""
-
-
-@dataclass(frozen=True)
-class Saturation:
-    """Fit of T(X) = T_inf X / (X + h), the rate that collisions leave below the cut-off."""
-
-    limit_tps: float
-    """T_inf"""
-    half_scale: float
-    """h: the scale at which half of T_inf is reached."""
-    rms_lg: float
-    """Root mean square of the residuals of lg T."""
-    lowest_scale: int
-    highest_scale: int
 
 
 @dataclass(frozen=True)

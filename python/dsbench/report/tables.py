@@ -8,8 +8,6 @@ from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
 from dsbench.analysis.values import COLUMNS, Doubt, Evaluation, Index, ScaleResult
 from dsbench.report.kind_tables import kind_lines
@@ -31,7 +29,7 @@ _TIMES = (0.5, 0.99, 1.0)
 
 
 def results_txt(evaluation: Evaluation, run: Mapping[str, Any]) -> str:
-    """The 23 columns of seed 000, table 1, aligned; gnuplot and numpy read it, as all else starts with #.
+    """The 23 columns of the paper, table 1, aligned; gnuplot and numpy read it, as all else starts with #.
 
     What is missing is ``nan``. ``run`` is ``run.json``: what was measured stands above the figures,
     switched off durability and every other doubt as well. With several numbers of threads there is a block
@@ -77,17 +75,6 @@ def _csv(evaluation: Evaluation) -> list[str]:
 def summary_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
     """The cells of the summary, one row per scale; a void scale carries an exclamation mark."""
     return [_summary_row(evaluation, row) for row in evaluation.scales]
-
-
-def summary_table(evaluation: Evaluation) -> Table:
-    """The summary for a terminal."""
-    notes = Text("\n".join(summary_notes(evaluation)))  # no markup: messages may hold brackets
-    table = Table(title=Text(evaluation.name), caption=notes, caption_justify="left")
-    for name in _SUMMARY:
-        table.add_column(name, justify="right", no_wrap=True)
-    for row, cells in zip(evaluation.scales, summary_rows(evaluation), strict=True):
-        table.add_row(*cells, style="red" if row.scale in evaluation.void_scales else None)
-    return table
 
 
 def summary_text(evaluation: Evaluation) -> str:

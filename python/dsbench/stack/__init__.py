@@ -1,4 +1,4 @@
-"""The system stack of a run, layer by layer (seed 000, section 3.2), and what it promises to keep.
+"""The system stack of a run, layer by layer (the paper, section 3.2), and what it promises to keep.
 
 Nothing here names a person, a serial number or a password. What a system does not tell is left out.
 """

@@ -27,7 +27,7 @@
 //! | level | transaction |
 //! |---|---|
 //! | read committed | `READ COMMITTED RECORD_VERSION NO WAIT`; in version 4 and later read-consistent by default |
-//! | repeatable read | `SNAPSHOT NO WAIT`: seed 000, section 3.3.3; no phantoms either |
+//! | repeatable read | `SNAPSHOT NO WAIT`: the paper, section 3.3.3; no phantoms either |
 //! | serializable | `SNAPSHOT TABLE STABILITY NO WAIT`: whole tables are locked for writing, and whoever comes second fails |
 //!
 //! Without waiting a transaction fails at once when another one, still open, changed the row: the error

@@ -27,7 +27,7 @@ pub(crate) fn open(options: &Options) -> Result<Box<dyn Workload>> {
     Ok(Box::new(Select { bank: Arc::new(Bank::new(options.scale, options.dialect)?), call: options.call }))
 }
 
-/// The stored function where there are any, as in seed 000, section 4.2; the plain statement is one
+/// The stored function where there are any, as in the paper, section 4.2; the plain statement is one
 /// round trip as well.
 pub(crate) fn default_call(dialect: &Dialect) -> Call {
     crate::tpcb::default_call(dialect)

@@ -55,7 +55,7 @@ BEGIN
     RETURN balance;
 END;
 -- next
--- Writes one branch with its tellers and accounts, one INSERT for each row as in seed 000, section 4.3.
+-- Writes one branch with its tellers and accounts, one INSERT for each row as in the paper, section 4.3.
 -- The fillers are of random digits; version 3 has no function that mixes as many out of a number.
 CREATE PROCEDURE tpcb_populate (p_bid INTEGER) RETURNS (made BIGINT) AS
     DECLARE number INTEGER;

@@ -1,7 +1,7 @@
 //! TPC-B, revision 2.0: updates of a bank's accounts, tellers and branches, and a history.
 //!
 //! Results are "tps (TPC-B-like)": what makes a TPC result (an audited report, a price) is not here.
-//! Sent as a procedure, a transaction is one round trip, as in seed 000, section 4.2; sent as
+//! Sent as a procedure, a transaction is one round trip, as in the paper, section 4.2; sent as
 //! statements it is seven: BEGIN, five statements, COMMIT.
 
 pub mod bank;

@@ -1,4 +1,4 @@
-"""Firebird: the header of the database and the counters of its monitoring tables (seed 003's ``gstat``)."""
+"""Firebird: the header of the database and the counters of its monitoring tables (the talk's ``gstat``)."""
 
 from __future__ import annotations
 

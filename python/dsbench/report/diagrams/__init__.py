@@ -1,4 +1,4 @@
-"""The five diagrams of seed 000, section 4.1, and three of seed 003, as Vega-Lite specifications.
+"""The five diagrams of the paper, section 4.1, and three of the talk, as Vega-Lite specifications.
 
 Each function takes an evaluation and the content of run.json and gives a specification with its data inside,
 or ``None`` when there is nothing to draw: no scale was measured, no remote node took part (node), there was one

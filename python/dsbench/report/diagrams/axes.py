@@ -1,4 +1,4 @@
-"""Axes: scale below and size of the database above (seed 000, section 4.1.1), rates and times at the sides."""
+"""Axes: scale below and size of the database above (the paper, section 4.1.1), rates and times at the sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rates of several archives over the scale, and what they are relative to the first (seed 000, figures 22-37)."""
+"""The rates of several archives over the scale, and what they are relative to the first (the paper, figures 22-37)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transaction rate at each confidence level over the scale (seed 000, section 4.1.5)."""
+"""Transaction rate at each confidence level over the scale (the paper, section 4.1.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rate and response time over the number of connections (seed 003), for runs at several numbers of threads."""
+"""Rate and response time over the number of connections (the talk), for runs at several numbers of threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transaction rate by cycle, one curve per scale (seed 000, section 4.1.3)."""
+"""Transaction rate by cycle, one curve per scale (the paper, section 4.1.3)."""
 
 from __future__ import annotations
 

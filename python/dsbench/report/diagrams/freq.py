@@ -1,4 +1,4 @@
-"""Inverse cumulative frequency of the residence times (seed 000, section 4.1.4)."""
+"""Inverse cumulative frequency of the residence times (the paper, section 4.1.4)."""
 
 from __future__ import annotations
 

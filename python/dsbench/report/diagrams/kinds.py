@@ -1,4 +1,4 @@
-"""Inverse cumulative frequency of the residence times by kind of transaction, as in seed 000, section 4.1.4."""
+"""Inverse cumulative frequency of the residence times by kind of transaction, as in the paper, section 4.1.4."""
 
 from __future__ import annotations
 

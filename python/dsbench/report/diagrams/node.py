@@ -1,4 +1,4 @@
-"""Transaction rate of each remote node over the scale (seed 000, section 4.1.2)."""
+"""Transaction rate of each remote node over the scale (the paper, section 4.1.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transaction rate and time over the scale (seed 000, section 4.1.1)."""
+"""Transaction rate and time over the scale (the paper, section 4.1.1)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def durability(run: Run) -> Html:
 
 
 def stack(run: Run) -> Html:
-    """The system stack, layer by layer (seed 000, section 3.2)."""
+    """The system stack, layer by layer (the paper, section 3.2)."""
     layers = [
         tag("div", tag("h3", layer.get("layer", "")), terms(layer.get("items", {}).items()), cls="layer")
         for layer in run.get("stack", ())

@@ -171,7 +171,7 @@ def _summary_row(evaluation: Evaluation, r: ScaleResult) -> list[object]:
 
 
 def columns(evaluation: Evaluation) -> Html:
-    """The 23 columns of seed 000, table 1."""
+    """The 23 columns of the paper, table 1."""
     heads: list[object] = [join([tag("small", i), " ", name]) for i, name in enumerate(_COLUMNS, start=1)]
     for i, level in enumerate(evaluation.levels, start=_FIRST_LEVEL):
         heads[i] = join([tag("small", i + 1), f" rate at {level * 100:.6g} % [tps]"])

@@ -1,0 +1,22 @@
+"""What a run is asked to do: frozen values, parsed once, the same names everywhere.
+
+Every setting has one name: in TOML, on the command line, in ``run.json`` and in the browser.
+"""
+
+from dsbench.spec.building import PROFILES, build, load_toml, refuse_unused
+from dsbench.spec.run import (
+    DSI_SCALES,
+    LEVELS,
+    RETRYING,
+    TERMINALS_PER_SCALE,
+    RunSpec,
+    terminals_of,
+    threads_of,
+)
+from dsbench.spec.target import Target, redact, secrets_of
+from dsbench.spec.words import SpecError, plain
+
+__all__ = [
+    "DSI_SCALES", "LEVELS", "PROFILES", "RETRYING", "TERMINALS_PER_SCALE", "RunSpec", "SpecError", "Target", "build",
+    "load_toml", "plain", "redact", "refuse_unused", "secrets_of", "terminals_of", "threads_of",
+]  # fmt: skip

@@ -1,0 +1,122 @@
+"""The database that a run is made against, and its URL without its passwords."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, unquote, urlencode
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+_SECRET_PARAMETERS = frozenset({"password", "passwd", "pwd", "sslpassword"})
+
+
+class Frozen(BaseModel):
+    """Values that do not change, without names that nobody knows."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Target(Frozen):
+    """The database addressed by a URL, with the settings of a private server where dsbench starts one.
+
+    ``url`` may hold a password: use ``redacted`` for whatever is written or shown.
+    """
+
+    url: str = "private:sqlite"
+    settings: dict[str, str] = Field(default_factory=dict)
+    """Server settings applied to a private server, by the server's own names."""
+    version: str | None = None
+    """Version of the private server that is wanted; ``None`` takes the newest that the system has: one that was
+    unpacked beside it is taken only by its version."""
+    directory: Path | None = None
+    """Where a private server keeps its data; ``None`` is a new folder in the temporary directory."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _private_in_one(cls, value: object) -> object:
+        """``private:postgresql@18?work_mem=8MB`` is a URL, a version and settings in one word."""
+        if not isinstance(value, dict) or not str(value.get("url", "")).startswith("private:"):
+            return value
+        head, _, query = str(value["url"]).partition("?")
+        url, at, version = head.partition("@")
+        settings = dict(parse_qsl(query, keep_blank_values=True))
+        if at and value.get("version") not in (None, version):
+            raise ValueError(f"{value['url']} names one version, the setting version another: leave one of them out")
+        given = value.get("settings") or {}
+        merged = {**settings, **given} if isinstance(given, dict) else given
+        return {**value, "url": url, "version": version if at else value.get("version"), "settings": merged}
+
+    @property
+    def private(self) -> str | None:
+        """Product of a private server (``postgresql`` …), ``None`` for a server of the user's."""
+        return self.url.removeprefix("private:") if self.url.startswith("private:") else None
+
+    @property
+    def in_one(self) -> str:
+        """URL, version and settings in one word, as ``url`` takes it; of a private server only."""
+        query = urlencode(self.settings, quote_via=quote, safe="/:,")
+        return self.url + (f"@{self.version}" if self.version else "") + (f"?{query}" if query else "")
+
+    @property
+    def redacted(self) -> str:
+        """The URL without its password, in the authority and in the query alike."""
+        return redact(self.url)
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _settings_as_text(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        return {str(k): setting_text(v) for k, v in value.items()}
+
+
+def setting_text(value: object) -> str:
+    """A value of a configuration file as servers and workloads take it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+def redact(url: str) -> str:
+    """``url`` with every password replaced by ``***``; the rest comes back letter by letter.
+
+    In a URL that an engine would refuse, as an ``@`` or a port stands where none may be, too much is hidden rather
+    than a part of a password shown.
+    """
+    scheme, _, rest = url.partition("://")
+    if not re.match("[A-Za-z0-9]+://", url):
+        return url if url.startswith(("private:", "sqlite:")) else _without_login(url)
+    address, mark, query = rest.partition("?")
+    pairs = [pair.partition("=") for pair in query.split("&")]
+    hidden = [(name, "=", "***") if name.lower() in _SECRET_PARAMETERS else (name, equals, value)
+              for name, equals, value in pairs]  # fmt: skip
+    rest = address + mark + "&".join("".join(pair) for pair in hidden)
+    authority = re.split("[/?]", rest, maxsplit=1)[0]
+    after = rest[len(authority) :]
+    if scheme != "sqlite" and "@" in after and (authority or ":" in after.rpartition("@")[0]):
+        # A slash or question mark that should have been written %2F or %3F.
+        return f"{scheme}://{_without_login(rest)}"
+    user, at, host = authority.rpartition("@")
+    if ":" in user:
+        user = user.partition(":")[0] + ":***"
+    elif not at and re.search(r":(?!\d*$)[^]]*$", host):
+        # No port: a password whose host was forgotten.
+        host = host.partition(":")[0] + ":***"
+    return f"{scheme}://{user}{at}{host}{after}"
+
+
+def _without_login(text: str) -> str:
+    """``text`` without what stands between its first colon and its last ``@``."""
+    login, _at, rest = text.rpartition("@")
+    return f"{login.partition(':')[0]}:***@{rest}" if ":" in login else text
+
+
+def secrets_of(url: str) -> list[str]:
+    """The passwords in ``url``, as they are written and as they are meant."""
+    _scheme, _separator, rest = url.partition("://")
+    address, _mark, query = rest.partition("?")
+    written = [address.rpartition("@")[0].partition(":")[2]]
+    written += [value for name, _, value in (pair.partition("=") for pair in query.split("&"))
+                if name.lower() in _SECRET_PARAMETERS]  # fmt: skip
+    return sorted({text for value in written if value for text in (value, unquote(value))}, key=len, reverse=True)

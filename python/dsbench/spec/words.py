@@ -1,0 +1,43 @@
+"""What is said of a setting that cannot be."""
+
+from __future__ import annotations
+
+import re
+
+_PLAIN = [
+    (re.compile(pattern, re.IGNORECASE), words)
+    for pattern, words in (
+        (r"value error, (.*)", r"\1"),
+        (r"input should be greater than or equal to (\S+)", r"has to be \1 or more"),
+        (r"input should be less than or equal to (\S+)", r"has to be \1 or less"),
+        (r"input should be greater than (\S+)", r"has to be more than \1"),
+        (r"input should be less than (\S+)", r"has to be less than \1"),
+        (r"input should be a valid integer.*", "has to be a whole number"),
+        (r"input should be a (?:valid|finite) number.*", "has to be a number"),
+        (r"input should be a valid (?:tuple|list)", "has to be a list, such as [1, 2, 5]"),
+        (r"input should be a valid string", "has to be text"),
+        (r"input should be a valid boolean.*", "has to be true or false"),
+        (r"input should be a valid dictionary.*", "has to be a table of names and values"),
+        (r"input is not a valid path.*", "has to be a path"),
+        (r"input should be ('.*)", r"has to be \1"),
+    )
+]
+"""The words of Pydantic, also where the parser of the command line uses it, and ours."""
+
+
+def plain(message: str) -> str:
+    """``message`` about a value in plain words."""
+    for pattern, words in _PLAIN:
+        if found := pattern.fullmatch(message):
+            return found.expand(words)
+    return message
+
+
+class SpecError(ValueError):
+    """A setting that cannot be. ``option`` names it, ``remedy`` says what to do."""
+
+    def __init__(self, option: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{option}: {problem}")
+        self.option = option
+        self.problem = problem
+        self.remedy = remedy
