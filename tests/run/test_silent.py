@@ -32,24 +32,33 @@ main()
 LADDER = ["--scales", "1", "--cycles", "2", "--duration", "3", "--threads", "2", "--seed", "1", "--out", "out"]
 
 
+PROGRAMS = {"private:postgresql": "postgres", "private:mariadb": "mariadbd", "private:firebird": "firebird"}
+
+
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A run against a private PostgreSQL; whatever is left of both is ended with the test."""
-    command = [sys.executable, "-c", IMPATIENT, "run", "private:postgresql", *LADDER]
+def target() -> str:
+    """The server of ``running``; a test may name another one of ``PROGRAMS``."""
+    return "private:postgresql"
+
+
+@pytest.fixture
+def running(target: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A run against a private server; whatever is left of both is ended with the test."""
+    command = [sys.executable, "-c", IMPATIENT, "run", target, *LADDER]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     yield process
-    left = servers_of(process.pid, "postgres") if process.poll() is None else []
+    left = servers_of(process.pid, PROGRAMS[target]) if process.poll() is None else []
     for one in [process, *left]:
         with suppress(psutil.NoSuchProcess):
             one.kill()
     process.communicate()
 
 
-def silence(process: subprocess.Popen[str], folder: Path) -> tuple[Path, list[psutil.Process]]:
+def silence(process: subprocess.Popen[str], folder: Path, program: str = "postgres") -> tuple[Path, list[psutil.Process]]:
     """Stops every process of the server in the second cycle; gives the archive and those processes."""
     archive = wait_for_cycle(process, folder, 1)
     time.sleep(1.5)
-    silenced = servers_of(process.pid, "postgres")
+    silenced = servers_of(process.pid, program)
     assert silenced
     for one in silenced:
         with suppress(psutil.NoSuchProcess):
@@ -65,8 +74,11 @@ def check_end(process: subprocess.Popen[str], archive: Path, silenced: list[psut
     assert data_of(process.pid) == []
 
 
-def test_a_silent_server_ends_the_run_with_one_error(running: subprocess.Popen[str], tmp_path: Path) -> None:
-    archive, silenced = silence(running, tmp_path)
+@pytest.mark.parametrize("target", PROGRAMS)
+def test_a_silent_server_ends_the_run_with_one_error(
+    running: subprocess.Popen[str], target: str, tmp_path: Path
+) -> None:
+    archive, silenced = silence(running, tmp_path, PROGRAMS[target])
     _, err = running.communicate(timeout=120)
     assert running.returncode == 1, err
     (error,) = [line for line in err.splitlines() if line.startswith("error: ")]

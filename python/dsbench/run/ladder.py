@@ -266,14 +266,14 @@ class _Ladder:
         self.journal.note(calibration=found.described())
 
     def _leave_nothing(self) -> None:
-        """Drops the place, unless the server is gone; a private server takes it along anyway."""
+        """Drops the place. A private server takes it along anyway, and may answer no more: it is not asked."""
         try:
-            place.remove(self.target, self.own_mark)
-        except CoreError as error:
             if self.server is None:
-                words = f"the database of this run could not be dropped: {error}"
-                with suppress(ArchiveError):
-                    self.journal.warn("left-behind", words, "the next run against this target drops it")
+                place.remove(self.target, self.own_mark)
+        except CoreError as error:
+            words = f"the database of this run could not be dropped: {error}"
+            with suppress(ArchiveError):
+                self.journal.warn("left-behind", words, "the next run against this target drops it")
         finally:
             self.target.close()
 
