@@ -164,6 +164,7 @@ def test_close_ends_a_query_of_another_thread(silent: tuple[servers.Server, list
         out, _ = process.communicate(timeout=60)
     finally:
         process.kill()
+        process.communicate()
     assert (process.returncode, out) in ((0, "disconnected\n"), (0, "unknown\n"))
 
 
@@ -177,4 +178,5 @@ def test_ctrl_c_is_heard_while_the_main_thread_asks(silent: tuple[servers.Server
         process.communicate(timeout=40)  # Less than after which the query would be given up by itself.
     finally:
         process.kill()
+        process.communicate()
     assert process.returncode == -signal.SIGINT
