@@ -14,14 +14,14 @@ run: .venv/.built  ## one complete run on an embedded database, about a minute
 test: .venv/.built  ## every test, those against real servers included
 	scripts/need-servers
 	mysql="$$(scripts/unpacked mysql)" || mysql=; DSBENCH_TEST_MYSQL="$$mysql" \
-		cargo test --quiet --workspace --exclude dsbench-py --locked
+		cargo test --quiet --release --workspace --exclude dsbench-py --locked
 	$(BIN)/python -m pytest
 
 lint: .venv/.built  ## formatting, types, layering; warnings are errors
 	cargo fmt --all --check
-	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+	cargo clippy --quiet --release --workspace --all-targets --locked -- -D warnings
 	for engine in postgres mysql firebird sqlite mock; do \
-		cargo check --quiet --package dsbench-engines --no-default-features --features $$engine --locked || exit 1; \
+		cargo check --quiet --release --package dsbench-engines --no-default-features --features $$engine --locked || exit 1; \
 	done
 	$(BIN)/ruff check python tests bench
 	$(BIN)/mypy
