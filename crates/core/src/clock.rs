@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::carrier;
-
 /// Nanoseconds: a point on the monotonic clock or a length of time.
 pub type Nanos = u64;
 
@@ -17,34 +15,26 @@ pub trait Clock {
 }
 
 /// The machine's monotonic clock; on Unix its values agree between processes of one machine.
+/// How a client of the load sleeps by it stands with the carriers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Monotonic;
 
-impl Clock for Monotonic {
+impl Monotonic {
+    /// Nanoseconds of the machine's clock.
     #[cfg(unix)]
-    fn now(&self) -> Nanos {
+    #[inline]
+    pub fn now(self) -> Nanos {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: `time` is a valid place to write to; CLOCK_MONOTONIC always exists.
         unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
         time.tv_sec as Nanos * 1_000_000_000 + time.tv_nsec as Nanos
     }
 
+    /// Nanoseconds of the machine's clock.
     #[cfg(not(unix))]
-    fn now(&self) -> Nanos {
+    pub fn now(self) -> Nanos {
         static ORIGIN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
         ORIGIN.get_or_init(std::time::Instant::now).elapsed().as_nanos() as Nanos
-    }
-
-    fn sleep_until(&self, at: Nanos, stop: &AtomicBool) {
-        // A wish to stop is seen within a slice; a slice costs one wake-up in 50 ms at most.
-        const SLICE: Nanos = 50_000_000;
-        loop {
-            let now = self.now();
-            if now >= at || stop.load(Ordering::Relaxed) {
-                return;
-            }
-            carrier::pause_until(at.min(now + SLICE));
-        }
     }
 }
 

@@ -10,9 +10,11 @@ use dsbench_core::course::Course;
 use dsbench_core::engine::{Connection, Interrupt, Isolation, Prepare, Session, Statement, StatementId};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::generator::{Conduct, Interrupts, Runner};
-use dsbench_core::pacer::{ClosedLoop, ConstantRate, Pacer};
+use dsbench_core::limit::Limit;
+use dsbench_core::pacer::{ClosedLoop, ConstantRate, Ended, Pacer, Turn};
 use dsbench_core::recorder::Recorder;
 use dsbench_core::seats::Seat;
+use dsbench_core::stage::{Counted, Until, Whose};
 use dsbench_core::workload::{Client, Drawn, End, Shape};
 use dsbench_engines::mock::{Action, Calls, Mock, Script, When};
 
@@ -55,6 +57,10 @@ impl Client for Probe {
     fn committed(&mut self) {
         self.committed += 1;
     }
+
+    fn rows(&self) -> u64 {
+        10
+    }
 }
 
 struct Trial {
@@ -62,6 +68,10 @@ struct Trial {
     script: Script,
     client: Probe,
     stop: AtomicBool,
+    ramp_up: Nanos,
+    duration: Nanos,
+    /// Instead of the duration.
+    until: Option<Until>,
 }
 
 struct Found {
@@ -82,12 +92,11 @@ impl Trial {
             connections: 1,
             retry: false,
             reconnect: false,
-            ramp_up: 0,
-            duration: 100 * MS,
             patience: 500 * MS,
         };
         let script = Script { latency_ns, ..Script::default() };
-        Self { conduct, script, client: Probe::new(shape), stop: AtomicBool::new(false) }
+        let (stop, ramp_up, duration) = (AtomicBool::new(false), 0, 100 * MS);
+        Self { conduct, script, client: Probe::new(shape), stop, ramp_up, duration, until: None }
     }
 
     fn event(mut self, when: When, action: Action) -> Self {
@@ -103,11 +112,13 @@ impl Trial {
         let clock = Arc::new(FakeClock::default());
         let mock = Mock::on_clock(self.script, Arc::clone(&clock));
         let mut recorder = Recorder::new(1, open_loop, Course::new(1), None);
+        let until = self.until.unwrap_or(Until::Time(self.duration));
         let seats = vec![Seat::new(&mut self.client, 0)];
         let connected = Runner::connect(&self.conduct, &mock, seats, clock.as_ref(), &self.stop, &());
         let outcome = connected.and_then(|mut runner| {
-            let start = clock.now() + self.conduct.ramp_up;
-            runner.run(start, pacer, &mut recorder)
+            let (start, limit) = (clock.now() + self.ramp_up, Limit::new(until, 1));
+            limit.begin(start);
+            runner.run(start, self.ramp_up, &limit, pacer, &mut recorder)
         });
         Found { outcome, recorder, mock, client: self.client, clock }
     }
@@ -167,7 +178,7 @@ fn without_retry_a_collision_fails_and_the_next_inputs_follow() {
 fn a_retry_repeats_the_same_inputs_and_counts_into_the_residence_time() {
     let mut trial = Trial::new(MS, Shape::Block).event(When::Every(2), Action::Fail(ErrorKind::Deadlock));
     trial.conduct.retry = true;
-    trial.conduct.duration = 16 * MS;
+    trial.duration = 16 * MS;
     let found = trial.run();
     let tally = &found.recorder.tallies()[0];
     // Transaction 0: begin, statement, commit: 3 ms. From then on: begin, failing statement, rollback,
@@ -201,7 +212,7 @@ fn reconnect_opens_a_connection_for_each_transaction_inside_its_residence_time()
 fn a_transaction_whose_connection_is_refused_fails_once_and_the_next_waits() {
     let mut trial = Trial::new(MS, Shape::Single);
     trial.conduct.reconnect = true;
-    trial.conduct.duration = 1000 * MS;
+    trial.duration = 1000 * MS;
     trial.script.down.push(10 * MS..300 * MS);
     let found = trial.run();
     let tally = &found.recorder.tallies()[0];
@@ -216,7 +227,7 @@ fn a_transaction_whose_connection_is_refused_fails_once_and_the_next_waits() {
 fn a_server_that_refuses_all_connections_ends_the_cycle_after_the_patience() {
     let mut trial = Trial::new(MS, Shape::Single);
     trial.conduct.reconnect = true;
-    trial.conduct.duration = 10_000 * MS;
+    trial.duration = 10_000 * MS;
     trial.script.down.push(10 * MS..Nanos::MAX);
     let found = trial.run();
     let error = found.outcome.unwrap_err();
@@ -230,7 +241,7 @@ fn a_server_that_refuses_all_connections_ends_the_cycle_after_the_patience() {
 fn a_server_that_was_back_is_given_new_patience() {
     let mut trial = Trial::new(MS, Shape::Single);
     trial.conduct.reconnect = true;
-    trial.conduct.duration = 300 * MS;
+    trial.duration = 300 * MS;
     trial.conduct.patience = 100 * MS;
     trial.script.down = vec![10 * MS..60 * MS, 150 * MS..230 * MS];
     let found = trial.run();
@@ -308,7 +319,7 @@ fn a_commit_lost_is_unknown_when_another_client_ends_the_cycle_meanwhile() {
     let seats = vec![Seat::new(&mut trial.client, 0)];
     let given = Given(&clock, &trial.stop);
     let mut runner = Runner::connect(&trial.conduct, &mock, seats, given, &trial.stop, &()).unwrap();
-    runner.run(0, &mut ClosedLoop, &mut recorder).unwrap_err();
+    runner.run(0, 0, &Limit::new(Until::Group(0), 1), &mut ClosedLoop, &mut recorder).unwrap_err();
     assert!(trial.stop.load(Ordering::Relaxed));
     assert_eq!((recorder.tallies()[0].committed, recorder.tallies()[0].unknown), (9, 1));
 }
@@ -317,7 +328,7 @@ fn a_commit_lost_is_unknown_when_another_client_ends_the_cycle_meanwhile() {
 fn the_last_of_too_many_lost_commits_is_unknown_like_the_others() {
     let mut trial = lost_in_commit(When::Every(1));
     trial.script.down.clear();
-    trial.conduct.duration = 1000 * MS;
+    trial.duration = 1000 * MS;
     let found = trial.run();
     assert!(found.outcome.unwrap_err().to_string().contains("100 transactions in a row failed"));
     assert_eq!((found.recorder.tallies()[0].unknown, found.recorder.tallies()[0].failed), (100, 100));
@@ -374,7 +385,7 @@ fn a_wish_to_stop_is_heard_while_connecting() {
 #[test]
 fn a_ramp_up_is_run_and_not_recorded_but_known_to_the_check() {
     let mut trial = Trial::new(3 * MS, Shape::Single).event(When::At(2), Action::Fail(ErrorKind::Conflict));
-    trial.conduct.ramp_up = 10 * MS;
+    trial.ramp_up = 10 * MS;
     let found = trial.run();
     let tally = &found.recorder.tallies()[0];
     // Ends at 3, 6 (failed) and 9 ms lie before the clock's start at 10 ms; that at 12 ms is the first to
@@ -407,7 +418,7 @@ fn quantile(values: &[Nanos], q: f64) -> f64 {
 #[test]
 fn the_open_loop_shows_a_stall_in_the_response_times_as_theory_gives_it() {
     let mut trial = Trial::new(MS, Shape::Single).event(When::At(100), Action::Stall(2000 * MS));
-    trial.conduct.duration = 10_000 * MS;
+    trial.duration = 10_000 * MS;
     let found = trial.paced(&mut ConstantRate::new(0, 1, 100.0), true);
     let tally = &found.recorder.tallies()[0];
     assert_eq!((found.outcome.clone().unwrap(), tally.committed), (0, 1000));
@@ -447,4 +458,45 @@ fn errors_keep_their_code_and_one_example() {
     let expected = [(0, "53100", 3), (0, "22003", 1), (1, "53100", 1)].map(|(of, code, n)| (of, code.to_owned(), n));
     assert_eq!(found, expected, "what fails after the end does not count, each kind of transaction does for itself");
     assert_eq!(recorder.classes()[0].example.as_deref(), Some("disk full"));
+}
+
+#[test]
+fn a_count_ends_a_group_when_so_many_are_done_whatever_fails() {
+    for of in [Whose::Each, Whose::All] {
+        let mut trial = Trial::new(MS, Shape::Single).event(When::Every(4), Action::Fail(ErrorKind::Serialization));
+        trial.until = Some(Until::Count { counted: Counted::Transactions, count: 90, of });
+        let found = trial.run();
+        let tally = &found.recorder.tallies()[0];
+        // Every fourth of 119 fails: 29; the last of the others ends after 119 ms.
+        assert_eq!((tally.committed, tally.failed, tally.in_flight, found.clock.now()), (90, 29, 0, 119 * MS));
+        assert_eq!((tally.rows, found.outcome.unwrap()), (900, 0));
+    }
+}
+
+#[test]
+fn a_count_of_rows_ends_a_group_with_the_transaction_that_reaches_it() {
+    for of in [Whose::Each, Whose::All] {
+        let mut trial = Trial::new(MS, Shape::Single);
+        trial.until = Some(Until::Count { counted: Counted::Rows, count: 95, of });
+        let found = trial.run();
+        let tally = &found.recorder.tallies()[0];
+        assert_eq!((tally.committed, tally.rows), (10, 100));
+    }
+}
+
+/// Starts at 0, 10 and 20 ms, and never again.
+struct Three(u64);
+
+impl Pacer for Three {
+    fn next_turn(&mut self, _before: Option<Ended>) -> Option<Turn> {
+        self.0 += 1;
+        (self.0 <= 3).then(|| Turn { seat: 0, due: Some((self.0 - 1) * 10 * MS) })
+    }
+}
+
+#[test]
+fn a_pacer_that_has_no_next_turn_ends_its_client() {
+    let found = Trial::new(MS, Shape::Single).paced(&mut Three(0), true);
+    let tally = &found.recorder.tallies()[0];
+    assert_eq!((tally.committed, tally.last_end, found.outcome.unwrap()), (3, 21 * MS, 0));
 }

@@ -10,13 +10,15 @@ use dsbench_core::course::Course;
 use dsbench_core::engine::{Connection, Isolation, Prepare, Session, Statement, StatementId};
 use dsbench_core::error::Result;
 use dsbench_core::generator::{Conduct, Runner};
+use dsbench_core::limit::Limit;
 use dsbench_core::random::Stream;
 use dsbench_core::recorder::Recorder;
 use dsbench_core::seats::Seat;
+use dsbench_core::stage::Until;
 use dsbench_core::terminals::Terminals;
 use dsbench_core::value::{Rows, Type};
 use dsbench_core::workload::{
-    Client, Condition, Drawn, End, Expected, KindId, Pace, Part, Population, Progress, Shape, Workload,
+    Client, ClientId, Condition, Drawn, End, Expected, KindId, Pace, Part, Population, Progress, Shape, Workload,
 };
 use dsbench_engines::mock::{Mock, Script};
 
@@ -112,9 +114,9 @@ impl Workload for Shop {
         Ok(Vec::new())
     }
 
-    fn client(&self, id: u64, seed: u64) -> Box<dyn Client> {
+    fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {
         let (clock, log) = (Arc::clone(&self.clock), Arc::clone(&self.log));
-        Box::new(Person { id, seed, kind: 0, work: StatementId(9), clock, log })
+        Box::new(Person { id: who.id, seed, kind: 0, work: StatementId(9), clock, log })
     }
 }
 
@@ -135,11 +137,9 @@ fn run(count: u64, latency: Nanos, ramp_up: Nanos, duration: Nanos) -> Found {
         connections: 3,
         retry: false,
         reconnect: false,
-        ramp_up,
-        duration,
         patience: 0,
     };
-    let mut clients: Vec<_> = (0..count).map(|id| shop.client(id, 42)).collect();
+    let mut clients: Vec<_> = (0..count).map(|id| shop.client(ClientId::alone(id), 42)).collect();
     let mut pacer = Terminals::new(&shop, 42).unwrap();
     let seats = clients.iter_mut().enumerate().map(|(id, client)| {
         let first = pacer.enter(id as u64, client.as_mut());
@@ -149,7 +149,9 @@ fn run(count: u64, latency: Nanos, ramp_up: Nanos, duration: Nanos) -> Found {
     let stop = AtomicBool::new(false);
     let mut recorder = Recorder::new(5, true, Course::new(5), None);
     let mut runner = Runner::connect(&conduct, &mock, seats, clock.as_ref(), &stop, &()).unwrap();
-    let missed = runner.run(clock.now() + ramp_up, &mut pacer, &mut recorder).unwrap();
+    let (start, limit) = (clock.now() + ramp_up, Limit::new(Until::Time(duration), 1));
+    limit.begin(start);
+    let missed = runner.run(start, ramp_up, &limit, &mut pacer, &mut recorder).unwrap();
     drop(runner);
     let counts = mock.counts();
     assert_eq!((counts.connects, counts.prepares), (3, 6), "fifty terminals need no fifty connections");

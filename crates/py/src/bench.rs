@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
-use dsbench_core::engine::{Engine, Isolation, Prepare, Session};
+use dsbench_core::engine::Engine;
 use dsbench_core::error::Error;
-use dsbench_core::generator::Conduct;
-use dsbench_core::threads::{CyclePlan, Pacing};
-use dsbench_core::workload::{Expected, Part, Population, Progress, Workload};
+use dsbench_core::threads::LoadPlan;
+use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress, Workload};
 use dsbench_workloads::{default_call, open, refuse, Call, Options, Settings};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::cycle::Cycle;
 use crate::error::raise;
+use crate::stage::{group_of, stages, GroupOptions};
 use crate::target::Target;
 use crate::task::{Task, Work};
 
@@ -26,63 +27,15 @@ fn call_of(name: &str) -> PyResult<Call> {
     }
 }
 
-fn isolation_of(name: &str) -> PyResult<Isolation> {
-    match name {
-        "read-committed" => Ok(Isolation::ReadCommitted),
-        "repeatable-read" => Ok(Isolation::RepeatableRead),
-        "serializable" => Ok(Isolation::Serializable),
-        other => {
-            let words = format!("--isolation {other:?}: use read-committed, repeatable-read or serializable");
-            Err(raise(Error::configuration(words)))
-        }
-    }
-}
-
-/// Options of a cycle, by the names of the specification; times in ns.
+/// What makes a cycle, by the names of the specification; times in ns.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct CycleOptions {
-    threads: usize,
+    groups: Vec<GroupOptions>,
     carriers: usize,
-    connections: usize,
-    first_client: u64,
-    clients: u64,
     ramp_up_ns: u64,
-    duration_ns: u64,
-    patience_ns: u64,
-    isolation: String,
-    prepare: bool,
-    retry: bool,
-    reconnect: bool,
-    rate: Option<f64>,
-    arrival: String,
-    /// Terminals of this node; `None` without keying and thinking times.
-    terminals: Option<u64>,
     seed: u64,
     trace: Option<PathBuf>,
-}
-
-impl CycleOptions {
-    fn pacing(&self) -> Pacing {
-        match (self.rate, self.arrival.as_str()) {
-            (None, _) => self.terminals.map_or(Pacing::Closed, Pacing::Terminals),
-            (Some(rate), "constant") => Pacing::Constant(rate),
-            (Some(rate), _) => Pacing::Poisson(rate),
-        }
-    }
-
-    fn conduct(&self) -> PyResult<Conduct> {
-        Ok(Conduct {
-            session: Session { isolation: isolation_of(&self.isolation)?, in_place: true },
-            prepare: if self.prepare { Prepare::Once } else { Prepare::Never },
-            connections: self.connections,
-            retry: self.retry,
-            reconnect: self.reconnect,
-            ramp_up: self.ramp_up_ns,
-            duration: self.duration_ns,
-            patience: self.patience_ns,
-        })
-    }
 }
 
 /// A workload bound to a target and a scale.
@@ -193,17 +146,31 @@ impl Bench {
         Task::spawn(&self.engine, Arc::default(), vec![work])
     }
 
+    /// What happens at a scale, one thing after another; see `stage.rs` for the form.
+    fn stages<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        stages(py, self.workload.as_ref())
+    }
+
+    /// Starts the statements of the stage `name`, on `parts` connections at once.
+    fn work(&self, name: String, parts: u32) -> Task {
+        let count = parts.max(1);
+        let works = (0..count).map(|index| -> Work {
+            let (workload, name) = (Arc::clone(&self.workload), name.clone());
+            Box::new(move |connection, progress| {
+                workload.work(&name, connection, Part { index, count }, progress).map(|()| Vec::new())
+            })
+        });
+        Task::spawn(&self.engine, Arc::default(), works.collect())
+    }
+
     /// Starts a cycle: its clients connect and then wait for `Cycle.start`.
     fn cycle(&self, options: CycleOptions) -> PyResult<Cycle> {
-        let plan = CyclePlan {
+        let plan = LoadPlan {
             engine: Arc::clone(&self.engine),
             workload: Arc::clone(&self.workload),
-            conduct: options.conduct()?,
-            threads: options.threads,
+            groups: options.groups.iter().map(group_of).collect::<PyResult<_>>()?,
             carriers: options.carriers,
-            first_client: options.first_client,
-            clients: options.clients,
-            pacing: options.pacing(),
+            ramp_up: options.ramp_up_ns,
             seed: options.seed,
             trace: options.trace,
         };
@@ -214,7 +181,7 @@ impl Bench {
 /// The inputs that `client` draws for transactions `0..count`, as text: to compare two runs.
 #[pyfunction]
 pub fn draws(bench: &Bench, seed: u64, client: u64, count: u64) -> Vec<String> {
-    let mut stream = bench.workload.client(client, seed);
+    let mut stream = bench.workload.client(ClientId::alone(client), seed);
     (0..count)
         .map(|number| {
             stream.draw(number);

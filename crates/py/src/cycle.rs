@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use dsbench_core::error::{Error, ErrorKind};
 use dsbench_core::histogram::Histogram;
 use dsbench_core::recorder::Tally;
-use dsbench_core::threads::{self, ClientOutcome, CycleOutcome, CyclePlan};
+use dsbench_core::threads::{self, ClientOutcome, CycleOutcome, LoadPlan};
 use dsbench_core::workload::KindId;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -18,7 +18,7 @@ use crate::error::raise;
 pub struct Cycle(Mutex<Option<threads::Cycle>>);
 
 impl Cycle {
-    pub fn spawn(plan: &CyclePlan) -> dsbench_core::error::Result<Self> {
+    pub fn spawn(plan: &LoadPlan) -> dsbench_core::error::Result<Self> {
         threads::Cycle::spawn(plan).map(|cycle| Self(Mutex::new(Some(cycle))))
     }
 
@@ -50,11 +50,6 @@ impl Cycle {
         self.with(threads::Cycle::totals)
     }
 
-    /// Asks the clients to end after the transaction they are in.
-    fn stop(&self) -> PyResult<()> {
-        self.with(threads::Cycle::stop)
-    }
-
     /// Ends what the clients wait for, too; with a reason the cycle has failed.
     #[pyo3(signature = (reason=None))]
     fn abandon(&self, py: Python<'_>, reason: Option<&str>) -> PyResult<()> {
@@ -71,12 +66,13 @@ impl Cycle {
 }
 
 /// The columns of one tally, in the order of `COUNTERS` in generator.py.
-fn counters(client: &ClientOutcome, kind: usize, tally: &Tally) -> [u64; 18] {
+fn counters(client: &ClientOutcome, kind: usize, tally: &Tally) -> [u64; 19] {
     // What a client has only once stands with its first kind.
     let once = |value: u64| if kind == 0 { value } else { 0 };
     let remote: i64 = client.sums.iter().filter(|(name, _)| *name == "remote").map(|(_, sum)| sum).sum();
     [
         tally.committed,
+        tally.rows,
         tally.rolled_back,
         tally.failed,
         tally.retries,
@@ -108,11 +104,12 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<
         client.recorder.tallies().iter().enumerate().flat_map(|(kind, tally)| counters(client, kind, tally))
     });
     dict.set_item("counters", bytes(py, rows))?;
+    dict.set_item("groups", bytes(py, outcome.clients.iter().map(|client| client.group as u64)))?;
     dict.set_item("histograms", histograms(py, outcome)?)?;
-    let seconds = outcome
-        .seconds
-        .iter()
-        .flat_map(|s| [u64::from(s.second), u64::from(s.kind), s.count, s.failed, s.p50_ns, s.p99_ns, s.max_ns]);
+    let seconds = outcome.seconds.iter().flat_map(|(group, s)| {
+        let (group, second, kind) = (*group as u64, u64::from(s.second), u64::from(s.kind));
+        [group, second, kind, s.count, s.failed, s.p50_ns, s.p99_ns, s.max_ns]
+    });
     dict.set_item("seconds", bytes(py, seconds))?;
     dict.set_item("errors", errors(outcome))?;
     dict.set_item("sums", sums(outcome))?;
@@ -124,17 +121,19 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<
     Ok(dict)
 }
 
-/// A list of (kind, measure, low/high/count triples) of the merged histograms.
+/// A list of (group, kind, measure, low/high/count triples) of the merged histograms.
 fn histograms<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
+    let groups = outcome.clients.iter().map(|client| client.group + 1).max().unwrap_or(0);
     let kinds = outcome.clients.first().map_or(0, |client| client.recorder.tallies().len());
-    for kind in 0..kinds {
-        let tallies = || outcome.clients.iter().map(move |client| &client.recorder.tallies()[kind]);
+    for (group, kind) in (0..groups).flat_map(|group| (0..kinds).map(move |kind| (group, kind))) {
+        let clients = || outcome.clients.iter().filter(move |client| client.group == group);
+        let tallies = || clients().map(move |client| &client.recorder.tallies()[kind]);
         let residence = merged(tallies().map(|tally| &tally.residence));
-        list.append((kind, "residence", triples(py, &residence)))?;
+        list.append((group, kind, "residence", triples(py, &residence)))?;
         if tallies().any(|tally| tally.response.is_some()) {
             let response = merged(tallies().filter_map(|tally| tally.response.as_ref()));
-            list.append((kind, "response", triples(py, &response)))?;
+            list.append((group, kind, "response", triples(py, &response)))?;
         }
     }
     Ok(list)
@@ -151,17 +150,24 @@ fn triples<'py>(py: Python<'py>, histogram: &Histogram) -> Bound<'py, PyBytes> {
     bytes(py, histogram.buckets().flat_map(|(low, high, count)| [low, high, count]))
 }
 
-/// (kind of transaction, kind of error, native code, count, example) over all clients.
-fn errors(outcome: &CycleOutcome) -> Vec<(KindId, &'static str, String, u64, String)> {
-    let mut merged: BTreeMap<(KindId, &'static str, String), (u64, String)> = BTreeMap::new();
-    for class in outcome.clients.iter().flat_map(|client| client.recorder.classes()) {
-        let entry = merged.entry((class.transaction, class.kind.name(), class.code.as_str().to_owned())).or_default();
-        entry.0 += class.count;
-        if entry.1.is_empty() {
-            entry.1 = class.example.as_deref().unwrap_or_default().to_owned();
+/// A class of failed attempts: group, kind of transaction, kind of error, native code.
+type Class = (usize, KindId, &'static str, String);
+
+/// (group, kind of transaction, kind of error, native code, count, example) over all clients.
+fn errors(outcome: &CycleOutcome) -> Vec<(usize, KindId, &'static str, String, u64, String)> {
+    let mut merged: BTreeMap<Class, (u64, String)> = BTreeMap::new();
+    for client in &outcome.clients {
+        for class in client.recorder.classes() {
+            let key = (client.group, class.transaction, class.kind.name(), class.code.as_str().to_owned());
+            let entry = merged.entry(key).or_default();
+            entry.0 += class.count;
+            if entry.1.is_empty() {
+                entry.1 = class.example.as_deref().unwrap_or_default().to_owned();
+            }
         }
     }
-    merged.into_iter().map(|((of, kind, code), (count, example))| (of, kind, code, count, example)).collect()
+    let row = |((group, of, kind, code), (count, example))| (group, of, kind, code, count, example);
+    merged.into_iter().map(row).collect()
 }
 
 /// The clients' sums over committed transactions, by name.

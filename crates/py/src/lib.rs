@@ -8,10 +8,11 @@ mod conformance;
 mod cycle;
 mod error;
 mod hearing;
+mod stage;
 mod target;
 mod task;
 
-use dsbench_core::clock::{Clock, Monotonic};
+use dsbench_core::clock::Monotonic;
 use pyo3::prelude::*;
 
 /// Nanoseconds of the clock that cycles start by (CLOCK_MONOTONIC where there is one).

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use dsbench_core::clock::{Clock, Monotonic, Nanos};
+use dsbench_core::clock::{Monotonic, Nanos};
 use dsbench_core::engine::{Connection, Engine, Interrupt, Isolation, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::workload::{Condition, Progress};
@@ -102,11 +102,6 @@ impl Task {
     /// True when every thread has ended.
     fn finished(&self) -> bool {
         self.running.load(Ordering::Acquire) == 0
-    }
-
-    /// Asks the step to end soon.
-    fn stop(&self) {
-        self.progress.request_stop();
     }
 
     /// Ends the statements under way.

@@ -10,11 +10,12 @@ use dsbench_core::course::Course;
 use dsbench_core::engine::{Engine, Isolation, Prepare, Session};
 use dsbench_core::error::ErrorKind;
 use dsbench_core::generator::{Conduct, Runner};
+use dsbench_core::limit::Limit;
 use dsbench_core::pacer::ClosedLoop;
 use dsbench_core::recorder::Recorder;
 use dsbench_core::seats::Seat;
-use dsbench_core::threads::{Cycle, CyclePlan, Pacing};
-use dsbench_core::workload::Workload;
+use dsbench_core::threads::{Cycle, Group, LoadPlan, Until};
+use dsbench_core::workload::{ClientId, Workload};
 use dsbench_engines::mock::{Action, Mock, Script, When};
 use dsbench_workloads::{open, Call, Options, Settings};
 
@@ -58,15 +59,13 @@ fn workload(name: &str, mock: &Mock) -> Box<dyn Workload> {
         .unwrap()
 }
 
-fn conduct(duration: Nanos) -> Conduct {
+fn conduct() -> Conduct {
     Conduct {
         session: Session { isolation: Isolation::RepeatableRead, in_place: false },
         prepare: Prepare::Once,
         connections: 3,
         retry: true,
         reconnect: false,
-        ramp_up: 0,
-        duration,
         patience: 0,
     }
 }
@@ -82,16 +81,23 @@ fn run<T>(
 ) -> (T, Recorder) {
     let clock = Arc::new(FakeClock::default());
     let mock = Mock::on_clock(script, Arc::clone(&clock));
-    let mut client = workload(name, &mock).client(0, 7);
-    let (conduct, stop) = (conduct(duration), AtomicBool::new(false));
+    let mut client = workload(name, &mock).client(ClientId::alone(0), 7);
+    let (conduct, stop) = (conduct(), AtomicBool::new(false));
     let mut recorder = Recorder::new(1, true, Course::new(1), None);
     let seats = vec![Seat::new(client.as_mut(), 0)];
     let mut runner = Runner::connect(&conduct, &mock, seats, clock.as_ref(), &stop, &()).unwrap();
+    let limit = |start| {
+        let limit = Limit::new(Until::Time(duration), 1);
+        limit.begin(start);
+        limit
+    };
     if warm_up {
-        runner.run(clock.now(), &mut ClosedLoop, &mut Recorder::new(1, true, Course::new(1), None)).unwrap();
+        let limit = limit(clock.now());
+        let mut unused = Recorder::new(1, true, Course::new(1), None);
+        runner.run(clock.now(), 0, &limit, &mut ClosedLoop, &mut unused).unwrap();
     }
     let said = watched(&mut || {
-        runner.run(clock.now(), &mut ClosedLoop, &mut recorder).unwrap();
+        runner.run(clock.now(), 0, &limit(clock.now()), &mut ClosedLoop, &mut recorder).unwrap();
     });
     (said, recorder)
 }
@@ -137,15 +143,12 @@ fn ten_million_transactions_take_no_memory() {
 fn what_64_threads_count_is_what_the_database_holds() {
     let _alone = alone();
     let mock = Mock::new(Script::default());
-    let plan = CyclePlan {
+    let plan = LoadPlan {
         engine: Arc::new(mock.clone()),
         workload: workload("tpcb", &mock).into(),
-        conduct: conduct(300_000_000),
-        threads: 64,
+        groups: vec![Group::closed(conduct(), 64, Until::Time(300_000_000))],
         carriers: 0,
-        first_client: 0,
-        clients: 64,
-        pacing: Pacing::Closed,
+        ramp_up: 0,
         seed: 5,
         trace: None,
     };
@@ -160,6 +163,6 @@ fn what_64_threads_count_is_what_the_database_holds() {
     let late: u64 = tallies().map(|tally| tally.late_commits).sum();
     assert!(outcome.failure.is_none() && committed > 0);
     assert_eq!(committed + late, mock.counts().transactions());
-    assert_eq!(committed, outcome.seconds.iter().map(|second| second.count).sum::<u64>());
+    assert_eq!(committed, outcome.seconds.iter().map(|(_, second)| second.count).sum::<u64>());
     assert_eq!(committed, tallies().map(|tally| tally.residence.count()).sum::<u64>());
 }

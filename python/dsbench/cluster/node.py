@@ -118,7 +118,9 @@ class Node:
         if not target.dialect.keeps_data and target.state()[0] == "absent":
             target.create("node")  # The mock lives in each process for itself.
         bench = Bench(target, spec.workload, order["scale"], spec.call, spec.workload_settings)
-        cycle = bench.cycle(spec, order["seed"], None, order["first_client"], order["nodes"])
+        cycle = bench.cycle(
+            spec, order["seed"], None, stage=order["stage"], node=order["number"], nodes=order["nodes"]
+        )
         sampler = Sampler(monitors_for("", None, None), now_ns)
         try:
             course = self._run(link, key, spec, cycle, sampler)
@@ -130,7 +132,7 @@ class Node:
         return encode(result, _settled(course, result, spec), samples)
 
     def _run(self, link: Answers, key: str, spec: RunSpec, cycle: Cycle, sampler: Sampler) -> Course:
-        cycle.connect(30 + spec.threads * spec.connections * 0.2, self._seen(connecting=True))
+        cycle.connect(30 + cycle.load.threads * spec.connections * 0.2, self._seen(connecting=True))
         if cycle.finished:
             raise Interrupted("its clients could not connect")
         sampler.first()
@@ -146,7 +148,7 @@ class Node:
             raise Interrupted("it was not armed in time for the common start")
         sampler.go(start, round(spec.ramp_up * 1e9))
         cycle.start(start)
-        cycle.wait(start + round(spec.duration * 1e9), _GRACE_S, self._seen(connecting=False))
+        cycle.wait(start, _GRACE_S, self._seen(connecting=False))
         after = link.clocks(FEW)
         return Course("complete", before.offset_ns, before.error_ns, after.offset_ns - before.offset_ns, left)
 

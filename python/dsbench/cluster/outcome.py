@@ -12,11 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from dsbench.generator import COUNTERS, CoreError, CycleResult, UInts
+from dsbench.generator import BUCKET_WORDS, COUNTERS, SECOND_WORDS, CoreError, CycleResult, UInts
 
-_MAGIC: Final = b"dsbench cycle 1\n"
-_SECONDS_WIDTH: Final = 7
-_BUCKET_WIDTH: Final = 3
+_MAGIC: Final = b"dsbench cycle 2\n"
 
 
 class DamagedError(ValueError):
@@ -79,7 +77,7 @@ def encode(result: CycleResult, course: Course, samples: Sequence[Mapping[str, A
     head = {
         "course": asdict(course),
         "shape": result.counters.shape,
-        "histograms": [(kind, measure, len(rows)) for kind, measure, rows in result.histograms],
+        "histograms": [(*key, len(rows)) for *key, rows in result.histograms],
         "seconds": len(result.seconds),
         "errors": result.errors,
         "sums": dict(result.sums),
@@ -88,7 +86,7 @@ def encode(result: CycleResult, course: Course, samples: Sequence[Mapping[str, A
         "samples": [list(sample.values()) for sample in samples],
         "columns": list(samples[0]) if samples else [],
     }
-    arrays = [result.counters, *(rows for _, _, rows in result.histograms), result.seconds]
+    arrays = [result.counters, result.groups, *(rows for *_, rows in result.histograms), result.seconds]
     text = json.dumps(head).encode()
     body = b"".join(np.ascontiguousarray(array, dtype="<u8").tobytes() for array in arrays)
     return _MAGIC + zlib.compress(struct.pack("<I", len(text)) + text + body, 1)
@@ -112,17 +110,19 @@ def _decode(data: bytes, node: str) -> NodeResult:
     threads, kinds, width = head["shape"]
     if width != len(COUNTERS):
         raise DamagedError(f"{width} counters instead of {len(COUNTERS)}")
-    wanted: list[tuple[int, ...]] = [(threads, kinds, width)]
-    wanted += [(rows, _BUCKET_WIDTH) for _, _, rows in head["histograms"]]
-    wanted += [(head["seconds"], _SECONDS_WIDTH)]
-    counters, *histograms, seconds = _arrays(words, wanted)
+    wanted: list[tuple[int, ...]] = [(threads, kinds, width), (threads,)]
+    wanted += [(rows, BUCKET_WORDS) for *_, rows in head["histograms"]]
+    wanted += [(head["seconds"], SECOND_WORDS)]
+    counters, groups, *histograms, seconds = _arrays(words, wanted)
     result = CycleResult(
         counters=counters,
+        groups=groups,
         histograms=tuple(
-            (kind, measure, rows) for (kind, measure, _), rows in zip(head["histograms"], histograms, strict=True)
+            (group, kind, measure, rows)
+            for (group, kind, measure, _), rows in zip(head["histograms"], histograms, strict=True)
         ),
         seconds=seconds,
-        errors=tuple((kind, error, code, count, example) for kind, error, code, count, example in head["errors"]),
+        errors=tuple((group, kind, error, code, count, example) for group, kind, error, code, count, example in head["errors"]),
         sums=head["sums"],
         failure=CoreError(*head["failure"]) if head["failure"] else None,
         cpu_ns=tuple(head["cpu_ns"]),

@@ -12,12 +12,13 @@ from dsbench.generator.core import (
     workload_settings,
     workloads,
 )
-from dsbench.generator.cycle import COUNTERS, TRACE_WORDS, Cycle, CycleResult, UInts, Watch
+from dsbench.generator.cycle import BUCKET_WORDS, COUNTERS, SECOND_WORDS, TRACE_WORDS, Cycle, CycleResult, UInts, Watch
+from dsbench.generator.stages import Group, Load, Pacing, Stage, Until, load_of, names_of
 from dsbench.generator.suite import Case, Conformance, Family, families, schedules
 from dsbench.generator.target import TAKEN, Dialect, Target
 
 __all__ = [
-    "COUNTERS", "NULL_SERVER", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Condition", "Conformance",
-    "CoreError", "Counted", "Cycle", "CycleResult", "Dialect", "Family", "StepResult", "Stopped", "Target", "UInts",
-    "Watch", "build", "families", "measuring", "now_ns", "schedules", "schemes", "workload_settings", "workloads",
+    "BUCKET_WORDS", "COUNTERS", "NULL_SERVER", "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Condition", "Conformance",
+    "CoreError", "Counted", "Cycle", "CycleResult", "Dialect", "Family", "Group", "Load", "Pacing", "Stage", "StepResult", "Stopped", "Target", "UInts",
+    "Until", "Watch", "build", "families", "load_of", "measuring", "names_of", "now_ns", "schedules", "schemes", "workload_settings", "workloads",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""A workload on a target: its steps and its cycles."""
+"""A workload on a target: its phases, its stages and its cycles."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Final
 from dsbench import _core
 from dsbench.generator.core import CoreError, errors
 from dsbench.generator.cycle import POLL_S, Cycle, Watch
+from dsbench.generator.stages import Stage, load_of, stage_of
 from dsbench.generator.target import Target
 from dsbench.spec import RunSpec
 
@@ -52,6 +53,7 @@ class Bench:
         self.kinds = self._core.kinds()
         self.rows = self._core.rows()
         self.call = self._core.call()
+        self.stages = tuple(stage_of(raw) for raw in self._core.stages())
 
     def refuse(self, spec: RunSpec) -> None:
         """``CoreError`` of kind "configuration" for what ``spec`` wants and engine or workload do not have."""
@@ -77,43 +79,29 @@ class Bench:
         with errors():
             return _wait(self._core.check(counted), watch)
 
-    def cycle(self, spec: RunSpec, seed: int, trace: Path | None, first_client: int = 0, nodes: int = 1) -> Cycle:
-        """Opens the connections of a cycle; it starts when ``Cycle.start`` says so."""
-        terminals = self._terminals(spec, first_client, nodes)
-        # A thread without a terminal has nothing to do.
-        threads = spec.threads if terminals is None else max(min(spec.threads, len(terminals)), 1)
-        options = {
-            "threads": threads,
-            "carriers": spec.carriers,
-            "connections": spec.connections,
-            "first_client": first_client if terminals is None else terminals.start,
-            "terminals": None if terminals is None else len(terminals),
-            "clients": spec.terminals_at(self.scale) or spec.threads * nodes,
-            "ramp_up_ns": round(spec.ramp_up * 1e9),
-            "duration_ns": round(spec.duration * 1e9),
-            "patience_ns": 5_000_000_000,
-            "isolation": spec.isolation,
-            "prepare": spec.prepare,
-            "retry": spec.retry,
-            "reconnect": spec.reconnect,
-            "rate": spec.rate,
-            "arrival": spec.arrival,
-            "seed": seed,
-            "trace": trace,
-        }
+    def work(self, stage: Stage, watch: Watch) -> StepResult:
+        """Runs the statements of a work stage, on as many connections as it has parts."""
         with errors():
-            return Cycle(self._core.cycle(options), threads, len(self.kinds), trace)
+            return _wait(self._core.work(stage.name, stage.parts), watch)
 
-    def _terminals(self, spec: RunSpec, first_client: int, nodes: int) -> range | None:
-        """The terminals of the node whose first client would be ``first_client``, out of those of all nodes."""
-        total = spec.terminals_at(self.scale)
-        if total is None:
-            return None
-        node = first_client // spec.threads
-        mine = range(node * total // nodes, (node + 1) * total // nodes)
-        if not mine:
-            raise CoreError("configuration", "", f"--terminals {total}: fewer than the {nodes} nodes that share them")
-        return mine
+    def load(self, stage: str) -> Stage:
+        """The load stage called ``stage``; the first one for an empty name."""
+        found = [one for one in self.stages if one.work == "load" and stage in ("", one.name)]
+        if not found:
+            raise CoreError("configuration", "", f"the workload has no load stage {stage!r}")
+        return found[0]
+
+    def cycle(
+        self, spec: RunSpec, seed: int, trace: Path | None, *, stage: str = "", node: int = 0, nodes: int = 1
+    ) -> Cycle:
+        """Opens the connections of a cycle of ``stage``; it starts when ``Cycle.start`` says so.
+
+        ``node`` is the number of this node among all ``nodes``.
+        """
+        load = load_of(self.load(stage), spec, self.scale, node, nodes)
+        with errors():
+            core = self._core.cycle(load.options(spec, seed, trace))
+        return Cycle(core, load, len(self.kinds), trace)
 
 
 def _wait(task: _core.Task, watch: Watch) -> StepResult:

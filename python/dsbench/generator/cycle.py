@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from dsbench import _core
 from dsbench.generator.core import CoreError, errors, now_ns
+from dsbench.generator.stages import Load
 
 COUNTERS: Final = (
-    "committed", "rolled_back", "failed", "retries", "unknown", "in_flight", "late_commits", "early_commits",
+    "committed", "rows", "rolled_back", "failed", "retries", "unknown", "in_flight", "late_commits", "early_commits",
     "missed", "remote", "residence_ns", "response_ns", "failed_ns", "residence_min_ns", "residence_max_ns",
     "first_start_ns", "last_end_ns", "cpu_ns",
 )  # fmt: skip
@@ -25,7 +26,16 @@ TRACE_WORDS: Final = 5
 """64-bit words of a transaction in a trace file: started, ended, intended (signed, ns), thread, and in one
 word retries (32 bits), kind (8), outcome (8)."""
 
+SECOND_WORDS: Final = 8
+"""Columns of ``CycleResult.seconds``."""
+
+BUCKET_WORDS: Final = 3
+"""Columns of a histogram."""
+
 UInts = NDArray[np.uint64]
+
+_SILENCE_S: Final = 600.0
+"""How long a cycle that ends by count may go on without a transaction that ends."""
 
 POLL_S: Final = 0.05
 """Between two looks at something that runs."""
@@ -39,13 +49,15 @@ class CycleResult:
     """What one cycle left on this node."""
 
     counters: UInts
-    """Shape (threads, kinds, 18): the columns of ``COUNTERS``."""
-    histograms: tuple[tuple[int, str, UInts], ...]
-    """(kind, "residence" | "response", array of shape (buckets, 3): low_ns, high_ns, count)."""
+    """Shape (threads, kinds, 19): the columns of ``COUNTERS``."""
+    groups: UInts
+    """Shape (threads,): number of the group of each thread."""
+    histograms: tuple[tuple[int, int, str, UInts], ...]
+    """(group, kind, "residence" | "response", array of shape (buckets, 3): low_ns, high_ns, count)."""
     seconds: UInts
-    """Shape (rows, 7): second, kind, count, failed, p50_ns, p99_ns, max_ns."""
-    errors: tuple[tuple[int, str, str, int, str], ...]
-    """(kind of transaction, kind of error, native code, count, example)."""
+    """Shape (rows, 8): group, second, kind, count, failed, p50_ns, p99_ns, max_ns."""
+    errors: tuple[tuple[int, int, str, str, int, str], ...]
+    """(group, kind of transaction, kind of error, native code, count, example)."""
     sums: Mapping[str, int]
     failure: CoreError | None
     """What ended the cycle early."""
@@ -69,19 +81,19 @@ class CycleResult:
 class Cycle:
     """A cycle under way."""
 
-    def __init__(self, core: _core.Cycle, threads: int, kinds: int, trace: Path | None) -> None:
+    def __init__(self, core: _core.Cycle, load: Load, kinds: int, trace: Path | None) -> None:
         self._core = core
-        self._threads = threads
+        self.load = load
         self._kinds = kinds
         self._trace = trace
 
     def connect(self, timeout_s: float, watch: Watch) -> None:
         """Waits until every client is connected. ``CoreError`` when one cannot, or the time is over."""
         give_up = time.monotonic() + timeout_s
-        while (ready := self._core.ready()) < self._threads and not self._core.finished():
-            watch(ready, self._threads)
+        while (ready := self._core.ready()) < self.load.threads and not self._core.finished():
+            watch(ready, self.load.threads)
             if time.monotonic() > give_up:
-                words = f"{ready} of {self._threads} threads were connected after {timeout_s:.0f} s"
+                words = f"{ready} of {self.load.threads} threads were connected after {timeout_s:.0f} s"
                 raise CoreError("setup", "", words)
             time.sleep(0.005)
 
@@ -89,13 +101,20 @@ class Cycle:
         """Starts all clients at ``at_ns``."""
         self._core.start(at_ns)
 
-    def wait(self, until_ns: int, grace_s: float, watch: Watch) -> None:
-        """Waits until all clients have ended; a server silent for ``grace_s`` after ``until_ns`` is given up."""
-        give_up = until_ns + round(grace_s * 1e9)
+    def wait(self, start_ns: int, grace_s: float, watch: Watch) -> None:
+        """Waits until all clients have ended. A server is given up that is silent for ``grace_s`` after the end
+        of a cycle that began at ``start_ns``, or where a count decides, in which nothing ended for ten minutes."""
+        before, since = (0, 0), start_ns
         while not self._core.finished():
-            watch(*self._core.totals())
-            if now_ns() > give_up:
-                self._core.abandon(f"the server did not answer for {grace_s:.0f} s after the end of the cycle")
+            totals = self._core.totals()
+            watch(*totals)
+            if totals != before:
+                before, since = totals, now_ns()
+            duration_ns = self.load.duration_ns
+            silence_s = grace_s if duration_ns is not None else _SILENCE_S
+            if now_ns() > (since if duration_ns is None else start_ns + duration_ns) + round(silence_s * 1e9):
+                end = "its last answer" if duration_ns is None else "the end of the cycle"
+                self._core.abandon(f"the server did not answer for {silence_s:.0f} s after {end}")
             time.sleep(POLL_S)
 
     @property
@@ -114,8 +133,9 @@ class Cycle:
         failure = raw["failure"]
         return CycleResult(
             counters=_words(raw["counters"], self._kinds * len(COUNTERS)).reshape(-1, self._kinds, len(COUNTERS)),
-            histograms=tuple((kind, measure, _words(data, 3)) for kind, measure, data in raw["histograms"]),
-            seconds=_words(raw["seconds"], 7),
+            groups=_words(raw["groups"], 1).reshape(-1),
+            histograms=tuple((*key, _words(data, BUCKET_WORDS)) for *key, data in raw["histograms"]),
+            seconds=_words(raw["seconds"], SECOND_WORDS),
             errors=tuple(raw["errors"]),
             sums=raw["sums"],
             failure=CoreError(*failure) if failure else None,

@@ -120,7 +120,7 @@ def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, thread
         cycle.connect(30, watch)
         start = now_ns() + 5_000_000 + threads * 50_000
         cycle.start(start)
-        cycle.wait(start + round(spec.duration * 1e9), 10, watch)
+        cycle.wait(start, 10, watch)
     except BaseException:
         cycle.abandon()
         cycle.join()

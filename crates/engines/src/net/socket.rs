@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 #[cfg(target_os = "linux")]
 use dsbench_core::{
     carrier,
-    clock::{Clock, Monotonic, Nanos},
+    clock::{Monotonic, Nanos},
 };
 use socket2::{Domain, SockAddr, Socket, Type};
 #[cfg(target_os = "linux")]

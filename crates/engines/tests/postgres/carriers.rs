@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use dsbench_core::clock::{Clock, Monotonic};
+use dsbench_core::clock::Monotonic;
 use dsbench_core::engine::{Connection, Engine, Prepare, Statement, StatementId};
 use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::generator::Conduct;
-use dsbench_core::threads::{Cycle, CycleOutcome, CyclePlan, Pacing};
+use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Until};
 use dsbench_core::value::{Rows, Type, Value};
-use dsbench_core::workload::{Client, Condition, Drawn, End, Expected, Part, Population, Progress, Shape, Workload};
+use dsbench_core::workload::{
+    Client, ClientId, Condition, Drawn, End, Expected, Part, Population, Progress, Shape, Workload,
+};
 
 use super::server::{Server, ADMIN};
 use super::tls::server_for;
@@ -88,8 +90,8 @@ impl Workload for Probe {
         Ok(Vec::new())
     }
 
-    fn client(&self, id: u64, _seed: u64) -> Box<dyn Client> {
-        Box::new(ProbeClient { id, sql: self.sql, length: self.length, rows: Rows::new() })
+    fn client(&self, who: ClientId, _seed: u64) -> Box<dyn Client> {
+        Box::new(ProbeClient { id: who.id, sql: self.sql, length: self.length, rows: Rows::new() })
     }
 }
 
@@ -101,19 +103,14 @@ fn start(engine: Box<dyn Engine>, workload: Probe, threads: usize) -> Cycle {
         connections: 1,
         retry: false,
         reconnect: false,
-        ramp_up: 0,
-        duration: 60_000_000_000,
         patience: 10_000_000_000,
     };
-    let plan = CyclePlan {
+    let plan = LoadPlan {
         engine: engine.into(),
         workload: Arc::new(workload),
-        conduct,
-        threads,
+        groups: vec![Group::closed(conduct, threads, Until::Time(60_000_000_000))],
         carriers: 1,
-        first_client: 0,
-        clients: threads as u64,
-        pacing: Pacing::Closed,
+        ramp_up: 0,
         seed: 7,
         trace: None,
     };

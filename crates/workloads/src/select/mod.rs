@@ -9,7 +9,9 @@ use dsbench_core::engine::{Connection, Dialect, Prepare, Statement, StatementId}
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::random::Stream;
 use dsbench_core::value::{Rows, Type, Value};
-use dsbench_core::workload::{Client, Condition, Drawn, End, Expected, Part, Population, Progress, Shape, Workload};
+use dsbench_core::workload::{
+    Client, ClientId, Condition, Drawn, End, Expected, Part, Population, Progress, Shape, Workload,
+};
 
 use crate::tpcb::bank::Bank;
 use crate::tpcb::check::{not_checkable, Totals};
@@ -75,9 +77,9 @@ impl Workload for Select {
         Ok(totals.scaled(&self.bank).into_iter().chain(totals.untouched()).collect())
     }
 
-    fn client(&self, id: u64, seed: u64) -> Box<dyn Client> {
+    fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {
         let bank = Arc::clone(&self.bank);
-        Box::new(SelectClient { bank, call: self.call, id, seed, aid: 0, select: None, rows: Rows::new() })
+        Box::new(SelectClient { bank, call: self.call, id: who.id, seed, aid: 0, select: None, rows: Rows::new() })
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use dsbench_core::engine::{Connection, Dialect};
 use dsbench_core::error::Result;
-use dsbench_core::workload::{Client, Condition, Expected, Part, Population, Progress, Workload};
+use dsbench_core::workload::{Client, ClientId, Condition, Expected, Part, Population, Progress, Workload};
 
 use crate::{Call, Options};
 use bank::Bank;
@@ -77,7 +77,7 @@ impl Workload for Tpcb {
         check::check(&self.bank, conn, expected)
     }
 
-    fn client(&self, id: u64, seed: u64) -> Box<dyn Client> {
-        Box::new(TpcbClient::new(Arc::clone(&self.bank), self.call, id, seed))
+    fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {
+        Box::new(TpcbClient::new(Arc::clone(&self.bank), self.call, who.id, seed))
     }
 }

@@ -6,7 +6,7 @@ use dsbench_core::engine::{Connection, Prepare};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::random::Stream;
 use dsbench_core::value::{Rows, Type};
-use dsbench_core::workload::{Client, Drawn, End, KindId, Shape};
+use dsbench_core::workload::{Client, ClientId, Drawn, End, KindId, Shape};
 
 use super::company::Company;
 use super::deck::{Deck, Mix};
@@ -29,15 +29,6 @@ pub struct Plan {
     pub affinity: bool,
     /// Whether terminals only queue a Delivery (clause 2.7.2) instead of waiting for it.
     pub deferred: bool,
-}
-
-/// Which of the clients one is.
-#[derive(Debug, Clone, Copy)]
-pub struct Place {
-    /// Its number, from 0.
-    pub id: u64,
-    /// How many there are.
-    pub clients: u64,
 }
 
 /// Inputs of the transaction drawn last.
@@ -83,7 +74,7 @@ struct Sums {
 pub struct TpccClient {
     company: Arc<Company>,
     plan: Plan,
-    place: Place,
+    who: ClientId,
     seed: u64,
     deck: Deck,
     constants: Constants,
@@ -96,12 +87,12 @@ pub struct TpccClient {
 }
 
 impl TpccClient {
-    /// The client of a place with the stream of `seed`.
-    pub fn new(company: Arc<Company>, plan: Plan, place: Place, seed: u64) -> Self {
+    /// The client `who` with the stream of `seed`.
+    pub fn new(company: Arc<Company>, plan: Plan, who: ClientId, seed: u64) -> Self {
         Self {
             company,
             plan,
-            place,
+            who,
             seed,
             deck: Deck::new(plan.mix),
             constants: Constants::new(seed, C_LOAD),
@@ -128,7 +119,7 @@ impl TpccClient {
 
     fn draw_inputs(&self, kind: KindId, stream: &mut Stream) -> Inputs {
         let home = match self.plan.affinity {
-            true => Home::among(stream, self.place.id, self.place.clients, self.company.scale),
+            true => Home::among(stream, self.who.id, self.who.clients, self.company.scale),
             false => Home::draw(stream, self.company.scale),
         };
         match kind {
@@ -191,8 +182,8 @@ impl Client for TpccClient {
     }
 
     fn draw(&mut self, number: u64) -> Drawn {
-        let kind = self.deck.card(self.seed, self.place.id, number);
-        self.inputs = self.draw_inputs(kind, &mut Stream::new(self.seed, self.place.id, number));
+        let kind = self.deck.card(self.seed, self.who.id, number);
+        self.inputs = self.draw_inputs(kind, &mut Stream::new(self.seed, self.who.id, number));
         let shape = match (self.plan.call, kind) {
             (Call::Procedure, _) | (_, STOCK_LEVEL) => Shape::Single,
             (Call::Statements, ORDER_STATUS) => Shape::ReadBlock,

@@ -27,10 +27,12 @@ use std::sync::Arc;
 use dsbench_core::clock::Nanos;
 use dsbench_core::engine::{Connection, Dialect};
 use dsbench_core::error::Result;
-use dsbench_core::workload::{Client, Condition, Expected, KindId, Pace, Part, Population, Progress, Workload};
+use dsbench_core::workload::{
+    Client, ClientId, Condition, Expected, KindId, Pace, Part, Population, Progress, Workload,
+};
 
 use crate::{Call, Options, Settings};
-use client::{Place, Plan, TpccClient};
+use client::{Plan, TpccClient};
 use company::Company;
 use deck::Mix;
 
@@ -133,11 +135,7 @@ impl Workload for Tpcc {
         check::check(&self.company, conn, expected)
     }
 
-    fn client(&self, id: u64, seed: u64) -> Box<dyn Client> {
-        self.client_among(id, u64::MAX, seed)
-    }
-
-    fn client_among(&self, id: u64, clients: u64, seed: u64) -> Box<dyn Client> {
-        Box::new(TpccClient::new(Arc::clone(&self.company), self.plan, Place { id, clients }, seed))
+    fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {
+        Box::new(TpccClient::new(Arc::clone(&self.company), self.plan, who, seed))
     }
 }

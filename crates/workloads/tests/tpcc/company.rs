@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dsbench_core::engine::{Connection, Engine, Prepare};
 use dsbench_core::error::ErrorKind;
-use dsbench_core::workload::{Expected, Part, Population, Progress, Workload};
+use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress, Workload};
 use dsbench_workloads::Call;
 
 use crate::bed::{broken, build, cycle, open, open_with, run, transact, LOAD};
@@ -173,7 +173,7 @@ fn what_is_not_there_fails_and_changes_nothing(
         let mut conn = engine.connect(LOAD).unwrap();
         // Every client with an odd number works in a warehouse that is not there.
         let larger = open_with(engine, "tpcc", *call, 2, &[("mix", "1,1,1,0,0")]);
-        let mut client = larger.client(1, 3);
+        let mut client = larger.client(ClientId::alone(1), 3);
         client.prepare(&mut *conn, Prepare::Once).unwrap();
         for number in 0..30 {
             let drawn = client.draw(number);
@@ -211,7 +211,7 @@ fn what_misses_a_row_fails_and_changes_nothing(engine: &dyn Engine, calls: &[Cal
             let waiting = |conn: &mut dyn Connection| one(conn, "SELECT count(*) FROM new_order");
             let before = waiting(&mut *engine.connect(LOAD).unwrap());
             let mut conn = engine.connect(LOAD).unwrap();
-            let mut client = open_with(engine, "tpcc", *call, 1, &[("mix", mix)]).client(0, 3);
+            let mut client = open_with(engine, "tpcc", *call, 1, &[("mix", mix)]).client(ClientId::alone(0), 3);
             client.prepare(&mut *conn, Prepare::Once).unwrap();
             let drawn = client.draw(0);
             let error = transact(&mut *conn, &mut *client, drawn.shape).unwrap_err();

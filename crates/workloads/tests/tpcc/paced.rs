@@ -8,7 +8,9 @@ use dsbench_core::error::Result;
 use dsbench_core::pacer::{Ended, Pacer};
 use dsbench_core::terminals::Terminals;
 use dsbench_core::threads::Pacing;
-use dsbench_core::workload::{Client, Condition, Expected, KindId, Pace, Part, Population, Progress, Workload};
+use dsbench_core::workload::{
+    Client, ClientId, Condition, Expected, KindId, Pace, Part, Population, Progress, Workload,
+};
 use dsbench_workloads::Call;
 
 use crate::bed::{broken, build, cycle_of, open, open_with, Load};
@@ -54,8 +56,8 @@ impl Workload for Faster {
         self.0.check(conn, expected)
     }
 
-    fn client(&self, id: u64, seed: u64) -> Box<dyn Client> {
-        self.0.client(id, seed)
+    fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {
+        self.0.client(who, seed)
     }
 }
 
@@ -86,16 +88,16 @@ pub fn terminals_share_a_thread(engine: Arc<dyn Engine>, call: Call) {
 /// New-Orders in `seconds` of `terminals` of which nobody ever waits, without a database.
 fn new_orders(workload: &dyn Workload, terminals: u64, seconds: Nanos) -> u64 {
     let mut pacer = Terminals::new(workload, 7).unwrap();
-    let mut clients: Vec<_> = (0..terminals).map(|id| workload.client(id, 7)).collect();
+    let mut clients: Vec<_> = (0..terminals).map(|id| workload.client(ClientId::alone(id), 7)).collect();
     let mut numbers: Vec<u64> =
         clients.iter_mut().zip(0..).map(|(client, id)| pacer.enter(id, &mut **client)).collect();
-    let (mut orders, mut turn) = (0, pacer.next_turn(None));
-    while let Some(at) = turn.due.filter(|at| *at < seconds * 1_000_000_000) {
-        let (client, number) = (&mut clients[turn.seat], &mut numbers[turn.seat]);
+    let (mut orders, mut turn, end) = (0, pacer.next_turn(None), seconds * 1_000_000_000);
+    while let Some((seat, at)) = turn.and_then(|turn| Some((turn.seat, turn.due?))).filter(|(_, at)| *at < end) {
+        let (client, number) = (&mut clients[seat], &mut numbers[seat]);
         let kind = client.draw(*number).kind;
         *number += 1;
         orders += u64::from(kind == 0);
-        turn = pacer.next_turn(Some(Ended { seat: turn.seat, kind, next: client.draw(*number).kind, due: at, at }));
+        turn = pacer.next_turn(Some(Ended { seat, kind, next: client.draw(*number).kind, due: at, at }));
     }
     orders
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use dsbench_core::engine::Engine;
 use dsbench_core::error::ErrorKind;
+use dsbench_core::workload::ClientId;
 use dsbench_workloads::{Call, Options, Settings};
 
 use crate::company;
@@ -88,7 +89,7 @@ fn one_client_works_in_all_warehouses_and_one_of_many_in_its_own() {
     let folder = Folder::new();
     let workload = crate::bed::open(&*folder.engine(), "tpcc", Call::Statements, 4);
     for (clients, wanted) in [(1, vec![1, 2, 3, 4]), (3, vec![1, 4]), (4, vec![1]), (40, vec![1])] {
-        let mut client = workload.client_among(0, clients, 7);
+        let mut client = workload.client(ClientId { role: 0, id: 0, clients }, 7);
         let found: std::collections::BTreeSet<i64> = (0..200)
             .map(|number| {
                 client.draw(number);

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dsbench_core::clock::{Clock, Monotonic, Nanos};
+use dsbench_core::clock::{Monotonic, Nanos};
 use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session};
 use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::generator::Conduct;
-use dsbench_core::threads::{Cycle, CycleOutcome, CyclePlan, Pacing};
-use dsbench_core::workload::{End, Expected, Part, Population, Progress, Shape, Workload};
+use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until};
+use dsbench_core::workload::{ClientId, End, Expected, Part, Population, Progress, Shape, Workload};
 use dsbench_workloads::{Call, Options, Settings};
 
 /// A session of load.
@@ -61,7 +61,7 @@ pub fn run(engine: &dyn Engine, workload: &dyn Workload, clients: u64, count: u6
     let mut committed = vec![0; workload.kinds().len()];
     for id in 0..clients {
         let mut conn = engine.connect(LOAD).unwrap();
-        let mut client = workload.client(id, 42);
+        let mut client = workload.client(ClientId::alone(id), 42);
         client.prepare(&mut *conn, if id == 0 { Prepare::Never } else { Prepare::Once }).unwrap();
         for number in 0..count {
             let drawn = client.draw(number);
@@ -122,26 +122,22 @@ pub fn cycle_of(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>, load: Load
         connections: load.connections,
         retry: true,
         reconnect: false,
-        ramp_up: load.ramp_up,
-        duration: load.duration,
         patience: 1_000_000_000,
     };
     let kinds = workload.kinds().len();
-    let plan = CyclePlan {
+    let closed = Group::closed(conduct, load.threads, Until::Time(load.duration));
+    let plan = LoadPlan {
         engine,
         workload,
-        conduct,
-        threads: load.threads,
+        groups: vec![Group { pacing: load.pacing, ..closed }],
         carriers: 0,
-        first_client: 0,
-        clients: load.threads as u64,
-        pacing: load.pacing,
+        ramp_up: load.ramp_up,
         seed: 7,
         trace: None,
     };
     let cycle = Cycle::spawn(&plan).unwrap();
     // The clock is not to run while clients still connect: a login of Firebird's may take longer than the cycle.
-    while cycle.ready() < plan.threads && !cycle.finished() {
+    while cycle.ready() < load.threads && !cycle.finished() {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     cycle.start(Monotonic.now() + load.ramp_up);
@@ -194,7 +190,7 @@ pub fn misses_change_nothing(engine: &dyn Engine, call: Call) {
     // Clients of a larger bank than there is: half of what they name is missing.
     let larger = open(engine, "tpcb", call, 2);
     let mut conn = engine.connect(LOAD).unwrap();
-    let mut client = larger.client(0, 3);
+    let mut client = larger.client(ClientId::alone(0), 3);
     client.prepare(&mut *conn, Prepare::Once).unwrap();
     let mut failed = 0;
     for number in 0..100 {

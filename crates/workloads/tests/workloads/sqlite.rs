@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dsbench_core::engine::{Engine, Prepare};
 use dsbench_core::error::ErrorKind;
 use dsbench_core::value::Table;
-use dsbench_core::workload::{Expected, Part, Population, Progress};
+use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress};
 use dsbench_workloads::{Call, Options, Settings};
 
 use crate::bed::{broken, build, cycle, open, run, transact, LOAD};
@@ -99,7 +99,7 @@ fn select_finds_rows_that_are_missing_or_were_written_to() {
         conn.rollback().unwrap();
     }
     conn.script(&["DELETE FROM account"]).unwrap();
-    let mut client = workload.client(0, 1);
+    let mut client = workload.client(ClientId::alone(0), 1);
     client.prepare(&mut *conn, Prepare::Once).unwrap();
     let drawn = client.draw(0);
     assert!(transact(&mut *conn, &mut *client, drawn.shape).is_err(), "an account that is not there is no success");
@@ -118,7 +118,7 @@ fn a_transaction_that_misses_a_row_fails_and_changes_nothing() {
             &format!("CREATE TABLE {missing} AS SELECT * FROM kept WHERE false"),
         ])
         .unwrap();
-        let mut client = workload.client(0, 1);
+        let mut client = workload.client(ClientId::alone(0), 1);
         client.prepare(&mut *conn, Prepare::Once).unwrap();
         let drawn = client.draw(0);
         let error = transact(&mut *conn, &mut *client, drawn.shape).unwrap_err();
@@ -188,7 +188,7 @@ fn inputs_are_a_function_of_seed_client_and_number() {
     for name in dsbench_workloads::names() {
         let workload = open(&*engine, name, Call::Statements, 50);
         let inputs = |seed, client, numbers: &[u64]| -> Vec<String> {
-            let mut client = workload.client(client, seed);
+            let mut client = workload.client(ClientId::alone(client), seed);
             let mut drawn = |number: &u64| {
                 client.draw(*number);
                 client.describe()

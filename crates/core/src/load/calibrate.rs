@@ -49,7 +49,15 @@ pub fn recording_ns(clock: &impl Clock, transactions: u32) -> f64 {
     for number in 0..count {
         let ended = started + times[number as usize % TIMES];
         let outcome = Outcome::Committed;
-        recorder.record(black_box(&Sample { kind: 0, intended: started, started, ended, retries: 0, outcome }));
+        recorder.record(black_box(&Sample {
+            kind: 0,
+            intended: started,
+            started,
+            ended,
+            retries: 0,
+            rows: 0,
+            outcome,
+        }));
         started = ended;
     }
     (clock.now() - began) as f64 / f64::from(count)

@@ -5,11 +5,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::patience::Patience;
+use super::sleeping::SLICE;
 use crate::clock::{Clock, Nanos};
 use crate::engine::{Connection, Engine, Interrupt, Prepare, Session};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::Limit;
 use crate::pacer::{Ended, Pacer, Turn};
-use crate::patience::Patience;
 use crate::recorder::{Outcome, Recorder, Sample};
 use crate::seats::{self, Seat};
 use crate::workload::{Client, Drawn, End, Shape};
@@ -17,7 +19,7 @@ use crate::workload::{Client, Drawn, End, Shape};
 /// A thread that fails this often in a row, for other reasons than collisions, ends the cycle.
 const FAILURES_IN_A_ROW: u32 = 100;
 
-/// What holds for all threads of a cycle.
+/// What holds for all threads of a group.
 #[derive(Debug, Clone, Copy)]
 pub struct Conduct {
     /// Session of each connection.
@@ -30,10 +32,6 @@ pub struct Conduct {
     pub retry: bool,
     /// Open and close a connection for each transaction.
     pub reconnect: bool,
-    /// Load that is run before the cycle's clock starts, and not recorded.
-    pub ramp_up: Nanos,
-    /// D: demanded duration of the cycle.
-    pub duration: Nanos,
     /// How long a connection is tried to be opened again before the cycle fails.
     pub patience: Nanos,
 }
@@ -119,53 +117,83 @@ impl<'a, C: Clock> Runner<'a, C> {
         }
     }
 
-    /// Runs transactions until the duration, which begins at `start`, is over; gives the missed starts.
-    /// With a ramp-up the load begins that much earlier.
+    /// Runs transactions until the group's limit is reached, or the pacer has no next turn; gives the missed
+    /// starts. The load begins `ramp_up` ns before `start`, when the clock of the limit began.
     ///
     /// An error ends the cycle: the server cannot be reached any more, or nothing but failures
     /// other than collisions come back.
-    pub fn run<P: Pacer + ?Sized>(&mut self, start: Nanos, pacer: &mut P, recorder: &mut Recorder) -> Result<u64> {
-        self.deadline = start + self.conduct.duration;
-        recorder.window(start, self.deadline);
-        let begin = start.saturating_sub(self.conduct.ramp_up);
+    pub fn run<P: Pacer + ?Sized>(
+        &mut self,
+        start: Nanos,
+        ramp_up: Nanos,
+        limit: &Limit,
+        pacer: &mut P,
+        recorder: &mut Recorder,
+    ) -> Result<u64> {
+        recorder.window(start, limit.deadline());
+        let begin = start.saturating_sub(ramp_up);
+        let mut quota = limit.quota();
         if self.conduct.reconnect {
             // The connections only proved that the server is there: each transaction opens its own.
             self.connections.clear();
         }
         self.clock.sleep_until(begin, self.stop);
         let mut number: u64 = 0;
-        let mut turn = pacer.next_turn(None);
-        loop {
+        let mut next_turn = pacer.next_turn(None);
+        while let Some(turn) = next_turn {
             let due = turn.due.map(|at| begin.saturating_add(at));
             if let Some(at) = due {
-                self.clock.sleep_until(at.min(self.deadline), self.stop);
+                self.sleep(at, limit);
             }
             let started = self.clock.now();
+            self.deadline = limit.deadline();
             if started >= self.deadline || self.stop.load(Ordering::Relaxed) {
                 return Ok(self.missed(begin, turn, pacer));
+            }
+            if !quota.may_begin() {
+                break;
             }
             let drawn = self.seats[turn.seat].drawn;
             let (outcome, retries, able) = self.transact(turn.seat, number, recorder);
             let ended = self.clock.now();
             let intended = due.unwrap_or(started);
+            let rows = if outcome == Outcome::Committed { self.seats[turn.seat].client.rows() } else { 0 };
+            if limit.open() {
+                recorder.ends(limit.deadline());
+            }
             // Before a failure ends the cycle: a commit of unknown end may be in the database all the same.
-            recorder.record(&Sample { kind: drawn.kind, intended, started, ended, retries, outcome });
+            recorder.record(&Sample { kind: drawn.kind, intended, started, ended, retries, rows, outcome });
+            quota.ended(outcome, rows);
             able?;
             number += 1;
             let next = self.seats[turn.seat].draw_next().kind;
             let (due, at) = (intended.saturating_sub(begin), ended.saturating_sub(begin));
-            turn = pacer.next_turn(Some(Ended { seat: turn.seat, kind: drawn.kind, next, due, at }));
+            next_turn = pacer.next_turn(Some(Ended { seat: turn.seat, kind: drawn.kind, next, due, at }));
+        }
+        Ok(0)
+    }
+
+    /// Waits until `at`, or the limit is reached. Where the limit may yet move it is looked at now and then.
+    fn sleep(&self, at: Nanos, limit: &Limit) {
+        loop {
+            let until = at.min(limit.deadline());
+            let now = self.clock.now();
+            if now >= until || self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            self.clock.sleep_until(if limit.open() { until.min(now + SLICE) } else { until }, self.stop);
         }
     }
 
     /// Counts the starts that were due before the deadline and were not made.
-    fn missed<P: Pacer + ?Sized>(&self, begin: Nanos, mut turn: Turn, pacer: &mut P) -> u64 {
+    fn missed<P: Pacer + ?Sized>(&self, begin: Nanos, turn: Turn, pacer: &mut P) -> u64 {
         let mut missed = 0;
         let too_late = |due: Nanos| begin.saturating_add(due) < self.deadline;
-        // A cycle that was stopped is void: nobody needs its count, and it may be long.
-        while turn.due.is_some_and(too_late) && !self.stop.load(Ordering::Relaxed) {
+        let mut next_turn = Some(turn);
+        // A cycle that was stopped is void: its count is of no use, and it may be long.
+        while next_turn.is_some_and(|turn| turn.due.is_some_and(too_late)) && !self.stop.load(Ordering::Relaxed) {
             missed += 1;
-            turn = pacer.next_turn(None);
+            next_turn = pacer.next_turn(None);
         }
         missed
     }

@@ -82,19 +82,18 @@ impl Terminals {
 }
 
 impl Pacer for Terminals {
-    fn next_turn(&mut self, before: Option<Ended>) -> Turn {
+    fn next_turn(&mut self, before: Option<Ended>) -> Option<Turn> {
         if let Some(ended) = before {
             let thinking = self.think(self.terminals[ended.seat], ended.kind);
-            // Who only queued a request went on when it was keyed in. Requests are taken in the order in which
+            // ClientId only queued a request went on when it was keyed in. Requests are taken in the order in which
             // they are due, as from a queue: what the same person keys in later comes later in any case.
             let free = if self.paces[usize::from(ended.kind)].waits { ended.at } else { ended.due };
             let due = free + thinking + self.paces[usize::from(ended.next)].keying;
             self.terminals[ended.seat].done += 1;
             self.due.push(Reverse((due, ended.seat)));
         }
-        // Without anybody left nothing is ever due.
-        let (due, seat) = self.due.pop().map_or((Nanos::MAX, 0), |Reverse(first)| first);
-        Turn { seat, due: Some(due) }
+        let Reverse((due, seat)) = self.due.pop()?;
+        Some(Turn { seat, due: Some(due) })
     }
 }
 
@@ -174,29 +173,29 @@ mod tests {
         let mut pacer = terminals(3);
         let mut client = Alternating(0);
         let first = pacer.enter(7, &mut client);
-        let turn = pacer.next_turn(None);
+        let turn = pacer.next_turn(None).unwrap();
         let (kind, next) = ((first % 2) as KindId, ((first + 1) % 2) as KindId);
         let think = pacer.think(Terminal { id: 7, done: first }, kind);
         let due = turn.due.unwrap();
         let at = due + 5 * SECOND;
         let keying = PACES[usize::from(next)].keying;
         let then = pacer.next_turn(Some(Ended { seat: 0, kind, next, due, at }));
-        assert_eq!(then, Turn { seat: 0, due: Some(at + think + keying) });
-        assert_eq!(pacer.next_turn(None).due, Some(Nanos::MAX), "nobody is left");
+        assert_eq!(then, Some(Turn { seat: 0, due: Some(at + think + keying) }));
+        assert_eq!(pacer.next_turn(None), None, "no terminal is left");
 
         let mut pacer = terminals(3);
         pacer.paces[usize::from(kind)].waits = false;
         pacer.enter(7, &mut client);
-        assert_eq!(pacer.next_turn(None), turn);
+        assert_eq!(pacer.next_turn(None), Some(turn));
         let then = pacer.next_turn(Some(Ended { seat: 0, kind, next, due, at }));
-        assert_eq!(then.due, Some(due + think + keying), "who queued it does not wait for its end");
+        assert_eq!(then.unwrap().due, Some(due + think + keying), "who queued it does not wait for its end");
     }
 
     #[test]
     fn the_earliest_comes_first_whoever_it_is() {
         let mut pacer = terminals(5);
         (0..20).for_each(|id| assert!(pacer.enter(id, &mut Alternating(0)) < 200));
-        let turns: Vec<Turn> = (0..20).map(|_| pacer.next_turn(None)).collect();
+        let turns: Vec<Turn> = (0..20).map(|_| pacer.next_turn(None).unwrap()).collect();
         assert!(turns.windows(2).all(|pair| pair[0].due <= pair[1].due));
         let mut seats: Vec<usize> = turns.iter().map(|turn| turn.seat).collect();
         seats.sort_unstable();
@@ -210,7 +209,7 @@ mod tests {
         // four standard deviations of a Poisson count at most.
         (0..4000).for_each(|id| assert!(pacer.enter(id, &mut Alternating(0)) < 200));
         let mut due = [0_u32; 2];
-        while let Some(at @ 0..=1_999_999_999) = pacer.next_turn(None).due {
+        while let Some(at @ 0..=1_999_999_999) = pacer.next_turn(None).and_then(|turn| turn.due) {
             due[(at / SECOND) as usize] += 1;
         }
         assert!(due.iter().all(|count| (158..=275).contains(count)), "{due:?}");

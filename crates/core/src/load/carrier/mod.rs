@@ -20,7 +20,7 @@ use std::time::Duration;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
-use crate::clock::{Clock, Monotonic, Nanos};
+use crate::clock::{Monotonic, Nanos};
 use epoll::{Epoll, Event};
 pub use watch::Watch;
 
@@ -281,5 +281,4 @@ impl Watched {
 }
 
 #[cfg(test)]
-#[path = "carrier_tests.rs"]
 mod tests;

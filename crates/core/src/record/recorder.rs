@@ -35,6 +35,8 @@ pub struct Sample {
     pub ended: Nanos,
     /// Attempts after the first.
     pub retries: u32,
+    /// Rows that it worked on, as the workload counts them.
+    pub rows: u64,
     /// How it ended.
     pub outcome: Outcome,
 }
@@ -44,6 +46,8 @@ pub struct Sample {
 pub struct Tally {
     /// M_inj: committed, and ended within the demanded duration.
     pub committed: u64,
+    /// Rows that these worked on, as the workload counts them.
+    pub rows: u64,
     /// Rolled back on purpose within the duration.
     pub rolled_back: u64,
     /// E_inj: attempts that failed within the duration, those retried later included.
@@ -111,6 +115,12 @@ impl Recorder {
         (self.start, self.end) = (start, end);
     }
 
+    /// Moves the end of that interval, which was not known before.
+    #[inline]
+    pub fn ends(&mut self, end: Nanos) {
+        self.end = end;
+    }
+
     /// Records how a transaction ended. A transaction that ended after the window is in flight.
     #[inline]
     pub fn record(&mut self, sample: &Sample) {
@@ -135,7 +145,10 @@ impl Recorder {
         tally.first_start.get_or_insert(sample.started.saturating_sub(self.start));
         tally.retries += u64::from(sample.retries);
         match sample.outcome {
-            Outcome::Committed => tally.committed += 1,
+            Outcome::Committed => {
+                tally.committed += 1;
+                tally.rows += sample.rows;
+            }
             Outcome::RolledBack => tally.rolled_back += 1,
             Outcome::Failed | Outcome::Unknown => {
                 tally.failed_ns += residence;

@@ -86,7 +86,7 @@ pub trait Engine: Send + Sync {
     }
 }
 
-/// Who owns the place where dsbench wants to work.
+/// ClientId owns the place where dsbench wants to work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlaceState {
     /// Nothing is there.
@@ -99,7 +99,7 @@ pub enum PlaceState {
 
 /// A database or schema of dsbench's own. It carries dsbench's mark; only what carries it is dropped.
 pub trait Place: Send + Sync {
-    /// Who owns the place now.
+    /// ClientId owns the place now.
     fn state(&self) -> Result<PlaceState>;
 
     /// Creates the empty place and marks it with `mark`. Error `Setup` when anything is there.

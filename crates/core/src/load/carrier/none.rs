@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::clock::{Clock, Monotonic, Nanos};
+use crate::clock::{Monotonic, Nanos};
 
 /// Sleeps.
 pub fn pause(duration: Duration) {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::clock::Nanos;
 use crate::engine::{Connection, Prepare};
 use crate::error::{Error, ErrorKind, Result};
+use crate::stage::Stage;
 
 /// Number of a kind of transaction: its index in [`Workload::kinds`].
 pub type KindId = u8;
@@ -68,6 +69,11 @@ pub trait Client: Send {
     /// The loop tells that the transaction drawn last was rolled back, as it asked for.
     fn rolled_back(&mut self) {}
 
+    /// Rows that the transaction executed last worked on, for a workload that counts them.
+    fn rows(&self) -> u64 {
+        0
+    }
+
     /// The inputs drawn last, in words: for comparing the streams of two runs, not for load.
     fn describe(&self) -> String;
 
@@ -75,6 +81,24 @@ pub trait Client: Send {
     /// [`Workload::check`].
     fn sums(&self) -> Vec<(&'static str, i64)> {
         Vec::new()
+    }
+}
+
+/// Which client of a stage it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientId {
+    /// What kind of client its group has; see [`GroupPlan::role`](crate::stage::GroupPlan::role).
+    pub role: u8,
+    /// Its number among the clients of its group, over all nodes and threads.
+    pub id: u64,
+    /// How many they are.
+    pub clients: u64,
+}
+
+impl ClientId {
+    /// Client `id` of very many that do the same.
+    pub fn alone(id: u64) -> Self {
+        Self { role: 0, id, clients: u64::MAX }
     }
 }
 
@@ -205,13 +229,18 @@ pub trait Workload: Send + Sync {
     /// that the database can answer alone.
     fn check(&self, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>>;
 
-    /// Client number `id` (over all nodes and threads) with the stream of `seed`.
-    fn client(&self, id: u64, seed: u64) -> Box<dyn Client>;
-
-    /// The same client where it is one of `clients` (over all nodes and threads), for a workload whose clients
-    /// share its data out among them.
-    fn client_among(&self, id: u64, clients: u64, seed: u64) -> Box<dyn Client> {
-        let _ = clients;
-        self.client(id, seed)
+    /// What happens at a scale, one thing after another.
+    fn stages(&self) -> Vec<Stage> {
+        Stage::ladder()
     }
+
+    /// One part of the statements of the stage `name`; parts run at the same time on connections of their own.
+    fn work(&self, name: &str, conn: &mut dyn Connection, part: Part, progress: &Progress) -> Result<()> {
+        let _ = (conn, part, progress);
+        Err(Error::configuration(format!("the workload has no statements for the stage {name}")))
+    }
+
+    /// The client of a seat of load. What clients share besides, such as the oldest row, belongs to the workload; a
+    /// client says in its documentation where its inputs are not a function of (seed, client, number) alone.
+    fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client>;
 }

@@ -1,18 +1,22 @@
 //! A cycle: threads with their clients, all connected before the clock starts, one common start.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::sleeping::SLICE;
 use crate::carrier;
 use crate::clock::{Clock, Monotonic, Nanos};
 use crate::course::{collect, Course, Second};
 use crate::engine::{Engine, Interrupt};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generator::{Conduct, Interrupts};
+use crate::limit::Limit;
 use crate::recorder::Recorder;
+pub use crate::stage::{Pacing, Until};
 use crate::trace::TraceWriter;
 use crate::workload::{KindId, Workload};
 use clients::carry_clients;
@@ -24,64 +28,35 @@ const STACK_BYTES: usize = 512 * 1024;
 const SECOND: Nanos = 1_000_000_000;
 const MILLISECOND: Nanos = 1_000_000;
 
-/// When clients start transactions.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pacing {
-    /// Each client starts the next transaction when the last one has ended.
-    Closed,
-    /// Open loop, constant starts per second of all clients together.
-    Constant(f64),
-    /// Open loop, Poisson arrivals with this mean rate per second of all clients together.
-    Poisson(f64),
-    /// People at this many terminals of this node, with the workload's keying and thinking times.
-    Terminals(u64),
-}
-
-/// Everything that makes a cycle.
-#[derive(Clone)]
-pub struct CyclePlan {
-    /// The database.
-    pub engine: Arc<dyn Engine>,
-    /// What is run.
-    pub workload: Arc<dyn Workload>,
-    /// How it is run.
+/// Clients that do the same: of a load stage, on this node.
+#[derive(Debug, Clone)]
+pub struct Group {
+    /// Name within the stage.
+    pub name: String,
+    /// Which kind of client it has.
+    pub role: u8,
+    /// How they run.
     pub conduct: Conduct,
     /// J: threads of this node. Each serves one client, or the terminals that fall to it.
     pub threads: usize,
-    /// Threads of the operating system that carry those of this node, see [`crate::carrier`]; 0 for as
-    /// many as there are CPUs. Where nothing can be carried each has one of its own.
-    pub carriers: usize,
-    /// Number of this node's first client among all clients.
+    /// Number of this node's first client among those of the group.
     pub first_client: u64,
-    /// Clients of all nodes together; with terminals, those of all nodes.
+    /// Clients of the group on all nodes together; with terminals, those of all nodes.
     pub clients: u64,
     /// When transactions start.
     pub pacing: Pacing,
-    /// Seed of this cycle's inputs.
-    pub seed: u64,
-    /// Where to write the full trace, if at all.
-    pub trace: Option<PathBuf>,
+    /// When the group has done enough; a count of all is that of this node.
+    pub until: Until,
 }
 
-impl CyclePlan {
-    /// Threads of the operating system that the cycle will have for its clients.
-    ///
-    /// Starts of an open loop have to be met to the microsecond, and connecting blocks: such clients
-    /// have threads of their own.
-    pub fn carriers(&self) -> usize {
-        let carried = cfg!(target_os = "linux")
-            && self.engine.waits_in_sockets()
-            && self.pacing == Pacing::Closed
-            && !self.conduct.reconnect;
-        let most = match self.carriers {
-            _ if !carried => self.threads,
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            carriers => carriers,
-        };
-        most.min(self.threads).max(1)
+impl Group {
+    /// So many clients of one kind, all on this node, in a closed loop.
+    pub fn closed(conduct: Conduct, threads: usize, until: Until) -> Self {
+        let (name, clients) = ("all".into(), threads as u64);
+        Self { name, role: 0, conduct, threads, first_client: 0, clients, pacing: Pacing::Closed, until }
     }
 
-    /// Numbers of the clients of thread `index`, among those of all nodes.
+    /// Numbers of the clients of thread `index` of the group, among those of all nodes.
     fn clients_of(&self, index: usize) -> impl Iterator<Item = u64> {
         let of_node = match self.pacing {
             Pacing::Terminals(terminals) => terminals,
@@ -90,10 +65,107 @@ impl CyclePlan {
         let first = self.first_client;
         (index as u64..of_node).step_by(self.threads).map(move |client| first + client)
     }
+
+    /// Starts of an open loop have to be met to the microsecond, and connecting blocks: such clients have threads
+    /// of the operating system of their own.
+    fn carried(&self, engine: &dyn Engine) -> bool {
+        cfg!(target_os = "linux")
+            && engine.waits_in_sockets()
+            && self.pacing == Pacing::Closed
+            && !self.conduct.reconnect
+    }
+}
+
+/// Everything that makes a cycle: one repetition of a load stage.
+#[derive(Clone)]
+pub struct LoadPlan {
+    /// The database.
+    pub engine: Arc<dyn Engine>,
+    /// What is run.
+    pub workload: Arc<dyn Workload>,
+    /// ClientId makes load at the same time.
+    pub groups: Vec<Group>,
+    /// Threads of the operating system that carry the clients of this node, see [`crate::carrier`]; 0 for as
+    /// many as there are CPUs. Where a client cannot be carried it has one to itself.
+    pub carriers: usize,
+    /// Load that is run before the cycle's clock starts, and not recorded.
+    pub ramp_up: Nanos,
+    /// Seed of this cycle's inputs.
+    pub seed: u64,
+    /// Where to write the full trace, if at all.
+    pub trace: Option<PathBuf>,
+}
+
+impl LoadPlan {
+    /// Which groups and ends go together. Errors of kind `Configuration`.
+    fn refuse(&self) -> Result<()> {
+        let follows = |group: &Group| match group.until {
+            Until::Group(other) => Some(other),
+            _ => None,
+        };
+        for group in &self.groups {
+            let led = follows(group).map(|other| self.groups.get(other).is_some_and(|other| follows(other).is_none()));
+            if led == Some(false) {
+                let words = format!("group {} ends with a group that has no end to itself", group.name);
+                return Err(Error::configuration(words));
+            }
+            if self.ramp_up > 0 && matches!(group.until, Until::Count { .. }) {
+                let words = format!("group {} ends by count: leave --ramp-up out", group.name);
+                return Err(Error::configuration(words));
+            }
+        }
+        Ok(())
+    }
+
+    /// Threads of all groups.
+    fn threads(&self) -> usize {
+        self.groups.iter().map(|group| group.threads).sum()
+    }
+
+    /// (number of the group, number within the group) of thread `index` of all.
+    fn seat(&self, mut index: usize) -> (usize, usize) {
+        for (number, group) in self.groups.iter().enumerate() {
+            if index < group.threads {
+                return (number, index);
+            }
+            index -= group.threads;
+        }
+        unreachable!("as many threads as the groups have")
+    }
+
+    /// Which threads share a thread of the operating system.
+    fn bundles(&self) -> Vec<Vec<usize>> {
+        let carried = |index: &usize| self.groups[self.seat(*index).0].carried(self.engine.as_ref());
+        let (together, alone): (Vec<usize>, Vec<usize>) = (0..self.threads()).partition(carried);
+        let most = match self.carriers {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            carriers => carriers,
+        };
+        let carriers = most.min(together.len()).max(1);
+        let share = |carrier: usize| together.iter().skip(carrier).step_by(carriers).copied().collect::<Vec<_>>();
+        let shared = (0..carriers).map(share).filter(|threads| !threads.is_empty());
+        shared.chain(alone.into_iter().map(|thread| vec![thread])).collect()
+    }
+
+    /// Threads of the operating system that the cycle will have for its clients.
+    pub fn carriers(&self) -> usize {
+        self.bundles().len()
+    }
+
+    /// Second of the last end that counts; `None` where it is not known before.
+    fn last_second(&self) -> Option<u64> {
+        let seconds = self.groups.iter().map(|group| match group.until {
+            Until::Time(duration) => Some(duration.saturating_sub(1) / SECOND),
+            _ => None,
+        });
+        seconds.collect::<Option<Vec<u64>>>()?.into_iter().max()
+    }
 }
 
 /// What the clients of one thread did.
 pub struct ClientOutcome {
+    /// Number of its group.
+    pub group: usize,
     /// Its counters and histograms.
     pub recorder: Recorder,
     /// Starts that were due and not made.
@@ -109,8 +181,8 @@ pub struct ClientOutcome {
 pub struct CycleOutcome {
     /// One entry per thread, in order.
     pub clients: Vec<ClientOutcome>,
-    /// The course, by second and kind.
-    pub seconds: Vec<Second>,
+    /// The course of each group, by second and kind.
+    pub seconds: Vec<(usize, Second)>,
     /// The error that ended the cycle early, if any.
     pub failure: Option<Error>,
     /// Transactions that are missing in the trace, because it could not be written as fast as they came.
@@ -139,9 +211,43 @@ struct Shared {
     started: Condvar,
     handles: Vec<Handles>,
     courses: Vec<Arc<Course>>,
+    /// Of each group.
+    limits: Vec<Limit>,
+    /// Where the courses of each group stand.
+    members: Vec<Range<usize>>,
 }
 
 impl Shared {
+    fn new(plan: &LoadPlan) -> Self {
+        let (threads, kinds) = (plan.threads(), plan.workload.kinds().len());
+        let mut first = 0;
+        let members = plan.groups.iter().map(|group| {
+            first += group.threads;
+            first - group.threads..first
+        });
+        Self {
+            stop: AtomicBool::new(false),
+            ready: AtomicUsize::new(0),
+            running: AtomicUsize::new(threads),
+            failure: Mutex::new(None),
+            start: Mutex::new(None),
+            started: Condvar::new(),
+            handles: (0..threads).map(|_| Handles::default()).collect(),
+            courses: (0..threads).map(|_| Course::new(kinds)).collect(),
+            limits: plan.groups.iter().map(|group| Limit::new(group.until, group.threads)).collect(),
+            members: members.collect(),
+        }
+    }
+
+    /// A client of group `number` has ended; the last one ends the groups that follow it.
+    fn client_ended(&self, number: usize, groups: &[Group]) {
+        if self.limits[number].client_ended() {
+            let now = Monotonic.now();
+            let follows = |group: &Group| group.until == Until::Group(number);
+            groups.iter().zip(&self.limits).filter(|(group, _)| follows(group)).for_each(|(_, limit)| limit.end(now));
+        }
+    }
+
     fn fail(&self, error: Error) {
         // The first error is the cause; what others say afterwards is its consequence.
         lock(&self.failure).get_or_insert(error);
@@ -177,34 +283,19 @@ impl Shared {
 pub struct Cycle {
     shared: Arc<Shared>,
     carriers: Vec<JoinHandle<Vec<(usize, ClientOutcome)>>>,
-    collector: JoinHandle<Vec<Second>>,
+    collector: JoinHandle<Vec<(usize, Second)>>,
     trace: Option<TraceWriter>,
 }
 
 impl Cycle {
     /// Starts the threads; each opens its connections and then waits.
-    pub fn spawn(plan: &CyclePlan) -> Result<Self> {
-        let kinds = plan.workload.kinds().len();
+    pub fn spawn(plan: &LoadPlan) -> Result<Self> {
+        plan.refuse()?;
         let trace = plan.trace.as_deref().map(TraceWriter::create).transpose()?;
-        let shared = Arc::new(Shared {
-            stop: AtomicBool::new(false),
-            ready: AtomicUsize::new(0),
-            running: AtomicUsize::new(plan.threads),
-            failure: Mutex::new(None),
-            start: Mutex::new(None),
-            started: Condvar::new(),
-            handles: (0..plan.threads).map(|_| Handles::default()).collect(),
-            courses: (0..plan.threads).map(|_| Course::new(kinds)).collect(),
-        });
-        let mut cycle = Self {
-            carriers: Vec::new(),
-            collector: spawn_collector(&shared, kinds, plan.conduct.duration),
-            shared,
-            trace,
-        };
-        let carriers = plan.carriers();
-        for carrier in 0..carriers {
-            let threads: Vec<usize> = (carrier..plan.threads).step_by(carriers).collect();
+        let shared = Arc::new(Shared::new(plan));
+        let collector = spawn_collector(&shared, plan.workload.kinds().len(), plan.last_second());
+        let mut cycle = Self { carriers: Vec::new(), collector, shared, trace };
+        for threads in plan.bundles() {
             let count = threads.len();
             match cycle.spawn_carrier(plan, threads) {
                 Ok(thread) => cycle.carriers.push(thread),
@@ -217,13 +308,13 @@ impl Cycle {
         Ok(cycle)
     }
 
-    fn spawn_carrier(&self, plan: &CyclePlan, threads: Vec<usize>) -> Result<JoinHandle<Vec<(usize, ClientOutcome)>>> {
-        let open_loop = plan.pacing != Pacing::Closed;
+    fn spawn_carrier(&self, plan: &LoadPlan, threads: Vec<usize>) -> Result<JoinHandle<Vec<(usize, ClientOutcome)>>> {
         let recorders: Vec<Recorder> = threads
             .iter()
             .map(|&index| {
                 let trace = self.trace.as_ref().map(|writer| writer.client(index as u64));
                 let course = Arc::clone(&self.shared.courses[index]);
+                let open_loop = plan.groups[plan.seat(index).0].pacing != Pacing::Closed;
                 Recorder::new(plan.workload.kinds().len(), open_loop, course, trace)
             })
             .collect();
@@ -241,6 +332,7 @@ impl Cycle {
 
     /// Starts all clients at `at` on the monotonic clock.
     pub fn start(&self, at: Nanos) {
+        self.shared.limits.iter().for_each(|limit| limit.begin(at));
         *lock(&self.shared.start) = Some(at);
         self.shared.started.notify_all();
     }
@@ -303,16 +395,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn spawn_collector(shared: &Arc<Shared>, kinds: usize, duration: Nanos) -> JoinHandle<Vec<Second>> {
+fn spawn_collector(shared: &Arc<Shared>, kinds: usize, last: Option<u64>) -> JoinHandle<Vec<(usize, Second)>> {
     let shared = Arc::clone(shared);
     std::thread::spawn(move || {
         let Some(start) = shared.wait_for_start() else { return Vec::new() };
-        let last = duration.saturating_sub(1) / SECOND;
         let mut seconds = Vec::new();
-        for second in 0..=last {
+        for second in 0.. {
             // A slot is emptied a second after its second ended; by then no client is late.
-            Monotonic.sleep_until(start + (second + 2) * SECOND, &shared.stop);
-            if second < last && !shared.stop.load(Ordering::Relaxed) {
+            wait_for_second(&shared, start, second, last);
+            let under_way = last.map_or(shared.running.load(Ordering::Acquire) > 0, |last| second < last);
+            if under_way && !shared.stop.load(Ordering::Relaxed) {
                 drain(&shared, kinds, second, &mut seconds);
                 continue;
             }
@@ -320,6 +412,7 @@ fn spawn_collector(shared: &Arc<Shared>, kinds: usize, duration: Nanos) -> JoinH
             while shared.running.load(Ordering::Acquire) > 0 {
                 std::thread::sleep(Duration::from_millis(1));
             }
+            let last = last.unwrap_or_else(|| Monotonic.now().saturating_sub(start + 1) / SECOND);
             (second..=last.min(second + 3)).for_each(|rest| drain(&shared, kinds, rest, &mut seconds));
             break;
         }
@@ -327,8 +420,25 @@ fn spawn_collector(shared: &Arc<Shared>, kinds: usize, duration: Nanos) -> JoinH
     })
 }
 
-fn drain(shared: &Shared, kinds: usize, second: u64, into: &mut Vec<Second>) {
-    into.extend((0..kinds).map(|kind| collect(&shared.courses, kind as KindId, second as u32)));
+/// Waits until the slots of `second` can be emptied. A stage whose end is not known may be over before.
+fn wait_for_second(shared: &Shared, start: Nanos, second: u64, last: Option<u64>) {
+    let at = start + (second + 2) * SECOND;
+    while last.is_none() && shared.running.load(Ordering::Acquire) > 0 && Monotonic.now() + SLICE < at {
+        Monotonic.sleep_until(Monotonic.now() + SLICE, &shared.stop);
+        if shared.stop.load(Ordering::Relaxed) {
+            return;
+        }
+    }
+    if last.is_some() || shared.running.load(Ordering::Acquire) > 0 {
+        Monotonic.sleep_until(at, &shared.stop);
+    }
+}
+
+fn drain(shared: &Shared, kinds: usize, second: u64, into: &mut Vec<(usize, Second)>) {
+    for (group, members) in shared.members.iter().enumerate() {
+        let courses = &shared.courses[members.clone()];
+        into.extend((0..kinds).map(|kind| (group, collect(courses, kind as KindId, second as u32))));
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 #[cfg(target_os = "linux")]
 use super::STACK_BYTES;
-use super::{ClientOutcome, CyclePlan, Pacing, Shared, SECOND};
+use super::{ClientOutcome, Group, LoadPlan, Pacing, Shared, SECOND};
 #[cfg(target_os = "linux")]
 use crate::carrier;
 use crate::clock::{sleep_precisely, Monotonic, Nanos};
@@ -16,8 +16,9 @@ use crate::generator::Runner;
 use crate::pacer::{ClosedLoop, ConstantRate, Pacer, PoissonRate};
 use crate::recorder::Recorder;
 use crate::seats::Seat;
+use crate::stage::Whose;
 use crate::terminals::Terminals;
-use crate::workload::Client;
+use crate::workload::{Client, ClientId};
 
 /// Counts a client as ended, however it ends and even when it never began, so that nobody waits for it
 /// for ever.
@@ -34,7 +35,7 @@ type Body = Box<dyn FnOnce() -> Option<(usize, ClientOutcome)>>;
 
 /// Runs `threads` of the plan on this thread of the operating system.
 pub(super) fn carry_clients(
-    plan: CyclePlan,
+    plan: LoadPlan,
     shared: Arc<Shared>,
     threads: Vec<usize>,
     recorders: Vec<Recorder>,
@@ -92,65 +93,87 @@ fn share_cpu(mut clients: Vec<(usize, ClientOutcome)>) -> Vec<(usize, ClientOutc
     clients
 }
 
-fn client_thread(plan: &CyclePlan, shared: &Shared, index: usize, mut recorder: Recorder) -> ClientOutcome {
+/// Thread `index` of all groups.
+fn client_thread(plan: &LoadPlan, shared: &Shared, index: usize, mut recorder: Recorder) -> ClientOutcome {
     sleep_precisely();
+    let (number, within) = plan.seat(index);
+    let group = &plan.groups[number];
+    let seed = seed_of(plan.seed, number);
+    let who = |id| ClientId { role: group.role, id, clients: group.clients };
     let mut clients: Vec<Box<dyn Client>> =
-        plan.clients_of(index).map(|id| plan.workload.client_among(id, plan.clients, plan.seed)).collect();
-    let (missed, cpu_ns) = load(plan, shared, index, &mut clients, &mut recorder).unwrap_or_else(|error| {
+        group.clients_of(within).map(|id| plan.workload.client(who(id), seed)).collect();
+    let thread = Thread { plan, shared, index, number, within, seed };
+    let (missed, cpu_ns) = thread.load(&mut clients, &mut recorder).unwrap_or_else(|error| {
         shared.fail(error);
         (0, (0, 0))
     });
+    shared.client_ended(number, &plan.groups);
     recorder.finish();
     let sums = clients.iter().flat_map(|client| client.sums()).collect();
-    ClientOutcome { recorder, missed, sums, cpu_ns }
+    ClientOutcome { group: number, recorder, missed, sums, cpu_ns }
 }
 
-/// Connects, waits for the start and runs; gives the missed starts and the thread's CPU time.
-fn load(
-    plan: &CyclePlan,
-    shared: &Shared,
-    index: usize,
-    clients: &mut [Box<dyn Client>],
-    recorder: &mut Recorder,
-) -> Result<(u64, (Nanos, Nanos))> {
-    let (mut pacer, seats) = seated(plan, index, clients)?;
-    let handles = &shared.handles[index];
-    let mut runner = Runner::connect(&plan.conduct, plan.engine.as_ref(), seats, Monotonic, &shared.stop, handles)?;
-    shared.ready.fetch_add(1, Ordering::Release);
-    let Some(start) = shared.wait_for_start() else { return Ok((0, (0, 0))) };
-    let before = thread_cpu();
-    let missed = match plan.pacing {
-        // Known when compiled, the closed loop asks nobody when to start.
-        Pacing::Closed => runner.run(start, &mut ClosedLoop, recorder),
-        _ => runner.run(start, pacer.as_mut(), recorder),
-    };
-    let after = thread_cpu();
-    Ok((missed?, (after.0 - before.0, after.1 - before.1)))
+/// Groups draw other inputs than each other; a group that is alone draws those of the cycle's seed.
+fn seed_of(seed: u64, group: usize) -> u64 {
+    seed ^ (group as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The pacer of thread `index` and its seats, the first of each client's transactions drawn.
-fn seated<'a>(
-    plan: &CyclePlan,
+/// A thread of a group: its number among all of the cycle, that of its group, that within it.
+struct Thread<'p> {
+    plan: &'p LoadPlan,
+    shared: &'p Shared,
     index: usize,
-    clients: &'a mut [Box<dyn Client>],
-) -> Result<(Box<dyn Pacer>, Vec<Seat<'a>>)> {
-    let id = plan.first_client + index as u64;
-    let pacer: Box<dyn Pacer> = match plan.pacing {
-        Pacing::Closed => Box::new(ClosedLoop),
-        Pacing::Constant(rate) => Box::new(ConstantRate::new(id, plan.clients, rate)),
-        Pacing::Poisson(rate) => Box::new(PoissonRate::new(plan.seed, id, plan.clients, rate)),
-        Pacing::Terminals(_) => {
-            let mut terminals = Terminals::new(plan.workload.as_ref(), plan.seed)?;
-            let ids = plan.clients_of(index);
-            let seat = |(id, client): (u64, &'a mut Box<dyn Client>)| {
-                let first = terminals.enter(id, client.as_mut());
-                Seat::new(client.as_mut(), first)
-            };
-            let seats = ids.zip(clients).map(seat).collect();
-            return Ok((Box::new(terminals), seats));
-        }
-    };
-    Ok((pacer, clients.iter_mut().map(|client| Seat::new(client.as_mut(), 0)).collect()))
+    number: usize,
+    within: usize,
+    seed: u64,
+}
+
+impl Thread<'_> {
+    fn group(&self) -> &Group {
+        &self.plan.groups[self.number]
+    }
+
+    /// Connects, waits for the start and runs; gives the missed starts and the thread's CPU time.
+    fn load(&self, clients: &mut [Box<dyn Client>], recorder: &mut Recorder) -> Result<(u64, (Nanos, Nanos))> {
+        let (plan, shared, group) = (self.plan, self.shared, self.group());
+        let (mut pacer, seats) = self.seated(clients)?;
+        let handles = &shared.handles[self.index];
+        let mut runner =
+            Runner::connect(&group.conduct, plan.engine.as_ref(), seats, Monotonic, &shared.stop, handles)?;
+        shared.ready.fetch_add(1, Ordering::Release);
+        let Some(start) = shared.wait_for_start() else { return Ok((0, (0, 0))) };
+        let before = thread_cpu();
+        let limit = &shared.limits[self.number];
+        let missed = match group.pacing {
+            // Known when compiled, the closed loop asks nothing when to start.
+            Pacing::Closed => runner.run(start, plan.ramp_up, limit, &mut ClosedLoop, recorder),
+            _ => runner.run(start, plan.ramp_up, limit, pacer.as_mut(), recorder),
+        };
+        let after = thread_cpu();
+        Ok((missed?, (after.0 - before.0, after.1 - before.1)))
+    }
+
+    /// The pacer of the thread and its seats, the first of each client's transactions drawn.
+    fn seated<'a>(&self, clients: &'a mut [Box<dyn Client>]) -> Result<(Box<dyn Pacer>, Vec<Seat<'a>>)> {
+        let group = self.group();
+        let id = group.first_client + self.within as u64;
+        let of_all = |rate: f64, of: Whose| if of == Whose::Each { rate * group.clients as f64 } else { rate };
+        let pacer: Box<dyn Pacer> = match group.pacing {
+            Pacing::Closed => Box::new(ClosedLoop),
+            Pacing::Constant(rate, of) => Box::new(ConstantRate::new(id, group.clients, of_all(rate, of))),
+            Pacing::Poisson(rate, of) => Box::new(PoissonRate::new(self.seed, id, group.clients, of_all(rate, of))),
+            Pacing::Terminals(_) => {
+                let mut terminals = Terminals::new(self.plan.workload.as_ref(), self.seed)?;
+                let seat = |(id, client): (u64, &'a mut Box<dyn Client>)| {
+                    let first = terminals.enter(id, client.as_mut());
+                    Seat::new(client.as_mut(), first)
+                };
+                let seats = group.clients_of(self.within).zip(clients).map(seat).collect();
+                return Ok((Box::new(terminals), seats));
+            }
+        };
+        Ok((pacer, clients.iter_mut().map(|client| Seat::new(client.as_mut(), 0)).collect()))
+    }
 }
 
 /// CPU time of the calling thread: (user, system) in ns; zeros where the system cannot tell.

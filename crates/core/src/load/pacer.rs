@@ -4,7 +4,7 @@ use crate::clock::Nanos;
 use crate::random::Stream;
 use crate::workload::KindId;
 
-/// Who starts next at a thread, and when.
+/// ClientId starts next at a thread, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
     /// Number of the seat, from 0.
@@ -31,8 +31,8 @@ pub struct Ended {
 /// Gives the starts of the clients of one thread, one after another.
 pub trait Pacer: Send {
     /// The next start, after `before` has ended; without it a start that follows none: the first of
-    /// all, or one that nobody will make because the time is over.
-    fn next_turn(&mut self, before: Option<Ended>) -> Turn;
+    /// all, or one that will not be made because the time is over. `None`: there is no next one.
+    fn next_turn(&mut self, before: Option<Ended>) -> Option<Turn>;
 }
 
 /// The closed loop: a client starts its next transaction when the last one has ended.
@@ -41,8 +41,8 @@ pub struct ClosedLoop;
 
 impl Pacer for ClosedLoop {
     #[inline]
-    fn next_turn(&mut self, _before: Option<Ended>) -> Turn {
-        Turn { seat: 0, due: None }
+    fn next_turn(&mut self, _before: Option<Ended>) -> Option<Turn> {
+        Some(Turn { seat: 0, due: None })
     }
 }
 
@@ -64,11 +64,11 @@ impl ConstantRate {
 }
 
 impl Pacer for ConstantRate {
-    fn next_turn(&mut self, _before: Option<Ended>) -> Turn {
+    fn next_turn(&mut self, _before: Option<Ended>) -> Option<Turn> {
         // Computed from the number, not added up: no error grows over a long run.
         let place = (self.client + self.number * self.clients) as f64;
         self.number += 1;
-        Turn { seat: 0, due: Some((place * 1e9 / self.rate_per_s).round() as Nanos) }
+        Some(Turn { seat: 0, due: Some((place * 1e9 / self.rate_per_s).round() as Nanos) })
     }
 }
 
@@ -91,9 +91,9 @@ impl PoissonRate {
 }
 
 impl Pacer for PoissonRate {
-    fn next_turn(&mut self, _before: Option<Ended>) -> Turn {
+    fn next_turn(&mut self, _before: Option<Ended>) -> Option<Turn> {
         self.at_ns += self.stream.exponential(self.mean_ns);
-        Turn { seat: 0, due: Some(self.at_ns as Nanos) }
+        Some(Turn { seat: 0, due: Some(self.at_ns as Nanos) })
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
         let mut starts: Vec<Nanos> = (0..4)
             .flat_map(|client| {
                 let mut pacer = ConstantRate::new(client, 4, 1000.0);
-                (0..5).map(move |_| pacer.next_turn(None).due.unwrap()).collect::<Vec<_>>()
+                (0..5).map(move |_| pacer.next_turn(None).unwrap().due.unwrap()).collect::<Vec<_>>()
             })
             .collect();
         starts.sort_unstable();
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
         let mut pacer = PoissonRate::new(1, 0, 2, 1000.0);
-        let starts: Vec<f64> = (0..100_000).map(|_| pacer.next_turn(None).due.unwrap() as f64).collect();
+        let starts: Vec<f64> = (0..100_000).map(|_| pacer.next_turn(None).unwrap().due.unwrap() as f64).collect();
         let gaps: Vec<f64> = starts.windows(2).map(|w| w[1] - w[0]).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let deviation = (gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt();

@@ -1,0 +1,8 @@
+//! What engines and workloads must be able to do.
+
+pub mod engine;
+pub mod error;
+pub mod sql;
+pub mod stage;
+pub mod value;
+pub mod workload;

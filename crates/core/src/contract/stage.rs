@@ -1,0 +1,129 @@
+//! Stages: what happens on one database, one thing after another, and who makes load at the same time.
+//!
+//! A workload describes the stages of a scale; what it leaves open (`None`) comes from the settings of the run.
+
+use crate::clock::Nanos;
+use crate::workload::KindId;
+
+/// What a count counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// Transactions that were done: committed, or rolled back on purpose.
+    Transactions,
+    /// Rows, as the workload counts them: see [`Client::rows`](crate::workload::Client::rows).
+    Rows,
+}
+
+/// Whose count or rate it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Of each client.
+    Each,
+    /// Of all clients of the group together.
+    All,
+}
+
+/// When a group ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// After this time.
+    Time(Nanos),
+    /// When so much is done. The last transaction may bring more rows than are missing, as may those of
+    /// other clients that are under way.
+    Count {
+        /// What is counted.
+        counted: Counted,
+        /// How much; with several nodes a count of all clients is divided among them.
+        count: u64,
+        /// By whom.
+        of: Whose,
+    },
+    /// When the group with this number ends, on each node for itself.
+    Group(usize),
+}
+
+/// When clients start transactions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pacing {
+    /// Each client starts the next transaction when the last one has ended.
+    Closed,
+    /// Open loop, constant starts per second.
+    Constant(f64, Whose),
+    /// Open loop, Poisson arrivals with this mean rate per second.
+    Poisson(f64, Whose),
+    /// People at this many terminals of this node, with the workload's keying and thinking times.
+    Terminals(u64),
+}
+
+/// Clients of a load stage that do the same, as the workload wants them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupPlan {
+    /// Name within the stage: "all" where there is one.
+    pub name: String,
+    /// Which kind of client it has: handed to [`Workload::client`](crate::workload::Workload::client).
+    pub role: u8,
+    /// Kinds of transactions that they run; empty for all of the workload.
+    pub kinds: Vec<KindId>,
+    /// Clients of all nodes together; `None` for as many as the run asks for on each node.
+    pub clients: Option<u64>,
+    /// When they start; `None` for what the run asks for.
+    pub pacing: Option<Pacing>,
+    /// When they end; `None` for the duration that the run asks for.
+    pub until: Option<Until>,
+}
+
+impl GroupPlan {
+    /// All clients of a stage that leaves everything to the run.
+    pub fn all() -> Self {
+        Self { name: "all".into(), role: 0, kinds: Vec::new(), clients: None, pacing: None, until: None }
+    }
+}
+
+/// What a stage consists of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Work {
+    /// Create, populate, settle, keys: timed phases.
+    Build,
+    /// Groups of clients at the same time, until each has ended.
+    Load {
+        /// ClientId makes the load.
+        groups: Vec<GroupPlan>,
+        /// Whether it is repeated: in as many cycles, at as many numbers of threads, as the run asks for.
+        repeated: bool,
+        /// Whether the database is cleaned before each cycle.
+        cleaned: bool,
+    },
+    /// Statements that are timed, on this many connections at once: see
+    /// [`Workload::work`](crate::workload::Workload::work).
+    Statements {
+        /// Connections.
+        parts: u32,
+    },
+    /// The conditions of the workload against all that was done since the population.
+    Check,
+    /// The end of the database.
+    Drop,
+}
+
+/// One stage.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    /// Name, unique within the scale.
+    pub name: String,
+    /// What is done.
+    pub work: Work,
+}
+
+impl Stage {
+    /// A stage of this name.
+    pub fn new(name: &str, work: Work) -> Self {
+        Self { name: name.into(), work }
+    }
+
+    /// The ladder of the paper, section 2.4: build, cycles of load, check, drop.
+    pub fn ladder() -> Vec<Self> {
+        let load = Work::Load { groups: vec![GroupPlan::all()], repeated: true, cleaned: true };
+        let stages = [("build", Work::Build), ("load", load), ("check", Work::Check), ("drop", Work::Drop)];
+        stages.map(|(name, work)| Self::new(name, work)).into()
+    }
+}

@@ -1,0 +1,189 @@
+//! Several groups in one load stage: who makes load at the same time, and when each of them ends.
+
+#![cfg(feature = "mock")]
+
+use std::sync::Arc;
+
+use dsbench_core::clock::Monotonic;
+use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session, Statement, StatementId};
+use dsbench_core::error::Result;
+use dsbench_core::generator::Conduct;
+use dsbench_core::stage::{Counted, Whose};
+use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until};
+use dsbench_core::workload::{
+    Client, ClientId, Condition, Drawn, End, Expected, Part, Population, Progress, Shape, Workload,
+};
+use dsbench_engines::mock::{Mock, Script};
+
+const MS: u64 = 1_000_000;
+
+/// Two kinds, one for each role; a transaction of role 1 works on 100 rows.
+struct Shelf;
+
+struct Worker {
+    who: ClientId,
+    seed: u64,
+}
+
+impl Client for Worker {
+    fn prepare(&mut self, conn: &mut dyn Connection, when: Prepare) -> Result<()> {
+        conn.prepare(&Statement { sql: "work", params: &[], columns: &[] }, when).map(|_| ())
+    }
+
+    fn draw(&mut self, _number: u64) -> Drawn {
+        Drawn { kind: self.who.role, shape: Shape::Single }
+    }
+
+    fn execute(&mut self, conn: &mut dyn Connection) -> Result<End> {
+        conn.execute(StatementId(0), &[]).map(|_| End::Commit)
+    }
+
+    fn rows(&self) -> u64 {
+        100 * u64::from(self.who.role)
+    }
+
+    fn sums(&self) -> Vec<(&'static str, i64)> {
+        vec![("seeds", (self.seed % 1000) as i64), ("clients", self.who.clients as i64)]
+    }
+
+    fn describe(&self) -> String {
+        String::new()
+    }
+}
+
+impl Workload for Shelf {
+    fn kinds(&self) -> &'static [&'static str] {
+        &["query", "insert"]
+    }
+
+    fn create(&self, _conn: &mut dyn Connection) -> Result<()> {
+        Ok(())
+    }
+
+    fn rows(&self) -> u64 {
+        0
+    }
+
+    fn populate(&self, _: &mut dyn Connection, _: Population, _: Part, _: &Progress) -> Result<()> {
+        Ok(())
+    }
+
+    fn primary_keys(&self, _conn: &mut dyn Connection, _progress: &Progress) -> Result<()> {
+        Ok(())
+    }
+
+    fn foreign_keys(&self, _conn: &mut dyn Connection, _progress: &Progress) -> Result<()> {
+        Ok(())
+    }
+
+    fn clean(&self, _conn: &mut dyn Connection, _progress: &Progress) -> Result<()> {
+        Ok(())
+    }
+
+    fn check(&self, _conn: &mut dyn Connection, _expected: Option<&Expected>) -> Result<Vec<Condition>> {
+        Ok(Vec::new())
+    }
+
+    fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {
+        Box::new(Worker { who, seed })
+    }
+}
+
+fn group(name: &str, role: u8, threads: usize, pacing: Pacing, until: Until) -> Group {
+    let conduct = Conduct {
+        session: Session { isolation: Isolation::RepeatableRead, in_place: false },
+        prepare: Prepare::Once,
+        connections: 1,
+        retry: false,
+        reconnect: false,
+        patience: 0,
+    };
+    Group { name: name.into(), role, pacing, ..Group::closed(conduct, threads, until) }
+}
+
+fn plan(groups: Vec<Group>) -> LoadPlan {
+    let engine: Arc<dyn Engine> = Arc::new(Mock::new(Script { latency_ns: MS / 10, ..Script::default() }));
+    LoadPlan { engine, workload: Arc::new(Shelf), groups, carriers: 0, ramp_up: 0, seed: 7, trace: None }
+}
+
+fn run(groups: Vec<Group>) -> CycleOutcome {
+    let (plan, threads) = (plan(groups.clone()), groups.iter().map(|group| group.threads).sum());
+    let cycle = Cycle::spawn(&plan).unwrap();
+    while cycle.ready() < threads {
+        std::thread::yield_now();
+    }
+    cycle.start(Monotonic.now() + MS);
+    let outcome = cycle.join().unwrap();
+    assert_eq!(outcome.failure, None);
+    outcome
+}
+
+/// (committed, rows, last end, missed) of a group.
+fn of_group(outcome: &CycleOutcome, number: usize) -> (u64, u64, u64, u64) {
+    let clients = || outcome.clients.iter().filter(|client| client.group == number);
+    let tallies = || clients().flat_map(|client| client.recorder.tallies());
+    (
+        tallies().map(|tally| tally.committed).sum(),
+        tallies().map(|tally| tally.rows).sum(),
+        tallies().map(|tally| tally.last_end).max().unwrap(),
+        clients().map(|client| client.missed).sum(),
+    )
+}
+
+#[test]
+fn groups_run_at_the_same_time_and_those_that_follow_end_with_their_leader() {
+    let outcome = run(vec![
+        group("query", 0, 3, Pacing::Closed, Until::Group(1)),
+        group(
+            "insert",
+            1,
+            2,
+            Pacing::Constant(200.0, Whose::Each),
+            Until::Count { counted: Counted::Rows, count: 4000, of: Whose::Each },
+        ),
+        group("paced", 0, 1, Pacing::Constant(100.0, Whose::All), Until::Group(1)),
+    ]);
+    let (queries, no_rows, queried_until, _) = of_group(&outcome, 0);
+    let (inserts, rows, inserted_until, missed) = of_group(&outcome, 1);
+    let (paced, _, paced_until, _) = of_group(&outcome, 2);
+    assert_eq!((inserts, rows, missed, no_rows), (80, 8000, 0, 0));
+    // 40 starts of each client at 200 a second: the last is due after 195 ms or more.
+    assert!(inserted_until >= 195 * MS, "{inserted_until}");
+    assert!(queries > 0 && paced > 0 && paced <= 1 + inserted_until / (10 * MS) + 1, "{queries} {paced}");
+    // What followers ended after their leader's end does not count.
+    let slack = 60 * MS;
+    assert!(queried_until <= inserted_until + slack && paced_until <= inserted_until + slack);
+    let whole =
+        |number| outcome.seconds.iter().filter(|(group, _)| *group == number).map(|(_, s)| s.count).sum::<u64>();
+    assert_eq!([whole(0), whole(1), whole(2)], [queries, inserts, paced]);
+    let open: Vec<bool> =
+        outcome.clients.iter().map(|client| client.recorder.tallies()[0].response.is_some()).collect();
+    assert_eq!(open, [false, false, false, true, true, true]);
+    let seeds: Vec<i64> = outcome.clients.iter().map(|client| client.sums[0].1).collect();
+    assert!(seeds[0] == 7 && seeds[0] == seeds[2] && seeds[3] != 7, "groups draw other inputs: {seeds:?}");
+    let clients: Vec<i64> = outcome.clients.iter().map(|client| client.sums[1].1).collect();
+    assert_eq!(clients, [3, 3, 3, 2, 2, 1], "each group numbers its clients for itself");
+}
+
+#[test]
+fn a_count_of_all_clients_is_met_exactly() {
+    let until = Until::Count { counted: Counted::Transactions, count: 1536, of: Whose::All };
+    let outcome = run(vec![group("streams", 0, 8, Pacing::Closed, until)]);
+    assert_eq!(of_group(&outcome, 0).0, 1536);
+    assert_eq!(outcome.seconds.iter().map(|(_, second)| second.count).sum::<u64>(), 1536);
+}
+
+#[test]
+fn a_stage_that_cannot_end_is_refused() {
+    let leaderless = [
+        vec![group("a", 0, 1, Pacing::Closed, Until::Group(0))],
+        vec![group("a", 0, 1, Pacing::Closed, Until::Group(1)), group("b", 0, 1, Pacing::Closed, Until::Group(0))],
+    ];
+    for groups in leaderless {
+        let error = Cycle::spawn(&plan(groups)).err().unwrap();
+        assert!(error.to_string().contains("has no end to itself"), "{error}");
+    }
+    let counted = Until::Count { counted: Counted::Rows, count: 1, of: Whose::All };
+    let plan = LoadPlan { ramp_up: MS, ..plan(vec![group("a", 1, 1, Pacing::Closed, counted)]) };
+    assert!(Cycle::spawn(&plan).err().unwrap().to_string().contains("--ramp-up"));
+}

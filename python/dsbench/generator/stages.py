@@ -1,0 +1,206 @@
+"""Stages and groups: what a workload wants to happen at a scale, filled in with what a run asks for.
+
+A workload leaves open what the run decides: numbers of clients, pacing, duration. ``load_of`` fills that in for one
+node, so that the coordinator of a run and each of its nodes come to the same groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dsbench.generator.core import CoreError
+from dsbench.spec import RunSpec
+
+Work = Literal["build", "load", "work", "check", "drop"]
+
+
+@dataclass(frozen=True)
+class Pacing:
+    """When the clients of a group start transactions."""
+
+    kind: str
+    """"closed", "constant", "poisson" or "terminals"."""
+    amount: float = 0.0
+    """Starts per second; terminals of all nodes; 0 in the closed loop."""
+    of: str = "all"
+    """Whose rate it is: "each" client's, or that of "all" together."""
+
+
+@dataclass(frozen=True)
+class Until:
+    """When a group ends."""
+
+    kind: str
+    """"time", "transactions", "rows" or "group"."""
+    amount: int
+    """Nanoseconds, a count, or the number of the group that it follows."""
+    of: str = "all"
+    """Whose count it is: "each" client's, or that of "all" together."""
+
+
+@dataclass(frozen=True)
+class GroupPlan:
+    """Clients of a load stage that do the same, as the workload wants them; ``None`` leaves it to the run."""
+
+    name: str
+    role: int
+    kinds: tuple[int, ...]
+    """Numbers of the kinds of transactions that they run."""
+    clients: int | None
+    """Of all nodes together; ``None``: as many as the run has threads, on each node."""
+    pacing: Pacing | None
+    until: Until | None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of a run on one database."""
+
+    name: str
+    work: Work
+    parts: int = 0
+    """Connections of a work stage."""
+    repeated: bool = False
+    """Whether the load is repeated: as many cycles, at as many numbers of threads, as the run asks for."""
+    cleaned: bool = False
+    """Whether the database is cleaned before each cycle."""
+    groups: tuple[GroupPlan, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group on one node, with everything filled in."""
+
+    name: str
+    role: int
+    kinds: tuple[int, ...]
+    threads: int
+    """Of this node."""
+    first_client: int
+    clients: int
+    """Of all nodes; with terminals, these."""
+    pacing: Pacing
+    until: Until
+    """A count of all is that of this node."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What makes the load of one cycle on one node."""
+
+    groups: tuple[Group, ...]
+    carriers: int
+    connections: int
+    ramp_up_ns: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of all groups."""
+        return sum(group.threads for group in self.groups)
+
+    @property
+    def duration_ns(self) -> int | None:
+        """Demanded duration; ``None`` where a count decides."""
+        timed = [group.until.amount for group in self.groups if group.until.kind == "time"]
+        return max(timed) if len(timed) == len(self.groups) else None
+
+    def options(self, spec: RunSpec, seed: int, trace: Any) -> dict[str, Any]:
+        """As the core wants it."""
+        conduct = {
+            "connections": spec.connections,
+            "patience_ns": 5_000_000_000,
+            "isolation": spec.isolation,
+            "prepare": spec.prepare,
+            "retry": spec.retry,
+            "reconnect": spec.reconnect,
+        }
+        return {
+            "groups": [{**_words(group), **conduct} for group in self.groups],
+            "carriers": self.carriers,
+            "ramp_up_ns": self.ramp_up_ns,
+            "seed": seed,
+            "trace": trace,
+        }
+
+
+def _words(group: Group) -> dict[str, Any]:
+    pacing, until = group.pacing, group.until
+    return {
+        "name": group.name,
+        "role": group.role,
+        "threads": group.threads,
+        "first_client": group.first_client,
+        "clients": group.clients,
+        "pacing": (pacing.kind, float(pacing.amount), pacing.of),
+        "until": (until.kind, until.amount, until.of),
+    }
+
+
+def stage_of(raw: Mapping[str, Any]) -> Stage:
+    """A stage from the core's dictionary."""
+    groups = tuple(
+        GroupPlan(
+            name=group["name"],
+            role=group["role"],
+            kinds=tuple(group["kinds"]),
+            clients=group["clients"],
+            pacing=Pacing(*group["pacing"]) if group["pacing"] else None,
+            until=Until(*group["until"]) if group["until"] else None,
+        )
+        for group in raw["groups"]
+    )
+    plain = {name: raw[name] for name in ("name", "work", "parts", "repeated", "cleaned")}
+    return Stage(**plain, groups=groups)
+
+
+def load_of(stage: Stage, spec: RunSpec, scale: int, node: int = 0, nodes: int = 1) -> Load:
+    """The load of one cycle of ``stage`` that falls to node number ``node`` of ``nodes``.
+
+    ``CoreError`` of kind "configuration" where a group has fewer clients than there are nodes.
+    """
+    groups = tuple(_group(plan, spec, scale, node, nodes) for plan in stage.groups)
+    return Load(groups, spec.carriers, spec.connections, round(spec.ramp_up * 1e9))
+
+
+def _group(plan: GroupPlan, spec: RunSpec, scale: int, node: int, nodes: int) -> Group:
+    pacing = plan.pacing or _pacing(spec, scale)
+    until = plan.until or Until("time", round(spec.duration * 1e9))
+    if until.kind in ("transactions", "rows") and until.of == "all":
+        until = Until(until.kind, len(_share(until.amount, node, nodes)), "all")
+    threads, mine, clients = spec.threads, range(node * spec.threads, (node + 1) * spec.threads), spec.threads * nodes
+    if pacing.kind == "terminals":
+        clients = int(pacing.amount)
+        mine = _of_node("--terminals", clients, node, nodes)
+        pacing = Pacing("terminals", len(mine))
+        # A thread without a terminal has nothing to do.
+        threads = min(threads, len(mine))
+    elif plan.clients is not None:
+        clients = plan.clients
+        mine = _of_node(f"group {plan.name}: clients", clients, node, nodes)
+        threads = len(mine)
+    return Group(plan.name, plan.role, plan.kinds, threads, mine.start, clients, pacing, until)
+
+
+def _pacing(spec: RunSpec, scale: int) -> Pacing:
+    terminals = spec.terminals_at(scale)
+    if terminals is not None:
+        return Pacing("terminals", terminals)
+    return Pacing("closed") if spec.rate is None else Pacing(spec.arrival, spec.rate)
+
+
+def _share(total: int, node: int, nodes: int) -> range:
+    return range(node * total // nodes, (node + 1) * total // nodes)
+
+
+def _of_node(what: str, total: int, node: int, nodes: int) -> range:
+    mine = _share(total, node, nodes)
+    if not mine:
+        raise CoreError("configuration", "", f"{what} {total}: fewer than the {nodes} nodes that share them")
+    return mine
+
+
+def names_of(groups: Sequence[Group]) -> tuple[str, ...]:
+    """The names of the groups, by number."""
+    return tuple(group.name for group in groups)
