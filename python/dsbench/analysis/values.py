@@ -4,65 +4,76 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:  # They are made of the values below.
-    from dsbench.analysis.kinds import KindResult
-    from dsbench.analysis.tpcc import Nopm
-    from dsbench.analysis.windows import Window
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class ResultColumn:
+    """What one of the 23 columns says."""
+
+    label: str
+    """For people; its unit stands beside it."""
+    unit: str
+    """Empty where there is none."""
+    sentence: str
+    equation: str
+    """Of the paper; empty where it needs none."""
+
+
+def _column(label: str, unit: str, sentence: str, equation: str = "") -> Any:
+    return field(metadata={"column": ResultColumn(label, unit, sentence, equation)})
+
+
+def _at_level(number: int, more: str = "") -> Any:
+    return _column(f"rate at level {number}", "tps", "f / quantile of the residence times at that level" + more, "10")
+
+
+@dataclass(frozen=True)
 class ScaleResult:
     """One row of table 1 of the paper: the fields are its 23 columns, in order, with units in the names.
 
-    Empty steps (a scale that was cut short) have ``nan`` where nothing was measured.
+    Empty columns (a scale that was cut short) have ``nan`` where nothing was measured.
     """
 
-    scale: int
-    """X_s"""
-    database_size_gb: float
-    """Size after population and keys, in 10^9 bytes."""
-    rate_median_tps: float
-    """Median over the cycles of T_i (eq. 7): the official rate of the scale."""
-    rate_mean_tps: float
-    """T (eq. 8)"""
-    rate_stddev_tps: float
-    """Sample standard deviation (n - 1) of T_i; nan for one cycle."""
-    rate_min_tps: float
-    rate_max_tps: float
-    transactions: int
-    """M (eq. 5)"""
-    failed: int
-    """Sum of E_inj: failed attempts, those that were retried included."""
-    residence_total_s: float
-    """Sum of R_inj (eq. 1)"""
-    effective_duration_s: float
-    """Sum over the cycles of: first start to last counted end, over all nodes and threads."""
-    rate_multiplier: float
-    """f (eq. 11)"""
-    rate_p50_tps: float
-    """f / quantile of the residence times at the first level; and so on for the other five."""
-    rate_p68_tps: float
-    rate_p87_tps: float
-    rate_p95_tps: float
-    rate_p99_tps: float
-    rate_p99_7_tps: float
-    populate_s: float
-    primary_key_s: float
-    foreign_key_s: float
-    cleanup_s: float
-    """Sum over the cleanings before the cycles."""
-    drop_s: float
+    scale: int = _column("scale", "", "X_s")
+    database_size_gb: float = _column("database size", "GB", "after population and keys, in 10^9 bytes")
+    rate_median_tps: float = _column(
+        "rate median", "tps", "median over the cycles of T_i: the official rate of the scale", "7"
+    )
+    rate_mean_tps: float = _column("rate mean", "tps", "T", "8")
+    rate_stddev_tps: float = _column("rate stddev", "tps", "sample standard deviation (n - 1) of T_i, from 2 cycles on")
+    rate_min_tps: float = _column("rate min", "tps", "least T_i")
+    rate_max_tps: float = _column("rate max", "tps", "greatest T_i")
+    transactions: int = _column("transactions", "", "M", "5")
+    failed: int = _column("failed attempts", "", "sum of E_inj, attempts that were retried included")
+    residence_total_s: float = _column("residence time, total", "s", "sum of R_inj", "1")
+    effective_duration_s: float = _column(
+        "effective duration", "s", "sum over the cycles of first start to last counted end, over all nodes and threads"
+    )
+    rate_multiplier: float = _column("multiplier f", "", "f: transactions under way at once, on average", "11")
+    rate_p50_tps: float = _at_level(1, "; the name is that of the usual level")
+    rate_p68_tps: float = _at_level(2)
+    rate_p87_tps: float = _at_level(3)
+    rate_p95_tps: float = _at_level(4)
+    rate_p99_tps: float = _at_level(5)
+    rate_p99_7_tps: float = _at_level(6)
+    populate_s: float = _column("populate", "s", "filling the tables; the mean where the scale was populated again")
+    primary_key_s: float = _column("primary key", "s", "adding the primary keys, as above")
+    foreign_key_s: float = _column("foreign key", "s", "adding the foreign keys, as above")
+    cleanup_s: float = _column("cleanup", "s", "sum over the cleanings before the cycles")
+    drop_s: float = _column("drop", "s", "dropping the database, as above")
 
 
-COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(ScaleResult))
+RESULT_COLUMNS: Mapping[str, ResultColumn] = {one.name: one.metadata["column"] for one in fields(ScaleResult)}
+"""Name of each of the 23 columns, in order, to what it says."""
+
+COLUMNS: tuple[str, ...] = tuple(RESULT_COLUMNS)
 """Names of the 23 columns."""
 
 
@@ -144,110 +155,3 @@ class Doubt:
     scale: int | None = None
     severe: bool = False
     """True when the figures must not be used (a failed check)."""
-
-
-@dataclass(frozen=True)
-class NodeShare:
-    """What one remote node did at one scale, over the cycles in which it took part wholly."""
-
-    rate_median_tps: float
-    """Of T_in (eq. 6); nan as all figures when it took part in no cycle."""
-    rate_min_tps: float
-    rate_max_tps: float
-    p50_ns: float
-    p99_ns: float
-    """Of its residence times."""
-    cpu_busy: float
-    """Share (0-1) of its CPUs that was in use, by whomever."""
-    sent_bytes: float
-    received_bytes: float
-    """Through its network interfaces, per committed transaction of its own."""
-    ceiling_tps: float
-    """Its rate against an engine that answers at once, as calibrated before the run."""
-    start_late_ns: float
-    """Its latest first start of a transaction after the agreed start of a cycle, by its own clock; nan in the
-    open loop, where the first transaction is due later."""
-    clock_error_ns: int
-    """By how much its clock may have been off at a start: half of the shortest round trip and the drift."""
-    cycles: int
-    """In which it took part wholly."""
-    absent: tuple[str, ...]
-    """The other cycles, in words, with the reason."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """One statistic that the database keeps of itself, around the cycles of a scale."""
-
-    of: str
-    """Table, or empty for the database or the server."""
-    name: str
-    unit: str
-    before: float
-    after: float
-    """nan where it was not read."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """All that tables, diagrams and pages show of one archive.
-
-    ``scales`` holds every scale that was begun. The mappings by scale hold only scales that have
-    something to show: a scale that was cut short before its first cycle is in none of them.
-    """
-
-    name: str
-    scales: tuple[ScaleResult, ...]
-    levels: tuple[float, ...]
-    void_scales: frozenset[int]
-    """Scales whose check failed: shown, marked, and left out of the index."""
-    cycle_rates: Mapping[int, Floats]
-    """Scale to T_i (eq. 7), by cycle in order."""
-    node_rates: Mapping[str, Mapping[int, Floats]]
-    """Node to scale to T_in (eq. 6); one entry, the local node, for a local run."""
-    kind_counts: Mapping[int, Mapping[str, int]]
-    """Scale to kind to committed transactions."""
-    frequency: Mapping[int, Frequency]
-    response: Mapping[int, Frequency]
-    """As ``frequency``, from the intended starts; empty in the closed loop."""
-    seconds: Mapping[int, Floats]
-    """Scale to array of shape (seconds of all cycles in order, 5): count, failed, p50_ns, p99_ns, max_ns.
-
-    Each cycle has ceil(D) rows, seconds without an end included (times nan there). With several nodes or
-    kinds p50 and p99 are means weighted by count, an approximation; the maximum is exact.
-    """
-    success_share: Mapping[int, float]
-    """q: successful attempts / attempts."""
-    remote_share: Mapping[int, float]
-    """Share of committed transactions on another branch's account; empty when the workload has none."""
-    errors: Mapping[int, Mapping[str, int]]
-    """Scale to class ("serialization 40001") to count."""
-    resources: Mapping[int, tuple[Resource, ...]]
-    index: Index
-    doubts: tuple[Doubt, ...]
-    collision: Collision | None = None
-    """``None`` where the model does not apply: one client, read committed, no failure, fewer than three scales."""
-    nodes: Mapping[str, Mapping[int, NodeShare]] = field(default_factory=dict)
-    """Remote node to scale to its share; empty for a local run."""
-    kinds: Mapping[int, tuple[KindResult, ...]] = field(default_factory=dict)
-    """Scale to the figures of each kind, and of all of them where there are several."""
-    kind_errors: Mapping[int, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
-    """Scale to kind to class ("serialization 40001") to failed attempts; empty where there is one kind."""
-    kind_frequency: Mapping[int, Mapping[str, Frequency]] = field(default_factory=dict)
-    """Scale to kind to its residence times; empty where there is one kind."""
-    kind_response: Mapping[int, Mapping[str, Frequency]] = field(default_factory=dict)
-    """The same from the intended starts; empty in the closed loop."""
-    nopm: Mapping[int, Nopm] = field(default_factory=dict)
-    """By scale; empty for other workloads than TPC-C."""
-    windows: Mapping[int, tuple[Window, ...]] = field(default_factory=dict)
-    """By scale: what the inputs of TPC-C must look like; empty for other workloads."""
-    changes: Mapping[int, tuple[Change, ...]] = field(default_factory=dict)
-    """By scale: what the database's own statistics said before and after the cycles."""
-    threads: int = 0
-    """Threads of each node in these cycles."""
-    connections: int = 0
-    """Connections of all nodes and threads together."""
-    cycle_numbers: Mapping[int, Ints] = field(default_factory=dict)
-    """Scale to the numbers of its cycles in the archive, in the order of ``cycle_rates``."""
-    steps: Mapping[int, Evaluation] = field(default_factory=dict)
-    """Number of threads to its evaluation, where a run takes several; the whole is that of the largest."""

@@ -12,7 +12,8 @@ from dsbench.cluster.coordinator import Coordinator
 from dsbench.cluster.errors import ClusterError
 from dsbench.cluster.outcome import DamagedError, NodeResult, Part, decode
 from dsbench.cluster.turn import Turn
-from dsbench.generator import Watch, now_ns
+from dsbench.cluster.wanted import Wanted
+from dsbench.generator import Load, Watch, load_of, now_ns
 from dsbench.spec import RunSpec
 
 _POLL_S: Final = 0.05
@@ -67,8 +68,11 @@ class Nodes:
             described.append({**member, **said})
         return described
 
-    def cycle(self, url: str, spec: RunSpec, scale: int, number: int, seed: int, watch: Watch) -> RemoteCycle:
-        """Asks all nodes that are here to connect for a cycle; waits for one when there is none."""
+    def cycle(self, url: str, wanted: Wanted, watch: Watch, tell: Callable[[], None]) -> RemoteCycle:
+        """Asks all nodes that are here to connect for a cycle; waits for one when there is none.
+
+        ``tell`` is called while the cycle goes on, so that its news reach the log.
+        """
         coordinator = self._coordinator
         give_up = time.monotonic() + _REJOIN_S
         while not coordinator.ask(lambda: bool(coordinator.roster.here)):
@@ -76,11 +80,12 @@ class Nodes:
             if time.monotonic() > give_up:
                 raise ClusterError("no node is left", "see results.log for why; then: dsbench run --resume ARCHIVE")
             time.sleep(_POLL_S)
-        order = {"kind": "cycle", **_order(url, spec), "scale": scale, "seed": seed, "nodes": spec.nodes}
-        threads = spec.threads
-        turn = self._turn(f"scale {scale}, cycle {number}", lambda n: {**order, "first_client": n * threads})
+        spec, scale, number = wanted.spec, wanted.scale, wanted.number
+        order = {"kind": "cycle", **_order(url, spec), "scale": scale, "seed": wanted.seed, "nodes": spec.nodes}
+        stage = wanted.stage.name
+        turn = self._turn(f"scale {scale}, cycle {number}", lambda n: {**order, "stage": stage, "number": n})
         self._cycles[turn.key] = (scale, number)
-        return RemoteCycle(coordinator, turn, spec)
+        return RemoteCycle(coordinator, turn, spec, load_of(wanted.stage, spec, scale, 0, spec.nodes), tell)
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """((scale, cycle), part) of cycles that were over when they came; each is given once.
@@ -139,16 +144,22 @@ class Nodes:
 class RemoteCycle:
     """A cycle under way on several nodes: the same steps as one that runs here."""
 
-    def __init__(self, coordinator: Coordinator, turn: Turn, spec: RunSpec) -> None:
+    def __init__(
+        self, coordinator: Coordinator, turn: Turn, spec: RunSpec, load: Load, tell: Callable[[], None]
+    ) -> None:
         self._coordinator = coordinator
         self._turn = turn
         self._spec = spec
+        self._tell = tell
+        self.load = load
+        """Of the first node: the others have as many clients, or one fewer."""
 
     def connect(self, timeout_s: float, watch: Watch) -> None:
         """Waits until the clients of all nodes are connected; goes on without nodes that take longer."""
         give_up = time.monotonic() + timeout_s
         while connecting := self._coordinator.ask(lambda: self._turn.connecting):
-            watch(self._totals()[0], self._spec.threads * len(self._turn.orders))
+            self._tell()
+            watch(self._totals()[0], self.load.threads * len(self._turn.orders))
             if time.monotonic() > give_up:
                 for member in connecting:
                     self._coordinator.give_up(member, f"its clients were not connected after {timeout_s:.0f} s")
@@ -168,12 +179,14 @@ class RemoteCycle:
         time.sleep(max(0.0, 0.7 * lead_ns / 1e9))
         self._coordinator.ask(self._turn.decide)
 
-    def wait(self, until_ns: int, grace_s: float, watch: Watch) -> None:
-        """Waits until each node has given its result or was lost."""
+    def wait(self, start_ns: int, grace_s: float, watch: Watch) -> None:
+        """Waits until each node has given its result or was lost. Where a count decides, the nodes give up themselves."""
+        duration_ns = self.load.duration_ns
         while waiting := self._coordinator.ask(lambda: self._turn.waiting):
             _connected, committed, failed = self._totals()
+            self._tell()
             watch(committed, failed)
-            if now_ns() > until_ns + round(grace_s * 1e9):
+            if duration_ns is not None and now_ns() > start_ns + duration_ns + round(grace_s * 1e9):
                 for member in waiting:
                     self._coordinator.give_up(member, f"no result {grace_s:.0f} s after the end of the cycle")
             time.sleep(_POLL_S)

@@ -12,15 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsbench import _core
+from dsbench.columns import COUNTERS
 from dsbench.generator.core import CoreError, errors, now_ns
 from dsbench.generator.stages import Load
-
-COUNTERS: Final = (
-    "committed", "rows", "rolled_back", "failed", "retries", "unknown", "in_flight", "late_commits", "early_commits",
-    "missed", "remote", "residence_ns", "response_ns", "failed_ns", "residence_min_ns", "residence_max_ns",
-    "first_start_ns", "last_end_ns", "cpu_ns",
-)  # fmt: skip
-"""Columns of ``CycleResult.counters``, in the core's order; names as in the archive's table ``cycles``."""
 
 TRACE_WORDS: Final = 5
 """64-bit words of a transaction in a trace file: started, ended, intended (signed, ns), thread, and in one
@@ -49,7 +43,7 @@ class CycleResult:
     """What one cycle left on this node."""
 
     counters: UInts
-    """Shape (threads, kinds, 19): the columns of ``COUNTERS``."""
+    """Shape (threads, kinds, counters): those of ``COUNTERS``."""
     groups: UInts
     """Shape (threads,): number of the group of each thread."""
     histograms: tuple[tuple[int, int, str, UInts], ...]
@@ -121,6 +115,11 @@ class Cycle:
     def finished(self) -> bool:
         """True when every client has ended, in whatever way."""
         return self._core.finished()
+
+    @property
+    def lead_ns(self) -> int:
+        """How long before the common start it has to be known: every thread has gone to sleep by then."""
+        return 20_000_000 + self.load.threads * 100_000
 
     def abandon(self) -> None:
         """Ends everything that is under way."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dsbench.analysis.values import Evaluation
 from dsbench.archive import Archive, ArchiveError, Writer, try_out
-from dsbench.report import by_node, diagrams, render, tables
+from dsbench.evaluation import evaluate
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.report import diagrams, node_table, render, tables
 from dsbench.report.document import page
-from dsbench.report.evaluation import evaluate
 from dsbench.spec import RunSpec
 
 
@@ -61,12 +61,12 @@ def read(path: Path, *, nodes: bool = False) -> Shown:
     archive = Archive.open(path)
     evaluation = evaluate(archive)
     shown = _shown(evaluation, archive, [path])
-    return replace(shown, text=by_node.text(evaluation)) if nodes else shown
+    return replace(shown, text=node_table.text(evaluation)) if nodes else shown
 
 
 def specification(path: Path) -> RunSpec:
     """What the run of an archive was asked to do."""
-    return RunSpec.model_validate(Archive.open(path).run["spec"])
+    return RunSpec.model_validate(Archive.open(path).run.spec.described())
 
 
 def plot(path: Path, out: Path | None, *, fresh: bool) -> list[Path]:
@@ -101,12 +101,12 @@ def _copy_specs(archive: Archive, out: Path) -> None:
 
 def _shown(evaluation: Evaluation, archive: Archive, files: list[Path]) -> Shown:
     lines = [tables.summary_text(evaluation).rstrip("\n")]
-    status = archive.run["status"]
-    if status != "complete":
-        lines.append(f"status: {status}" + (f" ({archive.run['reason']})" if archive.run["reason"] else ""))
+    run = archive.run
+    if run.status != "complete":
+        lines.append(f"status: {run.status}" + (f" ({run.reason})" if run.reason else ""))
     names = {"report.html": "report", ".zip": "archive"}
     for file in files:
         label = next((word for end, word in names.items() if file.name.endswith(end)), "folder")
         lines.append(f"{label}: {file}")
-    document = {"run": archive.run, **tables.to_json(evaluation), "files": [str(file) for file in files]}
+    document = {"run": run.described(), **tables.to_json(evaluation), "files": [str(file) for file in files]}
     return Shown("\n".join(line.rstrip() for line in lines), document)

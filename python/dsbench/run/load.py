@@ -12,7 +12,9 @@ from urllib.parse import quote
 from dsbench.archive import LOCAL
 from dsbench.cluster.errors import ClusterError, how_to_install
 from dsbench.cluster.outcome import NodeResult, Part
-from dsbench.generator import Bench, Cycle, Watch
+from dsbench.cluster.wanted import Wanted
+from dsbench.generator import Cycle, Watch
+from dsbench.generator import Load as StageLoad
 from dsbench.run.journal import Journal
 from dsbench.spec import RunSpec
 
@@ -27,6 +29,10 @@ class Running(Protocol):
     """A cycle under way, wherever its load is made."""
 
     @property
+    def load(self) -> StageLoad:
+        """What makes the load of one node."""
+
+    @property
     def lead_ns(self) -> int:
         """How long before the common start it has to be known."""
 
@@ -36,7 +42,7 @@ class Running(Protocol):
     def start(self, at_ns: int) -> None:
         """Starts all clients at ``at_ns``."""
 
-    def wait(self, until_ns: int, grace_s: float, watch: Watch) -> None:
+    def wait(self, start_ns: int, grace_s: float, watch: Watch) -> None:
         """Waits for the end."""
 
     def abandon(self) -> None:
@@ -44,21 +50,6 @@ class Running(Protocol):
 
     def join(self) -> list[Part]:
         """What each node did."""
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which cycle is to be run."""
-
-    spec: RunSpec
-    """With one number of threads: that of the cycle."""
-    bench: Bench
-    scale: int
-    number: int
-    """From 1."""
-    seed: int
-    trace: Path | None
-    """Where to write the trace, if at all."""
 
 
 class Load(Protocol):
@@ -103,7 +94,7 @@ class Local:
 
     def cycle(self, wanted: Wanted, _watch: Watch, /) -> Running:
         """Opens the connections of a cycle here."""
-        return _LocalCycle(wanted.bench.cycle(wanted.spec, wanted.seed, wanted.trace), wanted.spec)
+        return _LocalCycle(wanted.bench.cycle(wanted.spec, wanted.seed, wanted.trace, stage=wanted.stage.name))
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """Nothing comes late."""
@@ -117,11 +108,9 @@ class Local:
 
 
 class _LocalCycle:
-    def __init__(self, cycle: Cycle, spec: RunSpec) -> None:
-        self._cycle = cycle
+    def __init__(self, cycle: Cycle) -> None:
+        self._cycle, self.load, self.lead_ns = cycle, cycle.load, cycle.lead_ns
         self.connect, self.start, self.wait, self.abandon = cycle.connect, cycle.start, cycle.wait, cycle.abandon
-        # Long enough that every thread has gone to sleep before the common start.
-        self.lead_ns = 20_000_000 + spec.threads * 100_000
 
     def join(self) -> list[Part]:
         """This machine's part, which is the whole."""
@@ -172,7 +161,7 @@ class Remote:
 
     def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
         """Opens the connections of a cycle on all nodes that are here."""
-        return _Told(self._nodes.cycle(self._url, wanted.spec, wanted.scale, wanted.number, wanted.seed, watch), self)
+        return self._nodes.cycle(self._url, wanted, watch, self.tell)
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """Parts of cycles that had ended before they came."""
@@ -190,34 +179,6 @@ class Remote:
         """Sends the nodes home; after a complete run their bundles are worth nothing any more."""
         self._nodes.close(f"the run is {status}", spent=status == "complete")
         self.tell()
-
-
-class _Told:
-    """A cycle of remote nodes whose news reach the log while it goes on."""
-
-    def __init__(self, cycle: Running, remote: Remote) -> None:
-        self._cycle, self._remote = cycle, remote
-        self.start, self.abandon, self.join = cycle.start, cycle.abandon, cycle.join
-
-    @property
-    def lead_ns(self) -> int:
-        """How long before the common start it has to be known."""
-        return self._cycle.lead_ns
-
-    def connect(self, timeout_s: float, watch: Watch) -> None:
-        """Waits until all clients are connected."""
-        self._cycle.connect(timeout_s, self._telling(watch))
-
-    def wait(self, until_ns: int, grace_s: float, watch: Watch) -> None:
-        """Waits for the end."""
-        self._cycle.wait(until_ns, grace_s, self._telling(watch))
-
-    def _telling(self, watch: Watch) -> Watch:
-        def seen(done: int, other: int) -> None:
-            self._remote.tell()
-            watch(done, other)
-
-        return seen
 
 
 def with_password(url: str) -> str:

@@ -1,0 +1,173 @@
+"""Rows of an archive by kind of transaction: what is shown of the kinds, and of TPC-C's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dsbench.analysis import histogram as hist
+from dsbench.analysis import tpcc
+from dsbench.analysis.kinds import QUANTILES, KindCounts, KindResult, kind_results
+from dsbench.analysis.tpcc import Nopm
+from dsbench.analysis.values import Doubt, Frequency
+from dsbench.analysis.windows import Window, windows
+from dsbench.archive import RunRecord
+from dsbench.evaluation.arrow import counts_by, texts, whole
+from dsbench.evaluation.evaluated import Change
+from dsbench.evaluation.measured import Measured
+
+ByKind = Mapping[str, hist.Histogram]
+
+
+def of_kinds(
+    run: RunRecord, cycles: pa.Table, buckets: pa.Table, load: Mapping[int, Measured]
+) -> tuple[
+    dict[int, tuple[KindResult, ...]], dict[int, Mapping[str, Frequency]], dict[int, Mapping[str, Frequency]]
+]:
+    """By scale: the results of each kind, and the distributions of their residence and response times.
+
+    The distributions are there where the workload has several kinds.
+    """
+    spec, names = run.spec, run.kinds
+    known = sorted(set(texts(cycles, "kind")), key=lambda kind: names.index(kind) if kind in names else len(names))
+    rules = spec.workload == tpcc.WORKLOAD
+    results: dict[int, tuple[KindResult, ...]] = {}
+    service_curves: dict[int, Mapping[str, Frequency]] = {}
+    response_curves: dict[int, Mapping[str, Frequency]] = {}
+    for scale, part in load.items():
+        rows = cycles.filter(pc.field("scale") == scale)
+        counts = {kind: _counts(rows.filter(pc.field("kind") == kind)) for kind in known}
+        here = buckets.filter(pc.field("scale") == scale)
+        service = _histograms(here, "residence", known, {kind: _extremes(rows, kind) for kind in known})
+        response = _histograms(here, "response", known, {})
+        results[scale] = kind_results(
+            counts,
+            service,
+            response,
+            part.cycles.size * spec.duration,
+            least_shares=tpcc.LEAST_SHARES if rules else {},
+            limits_s=tpcc.limits_of(spec.workload_settings) if rules else {},
+        )
+        if len(known) > 1:
+            service_curves[scale] = _curves(service)
+            if response:
+                response_curves[scale] = _curves(response)
+    return results, service_curves, response_curves
+
+
+def _counts(rows: pa.Table) -> KindCounts:
+    names = ("committed", "rolled_back", "failed", "retries", "unknown", "residence_ns", "response_ns")
+    return KindCounts(*(int(whole(rows, name).sum()) for name in names))
+
+
+def _extremes(cycles: pa.Table, kind: str) -> tuple[int, int] | None:
+    rows = cycles.filter((pc.field("kind") == kind) & (pc.field("last_end_ns") > 0))
+    if not rows.num_rows:
+        return None
+    return int(whole(rows, "residence_min_ns").min()), int(whole(rows, "residence_max_ns").max())
+
+
+def _histograms(
+    buckets: pa.Table, measure: str, kinds: list[str], extremes: Mapping[str, tuple[int, int] | None]
+) -> dict[str, hist.Histogram]:
+    """Those that hold something."""
+    chosen = buckets.filter(pc.field("measure") == measure)
+    of = np.array(texts(chosen, "kind"), dtype=object)
+    low, high, count = (whole(chosen, name) for name in ("low_ns", "high_ns", "count"))
+    found = {}
+    for kind in kinds:
+        here: np.ndarray[Any, np.dtype[np.bool_]] = of == kind
+        least, most = extremes.get(kind) or (None, None)
+        values = hist.histogram(low[here], high[here], count[here], min_ns=least, max_ns=most)
+        if values.count:
+            found[kind] = values
+    return found
+
+
+def _curves(histograms: ByKind) -> dict[str, Frequency]:
+    return {kind: hist.frequency(values, QUANTILES) for kind, values in histograms.items()}
+
+
+def errors_of_kinds(
+    errors: pa.Table, kinds: Mapping[int, tuple[KindResult, ...]]
+) -> dict[int, dict[str, dict[str, int]]]:
+    """Failed attempts by scale, kind and class (``rows.with_class``); what an older archive left open is in none."""
+    found: dict[int, dict[str, dict[str, int]]] = {}
+    for scale, rows in kinds.items():
+        of_scale = errors.filter(pc.field("scale") == scale)
+        by_kind = {row.kind: counts_by(of_scale.filter(pc.field("kind") == row.kind), "class", "count") for row in rows}
+        classes = {kind: counts[scale] for kind, counts in by_kind.items() if scale in counts}
+        if len(rows) > 1 and classes:
+            found[scale] = classes
+    return found
+
+
+def nopm_of(
+    run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured], kinds: Mapping[int, tuple[KindResult, ...]]
+) -> dict[int, Nopm]:
+    """NOPM by scale; empty for other workloads."""
+    spec = run.spec
+    if spec.workload != tpcc.WORKLOAD:
+        return {}
+    deck = tpcc.deck_of(spec.workload_settings)
+    rows = cycles.filter(pc.field("kind") == tpcc.NEW_ORDER)
+    scale, cycle, committed = (whole(rows, name) for name in ("scale", "cycle", "committed"))
+    result = {}
+    for x, part in load.items():
+        here = scale == x
+        size = part.cycles.size
+        orders = np.bincount(np.searchsorted(part.cycles, cycle[here]), committed[here].astype(float), size)
+        result[x] = tpcc.nopm(
+            orders.astype(np.float64),
+            spec.duration,
+            x,
+            deck=deck,
+            terminals=spec.terminals_at(x),
+            mix_met=not any(row.share_missed for row in kinds.get(x, ())),
+        )
+    return result
+
+
+def windows_of(run: RunRecord, sums: pa.Table, load: Mapping[int, Measured]) -> dict[int, tuple[Window, ...]]:
+    """TPC-C's windows by scale; empty for other workloads."""
+    if run.spec.workload != tpcc.WORKLOAD:
+        return {}
+    by_scale = counts_by(sums, "name", "value")
+    return {x: windows(by_scale.get(x, {}), x) for x in load}
+
+
+def kind_doubts(results: Mapping[int, tuple[KindResult, ...]]) -> list[Doubt]:
+    """What the workload's rules ask of its kinds and did not get."""
+    return [doubt for scale, rows in results.items() for row in rows for doubt in _of_row(scale, row)]
+
+
+def _of_row(scale: int, row: KindResult) -> list[Doubt]:
+    found = []
+    if row.share_missed:
+        words = f"{row.kind} is {row.share:.2%} of the mix, TPC-C asks for {row.least_share:.0%} at least"
+        found.append(Doubt("mix", words, "use longer cycles; see whether this kind fails more than others", scale))
+    if row.limit_met is False:
+        p90_s = row.response_ns[0.9] / 1e9
+        words = f"90 % of {row.kind} took up to {p90_s:.2f} s, TPC-C's limit is {row.limit_s:g} s"
+        found.append(Doubt("response-limit", words, "use fewer --threads or terminals, or a larger scale", scale))
+    return found
+
+
+def changes_of(table: pa.Table) -> dict[int, tuple[Change, ...]]:
+    """The database's statistics by scale, of the last population that was looked at."""
+    rows: list[dict[str, Any]] = table.to_pylist()
+    result = {}
+    for scale in sorted({row["scale"] for row in rows}):
+        last = max(row["segment"] for row in rows if row["scale"] == scale)
+        here = [row for row in rows if row["scale"] == scale and row["segment"] == last]
+        keys = dict.fromkeys((row["object"], row["metric"], row["unit"]) for row in here)
+        at = {(row["object"], row["metric"], row["moment"]): row["value"] for row in here}
+        result[scale] = tuple(
+            Change(of, name, unit, at.get((of, name, "before"), np.nan), at.get((of, name, "after"), np.nan))
+            for of, name, unit in keys
+        )
+    return result

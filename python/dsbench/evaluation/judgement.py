@@ -1,0 +1,192 @@
+"""What to think of a run: the facts of ``run.json`` and of the cycles, put before the rules of doubt."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from dsbench.analysis.doubts import REMOTE_WORKLOAD, doubts
+from dsbench.analysis.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch, outside_share
+from dsbench.analysis.models import fit_collision
+from dsbench.analysis.steady import Drift, drift
+from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Resource
+from dsbench.archive import RunRecord
+from dsbench.evaluation.evaluated import NodeShare
+from dsbench.evaluation.measured import Measured
+
+
+def judge(
+    run: RunRecord,
+    begun: Iterable[int],
+    load: Mapping[int, Measured],
+    frequency: Mapping[int, Frequency],
+    seconds: Mapping[int, Floats],
+    resources: Mapping[int, tuple[Resource, ...]],
+    errors: Mapping[int, Mapping[str, int]],
+    nodes: Mapping[str, Mapping[int, NodeShare]],
+) -> tuple[Doubt, ...]:
+    """The doubts about a run; ``begun`` are its scales, the mappings what was measured at them."""
+    broken = failed_checks(run)
+    facts = []
+    for scale in begun:
+        part = load.get(scale, Measured.empty())
+        curve = frequency.get(scale)
+        facts.append(
+            _scale_facts(
+                scale,
+                part,
+                main_error=_most(errors.get(scale, {})),
+                histogram_count=curve.count if curve else 0,
+                client_cpus=_client_cpus(resources.get(scale, ())),
+                drifts=_drifts(seconds.get(scale), part.cycles.size, run.spec.duration),
+                checked=scale in run.checks,
+                broken=broken.get(scale, ()),
+                populations=_populations(run, scale, part),
+                nodes=_nodes(nodes, scale),
+            )
+        )
+    return doubts(_run_facts(run), facts, noticed(run))
+
+
+def failed_checks(run: RunRecord) -> dict[int, tuple[str, ...]]:
+    """Scale to the conditions that do not hold, in words; only scales that have one."""
+    return {scale: tuple(f"{c.name} ({c.detail})" for c in conditions) for scale, conditions in run.broken.items()}
+
+
+def collision(run: RunRecord, success: Mapping[int, float], load: Mapping[int, Measured]) -> Collision | None:
+    """The model of collisions where it applies: snapshots of branch rows, several writers at a time.
+
+    It supposes that K clients always have a transaction under way: in the closed loop, with every node.
+    """
+    spec = run.spec
+    shares = {x: share for x, share in success.items() if x not in run.broken and load[x].present.all()}
+    applies = (
+        spec.workload == REMOTE_WORKLOAD
+        and spec.rate is None
+        and run.in_force != "read-committed"
+        and not run.dialect.single_writer
+        and not _waits(run)
+        and any(share < 1 for share in shares.values())
+    )
+    clients = max(spec.nodes, 1) * max(spec.steps)
+    return fit_collision(list(shares), list(shares.values()), clients) if applies else None
+
+
+def _waits(run: RunRecord) -> bool:
+    """InnoDB lets an update wait for the one before it and then go on: what fails there are deadlocks."""
+    return run.item("RDBMS", "storage engine").lower() == "innodb"
+
+
+def _scale_facts(
+    scale: int,
+    load: Measured,
+    *,
+    main_error: str,
+    histogram_count: int,
+    client_cpus: float,
+    drifts: tuple[tuple[str, Drift], ...],
+    checked: bool,
+    broken: tuple[str, ...],
+    populations: int,
+    nodes: tuple[NodeFacts, ...],
+) -> ScaleFacts:
+    return ScaleFacts(
+        scale=scale,
+        cycles=load.cycles.size,
+        committed=load.total("committed"),
+        failed=load.total("failed"),
+        main_error=main_error,
+        attempts=load.attempts,
+        unknown=load.total("unknown"),
+        missed=load.total("missed"),
+        remote=load.total("remote"),
+        remote_of=load.kept,
+        absent=int((~load.present).any(axis=1).sum()) if not any(node.absent for node in nodes) else _absent(nodes),
+        nodes=nodes,
+        outside_share=outside_share(load["residence_ns"], load["failed_ns"], load.first_start_ns, load.last_end_ns),
+        client_cpus=client_cpus,
+        histogram_count=histogram_count,
+        rolled_back=load.total("rolled_back"),
+        drifts=drifts,
+        checked=checked,
+        broken=broken,
+        populations=populations,
+    )
+
+
+def _nodes(nodes: Mapping[str, Mapping[int, NodeShare]], scale: int) -> tuple[NodeFacts, ...]:
+    found = ((name, by_scale[scale]) for name, by_scale in nodes.items() if scale in by_scale)
+    return tuple(
+        NodeFacts(
+            name,
+            cpu_busy=share.cpu_busy,
+            ceiling_share=share.rate_median_tps / share.ceiling_tps,
+            start_off_ns=int(np.nan_to_num(share.start_late_ns)) + share.clock_error_ns,
+            absent=share.absent,
+        )
+        for name, share in found
+    )
+
+
+def _absent(nodes: Iterable[NodeFacts]) -> int:
+    """Cycles without some node; a node that was never there has no row by which it could be missed."""
+    return len({words.partition(":")[0] for node in nodes for words in node.absent})
+
+
+def _populations(run: RunRecord, scale: int, load: Measured) -> int:
+    """Populations of ``scale`` from which a cycle was measured; one that was cut short before left none."""
+    begins = sorted({segment.first_cycle for segment in run.segments if segment.scale == scale})
+    return len({bisect_right(begins, cycle) for cycle in load.cycles.tolist()} - {0})
+
+
+def _run_facts(run: RunRecord) -> RunFacts:
+    spec = run.spec
+    return RunFacts(
+        workload=spec.workload,
+        status=run.status,
+        reason=run.reason,
+        duration_s=spec.duration,
+        cycles=spec.cycles,
+        isolation=spec.isolation,
+        retry=spec.retry,
+        reconnect=spec.reconnect,
+        open_loop=spec.open_loop,
+        nodes=spec.nodes,
+        embedded=run.embedded,
+        cpus=run.cpus or 0,
+        ceiling_tps=run.ceiling_tps,
+        unsafe=tuple(UnsafeSwitch(s.switch, str(s.value), s.meaning) for s in run.unsafe),
+    )
+
+
+def _most(counts: Mapping[str, int]) -> str:
+    return max(counts, key=lambda name: counts[name], default="")
+
+
+def _client_cpus(resources: Iterable[Resource]) -> float:
+    """CPU seconds per second of the load generator."""
+    return next((r.per_second / 1e6 for r in resources if r.scope == "client" and r.unit == "µs"), np.nan)
+
+
+def _drifts(course: Floats | None, cycles: int, duration_s: float) -> tuple[tuple[str, Drift], ...]:
+    """Drift within the cycles laid over each other, and over all cycles; a broken last second is left out.
+
+    Over all cycles the course that they share is divided out, so that a fall in each of them is not
+    taken for one from the first to the last.
+    """
+    if course is None or duration_s < 1:
+        return ()
+    full = course[:, 0].reshape(cycles, -1)[:, : int(duration_s)]
+    shared = full.mean(axis=0)
+    within = ("within the cycle", drift(full.sum(axis=0)))
+    if cycles == 1:
+        return (within,)
+    level = np.divide(full * full.mean(), shared, out=np.zeros_like(full), where=shared > 0)
+    return (within, (f"over the {cycles} cycles", drift(level.reshape(-1))))
+
+
+def noticed(run: RunRecord) -> list[Doubt]:
+    """What the run itself found doubtful while it went on."""
+    return [Doubt(w.code, w.message, w.remedy, w.scale, w.severe) for w in run.warnings]

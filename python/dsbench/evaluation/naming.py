@@ -1,0 +1,81 @@
+"""What a run is called and how it was conducted, in words that tables, diagrams and the page share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from dsbench.archive import Asked, RunRecord
+from dsbench.evaluation.evaluated import Evaluation
+
+_WORKLOADS = {"tpcb": "TPC-B-like", "tpcc": "TPC-C-like", "select": "SELECT"}
+_ENGINES = {"postgres": "PostgreSQL", "mysql": "MySQL", "sqlite": "SQLite", "firebird": "Firebird"}
+_STORAGE_ENGINES = {"innodb": "InnoDB", "rocksdb": "MyRocks"}
+"""By the server's name: the product's."""
+
+
+def pacing(spec: Asked) -> str:
+    """When the clients start their transactions: ``closed loop``, or what sets the starts; with the ramp-up."""
+    if spec.pace == "terminals":
+        how = f"{spec.terminals:,} paced terminals" if spec.terminals else "10 paced terminals per scale"
+    elif spec.rate:
+        how = f"open loop, {spec.rate:g} starts per second"
+    else:
+        how = "closed loop"
+    return f"{how}, {spec.ramp_up:g} s ramp-up" if spec.ramp_up else how
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """``10, 20 and 40``."""
+    *others, last = [f"{number:,}" for number in numbers]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 cycle``, ``10 cycles``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def subject(run: RunRecord) -> str:
+    """Server with version and workload: ``PostgreSQL 15.18, TPC-B-like``."""
+    workload = run.spec.workload
+    return ", ".join(part for part in (server(run), _WORKLOADS.get(workload, workload)) if part)
+
+
+def server(run: RunRecord) -> str:
+    """Product, version and what makes another product of it, in a few words: "Firebird 3.0.11 Classic"."""
+    return " ".join(part for part in (_release(run), *_variant(run)) if part)
+
+
+def _variant(run: RunRecord) -> tuple[str, ...]:
+    """The storage engine, the mode of the server, or that there is none; what a product always is goes unsaid."""
+    engine = run.item("RDBMS", "storage engine")
+    embedded = run.embedded and run.engine == "firebird"
+    return _STORAGE_ENGINES.get(engine.lower(), engine), run.item("RDBMS", "server mode"), "embedded" * embedded
+
+
+def _release(run: RunRecord) -> str:
+    """Product and version, without what the compiler was."""
+    product = _ENGINES.get(run.engine, run.engine)
+    version = re.split(r" \(| on |,", run.server_version, maxsplit=1)[0].strip()[:40]
+    if not version:
+        return product
+    names_itself = re.match(r"[A-Za-z]+ ", version) or product.lower() in version.lower()
+    return version if names_itself or "mariadb" in version.lower() else f"{product} {version}"
+
+
+def unsafe(run: RunRecord) -> list[str]:
+    """Durability that was switched off: ``fsync off``."""
+    return [f"{switch.switch} {switch.value}" for switch in run.unsafe]
+
+
+def warnings(evaluation: Evaluation, run: RunRecord) -> list[str]:
+    """Lines that must stand beside every figure: what is not durable, what is void, what ended early."""
+    lines = []
+    if switches := unsafe(run):
+        lines.append("NOT DURABLE: " + ", ".join(switches))
+    if evaluation.void_scales:
+        lines.append("VOID, check failed at scale " + ", ".join(str(s) for s in sorted(evaluation.void_scales)))
+    if run.status in {"cut-short", "failed", "running"}:
+        lines.append(f"run {run.status}: {run.reason}" if run.reason else f"run {run.status}")
+    return lines

@@ -1,0 +1,117 @@
+"""What each node of a distributed run did: its rows of the archive as values, by node and scale."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dsbench.analysis import histogram as hist
+from dsbench.analysis.resources import gains
+from dsbench.analysis.values import Floats
+from dsbench.archive import LOCAL, RunRecord
+from dsbench.evaluation.arrow import grouped, texts, whole
+from dsbench.evaluation.evaluated import NodeShare
+
+SHARED: Final = "nodes"
+"""Name under which the network of all nodes together is counted beside that of the system under test."""
+
+_BUSY: Final = ("cpu_user", "cpu_system", "cpu_steal")
+_IDLE: Final = ("cpu_idle", "cpu_iowait")
+
+
+def apart(monitors: pa.Table, run: RunRecord) -> pa.Table:
+    """The rows of ``monitors`` that tell what a transaction cost, whoever paid.
+
+    With remote nodes the system under test is the machine of dsbench run. Its own CPU as a client is only that of
+    the coordinator and is left out, as are the CPUs of the nodes; the clients' CPU time and network are the nodes'.
+    """
+    if not run.spec.nodes:
+        return monitors
+    here, monitor = pc.field("node") == LOCAL, pc.field("monitor")
+    kept = monitors.filter((here & (monitor != "client")) | (~here & monitor.isin(["client", "network"])))
+    pairs = zip(texts(kept, "node"), texts(kept, "monitor"), strict=True)
+    renamed = [SHARED if name == "network" and node != LOCAL else name for node, name in pairs]
+    return kept.set_column(kept.column_names.index("monitor"), "monitor", pa.array(renamed, pa.string()))
+
+
+def shares(
+    run: RunRecord, rates: Mapping[str, Mapping[int, Floats]], buckets: pa.Table, monitors: pa.Table,
+    taken: pa.Table, duration_s: float,
+) -> dict[str, dict[int, NodeShare]]:
+    """Node to scale to its share; empty for a local run. ``taken`` is the table ``nodes``."""
+    if not run.spec.nodes:
+        return {}
+    ceilings = {node.name: node.calibration.ceiling_tps for node in run.nodes if node.calibration}
+    costs, times = _gains(monitors, duration_s), _quantiles(buckets)
+    courses: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    for row in taken.to_pylist():
+        courses[row["node"], row["scale"]].append(row)
+    result: dict[str, dict[int, NodeShare]] = {}
+    for (node, scale), rows in sorted(courses.items()):
+        found = rates.get(node, {}).get(scale, np.empty(0))
+        counted = found[np.isfinite(found)]
+        cost = costs.get((scale, node), {})
+        transactions = float(counted.sum()) * duration_s
+        whole_rows = [row for row in rows if row["state"] == "complete"]
+        late = [float(row["start_late_ns"]) for row in whole_rows if row["start_late_ns"] is not None]
+        result.setdefault(node, {})[scale] = NodeShare(
+            rate_median_tps=float(np.median(counted)) if counted.size else np.nan,
+            rate_min_tps=float(counted.min()) if counted.size else np.nan,
+            rate_max_tps=float(counted.max()) if counted.size else np.nan,
+            p50_ns=times.get((scale, node), (np.nan, np.nan))[0],
+            p99_ns=times.get((scale, node), (np.nan, np.nan))[1],
+            cpu_busy=_busy(cost),
+            sent_bytes=_per(cost.get(("network", "sent_bytes")), transactions),
+            received_bytes=_per(cost.get(("network", "received_bytes")), transactions),
+            ceiling_tps=ceilings.get(node, np.nan),
+            start_late_ns=max(late, default=np.nan),
+            clock_error_ns=max((row["clock_error_ns"] + abs(row["clock_drift_ns"]) for row in whole_rows), default=0),
+            cycles=len(whole_rows),
+            absent=tuple(f"cycle {row['cycle']}: {row['why']}" for row in rows if row["state"] != "complete"),
+        )
+    return result
+
+
+def _gains(monitors: pa.Table, duration_s: float) -> dict[tuple[int, str], dict[tuple[str, str], float]]:
+    """(scale, node) to (monitor, metric) to what its counter gained over the cycles."""
+    table = monitors.filter(pc.ends_with(pc.field("unit"), " total") & (pc.field("node") != LOCAL))
+    groups, series = grouped(table, ("scale", "cycle", "node", "monitor", "metric"))
+    result: dict[tuple[int, str], dict[tuple[str, str], float]] = defaultdict(lambda: defaultdict(float))
+    if groups:
+        values = table["value"].to_numpy()
+        names, gain, _ = gains(series, whole(table, "at_ns"), values, round(duration_s * 1e9))
+        for name, gained in zip(names, gain, strict=True):
+            scale, _cycle, node, monitor, metric = groups[int(name)]
+            result[scale, node][monitor, metric] += float(gained)
+    return result
+
+
+def _quantiles(buckets: pa.Table) -> dict[tuple[int, str], tuple[float, float]]:
+    """(scale, node) to the median and the 99 % quantile of its residence times."""
+    chosen = buckets.filter(pc.field("measure") == "residence")
+    groups, series = grouped(chosen, ("scale", "node"))
+    low, high, count = (whole(chosen, name) for name in ("low_ns", "high_ns", "count"))
+    result = {}
+    for number, (scale, node) in enumerate(groups):
+        here = series == number
+        values = hist.histogram(low[here], high[here], count[here])
+        if values.count:
+            found = hist.quantiles_ns(values, (0.5, 0.99))
+            result[scale, node] = (found[0.5], found[0.99])
+    return result
+
+
+def _busy(cost: Mapping[tuple[str, str], float]) -> float:
+    """Share (0-1) of the node's CPUs that was not free for the load; what the host took was not free."""
+    busy, idle = (sum(cost.get(("os", metric), 0.0) for metric in metrics) for metrics in (_BUSY, _IDLE))
+    total = busy + idle
+    return busy / total if total > 0 else np.nan
+
+
+def _per(gained: float | None, transactions: float) -> float:
+    return gained / transactions if gained is not None and transactions > 0 else np.nan

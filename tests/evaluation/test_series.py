@@ -1,0 +1,44 @@
+"""What a run at several numbers of threads makes of its parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isnan
+
+import pytest
+
+from dsbench.analysis.values import Doubt
+from dsbench.evaluation.series import together
+from fixtures import sample
+
+MOCK = [{"against": "mock engine", "threads": n, "rate_tps": 1e6 * n} for n in (1, 2)]
+NULL = [{"against": "null PostgreSQL", "threads": n, "rate_tps": 1000.0 * n} for n in (2, 8, 64)]
+
+
+@pytest.mark.parametrize(
+    ("ceilings", "threads", "ceiling"),
+    [(MOCK, 1, 1e6), (MOCK, 16, 2e6), (MOCK + NULL, 2, 2000), (MOCK + NULL, 8, 8000), (MOCK + NULL, 500, 64_000)],
+)
+def test_each_number_of_threads_has_its_ceiling(
+    ceilings: list[dict[str, float]], threads: int, ceiling: float
+) -> None:
+    found = {"ceiling_tps": 1.0, "ceilings": ceilings}
+    run = sample.run(calibration=found, nodes=[{"name": "alba", "calibration": found}]).at(threads)
+    assert run.ceiling_tps == ceiling
+    assert run.nodes[0].calibration.ceiling_tps == ceiling
+    assert run.spec.steps == (threads,)
+
+
+def test_a_ceiling_that_was_not_measured_judges_nothing() -> None:
+    run = sample.run(calibration={"ceiling_tps": 1.0, "ceilings": NULL}).at(1)
+    assert isnan(run.ceiling_tps)
+    assert sample.run(calibration=None).at(1).calibration is None
+
+
+def test_what_the_run_noticed_is_told_once() -> None:
+    lost = Doubt("uncounted", "node b was lost in cycle 5", "", 1)
+    slow = Doubt("failures", "5 % of the attempts failed", "", 1)
+    parts = {n: replace(sample.evaluation(scales=(1,)), doubts=(lost, slow), threads=n) for n in (2, 4)}
+    assert [doubt.message for doubt in together(parts, [lost]).doubts] == [
+        "node b was lost in cycle 5", "2 threads: 5 % of the attempts failed", "4 threads: 5 % of the attempts failed",
+    ]  # fmt: skip
