@@ -10,13 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from dsbench.archive import RunRecord, Writer
-from dsbench.generator import COUNTERS, CycleResult, UInts
-from dsbench.run.rows import write_cycle
+from dsbench.columns import COUNTERS
+from dsbench.generator import SECOND_WORDS, CycleLoad, CycleResult, Group, Pacing, UInts, Until
+from dsbench.run.rows import Names, group_rows, write_cycle
 from dsbench.spec import DSI_SCALES, RunSpec
 
 THREADS = 64
 CYCLES = 10
 SECONDS = 60
+_GROUP = Group("all", 0, (0,), THREADS, 0, THREADS, Pacing("closed"), Until("time", SECONDS * 10**9))
+_LOAD = CycleLoad((_GROUP,), 0, 1, 0)
 _PHASES = ("create", "populate", "primary_key", "foreign_key", "check", "drop")
 
 
@@ -50,8 +53,10 @@ def _write(folder: Path) -> Path:
         phases = [{"scale": scale, "cycle": 0, "phase": name, "duration_ns": scale * 10**8} for name in _PHASES]
         writer.rows("phases", f"scale-{scale:05d}", phases)
         for cycle in range(1, CYCLES + 1):
-            key = {"scale": scale, "cycle": cycle, "node": "local", "threads": THREADS}
-            write_cycle(writer, f"scale-{scale:05d}_cycle-{cycle:05d}", ["tpcb"], [(key, _cycle(random))])
+            key = {"scale": scale, "stage": "load", "cycle": cycle, "node": "local", "threads": THREADS}
+            name, result = f"scale-{scale:05d}_cycle-{cycle:05d}", _cycle(random)
+            writer.rows("groups", name, [{**key, **row} for row in group_rows(_LOAD, [result])])
+            write_cycle(writer, name, Names(["tpcb"], _LOAD.groups), [(key, result)])
             clean = {"scale": scale, "cycle": cycle, "phase": "clean", "duration_ns": 10**9}
             writer.rows("phases", f"scale-{scale:05d}-{cycle:03d}", [clean])
     return writer.path
@@ -71,12 +76,12 @@ def _cycle(random: np.random.Generator) -> CycleResult:
         counters[:, 0, COUNTERS.index(name)] = value
     low, counts = np.unique(times & ~np.uint64(0x3FFF), return_counts=True)
     buckets = np.stack([low, low + np.uint64(0x3FFF), counts.astype(np.uint64)], axis=1)
-    seconds = np.zeros((SECONDS, 7), np.uint64)
-    seconds[:, 0] = np.arange(SECONDS)
-    seconds[:, 2] = random.poisson(len(times) / SECONDS, SECONDS)
-    seconds[:, 4:] = (10**7, 3 * 10**7, 10**8)
-    histograms: tuple[tuple[int, str, UInts], ...] = ((0, "residence", buckets),)
-    return CycleResult(counters, histograms, seconds, (), {}, None)
+    seconds = np.zeros((SECONDS, SECOND_WORDS), np.uint64)
+    seconds[:, 1] = np.arange(SECONDS)
+    seconds[:, 3] = random.poisson(len(times) / SECONDS, SECONDS)
+    seconds[:, 5:] = (10**7, 3 * 10**7, 10**8)
+    histograms: tuple[tuple[int, int, str, UInts], ...] = ((0, 0, "residence", buckets),)
+    return CycleResult(counters, np.zeros(THREADS, np.uint64), histograms, seconds, (), {}, None)
 
 
 def _run(spec: RunSpec) -> dict[str, object]:

@@ -37,7 +37,7 @@ def test_calls_under_way_when_a_server_is_lost_may_have_committed(tmp_path: Path
         os.kill(server.pid, signal.SIGSTOP)
         time.sleep(0.3)
         server.kill()
-        cycle.wait(start + 30_000_000_000, 5, lambda *_: None)
+        cycle.wait(start, 5, lambda *_: None)
     result = cycle.join()
     assert result.failure is not None
     assert result.failure.kind == "disconnected"

@@ -134,6 +134,7 @@ class TimeLeft:
 def describe(moment: Moment) -> str:
     """One line about where the run is."""
     where = f"scale {moment.scale} ({moment.scale_number}/{moment.scales})"
+    where += f", {moment.stage}" if moment.stage else ""
     where += f", {moment.threads} threads" if moment.threads else ""
     if moment.phase == "cycle":
         rate = moment.done / moment.elapsed_s if moment.elapsed_s > 0 else 0.0

@@ -12,7 +12,8 @@ from typing import Any, Final, Protocol
 from dsbench.cluster.clock import FEW, PINGS, Estimate
 from dsbench.cluster.lease import Lease
 from dsbench.cluster.outcome import Course, encode
-from dsbench.generator import COUNTERS, Bench, Cycle, CycleResult, Target, now_ns
+from dsbench.columns import COUNTERS
+from dsbench.generator import Bench, Cycle, CycleResult, Target, now_ns
 from dsbench.monitors import Sampler, monitors_for
 from dsbench.spec import RunSpec
 

@@ -13,7 +13,7 @@ from dsbench.cluster.errors import ClusterError
 from dsbench.cluster.outcome import DamagedError, NodeResult, Part, decode
 from dsbench.cluster.turn import Turn
 from dsbench.cluster.wanted import Wanted
-from dsbench.generator import Load, Watch, load_of, now_ns
+from dsbench.generator import CycleLoad, Watch, load_of, now_ns
 from dsbench.spec import RunSpec
 
 _POLL_S: Final = 0.05
@@ -145,7 +145,7 @@ class RemoteCycle:
     """A cycle under way on several nodes: the same steps as one that runs here."""
 
     def __init__(
-        self, coordinator: Coordinator, turn: Turn, spec: RunSpec, load: Load, tell: Callable[[], None]
+        self, coordinator: Coordinator, turn: Turn, spec: RunSpec, load: CycleLoad, tell: Callable[[], None]
     ) -> None:
         self._coordinator = coordinator
         self._turn = turn
@@ -180,7 +180,10 @@ class RemoteCycle:
         self._coordinator.ask(self._turn.decide)
 
     def wait(self, start_ns: int, grace_s: float, watch: Watch) -> None:
-        """Waits until each node has given its result or was lost. Where a count decides, the nodes give up themselves."""
+        """Waits until each node has given its result or was lost.
+
+        Where a count decides, the nodes give up a silent server themselves.
+        """
         duration_ns = self.load.duration_ns
         while waiting := self._coordinator.ask(lambda: self._turn.waiting):
             _connected, committed, failed = self._totals()

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dsbench.generator import BUCKET_WORDS, COUNTERS, SECOND_WORDS, CoreError, CycleResult, UInts
+from dsbench.columns import COUNTERS
+from dsbench.generator import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
 
 _MAGIC: Final = b"dsbench cycle 2\n"
 
@@ -122,13 +123,17 @@ def _decode(data: bytes, node: str) -> NodeResult:
             for (group, kind, measure, _), rows in zip(head["histograms"], histograms, strict=True)
         ),
         seconds=seconds,
-        errors=tuple((group, kind, error, code, count, example) for group, kind, error, code, count, example in head["errors"]),
+        errors=tuple(_error(*row) for row in head["errors"]),
         sums=head["sums"],
         failure=CoreError(*head["failure"]) if head["failure"] else None,
         cpu_ns=tuple(head["cpu_ns"]),
     )
     samples = [dict(zip(head["columns"], sample, strict=True)) for sample in head["samples"]]
     return NodeResult(node, result, Course(**head["course"]), samples)
+
+
+def _error(group: int, kind: int, error: str, code: str, count: int, example: str) -> tuple[int, int, str, str, int, str]:
+    return group, kind, error, code, count, example
 
 
 def _arrays(words: UInts, shapes: Sequence[tuple[int, ...]]) -> list[UInts]:

@@ -1,6 +1,5 @@
 """The face of the Rust core: targets, steps and cycles. The only importer of ``dsbench._core``."""
 
-from dsbench.columns import COUNTERS
 from dsbench.generator.bench import UNCOUNTED, Bench, Condition, Counted, StepResult
 from dsbench.generator.core import (
     NULL_SERVER,
@@ -14,12 +13,44 @@ from dsbench.generator.core import (
     workloads,
 )
 from dsbench.generator.cycle import BUCKET_WORDS, SECOND_WORDS, TRACE_WORDS, Cycle, CycleResult, UInts, Watch
-from dsbench.generator.stages import Group, Load, Pacing, Stage, Until, load_of, names_of
+from dsbench.generator.stages import CycleLoad, Group, Pacing, Stage, Until, load_of
 from dsbench.generator.suite import Case, Conformance, Family, families, schedules
 from dsbench.generator.target import TAKEN, Dialect, Target
 
 __all__ = [
-    "BUCKET_WORDS", "NULL_SERVER", "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Condition", "Conformance",
-    "CoreError", "Counted", "Cycle", "CycleResult", "Dialect", "Family", "Group", "Load", "Pacing", "Stage", "StepResult", "Stopped", "Target", "UInts",
-    "Until", "Watch", "build", "families", "load_of", "measuring", "names_of", "now_ns", "schedules", "schemes", "workload_settings", "workloads",
+    "BUCKET_WORDS",
+    "NULL_SERVER",
+    "SECOND_WORDS",
+    "TAKEN",
+    "TRACE_WORDS",
+    "UNCOUNTED",
+    "Bench",
+    "Case",
+    "Condition",
+    "Conformance",
+    "CoreError",
+    "Counted",
+    "Cycle",
+    "CycleLoad",
+    "CycleResult",
+    "Dialect",
+    "Family",
+    "Group",
+    "Pacing",
+    "Stage",
+    "StepResult",
+    "Stopped",
+    "Target",
+    "UInts",
+    "Until",
+    "Watch",
+    "build",
+    "families",
+    "load_of",
+    "measuring",
+    "now_ns",
+    "schedules",
+    "schemes",
+    "workload_settings",
+    "workloads",
 ]  # fmt: skip

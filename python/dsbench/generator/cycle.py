@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dsbench import _core
 from dsbench.columns import COUNTERS
 from dsbench.generator.core import CoreError, errors, now_ns
-from dsbench.generator.stages import Load
+from dsbench.generator.stages import CycleLoad
 
 TRACE_WORDS: Final = 5
 """64-bit words of a transaction in a trace file: started, ended, intended (signed, ns), thread, and in one
@@ -75,7 +75,7 @@ class CycleResult:
 class Cycle:
     """A cycle under way."""
 
-    def __init__(self, core: _core.Cycle, load: Load, kinds: int, trace: Path | None) -> None:
+    def __init__(self, core: _core.Cycle, load: CycleLoad, kinds: int, trace: Path | None) -> None:
         self._core = core
         self.load = load
         self._kinds = kinds

@@ -6,7 +6,7 @@ node, so that the coordinator of a run and each of its nodes come to the same gr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -85,9 +85,16 @@ class Group:
     until: Until
     """A count of all is that of this node."""
 
+    @property
+    def rate_per_s(self) -> float | None:
+        """Demanded starts per second of all clients together; ``None`` where none is demanded."""
+        if self.pacing.kind not in ("constant", "poisson"):
+            return None
+        return self.pacing.amount * (self.clients if self.pacing.of == "each" else 1)
+
 
 @dataclass(frozen=True)
-class Load:
+class CycleLoad:
     """What makes the load of one cycle on one node."""
 
     groups: tuple[Group, ...]
@@ -155,13 +162,13 @@ def stage_of(raw: Mapping[str, Any]) -> Stage:
     return Stage(**plain, groups=groups)
 
 
-def load_of(stage: Stage, spec: RunSpec, scale: int, node: int = 0, nodes: int = 1) -> Load:
+def load_of(stage: Stage, spec: RunSpec, scale: int, node: int = 0, nodes: int = 1) -> CycleLoad:
     """The load of one cycle of ``stage`` that falls to node number ``node`` of ``nodes``.
 
     ``CoreError`` of kind "configuration" where a group has fewer clients than there are nodes.
     """
     groups = tuple(_group(plan, spec, scale, node, nodes) for plan in stage.groups)
-    return Load(groups, spec.carriers, spec.connections, round(spec.ramp_up * 1e9))
+    return CycleLoad(groups, spec.carriers, spec.connections, round(spec.ramp_up * 1e9))
 
 
 def _group(plan: GroupPlan, spec: RunSpec, scale: int, node: int, nodes: int) -> Group:
@@ -200,7 +207,3 @@ def _of_node(what: str, total: int, node: int, nodes: int) -> range:
         raise CoreError("configuration", "", f"{what} {total}: fewer than the {nodes} nodes that share them")
     return mine
 
-
-def names_of(groups: Sequence[Group]) -> tuple[str, ...]:
-    """The names of the groups, by number."""
-    return tuple(group.name for group in groups)

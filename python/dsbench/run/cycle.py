@@ -6,19 +6,22 @@ import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from dsbench.archive import LOCAL
 from dsbench.cluster.outcome import Course, Part
-from dsbench.generator import COUNTERS, Bench, CycleResult, Target, now_ns
+from dsbench.cluster.wanted import Wanted
+from dsbench.columns import COUNTERS
+from dsbench.generator import Bench, CycleLoad, CycleResult, Target, now_ns
 from dsbench.monitors import Monitor, Sampler
 from dsbench.run.events import Moment
 from dsbench.run.interrupts import Stop
 from dsbench.run.journal import Journal
-from dsbench.run.load import Load, Wanted
+from dsbench.run.load import Load
 from dsbench.run.opening import ended, is_lost, lost, step
-from dsbench.run.rows import DETAILS, write_cycle
+from dsbench.run.plan import Planned, several_loads
+from dsbench.run.rows import DETAILS, Names, group_rows, write_cycle
 from dsbench.run.snapshots import Snapshots
 from dsbench.spec import RunSpec
 
@@ -44,9 +47,13 @@ class Setting:
     moment: Moment
     snapshots: Snapshots
 
-    def at(self, threads: int) -> Setting:
-        """The same with one number of threads."""
-        return replace(self, spec=self.spec.at(threads), moment=replace(self.moment, threads=threads))
+    def of(self, cycle: Planned) -> Setting:
+        """The same for one cycle: with its number of threads, where the run takes several, and its stage."""
+        stage = cycle.stage.name if several_loads(self.bench.stages) else ""
+        if cycle.threads is None or not self.spec.thread_steps:
+            return replace(self, moment=replace(self.moment, stage=stage))
+        moment = replace(self.moment, threads=cycle.threads, stage=stage)
+        return replace(self, spec=self.spec.at(cycle.threads), moment=moment)
 
     def step(self, phase: str, cycle: int = 0) -> AbstractContextManager[None]:
         """Around a step: its errors say that they came in ``phase``, and how the run goes on."""
@@ -74,58 +81,80 @@ def seed_of(seed: int, scale: int, cycle: int) -> int:
     return int.from_bytes(digest, "little")
 
 
-def run_cycle(setting: Setting, scale: int, cycle: int) -> list[Part]:
-    """Runs cycle ``cycle`` and writes its results. ``RunError`` when no node could finish it."""
+def run_cycle(setting: Setting, scale: int, cycle: Planned) -> list[Part]:
+    """Runs a cycle and writes its results. ``RunError`` when no node could finish it."""
+    setting, number = setting.of(cycle), cycle.number
     journal = setting.journal
-    with setting.step("clean", cycle):
-        setting.target.hold()
-        cleaned = setting.bench.step("clean", setting.watch("clean", cycle))
-    phase = {"scale": scale, "cycle": cycle, "phase": "clean", "duration_ns": cleaned.duration_ns}
-    journal.writer.rows("phases", f"scale-{scale:05d}_cycle-{cycle:05d}_clean", [phase])
+    setting.target.hold()
+    if cycle.stage.cleaned:
+        _clean(setting, scale, cycle)
     setting.snapshots.before()
     trace = journal.writer.path / "trace.bin" if setting.spec.trace else None
+    seed = seed_of(setting.spec.seed, scale, number)
+    wanted = Wanted(setting.spec, setting.bench, cycle.stage, scale, number, seed, trace)
     try:
-        with setting.step("cycle", cycle):
-            parts, samples = _measure(setting, scale, cycle, trace)
-        _check_finished(setting, scale, cycle, parts)
+        with setting.step("cycle", number):
+            parts, samples, load = _measure(setting, wanted)
+        _check_finished(setting, scale, number, parts)
     except BaseException:
         if trace is not None:
             trace.unlink(missing_ok=True)
         raise
-    _write(setting, {"scale": scale, "cycle": cycle, "threads": setting.spec.threads}, parts, samples)
-    _check_start(setting, scale, cycle, parts)
-    whole = [part.found.result for part in parts if part.found and not part.why]
-    if untraced := sum(result.untraced for result in whole):
-        words = f"cycle {cycle}: {untraced} transactions are missing in the trace: they came faster than it was written"
-        journal.warn("trace", words, "name a folder on a faster disk with --out; the rates are not touched", scale)
-    rate = sum(result.total("committed") for result in whole) / setting.spec.duration
-    failed = sum(result.total("failed") for result in whole)
-    step = f", {setting.spec.threads} threads" if setting.moment.threads else ""
-    journal.say(f"scale {scale}, cycle {cycle}{step}: {rate:.1f} tps, {failed} failed")
+    threads = load.threads if cycle.threads is None else cycle.threads
+    key = {"scale": scale, "stage": cycle.stage.name, "cycle": number, "threads": threads}
+    _write(setting, key, load, parts, samples)
+    _check_start(setting, wanted, load, parts)
+    _say(setting, wanted, load, parts)
     return parts
 
 
-def late_start_ns(spec: RunSpec, result: CycleResult) -> int:
+def _clean(setting: Setting, scale: int, cycle: Planned) -> None:
+    with setting.step("clean", cycle.number):
+        cleaned = setting.bench.step("clean", setting.watch("clean", cycle.number))
+    phase = {"scale": scale, "stage": cycle.stage.name, "cycle": cycle.number, "phase": "clean"}
+    part = f"scale-{scale:05d}_cycle-{cycle.number:05d}_clean"
+    setting.journal.writer.rows("phases", part, [{**phase, "duration_ns": cleaned.duration_ns}])
+
+
+def _say(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
+    """The line of a cycle in the log."""
+    whole = [part.found.result for part in parts if part.found and not part.why]
+    if untraced := sum(result.untraced for result in whole):
+        words = f"cycle {wanted.number}: {untraced} transactions came faster than the trace was written, which lacks them"
+        remedy = "name a folder on a faster disk with --out; the rates are not touched"
+        setting.journal.warn("trace", words, remedy, wanted.scale)
+    duration_ns = max(group["duration_ns"] for group in group_rows(load, whole))
+    rate = sum(result.total("committed") for result in whole) / max(duration_ns, 1) * 1e9
+    failed = sum(result.total("failed") for result in whole)
+    moment = setting.moment
+    where = (f", {moment.stage}" if moment.stage else "") + (f", {moment.threads} threads" if moment.threads else "")
+    setting.journal.say(f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:.1f} tps, {failed} failed")
+
+
+def late_start_ns(load: CycleLoad, result: CycleResult) -> int:
     """Nanoseconds by which all clients of this machine began after the start of their cycle; 0 where that is no doubt.
 
     Only the closed loop begins at the start, and a ramp-up covers a late one. Waking up takes its time on a busy
     machine, and whatever is a small part of the cycle does not show in its rate.
     """
-    if spec.rate is not None or spec.pace != "none" or spec.ramp_up > 0:
+    if load.ramp_up_ns > 0 or any(group.pacing.kind != "closed" for group in load.groups):
         return 0
     counted = result.counters[:, :, COUNTERS.index("last_end_ns")] > 0
     starts = result.counters[:, :, COUNTERS.index("first_start_ns")][counted]
     late_ns = int(starts.min()) if starts.size else 0
-    return late_ns if late_ns > max(_LATE_SHARE * spec.duration * 1e9, _LATE_NS) else 0
+    duration_ns = load.duration_ns or int(result.counters[:, :, COUNTERS.index("last_end_ns")].max())
+    return late_ns if late_ns > max(_LATE_SHARE * duration_ns, _LATE_NS) else 0
 
 
-def _check_start(setting: Setting, scale: int, cycle: int, parts: list[Part]) -> None:
+def _check_start(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
     """Tells of a late start here; what nodes say of theirs is judged with the archive."""
     for part in parts if not setting.spec.nodes else ():
-        late_ns = late_start_ns(setting.spec, part.found.result) if part.found else 0
+        late_ns = late_start_ns(load, part.found.result) if part.found else 0
         if late_ns:
-            words = f"cycle {cycle} of scale {scale} began {late_ns / 1e6:.1f} ms late, which lowers its rate"
-            setting.journal.warn("late-start", words, "leave the client more CPU, and repeat the scale", scale)
+            which = f"cycle {wanted.number} of scale {wanted.scale}"
+            words = f"{which} began {late_ns / 1e6:.1f} ms late, which lowers its rate"
+            remedy = "leave the client more CPU, and repeat the scale"
+            setting.journal.warn("late-start", words, remedy, wanted.scale)
 
 
 def _check_finished(setting: Setting, scale: int, cycle: int, parts: list[Part]) -> None:
@@ -142,7 +171,9 @@ def _why(setting: Setting, part: Part) -> str:
     return words if part.node == LOCAL else f"node {part.node}: {words}"
 
 
-def _write(setting: Setting, key: dict[str, int], parts: list[Part], samples: list[dict[str, object]]) -> None:
+def _write(
+    setting: Setting, key: dict[str, Any], load: CycleLoad, parts: list[Part], samples: list[dict[str, object]]
+) -> None:
     """Everything of one cycle, or nothing: what an earlier attempt at it or a failing one left is taken away."""
     writer, name = setting.journal.writer, f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}"
     by_node = {LOCAL: samples} | {part.node: list(part.found.samples) for part in parts if part.found and not part.why}
@@ -155,7 +186,9 @@ def _write(setting: Setting, key: dict[str, int], parts: list[Part], samples: li
             writer.rows("monitors", f"{name}_{node}", [{**key, "node": node, **row} for row in rows])
         if setting.spec.nodes:
             writer.rows("nodes", name, [{**key, **_took_part(part)} for part in parts])
-        write_cycle(writer, name, setting.bench.kinds, results)
+        rows = group_rows(load, [result for _key, result in results])
+        writer.rows("groups", name, [{**key, **row} for row in rows])
+        write_cycle(writer, name, Names(setting.bench.kinds, load.groups), results)
     except BaseException:
         if not writer.has("cycles", name):
             writer.forget(DETAILS, name)
@@ -172,23 +205,19 @@ def _took_part(part: Part) -> dict[str, object]:
     return {"node": part.node, "state": part.state, "why": part.why, **course}
 
 
-def _measure(
-    setting: Setting, scale: int, number: int, trace: Path | None
-) -> tuple[list[Part], list[dict[str, object]]]:
-    spec = setting.spec
-    wanted = Wanted(spec, setting.bench, scale, number, seed_of(spec.seed, scale, number), trace)
+def _measure(setting: Setting, wanted: Wanted) -> tuple[list[Part], list[dict[str, object]], CycleLoad]:
+    spec, number = wanted.spec, wanted.number
     cycle = setting.load.cycle(wanted, setting.watch("connect", number))
     sampler = Sampler(setting.monitors)
     try:
-        cycle.connect(30 + spec.threads * spec.connections * 0.2, setting.watch("connect", number))
+        cycle.connect(30 + cycle.load.threads * spec.connections * 0.2, setting.watch("connect", number))
         sampler.first()
         # Asking for the lead may take a while itself: the clock is read afterwards.
-        lead_ns = cycle.lead_ns + round(spec.ramp_up * 1e9)
+        lead_ns = cycle.lead_ns + cycle.load.ramp_up_ns
         start = now_ns() + lead_ns
-        sampler.go(start, round(spec.ramp_up * 1e9))
+        sampler.go(start, cycle.load.ramp_up_ns)
         cycle.start(start)
-        watch = setting.watch("cycle", number, monotonic() + spec.ramp_up)
-        cycle.wait(start + round(spec.duration * 1e9), _GRACE_S, watch)
+        cycle.wait(start, _GRACE_S, setting.watch("cycle", number, monotonic() + spec.ramp_up))
     except BaseException:
         cycle.abandon()
         sampler.stop()
@@ -198,4 +227,4 @@ def _measure(
     parts = cycle.join()
     for note in sampler.notes:
         setting.journal.warn("monitor", note, "the figures of this monitor are missing; the rates are not touched")
-    return parts, samples
+    return parts, samples, cycle.load

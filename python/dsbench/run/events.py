@@ -27,6 +27,8 @@ class Moment:
     failed: int = 0
     elapsed_s: float = 0.0
     """Seconds since the cycle's start."""
+    stage: str = ""
+    """Stage of the cycle, where a scale has several that make load; else empty."""
     threads: int = 0
     """Threads of the cycle, where a run takes several numbers of them; else 0."""
 

@@ -1,4 +1,4 @@
-"""The ladder of a run: per scale create, populate, keys, cycles, check, drop.
+"""The ladder of a run: the stages of one scale after another.
 
 ``execute`` starts a new run, ``resume`` goes on with one that was cut short. Whatever happens, the
 archive stays readable, and no server and no database of dsbench's is left behind.
@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import datetime
 import platform
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import psutil
-
 from dsbench import servers, stack
 from dsbench.archive import ArchiveError, Writer, redacted_lines
-from dsbench.generator import Bench, Condition, CoreError, StepResult, Stopped, Target, now_ns
+from dsbench.generator import Bench, Condition, CoreError, Stopped, Target
 from dsbench.monitors import Monitor, Statistics, monitors_for, statistics_of
 from dsbench.run import calibration, place, resumption
-from dsbench.run.counts import Counts
-from dsbench.run.cycle import Setting, run_cycle
+from dsbench.run.cycle import Setting
 from dsbench.run.events import Moment, Observer
 from dsbench.run.interrupts import Stop, listening
 from dsbench.run.journal import Journal, RunError
 from dsbench.run.load import Joining, Load, load_of
 from dsbench.run.opening import opened, step, told
+from dsbench.run.plan import can_go_on, planned
+from dsbench.run.scale import Scale
 from dsbench.run.snapshots import Snapshots
 from dsbench.spec import RunSpec, secrets_of
 from dsbench.spec import Target as TargetSpec
@@ -126,7 +124,7 @@ class _Ladder:
                 if not self.spec.nodes:
                     self._calibrate()
                 for number, scale in enumerate(self.spec.scales, start=1):
-                    if done.get(scale, 0) < self.spec.cycles * len(self.spec.steps):
+                    if not self._finished(scale, done.get(scale, 0)):
                         self._scale(number, scale, done.get(scale, 0))
                         self.journal.observer.scale_done(self.journal.writer.path)
             status = "complete"
@@ -145,76 +143,25 @@ class _Ladder:
         return Outcome(self.journal.writer.path, status, error, tuple(self.void))
 
     def _scale(self, number: int, scale: int, done: int) -> None:
-        """Cycles are numbered on from one number of threads to the next."""
-        spec = self.spec
+        spec, journal = self.spec, self.journal
         bench = _bench(spec, self.target, scale)
-        cycles = spec.cycles * len(spec.steps)
-        moment = Moment(scale, number, len(spec.scales), "create", cycles=cycles)
-        self.journal.note(kinds=bench.kinds, call=bench.call)
-        self.journal.segment(scale, done + 1)
-        segment = len(self.journal.record.segments)
-        snapshots = Snapshots(self.journal, self.statistics, scale, segment)
+        cycles = planned(bench.stages, spec, done)
+        moment = Moment(scale, number, len(spec.scales), "create", cycles=cycles[-1].number if cycles else 0)
+        journal.note(kinds=bench.kinds, call=bench.call)
+        journal.segment(scale, done + 1)
+        snapshots = Snapshots(journal, self.statistics, scale, len(journal.record.segments))
         setting = Setting(
-            spec, self.target, self.journal, bench, self.load, self.monitors, self.stop, moment, snapshots
+            spec, self.target, journal, bench, self.load, self.monitors, self.stop, moment, snapshots
         )
-        self._build(setting, scale)
-        counts = Counts()
-        for cycle in range(done + 1, cycles + 1):
-            threads = spec.steps[(cycle - 1) // spec.cycles]
-            parts = run_cycle(setting.at(threads) if spec.thread_steps else setting, scale, cycle)
-            counts.add((scale, cycle), parts)
-        snapshots.after()
-        self._check(setting, scale, counts)
-        with setting.step("drop"):
-            self._phase(scale, "drop", _timed(lambda: place.remove(self.target, self.own_mark)))
-
-    def _build(self, setting: Setting, scale: int) -> None:
-        """Creates the place, fills it and adds the keys, each step timed."""
-        bench, spec = setting.bench, self.spec
-        with setting.step("create"):
-            made = _timed(lambda: place.make(self.target, self.own_mark))
-            tables = bench.step("create", setting.watch("create"))
-        self._phase(scale, "create", StepResult(made.duration_ns + tables.duration_ns))
-        by_procedure = spec.population == "procedure"
-        with setting.step("populate"):
-            filled = bench.populate(by_procedure, self._parts(), setting.watch("populate"))
-        self._phase(scale, "populate", filled, rows=bench.rows)
-        with setting.step("primary_key"):
-            self._phase(scale, "primary_key", bench.step("primary_key", setting.watch("primary_key")))
-        with setting.step("foreign_key"):
-            keyed = bench.step("foreign_key", setting.watch("foreign_key"))
-            size = self.target.size_bytes()
-        self._phase(scale, "foreign_key", keyed, size_bytes=size)
-        per_s = bench.rows / (filled.duration_ns / 1e9)
-        self.journal.say(f"scale {scale}: {bench.rows} rows, {per_s:.0f} rows/s, {size / 1e9:.3f} GB")
-
-    def _parts(self) -> int:
-        """Parts of a population at the same time: a core each, one where only one may write."""
-        return 1 if self.target.dialect.single_writer else min(psutil.cpu_count() or 1, 8)
-
-    def _check(self, setting: Setting, scale: int, counts: Counts) -> None:
-        self.load.tell()
-        for cycle, part in self.load.late():
-            counts.settle(cycle, part)
-        for words in counts.unknown():
-            remedy = "the check leaves out what the run and the history have to have in common; repeat the scale"
-            self.journal.warn("uncounted", words, remedy, scale)
-        with setting.step("check"):
-            checked = setting.bench.check(counts.counted(), setting.watch("check"))
-        self._phase(scale, "check", checked)
-        self.journal.checked(scale, checked.conditions)
-        broken = [c for c in checked.conditions if not c.holds]
-        for condition in broken:
-            self.journal.say(f"CHECK FAILED at scale {scale}: {condition.name}: {condition.detail}")
-        if broken:
+        if not Scale(setting, scale, cycles, self.own_mark).run():
             self.void.append(scale)
 
-    def _phase(self, scale: int, phase: str, result: StepResult, rows: int = 0, size_bytes: int = 0) -> None:
-        row = {"scale": scale, "cycle": 0, "phase": phase, "duration_ns": result.duration_ns}
-        segment = len(self.journal.record.segments)
-        self.journal.writer.rows(
-            "phases", f"scale-{scale:05d}_{segment:03d}_{phase}", [{**row, "rows": rows, "size_bytes": size_bytes}]
-        )
+    def _finished(self, scale: int, done: int) -> bool:
+        """Whether nothing of ``scale`` is left to do when so many cycles of it are there."""
+        stages = _bench(self.spec, self.target, scale).stages
+        if can_go_on(stages):
+            return not planned(stages, self.spec, done)
+        return scale in self.journal.record.checks
 
     def _describe(self) -> None:
         """The system stack, before the load."""
@@ -286,12 +233,6 @@ def _bench(spec: RunSpec, target: Target, scale: int) -> Bench:
     bench = Bench(target, spec.workload, scale, spec.call, spec.workload_settings)
     bench.refuse(spec)
     return bench
-
-
-def _timed(step: Callable[[], None]) -> StepResult:
-    began = now_ns()
-    step()
-    return StepResult(now_ns() - began)
 
 
 def _name(spec: RunSpec, target: Target) -> str:

@@ -13,8 +13,7 @@ from dsbench.archive import LOCAL
 from dsbench.cluster.errors import ClusterError, how_to_install
 from dsbench.cluster.outcome import NodeResult, Part
 from dsbench.cluster.wanted import Wanted
-from dsbench.generator import Cycle, Watch
-from dsbench.generator import Load as StageLoad
+from dsbench.generator import Cycle, CycleLoad, Watch
 from dsbench.run.journal import Journal
 from dsbench.spec import RunSpec
 
@@ -29,7 +28,7 @@ class Running(Protocol):
     """A cycle under way, wherever its load is made."""
 
     @property
-    def load(self) -> StageLoad:
+    def load(self) -> CycleLoad:
         """What makes the load of one node."""
 
     @property

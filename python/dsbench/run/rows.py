@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,51 +12,105 @@ import numpy as np
 import pyarrow as pa
 
 from dsbench.archive import TABLES, Writer
-from dsbench.generator import COUNTERS, TRACE_WORDS, CycleResult, UInts
+from dsbench.columns import COUNTERS
+from dsbench.generator import TRACE_WORDS, CycleLoad, CycleResult, Group, UInts
 
 Key = Mapping[str, Any]
-"""scale, cycle, node and threads: the first columns of most tables."""
+"""scale, stage, cycle, node and threads: the first columns of most tables."""
 
 
-DETAILS = ("monitors", "nodes", "errors", "sums", "seconds", "buckets", "trace")
+DETAILS = ("groups", "monitors", "nodes", "errors", "sums", "seconds", "buckets", "trace")
 """Tables of a cycle beside ``cycles``, whose part makes it count."""
 
 
-def write_cycle(writer: Writer, name: str, kinds: Sequence[str], results: Sequence[tuple[Key, CycleResult]]) -> None:
+@dataclass(frozen=True)
+class Names:
+    """What numbers in a result stand for."""
+
+    kinds: Sequence[str]
+    groups: Sequence[Group]
+
+    def of_groups(self, numbers: Iterable[int]) -> list[str]:
+        """Names of groups by number."""
+        return [self.groups[int(number)].name for number in numbers]
+
+    def of_kinds(self, numbers: Iterable[int]) -> list[str]:
+        """Names of kinds by number."""
+        return [self.kinds[int(number)] for number in numbers]
+
+    def runs(self, group: int, kind: int) -> bool:
+        """Whether clients of the group run transactions of the kind."""
+        return kind in self.groups[group].kinds
+
+
+def write_cycle(writer: Writer, name: str, names: Names, results: Sequence[tuple[Key, CycleResult]]) -> None:
     """Writes what the nodes of ``results`` did in the cycle whose parts are called ``name``.
 
     ``cycles`` comes last, in one part for all nodes: a cycle counts once that is there, and then as a whole.
     """
     for key, result in results:
-        _write_details(writer, f"{name}_{key['node']}", key, kinds, result)
-    rows = [_cycles(key, kinds, result) for key, result in results]
+        _write_details(writer, f"{name}_{key['node']}", key, names, result)
+    rows = [_cycles(key, names, result) for key, result in results]
     writer.table("cycles", name, pa.concat_tables(rows))
 
 
-def _write_details(writer: Writer, part: str, key: Key, kinds: Sequence[str], result: CycleResult) -> None:
-    writer.rows("errors", part, [{**key, **row} for row in _errors(kinds, result)])
+def group_rows(load: CycleLoad, results: Sequence[CycleResult]) -> list[dict[str, Any]]:
+    """The rows of the table ``groups`` for one cycle, without its key. Durations are demanded, or measured over all
+    nodes where a count or another group decides."""
+    return [
+        {
+            "group": group.name,
+            "threads": group.threads,
+            "connections": group.threads * load.connections,
+            "clients": group.clients,
+            "pacing": group.pacing.kind,
+            "rate_per_s": group.rate_per_s,
+            "until": group.until.kind,
+            "until_count": group.until.amount if group.until.kind in ("transactions", "rows") else None,
+            "until_of": load.groups[group.until.amount].name if group.until.kind == "group" else group.until.of,
+            "duration_ns": group.until.amount if group.until.kind == "time" else _measured_ns(number, results),
+            "ramp_up_ns": load.ramp_up_ns,
+        }
+        for number, group in enumerate(load.groups)
+    ]
+
+
+def _measured_ns(group: int, results: Sequence[CycleResult]) -> int:
+    """First start to last counted end."""
+    first, last = COUNTERS.index("first_start_ns"), COUNTERS.index("last_end_ns")
+    rows = np.concatenate([result.counters[result.groups == group].reshape(-1, len(COUNTERS)) for result in results])
+    some = rows[rows[:, last] > 0]
+    return int(some[:, last].max() - some[:, first].min()) if len(some) else 0
+
+
+def _write_details(writer: Writer, part: str, key: Key, names: Names, result: CycleResult) -> None:
+    writer.rows("errors", part, [{**key, **row} for row in _errors(names, result)])
     writer.rows("sums", part, [{**key, "name": name, "value": value} for name, value in sorted(result.sums.items())])
-    writer.table("seconds", part, _seconds(key, kinds, result))
-    writer.table("buckets", part, _buckets(key, kinds, result))
+    writer.table("seconds", part, _seconds(key, names, result))
+    writer.table("buckets", part, _buckets(key, names, result))
     if result.trace is not None:
-        _write_trace(writer, part, key, kinds, result.trace)
+        _write_trace(writer, part, key, names.kinds, result.trace)
 
 
-def _cycles(key: Key, kinds: Sequence[str], result: CycleResult) -> pa.Table:
+def _cycles(key: Key, names: Names, result: CycleResult) -> pa.Table:
     threads, width, _ = result.counters.shape
-    columns: dict[str, Any] = {name: result.counters[:, :, i].reshape(-1) for i, name in enumerate(COUNTERS)}
-    columns["thread"] = np.repeat(np.arange(threads), width)
-    columns["kind"] = list(kinds) * threads
-    return _keyed("cycles", key, columns, threads * width)
+    thread, kind = np.repeat(np.arange(threads), width), np.tile(np.arange(width), threads)
+    group = result.groups[thread]
+    here = [names.runs(int(g), int(k)) for g, k in zip(group, kind, strict=True)]
+    counters = result.counters.reshape(-1, len(COUNTERS))[here]
+    columns: dict[str, Any] = {name: counters[:, i] for i, name in enumerate(COUNTERS)}
+    columns |= {"thread": thread[here], "kind": names.of_kinds(kind[here]), "group": names.of_groups(group[here])}
+    return _keyed("cycles", key, columns, len(counters))
 
 
-def _buckets(key: Key, kinds: Sequence[str], result: CycleResult) -> pa.Table:
+def _buckets(key: Key, names: Names, result: CycleResult) -> pa.Table:
     parts = [
         _keyed(
             "buckets",
             key,
             {
-                "kind": [kinds[kind]] * len(rows),
+                "group": names.of_groups([group]) * len(rows),
+                "kind": [names.kinds[kind]] * len(rows),
                 "measure": [measure] * len(rows),
                 "low_ns": rows[:, 0],
                 "high_ns": rows[:, 1],
@@ -63,22 +118,26 @@ def _buckets(key: Key, kinds: Sequence[str], result: CycleResult) -> pa.Table:
             },
             len(rows),
         )
-        for kind, measure, rows in result.histograms
+        for group, kind, measure, rows in result.histograms
     ]
     return pa.concat_tables(parts) if parts else TABLES["buckets"].empty_table()
 
 
-def _seconds(key: Key, kinds: Sequence[str], result: CycleResult) -> pa.Table:
-    rows = result.seconds
-    names = ("second", "", "count", "failed", "p50_ns", "p99_ns", "max_ns")
-    columns: dict[str, Any] = {name: rows[:, i] for i, name in enumerate(names) if name}
-    columns["kind"] = [kinds[int(kind)] for kind in rows[:, 1]]
+def _seconds(key: Key, names: Names, result: CycleResult) -> pa.Table:
+    here = [names.runs(int(group), int(kind)) for group, kind in result.seconds[:, (0, 2)]]
+    rows = result.seconds[here]
+    counted = ("second", "", "count", "failed", "p50_ns", "p99_ns", "max_ns")
+    columns: dict[str, Any] = {name: rows[:, i] for i, name in enumerate(counted, start=1) if name}
+    columns |= {"group": names.of_groups(rows[:, 0]), "kind": names.of_kinds(rows[:, 2])}
     return _keyed("seconds", key, columns, len(rows))
 
 
-def _errors(kinds: Sequence[str], result: CycleResult) -> list[dict[str, Any]]:
-    names = ("error", "code", "count", "example")
-    return [{"kind": kinds[kind], **dict(zip(names, row, strict=True))} for kind, *row in result.errors]
+def _errors(names: Names, result: CycleResult) -> list[dict[str, Any]]:
+    columns = ("error", "code", "count", "example")
+    return [
+        {"group": names.groups[group].name, "kind": names.kinds[kind], **dict(zip(columns, row, strict=True))}
+        for group, kind, *row in result.errors
+    ]
 
 
 OUTCOMES = ("committed", "rolled back", "failed", "unknown")
@@ -105,6 +164,7 @@ def _trace(key: Key, kinds: Sequence[str], words: UInts) -> pa.Table:
     return pa.table(
         {
             "scale": pa.array(np.full(rows, key["scale"], np.uint32)),
+            "stage": pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [key["stage"]]),
             "cycle": pa.array(np.full(rows, key["cycle"], np.uint32)),
             "node": nodes,
             "thread": pa.array(words[:, 3].astype(np.uint32)),

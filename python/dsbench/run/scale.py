@@ -1,0 +1,102 @@
+"""One scale of a run: its stages, one after another, on one database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psutil
+
+from dsbench.generator import Condition, Stage, StepResult, now_ns
+from dsbench.run import place
+from dsbench.run.counts import Counts
+from dsbench.run.cycle import Setting, run_cycle
+from dsbench.run.plan import Planned
+
+
+class Scale:
+    """The stages of one scale; its database is made anew."""
+
+    def __init__(self, setting: Setting, scale: int, cycles: tuple[Planned, ...], own_mark: str) -> None:
+        self._setting = setting
+        self._scale = scale
+        self._cycles = cycles
+        self._own_mark = own_mark
+        self._counts = Counts()
+        self._conditions: list[Condition] = []
+
+    def run(self) -> bool:
+        """Runs all stages; whether every check held."""
+        does = {"build": self._build, "load": self._load, "work": self._work, "check": self._check, "drop": self._drop}
+        for stage in self._setting.bench.stages:
+            does[stage.work](stage)
+        return all(condition.holds for condition in self._conditions)
+
+    def _build(self, stage: Stage) -> None:
+        """Creates the place, fills it and adds the keys, each phase timed."""
+        setting, bench = self._setting, self._setting.bench
+        with setting.step("create"):
+            made = _timed(lambda: place.make(setting.target, self._own_mark))
+            tables = bench.step("create", setting.watch("create"))
+        self._phase(stage, "create", StepResult(made.duration_ns + tables.duration_ns))
+        with setting.step("populate"):
+            filled = bench.populate(setting.spec.population == "procedure", self._parts(), setting.watch("populate"))
+        self._phase(stage, "populate", filled, rows=bench.rows)
+        with setting.step("primary_key"):
+            self._phase(stage, "primary_key", bench.step("primary_key", setting.watch("primary_key")))
+        with setting.step("foreign_key"):
+            keyed = bench.step("foreign_key", setting.watch("foreign_key"))
+            size = setting.target.size_bytes()
+        self._phase(stage, "foreign_key", keyed, size_bytes=size)
+        per_s = bench.rows / (filled.duration_ns / 1e9)
+        setting.journal.say(f"scale {self._scale}: {bench.rows} rows, {per_s:.0f} rows/s, {size / 1e9:.3f} GB")
+
+    def _parts(self) -> int:
+        """Parts of a population at the same time: a core each, one where only one may write."""
+        return 1 if self._setting.target.dialect.single_writer else min(psutil.cpu_count() or 1, 8)
+
+    def _load(self, stage: Stage) -> None:
+        for cycle in self._cycles:
+            if cycle.stage == stage:
+                self._counts.add((self._scale, cycle.number), run_cycle(self._setting, self._scale, cycle))
+        if self._cycles and self._cycles[-1].stage == stage:
+            self._setting.snapshots.after()
+
+    def _work(self, stage: Stage) -> None:
+        setting = self._setting
+        with setting.step(stage.name):
+            done = setting.bench.work(stage, setting.watch(stage.name))
+            size = setting.target.size_bytes()
+        self._phase(stage, stage.name, done, size_bytes=size)
+        setting.journal.say(f"scale {self._scale}: {stage.name} took {done.duration_ns / 1e9:.3f} s")
+
+    def _check(self, stage: Stage) -> None:
+        setting, counts = self._setting, self._counts
+        setting.load.tell()
+        for cycle, part in setting.load.late():
+            counts.settle(cycle, part)
+        for words in counts.unknown():
+            remedy = "the check leaves out what the run and the history have to have in common; repeat the scale"
+            setting.journal.warn("uncounted", words, remedy, self._scale)
+        with setting.step("check"):
+            checked = setting.bench.check(counts.counted(), setting.watch("check"))
+        self._phase(stage, "check", checked)
+        self._conditions += checked.conditions
+        setting.journal.checked(self._scale, self._conditions)
+        for condition in (c for c in checked.conditions if not c.holds):
+            setting.journal.say(f"CHECK FAILED at scale {self._scale}: {condition.name}: {condition.detail}")
+
+    def _drop(self, stage: Stage) -> None:
+        with self._setting.step("drop"):
+            self._phase(stage, "drop", _timed(lambda: place.remove(self._setting.target, self._own_mark)))
+
+    def _phase(self, stage: Stage, phase: str, result: StepResult, rows: int = 0, size_bytes: int = 0) -> None:
+        row = {"scale": self._scale, "stage": stage.name, "cycle": 0, "phase": phase, "duration_ns": result.duration_ns}
+        journal = self._setting.journal
+        part = f"scale-{self._scale:05d}_{len(journal.record.segments):03d}_{stage.name}_{phase}"
+        journal.writer.rows("phases", part, [{**row, "rows": rows, "size_bytes": size_bytes}])
+
+
+def _timed(step: Callable[[], None]) -> StepResult:
+    began = now_ns()
+    step()
+    return StepResult(now_ns() - began)
