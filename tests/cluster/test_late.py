@@ -15,7 +15,8 @@ from dsbench.cluster.bundle import Bundle, Invitation
 from dsbench.cluster.coordinator import Coordinator
 from dsbench.cluster.nodes import Nodes
 from dsbench.cluster.outcome import Course, encode
-from dsbench.generator import COUNTERS, CycleResult
+from dsbench.columns import COUNTERS
+from dsbench.generator import SECOND_WORDS, CycleResult
 from dsbench.spec import RunSpec
 
 T = TypeVar("T")
@@ -49,7 +50,9 @@ def nodes(coordinator: Coordinator) -> Nodes:
 def part(committed: int) -> bytes:
     counters = np.zeros((1, 1, len(COUNTERS)), dtype="<u8")
     counters[0, 0, COUNTERS.index("committed")] = committed
-    return encode(CycleResult(counters, (), np.zeros((0, 7), "<u8"), (), {}, None), Course("lease"), [])
+    seconds = np.zeros((0, SECOND_WORDS), "<u8")
+    result = CycleResult(counters, np.zeros(1, "<u8"), (), seconds, (), {}, None)
+    return encode(result, Course("lease"), [])
 
 
 def said(news: queue.SimpleQueue[str]) -> list[str]:

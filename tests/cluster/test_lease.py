@@ -101,7 +101,7 @@ def test_the_load_ends_when_the_machine_wakes_up_after_its_lease() -> None:
     spec = RunSpec.model_validate({"target": {"url": url}, "threads": 2, "duration": 3000, "nodes": 1})
     order = {
         "kind": "cycle", "url": url, "spec": {k: v for k, v in spec.model_dump(mode="json").items() if k != "target"},
-        "scale": 1, "seed": 1, "nodes": 1, "first_client": 0,
+        "scale": 1, "seed": 1, "nodes": 1, "stage": "load", "number": 0,
     }  # fmt: skip
     clock, node = Clock(), Node(lambda *_: {})
     node.lease = Lease(6.0, clock)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dsbench.analysis import histogram
 from dsbench.cluster.outcome import Course, DamagedError, NodeResult, Part, decode, encode
-from dsbench.generator import COUNTERS, UNCOUNTED, CoreError, CycleResult
+from dsbench.columns import COUNTERS
+from dsbench.generator import SECOND_WORDS, UNCOUNTED, CoreError, CycleResult
 from dsbench.run.counts import Counts
 
 words = st.integers(0, 2**64 - 1)
@@ -27,13 +28,14 @@ def results(draw: st.DrawFn) -> CycleResult:
     size = threads * kinds * len(COUNTERS)
     counters = np.array(draw(st.lists(words, min_size=size, max_size=size)), dtype="<u8")
     rows = st.lists(st.lists(words, min_size=3, max_size=3), max_size=4)
-    seconds = st.lists(st.lists(words, min_size=7, max_size=7), max_size=3)
+    seconds = st.lists(st.lists(words, min_size=SECOND_WORDS, max_size=SECOND_WORDS), max_size=3)
     text = st.text(max_size=8)
     return CycleResult(
         counters=counters.reshape(threads, kinds, len(COUNTERS)),
-        histograms=tuple((kind, "residence", uints(draw(rows), 3)) for kind in range(kinds)),
-        seconds=uints(draw(seconds), 7),
-        errors=tuple(draw(st.lists(st.tuples(words, text, text, words, text), max_size=2))),
+        groups=np.array(draw(st.lists(words, min_size=threads, max_size=threads)), dtype="<u8"),
+        histograms=tuple((0, kind, "residence", uints(draw(rows), 3)) for kind in range(kinds)),
+        seconds=uints(draw(seconds), SECOND_WORDS),
+        errors=tuple(draw(st.lists(st.tuples(words, words, text, text, words, text), max_size=2))),
         sums=draw(st.dictionaries(text, st.integers(-(2**63), 2**63 - 1), max_size=2)),
         failure=draw(st.none() | st.builds(CoreError, text, text, text)),
         cpu_ns=(draw(words), draw(words)),
@@ -58,7 +60,7 @@ def test_every_number_comes_back(result: CycleResult, times: list[int]) -> None:
 
 @given(st.binary(max_size=60))
 def test_what_is_no_result_is_refused(data: bytes) -> None:
-    for bytes_ in (data, b"dsbench cycle 1\n" + data, b"dsbench cycle 1\n" + zlib.compress(data)):
+    for bytes_ in (data, b"dsbench cycle 2\n" + data, b"dsbench cycle 2\n" + zlib.compress(data)):
         with pytest.raises(DamagedError):
             decode(bytes_, "alba")
 
@@ -87,7 +89,7 @@ def part(node: str, committed: int, *, why: str = "", known: bool = True, loaded
     counters = np.zeros((1, 1, len(COUNTERS)), dtype="<u8")
     counters[0, 0, COUNTERS.index("committed")] = committed
     counters[0, 0, COUNTERS.index("late_commits")] = 1
-    result = CycleResult(counters, (), uints([], 7), (), {"delta": committed}, None)
+    result = CycleResult(counters, np.zeros(len(counters), "<u8"), (), uints([], SECOND_WORDS), (), {"delta": committed}, None)
     return Part(node, why, NodeResult(node, result) if known else None, loaded)
 
 

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from dsbench.archive import Writer
 from dsbench.cluster.outcome import NodeResult, Part
-from dsbench.generator import COUNTERS, CycleResult
+from dsbench.cluster.wanted import Wanted
+from dsbench.columns import COUNTERS
+from dsbench.generator import SECOND_WORDS, CycleLoad, CycleResult, Stage, load_of
+from dsbench.generator.stages import GroupPlan
 from dsbench.run import Silent, cycle
 from dsbench.run.journal import Journal
 from dsbench.spec import RunSpec
@@ -28,7 +31,15 @@ def result(first_starts_ns: list[int | None]) -> CycleResult:
         if start_ns is not None:
             counters[client, 0, COUNTERS.index("first_start_ns")] = start_ns
             counters[client, 0, COUNTERS.index("last_end_ns")] = start_ns + 1
-    return CycleResult(counters, (), np.zeros((0, 7), "<u8"), (), {}, None)
+    groups = np.zeros(len(counters), dtype="<u8")
+    return CycleResult(counters, groups, (), np.zeros((0, SECOND_WORDS), "<u8"), (), {}, None)
+
+
+LOAD = Stage("load", "load", repeated=True, cleaned=True, groups=(GroupPlan("all", 0, (0,), None, None, None),))
+
+
+def load(asked: RunSpec) -> CycleLoad:
+    return load_of(LOAD, asked, 1)
 
 
 def spec(**more: Any) -> RunSpec:
@@ -52,12 +63,12 @@ def spec(**more: Any) -> RunSpec:
     ],
 )
 def test_a_late_start_is_one_of_all_clients(more: dict[str, Any], starts: list[int | None], late_ns: int) -> None:
-    assert cycle.late_start_ns(spec(**more), result(starts)) == late_ns
+    assert cycle.late_start_ns(load(spec(**more)), result(starts)) == late_ns
 
 
 @given(st.lists(st.integers(0, 10**10), min_size=1, max_size=20), st.floats(0.01, 100))
 def test_a_client_in_time_is_enough(starts: list[int], duration: float) -> None:
-    asked = spec(duration=duration)
+    asked = load(spec(duration=duration))
     assert cycle.late_start_ns(asked, result([*starts, 0])) == 0
     assert cycle.late_start_ns(asked, result([s + 10**9 + 1 for s in starts])) == min(starts) + 10**9 + 1
 
@@ -67,7 +78,8 @@ def test_a_late_start_is_a_warning_of_the_run(tmp_path: Path) -> None:
     for nodes in (0, 1):
         setting = cast(cycle.Setting, SimpleNamespace(journal=journal, spec=spec(nodes=nodes)))
         for number, start_ns in ((1, 250 * MS), (2, 3 * MS)):
-            cycle._check_start(setting, 7, number, [Part("local", "", NodeResult("local", result([start_ns])), True)])
+            wanted = cast(Wanted, SimpleNamespace(scale=7, number=number))
+            cycle._check_start(setting, wanted, load(spec()), [Part("local", "", NodeResult("local", result([start_ns])), True)])
     (warning,) = journal.record.warnings
     assert (warning.code, warning.scale) == ("late-start", 7)
     assert warning.message.startswith("cycle 1 of scale 7 began 250.0 ms late")
@@ -76,7 +88,8 @@ def test_a_late_start_is_a_warning_of_the_run(tmp_path: Path) -> None:
 class Slow:
     """A source of load that takes a second to say how long before the start it has to be known."""
 
-    def __init__(self) -> None:
+    def __init__(self, asked: RunSpec) -> None:
+        self.load = load(asked)
         self.now_ns = 10**12
         self.left_ns = 0
 
@@ -102,9 +115,10 @@ class Slow:
 
 @pytest.mark.parametrize("ramp_up", [0.0, 2.0])
 def test_the_whole_lead_is_left_when_the_start_is_told(monkeypatch: pytest.MonkeyPatch, ramp_up: float) -> None:
-    load = Slow()
-    monkeypatch.setattr(cycle, "now_ns", lambda: load.now_ns)
+    slow = Slow(spec(ramp_up=ramp_up))
+    monkeypatch.setattr(cycle, "now_ns", lambda: slow.now_ns)
     monkeypatch.setattr(cycle, "Sampler", lambda _: SimpleNamespace(first=int, go=max, stop=list, notes=()))
-    setting = SimpleNamespace(spec=spec(ramp_up=ramp_up), bench=None, load=load, monitors=(), watch=lambda *_: None)
-    cycle._measure(cast(cycle.Setting, setting), 1, 1, None)
-    assert load.left_ns == 20 * MS + round(ramp_up * 1e9)
+    setting = SimpleNamespace(spec=spec(ramp_up=ramp_up), bench=None, load=slow, monitors=(), watch=lambda *_: None)
+    wanted = Wanted(setting.spec, cast(Any, None), LOAD, 1, 1, 1, None)
+    cycle._measure(cast(cycle.Setting, setting), wanted)
+    assert slow.left_ns == 20 * MS + round(ramp_up * 1e9)

@@ -45,7 +45,7 @@ def setting(bench: Bench, tmp_path: Path) -> Any:
 
 
 def _load(bench: Bench, first: int) -> CycleResult:
-    running = bench.cycle(SPEC, 1, None, first, 2)
+    running = bench.cycle(SPEC, 1, None, node=first // 2, nodes=2)
     running.connect(5, lambda *_: None)
     start = now_ns() + 30_000_000
     running.start(start)

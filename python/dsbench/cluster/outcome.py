@@ -132,7 +132,10 @@ def _decode(data: bytes, node: str) -> NodeResult:
     return NodeResult(node, result, Course(**head["course"]), samples)
 
 
-def _error(group: int, kind: int, error: str, code: str, count: int, example: str) -> tuple[int, int, str, str, int, str]:
+_Failure = tuple[int, int, str, str, int, str]
+
+
+def _error(group: int, kind: int, error: str, code: str, count: int, example: str) -> _Failure:
     return group, kind, error, code, count, example
 
 

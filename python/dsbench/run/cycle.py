@@ -120,7 +120,7 @@ def _say(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -
     """The line of a cycle in the log."""
     whole = [part.found.result for part in parts if part.found and not part.why]
     if untraced := sum(result.untraced for result in whole):
-        words = f"cycle {wanted.number}: {untraced} transactions came faster than the trace was written, which lacks them"
+        words = f"cycle {wanted.number}: {untraced} transactions are missing in the trace, which was written too slowly"
         remedy = "name a folder on a faster disk with --out; the rates are not touched"
         setting.journal.warn("trace", words, remedy, wanted.scale)
     duration_ns = max(group["duration_ns"] for group in group_rows(load, whole))
