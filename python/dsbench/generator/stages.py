@@ -110,8 +110,8 @@ class CycleLoad:
     @property
     def duration_ns(self) -> int | None:
         """Demanded duration; ``None`` where a count decides."""
-        timed = [group.until.amount for group in self.groups if group.until.kind == "time"]
-        return max(timed) if len(timed) == len(self.groups) else None
+        leading = [group.until for group in self.groups if group.until.kind != "group"]
+        return max(u.amount for u in leading) if all(u.kind == "time" for u in leading) else None
 
     def options(self, spec: RunSpec, seed: int, trace: Any) -> dict[str, Any]:
         """As the core wants it."""
