@@ -1,4 +1,4 @@
-# The whole interface of a checkout: make run, make test, make lint, make bench.
+# The whole interface of a checkout: make run, make test, make lint, make bench, make wheel.
 # The first call of any of them creates .venv and builds the core into it.
 
 PYTHON ?= python3
@@ -6,7 +6,7 @@ BIN    := .venv/bin
 CORE   := $(shell find crates -name '*.rs' -o -name '*.sql' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: run test lint bench clean
+.PHONY: run test lint bench wheel clean
 
 run: .venv/.built  ## one complete run on an embedded database, about a minute
 	$(BIN)/dsbench run
@@ -31,6 +31,10 @@ bench: .venv/.built  ## dsbench against its peers, as paired ratios; takes long
 	scripts/need-servers
 	scripts/need-peers
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m bench
+
+wheel: .venv/.installed  ## dist/: a wheel for every Linux from 2014 on and every Python from 3.11 on
+	$(PIP) install -c constraints.txt ziglang
+	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/make-wheel dist
 
 .venv/.installed: pyproject.toml constraints.txt
 	scripts/make-venv $(PYTHON) .venv

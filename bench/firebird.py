@@ -26,7 +26,7 @@ SETTINGS = {"forced_writes": "off", "sweep_interval": "0", "page_size": "8192", 
 LARGEST_SCALE = 5
 """The client's cost does not depend on it, and the population of Firebird takes its time."""
 
-LEFT_OUT = "- Firebird is left out: firebird-driver is not installed (pip install '.[drivers]' in the checkout)"
+LEFT_OUT = "- Firebird is left out: firebird-driver is not installed (.venv/bin/pip install 'dsbench-db[drivers]')"
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import dsbench
 from dsbench import doctor, servers, storage
 from dsbench.doctor import Finding
 from dsbench.servers.folder import MARK
@@ -106,13 +107,14 @@ def test_extras_that_the_package_offers_are_told(monkeypatch: pytest.MonkeyPatch
     assert found.ok
     told = "cluster (load from several machines): there; drivers (clients of others, to compare with): not there"
     assert found.found == told
-    assert found.remedy.startswith("pip install 'PATH-OF-CHECKOUT[drivers]'")
+    assert found.remedy.endswith(" -m pip install 'dsbench-db[drivers]'")
     monkeypatch.setattr(doctor, "_offered", list)
     assert doctor._extras() == []
 
 
 def test_the_extras_that_are_told_are_those_of_the_project() -> None:
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
+    assert project["name"] == dsbench.DISTRIBUTION
     assert set(doctor._EXTRAS) == set(project["optional-dependencies"]) - {"dev"}
     assert doctor._is_there("json.decoder")
     assert not doctor._is_there("nowhere.at.all")

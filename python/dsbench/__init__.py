@@ -3,3 +3,6 @@
 from __future__ import annotations
 
 __version__ = "0.1.0"
+
+# What pip knows this program by: the public index has another project called dsbench.
+DISTRIBUTION = "dsbench-db"

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import dsbench
 from dsbench import generator, servers, spec, storage
 from dsbench.cluster import how_to_install
 from dsbench.servers import cache
@@ -202,6 +203,6 @@ def _is_there(module: str) -> bool:
 def _offered() -> list[str]:
     """Extras of the installed package."""
     try:
-        return importlib.metadata.metadata("dsbench").get_all("Provides-Extra") or []
+        return importlib.metadata.metadata(dsbench.DISTRIBUTION).get_all("Provides-Extra") or []
     except importlib.metadata.PackageNotFoundError:
         return []

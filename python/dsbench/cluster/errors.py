@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+
+import dsbench
+
 
 def how_to_install(extras: str = "cluster") -> str:
-    """How ``extras`` of this program are installed: from where it came itself, as no index has it by its name."""
-    return f"pip install 'PATH-OF-CHECKOUT[{extras}]', or the wheel's file in the same way"
+    """The command that adds ``extras`` to this program, in the environment that it runs from.
+
+    pip finds dsbench itself installed there, whether it came from a checkout or a wheel, and fetches the rest.
+    """
+    return f"{shlex.quote(sys.executable)} -m pip install '{dsbench.DISTRIBUTION}[{extras}]'"
+
 
 class ClusterError(Exception):
     """Why nodes cannot work together; ``remedy`` says what to do, ``usage`` whether what the user gave is at fault."""
