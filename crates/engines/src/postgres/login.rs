@@ -13,10 +13,11 @@ use super::interrupt::Cancel;
 use super::options::{Options, SslMode};
 use super::reply::{Complaint, Fields};
 use super::socket::addresses;
-use super::tls::{self, Tls};
+use super::tls;
 use super::wire::{Wire, IDLE};
 use super::PLACE;
 use crate::net::socket::{self, Address};
+use crate::net::tls::Tls;
 use crate::net::transport::Transport;
 
 /// A fresh session and what cancels its statements.
@@ -38,7 +39,7 @@ enum Failure {
 }
 
 /// Logs in at the first place of `options` that answers.
-pub fn open(options: &Options, tls: &Tls, session: Session) -> Result<LoggedIn> {
+pub fn open(options: &Options, tls: Option<&Tls>, session: Session) -> Result<LoggedIn> {
     let deadline = options.connect_timeout.map(|limit| Instant::now() + limit);
     let mut absent = None;
     for address in addresses(options) {
@@ -56,7 +57,7 @@ pub fn open(options: &Options, tls: &Tls, session: Session) -> Result<LoggedIn> 
 /// Logs in at one place, plain or with TLS, as sslmode says.
 fn try_modes(
     options: &Options,
-    tls: &Tls,
+    tls: Option<&Tls>,
     session: Session,
     address: &Address,
     deadline: Option<Instant>,
@@ -85,7 +86,7 @@ fn other_way(
 
 fn attempt(
     options: &Options,
-    tls: &Tls,
+    tls: Option<&Tls>,
     session: Session,
     address: &Address,
     deadline: Option<Instant>,
