@@ -17,10 +17,10 @@ use super::packet::{self, Input};
 use super::reply::{Complaint, Skip, END, ERROR, OK};
 use super::wire::Wire;
 use super::PLACE;
-use crate::net::secret::Secret;
 use crate::net::socket::{self, Address};
 use crate::net::tls::{self, Check, Tls, Wishes};
 use crate::net::transport::Transport;
+use crate::secret::Secret;
 
 /// First byte of what a method of login says further on.
 const MORE: u8 = 0x01;
