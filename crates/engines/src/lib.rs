@@ -1,24 +1,32 @@
 //! The database engines of dsbench. Adding one: a file or folder here and its schemes in the registry;
 //! ARCHITECTURE.md lists what else has to know it.
 
+// An engine alone takes a part of what they share.
+#![cfg_attr(
+    not(all(feature = "firebird", feature = "mock", feature = "mysql", feature = "postgres", feature = "sqlite")),
+    allow(dead_code)
+)]
+
 use dsbench_core::engine::Engine;
 use dsbench_core::error::{Error, Result};
 
 mod authority;
 #[cfg(feature = "firebird")]
 pub mod firebird;
+mod misuse;
 #[cfg(feature = "mock")]
 pub mod mock;
 #[cfg(feature = "mysql")]
 pub mod mysql;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-// PostgreSQL's client takes a part of it only.
-#[cfg_attr(not(feature = "mysql"), allow(dead_code))]
 mod net;
+mod place;
 #[cfg(feature = "postgres")]
 pub mod postgres;
-#[cfg(any(feature = "firebird", feature = "mysql", feature = "sqlite", feature = "mock"))]
 mod query;
+#[cfg(test)]
+mod samples;
+mod secret;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 

@@ -4,6 +4,9 @@ use std::str::FromStr;
 
 use dsbench_core::error::{Error, Result};
 
+/// Looks a variable of the environment up; a function, so that tests need not touch the process.
+pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// The parameters of a target URL that no engine has taken yet.
 #[derive(Debug)]
 pub(crate) struct Query {
@@ -91,7 +94,10 @@ pub(crate) fn decode(what: &str, text: &str) -> Result<String> {
             }
         }
     }
-    String::from_utf8(bytes).map_err(|_| Error::configuration(format!("{what} in the target's URL is no UTF-8")))
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => Ok(text),
+        _ => Err(Error::configuration(format!("{what} in the target's URL is no UTF-8 without zero bytes"))),
+    }
 }
 
 #[cfg(test)]
@@ -121,7 +127,7 @@ mod tests {
     #[test]
     fn percent_signs_are_decoded() {
         assert_eq!(decode("it", "a%20b%3Fgr%C3%BCn").unwrap(), "a b?grün");
-        for wrong in ["100%", "%4", "%+1", "%zz", "%ff"] {
+        for wrong in ["100%", "%4", "%+1", "%zz", "%ff", "%00"] {
             let error = decode("the password", wrong).unwrap_err().to_string();
             assert!(error.contains("the password") && !error.contains(wrong), "{wrong}: {error}");
         }

@@ -13,6 +13,7 @@ pub use settings::Settings;
 
 pub mod select;
 pub mod settings;
+pub mod steps;
 pub mod tpcb;
 pub mod tpcc;
 

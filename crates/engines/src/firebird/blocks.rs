@@ -5,7 +5,8 @@
 
 use dsbench_core::engine::Isolation;
 
-use super::target::{Secret, Target, Wait};
+use super::target::{Target, Wait};
+use crate::secret::Secret;
 
 /// A parameter block that is being written.
 struct Block(Vec<u8>);

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use dsbench_core::engine::{BulkLoad, Prepare, RowSource, Statement};
-use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::error::Result;
 use dsbench_core::value::{Type, Value};
 
 use super::api::Handle;
@@ -15,6 +15,7 @@ use super::attachment::Attachment;
 use super::blocks;
 use super::session::Session;
 use super::statement::Prepared;
+use crate::misuse::check_row;
 
 const CONTEXT: &str = "bulk load";
 
@@ -76,10 +77,7 @@ impl<'a> Load<'a> {
     }
 
     fn add(&mut self, row: &[Value<'_>]) -> Result<()> {
-        if row.len() != self.columns {
-            let message = format!("a row of {} values for {} columns", row.len(), self.columns);
-            return Err(Error::with(ErrorKind::Statement, CONTEXT, message));
-        }
+        check_row(row, self.columns)?;
         self.batch.fill(self.filled * self.columns, row)?;
         self.filled += 1;
         self.loaded += 1;

@@ -9,6 +9,7 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use super::attachment::Attachment;
 use super::status::Status;
 use super::{blocks, codes, text, Firebird};
+use crate::place::{self, ours, set_up, vacant};
 
 /// How the comment on a database of dsbench's starts.
 const MARK: &str = "dsbench: ";
@@ -53,10 +54,6 @@ impl Firebird {
         }
         Ok(())
     }
-
-    fn refuse(&self, context: &'static str, message: String) -> Error {
-        Error::with(ErrorKind::Setup, context, message)
-    }
 }
 
 fn wanted(firebird: &Firebird) -> u32 {
@@ -92,47 +89,33 @@ impl Place for Firebird {
     }
 
     fn create(&self, mark: &str) -> Result<()> {
-        const CONTEXT: &str = "create the place";
         let (api, name) = (self.api()?, &self.target.database);
-        match self.state()? {
-            PlaceState::Absent => {}
-            PlaceState::Foreign(what) => return Err(self.refuse(CONTEXT, format!("{what}: name another database"))),
-            PlaceState::Marked(text) => {
-                return Err(self.refuse(CONTEXT, format!("{name} is dsbench's already ({text}): drop it first")));
-            }
-        }
+        vacant(self.state()?, name, "name another database")?;
         let mut at = Attachment::create(api, name, &blocks::create(&self.target))
-            .map_err(|status| status.setup(api, CONTEXT, name))?;
+            .map_err(|status| status.setup(api, place::CREATE, name))?;
         let furnished = self.furnish(&mut at, mark);
         if furnished.is_err() {
             // Best effort: the database is ours, and the error at hand is the one to tell.
             let _ = at.drop_database();
         }
-        furnished.map_err(|error| match error.kind {
-            ErrorKind::Configuration | ErrorKind::Disconnected | ErrorKind::Unknown => error,
-            _ => Error { kind: ErrorKind::Setup, ..error },
-        })
+        furnished.map_err(set_up)
     }
 
     fn drop(&self) -> Result<()> {
-        const CONTEXT: &str = "drop the place";
         self.close_administration();
         let end = Instant::now() + PATIENCE;
         loop {
-            let at = match self.look()? {
-                (PlaceState::Absent, _) => return Ok(()),
-                (PlaceState::Marked(_), Some(at)) => at,
-                (PlaceState::Foreign(what), _) => {
-                    return Err(self.refuse(CONTEXT, format!("{what}: it is not dsbench's to drop")));
-                }
-                (PlaceState::Marked(_), None) => unreachable!("a mark is only seen in a session"),
-            };
+            let (state, at) = self.look()?;
+            if !ours(state)? {
+                return Ok(());
+            }
+            let at = at.expect("a mark is only seen in a session");
             let Err(at) = at.drop_database() else {
                 self.forget_mark();
                 return Ok(());
             };
             if !at.status.has(codes::IN_USE) || Instant::now() > end {
-                return Err(at.status.setup(at.api, CONTEXT, &self.target.database));
+                return Err(at.status.setup(at.api, place::DROP, &self.target.database));
             }
             drop(at);
             std::thread::sleep(Duration::from_millis(100));

@@ -1,7 +1,7 @@
 //! The verbs of a session.
 
 use dsbench_core::engine::{BulkLoad, Connection, Interrupt, Prepare, Statement, StatementId};
-use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::error::Result;
 use dsbench_core::value::{Rows, Table, Value};
 
 use super::api::Handle;
@@ -10,6 +10,7 @@ use super::reading::Reading;
 use super::statement::Prepared;
 use super::sweep::Sweep;
 use super::{blocks, codes, text};
+use crate::misuse::{nothing_to_commit, open_already, unknown};
 
 /// A session with a database.
 pub(super) struct Session {
@@ -34,7 +35,7 @@ impl Session {
     #[inline]
     fn run(&mut self, id: StatementId, params: &[Value<'_>], into: Option<&mut Rows>) -> Result<u64> {
         self.at.alive("execute")?;
-        let statement = self.statements.get_mut(id.0 as usize).ok_or_else(|| unknown(id))?;
+        let statement = self.statements.get_mut(id.0 as usize).ok_or_else(|| unknown(id, "execute"))?;
         if self.transaction != 0 {
             return statement.run(&mut self.at, &mut self.transaction, params, into);
         }
@@ -55,7 +56,7 @@ impl Session {
     pub(super) fn outside_of_transaction(&self, context: &'static str) -> Result<()> {
         match self.transaction {
             0 => Ok(()),
-            _ => Err(Error::with(ErrorKind::Statement, context, "a transaction is open already")),
+            _ => Err(open_already(context)),
         }
     }
 }
@@ -90,7 +91,7 @@ impl Connection for Session {
     fn commit(&mut self) -> Result<()> {
         self.at.alive("commit")?;
         if self.transaction == 0 {
-            return Err(Error::with(ErrorKind::Statement, "commit", "no transaction is open"));
+            return Err(nothing_to_commit());
         }
         self.at.commit(&mut self.transaction)
     }
@@ -140,9 +141,4 @@ impl Drop for Session {
         }
         self.reading.end(&mut self.at);
     }
-}
-
-#[cold]
-fn unknown(id: StatementId) -> Error {
-    Error::with(ErrorKind::Statement, "execute", format!("statement {} was never prepared on this connection", id.0))
 }

@@ -12,6 +12,7 @@ use super::api::{free, info, Handle, DIALECT};
 use super::attachment::{c_string, Attachment};
 use super::sqlda::{self, Row, Sqlda};
 use super::values;
+use crate::misuse::wrong_shape;
 
 /// How a statement gives its results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl Prepared {
         };
         let output = prepared.output.as_mut_ptr();
         prepared.parse(at, transaction, output)?;
-        let described = prepared.describe(at);
+        let described = prepared.describe(at, statement);
         if described.is_err() || when == Prepare::Never {
             prepared.forget(at);
         }
@@ -90,7 +91,7 @@ impl Prepared {
     }
 
     /// Compares the statement with its declaration and sets the types in which values travel.
-    fn describe(&mut self, at: &mut Attachment) -> Result<()> {
+    fn describe(&mut self, at: &mut Attachment, declared: &Statement<'_>) -> Result<()> {
         // SAFETY: the handle is that of a prepared statement, the row has the room that it says.
         let answer = unsafe {
             (at.api.isc_dsql_describe_bind)(
@@ -104,7 +105,7 @@ impl Prepared {
         let (parameters, columns) = (self.input.described(), self.output.described());
         // Results that nobody declared are dropped; see `run`.
         if parameters != self.params.len() || (columns != self.columns.len() && !self.columns.is_empty()) {
-            return Err(self.mismatch(parameters, columns));
+            return Err(wrong_shape(declared, (parameters, columns)));
         }
         self.gives = self.ask_what_it_gives(at, columns > 0)?;
         self.writes = self.gives != Gives::Rows;
@@ -152,16 +153,6 @@ impl Prepared {
             2..=4 => Gives::Count,
             _ => Gives::Nothing,
         })
-    }
-
-    fn mismatch(&self, parameters: usize, columns: usize) -> Error {
-        let message = format!(
-            "{:?} has {parameters} parameters and {columns} columns; declared are {} and {}",
-            self.sql,
-            self.params.len(),
-            self.columns.len()
-        );
-        Error::with(ErrorKind::Statement, "prepare", message)
     }
 
     /// Lets the server forget it.

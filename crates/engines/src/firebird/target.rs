@@ -1,31 +1,11 @@
 //! The URL of a Firebird target and the settings in it.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use dsbench_core::error::{Error, Result};
 
-use crate::query::{decode, Query};
-
-/// Looks a variable of the environment up; a function, so that tests need not touch the process.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// A password, which no formatting shows.
-#[derive(Clone, PartialEq)]
-pub(super) struct Secret(String);
-
-impl Secret {
-    /// The password itself, for the login only.
-    pub(super) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(hidden)")
-    }
-}
+use crate::query::{decode, Environment, Query};
+use crate::secret::Secret;
 
 /// How long a transaction waits for another's lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +78,7 @@ impl Target {
         let target = Self {
             embedded,
             user: place.user.or_else(|| variable("ISC_USER")).or_else(nobody),
-            password: place.password.or_else(|| variable("ISC_PASSWORD")).map(Secret),
+            password: place.password.or_else(|| variable("ISC_PASSWORD")).map(Secret::new),
             role: query.text("role"),
             charset: query.text("charset").unwrap_or_else(|| "UTF8".into()).to_uppercase(),
             page_size: query.number("page_size")?,

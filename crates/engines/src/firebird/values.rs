@@ -4,6 +4,7 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Type, Value};
 
 use super::sqlda::{kind, Row, Var};
+use crate::misuse::{misfit, rescale, wrong_count};
 
 /// Longest text that a parameter or a column of a result can hold, in bytes.
 const LONGEST_TEXT: usize = 32_765;
@@ -72,7 +73,7 @@ pub(super) fn declare_text(var: &mut Var, length: u16) {
 #[inline]
 pub(super) fn bind(row: &mut Row, types: &[Type], params: &[Value<'_>]) -> Result<()> {
     if types.len() != params.len() {
-        return Err(misfit(format!("{} parameters given, {} declared", params.len(), types.len())));
+        return Err(wrong_count(params.len(), types.len()));
     }
     for (at, (declared, value)) in types.iter().zip(params).enumerate() {
         if let Value::Text(text) = value {
@@ -95,7 +96,7 @@ pub(super) fn fill(row: &mut Row, start: usize, types: &[Type], values: &[Value<
         if let Value::Text(text) = value {
             let room = row.vars()[at].length();
             if text.len() > room {
-                return Err(misfit(format!("a text of {} bytes for a column of {room}", text.len())));
+                return Err(wrong(format!("a text of {} bytes for a column of {room}", text.len())));
             }
         }
         row.set_null(at, *value == Value::Null);
@@ -107,7 +108,7 @@ pub(super) fn fill(row: &mut Row, start: usize, types: &[Type], values: &[Value<
 #[cold]
 fn make_room(row: &mut Row, at: usize, length: usize) -> Result<()> {
     if length > LONGEST_TEXT {
-        return Err(misfit(format!("a text of {length} bytes: Firebird takes up to {LONGEST_TEXT}")));
+        return Err(wrong(format!("a text of {length} bytes: Firebird takes up to {LONGEST_TEXT}")));
     }
     row.vars()[at].set(kind::VARYING, (length * 2).min(LONGEST_TEXT) as u16, 0);
     row.allocate();
@@ -119,8 +120,8 @@ fn write(into: &mut [u8], declared: Type, value: &Value<'_>) -> Result<()> {
     match (declared, *value) {
         (_, Value::Null) => {}
         (Type::Int64, Value::Int(v)) => put(into, v.to_ne_bytes()),
-        (Type::Int32, Value::Int(v)) => put(into, i32::try_from(v).map_err(|_| wrong(declared, value))?.to_ne_bytes()),
-        (Type::Int16, Value::Int(v)) => put(into, i16::try_from(v).map_err(|_| wrong(declared, value))?.to_ne_bytes()),
+        (Type::Int32, Value::Int(v)) => put(into, i32::try_from(v).map_err(|_| misfit(declared, value))?.to_ne_bytes()),
+        (Type::Int16, Value::Int(v)) => put(into, i16::try_from(v).map_err(|_| misfit(declared, value))?.to_ne_bytes()),
         (Type::Float64, Value::Float(v)) => put(into, v.to_ne_bytes()),
         (Type::Decimal(digits), Value::Int(v)) => put(into, rescale(v, 0, digits)?.to_ne_bytes()),
         (Type::Decimal(digits), Value::Decimal { unscaled, scale }) => {
@@ -133,14 +134,14 @@ fn write(into: &mut [u8], declared: Type, value: &Value<'_>) -> Result<()> {
         (Type::Timestamp, Value::Timestamp(v)) => {
             let days = v.div_euclid(DAY_US) + EPOCH_DAYS;
             if !DAYS.contains(&days) {
-                return Err(wrong(declared, value));
+                return Err(misfit(declared, value));
             }
             // What is finer than Firebird's unit is cut off, as its own clock does.
             let ticks = (v.rem_euclid(DAY_US) / TICK_US) as u32;
             put(into, (days as i32).to_ne_bytes());
             into[4..8].copy_from_slice(&ticks.to_ne_bytes());
         }
-        _ => return Err(wrong(declared, value)),
+        _ => return Err(misfit(declared, value)),
     }
     Ok(())
 }
@@ -195,7 +196,7 @@ pub(super) fn text(bytes: &[u8], (found, length, charset): (i16, usize, i16)) ->
         _ => &bytes[..length],
     };
     let text = std::str::from_utf8(bytes)
-        .map_err(|_| misfit("a text is no UTF-8: leave charset out of the target, or declare the column so".into()))?;
+        .map_err(|_| wrong("a text is no UTF-8: leave charset out of the target, or declare the column so".into()))?;
     // CHAR(n) of UTF-8 takes four bytes for each character and fills the rest with blanks.
     const UTF8: i16 = 4;
     match found == kind::TEXT && charset & 0xff == UTF8 {
@@ -204,25 +205,7 @@ pub(super) fn text(bytes: &[u8], (found, length, charset): (i16, usize, i16)) ->
     }
 }
 
-/// `unscaled`·10^−`from` as digits at scale `to`, when that is exact.
-fn rescale(unscaled: i64, from: u8, to: u8) -> Result<i64> {
-    if from == to {
-        return Ok(unscaled);
-    }
-    let factor = 10_i64.checked_pow(u32::from(from.abs_diff(to)));
-    let exact = factor.and_then(|factor| match to > from {
-        true => unscaled.checked_mul(factor),
-        false => (unscaled % factor == 0).then_some(unscaled / factor),
-    });
-    exact.ok_or_else(|| misfit(format!("{unscaled}e-{from} does not fit a decimal of {to} digits after the point")))
-}
-
 #[cold]
-fn wrong(declared: Type, value: &Value<'_>) -> Error {
-    misfit(format!("{value:?} does not fit the declared type {declared:?}"))
-}
-
-#[cold]
-fn misfit(message: String) -> Error {
+fn wrong(message: String) -> Error {
     Error::with(ErrorKind::Statement, "execute", message)
 }

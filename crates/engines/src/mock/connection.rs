@@ -9,6 +9,7 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Table, Type, Value};
 
 use super::{lock, Calls, Counts, Shared};
+use crate::misuse::{check_row, unknown};
 
 /// Shorter waits are spun: a sleeping thread wakes up to 50 µs late.
 const SPIN_NS: Nanos = 50_000;
@@ -109,9 +110,7 @@ impl MockConnection {
 
     fn columns_of(&self, id: StatementId, context: &'static str) -> Result<&[Type]> {
         let known = self.columns.get(id.0 as usize);
-        known
-            .map(|columns| &**columns)
-            .ok_or_else(|| Error::with(ErrorKind::Statement, context, format!("statement {} was never prepared", id.0)))
+        known.map(|columns| &**columns).ok_or_else(|| unknown(id, context))
     }
 }
 
@@ -207,10 +206,7 @@ impl BulkLoad for MockConnection {
         self.alive("load")?;
         let mut rows = 0;
         let mut emit = |values: &[Value<'_>]| {
-            if values.len() != columns.len() {
-                let message = format!("{} values for {} columns", values.len(), columns.len());
-                return Err(Error::with(ErrorKind::Statement, "load", message));
-            }
+            check_row(values, columns.len())?;
             rows += 1;
             Ok(())
         };

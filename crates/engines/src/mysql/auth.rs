@@ -3,9 +3,12 @@
 use dsbench_core::error::{Error, ErrorKind, Result};
 use ed25519_dalek::hazmat::{raw_sign, ExpandedSecretKey};
 use ed25519_dalek::{Digest, Sha512, VerifyingKey};
+use getrandom::{rand_core::UnwrapErr, SysRng};
 use ring::digest::{digest, Algorithm, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
-
-use super::rsa::PublicKey;
+use rsa::pkcs8::DecodePublicKey;
+use rsa::{Oaep, RsaPublicKey};
+use rustls::pki_types::{pem::PemObject, SubjectPublicKeyInfoDer};
+use sha1::Sha1;
 
 /// A method of login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,10 +118,11 @@ impl Authentication<'_> {
     /// The password encrypted with the server's key; mixed with the random bytes, so that the
     /// packet is of no use in another login.
     fn encrypted(&self, pem: &[u8]) -> Result<Vec<u8>> {
-        let key = PublicKey::from_pem(pem).ok_or_else(|| refused("the server's public key cannot be read".into()))?;
+        let key = public_key(pem).ok_or_else(|| refused("the server's public key cannot be read".into()))?;
         let mut message = self.zero_ended();
         message.iter_mut().zip(self.challenge.iter().cycle()).for_each(|(byte, random)| *byte ^= random);
-        key.encrypt(&message).ok_or_else(|| refused("the password is too long for the server's public key".into()))
+        key.encrypt(&mut UnwrapErr(SysRng), Oaep::<Sha1>::new(), &message)
+            .map_err(|_| refused("the password is too long for the server's public key".into()))
     }
 
     fn zero_ended(&self) -> Vec<u8> {
@@ -146,6 +150,12 @@ fn scramble(hash: &'static Algorithm, password: &[u8], join: impl FnOnce(&[u8]) 
     let twice = digest(hash, once.as_ref());
     let mixed = digest(hash, &join(twice.as_ref()));
     once.as_ref().iter().zip(mixed.as_ref()).map(|(a, b)| a ^ b).collect()
+}
+
+/// The server's RSA key of 1,024 to 8,192 bits: greater numbers would only keep the client's CPU busy.
+fn public_key(pem: &[u8]) -> Option<RsaPublicKey> {
+    let info = SubjectPublicKeyInfoDer::from_pem_slice(pem).ok()?;
+    RsaPublicKey::from_public_key_der(&info).ok()
 }
 
 /// A signature with the key that the password makes: unlike elsewhere of any length.

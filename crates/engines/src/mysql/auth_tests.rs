@@ -1,3 +1,6 @@
+use rsa::pkcs8::{EncodePublicKey, LineEnding};
+use rsa::{BoxedUint, RsaPrivateKey};
+
 use super::*;
 
 fn login(method: Method, password: &str, encrypted: bool, may_ask_for_key: bool) -> Authentication<'_> {
@@ -50,6 +53,38 @@ fn the_key_is_asked_for_when_it_may_be() {
     assert_eq!(login(Method::Sha256, "secret", false, true).first().unwrap(), [1]);
     assert!(login(Method::Sha256, "secret", false, true).more(b"no key").is_err());
     assert!(login(Method::CachingSha2, "secret", false, false).more(b"-----BEGIN PUBLIC KEY").is_err());
+}
+
+#[test]
+fn only_the_servers_key_decrypts_the_password() {
+    let key = RsaPrivateKey::new(&mut UnwrapErr(SysRng), 1024).unwrap();
+    let pem = key.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
+    for password in ["", "x", "geheim", &"x".repeat(85)] {
+        let login = login(Method::Sha256, password, false, true);
+        let encrypted = login.more(pem.as_bytes()).unwrap().unwrap();
+        let plain = key.decrypt(Oaep::<Sha1>::new(), &encrypted).unwrap();
+        let mixed: Vec<u8> = plain.iter().zip(login.challenge.iter().cycle()).map(|(a, b)| a ^ b).collect();
+        assert_eq!(mixed, [password.as_bytes(), &[0]].concat());
+        assert_ne!(login.more(pem.as_bytes()).unwrap().unwrap(), encrypted, "no two are alike");
+    }
+    let error = login(Method::Sha256, &"x".repeat(86), false, true).more(pem.as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("too long"), "{error}");
+}
+
+#[test]
+fn what_is_no_sound_key_is_refused() {
+    let damaged = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n";
+    let curve = rcgen::KeyPair::generate().unwrap().public_key_pem();
+    for pem in [&b""[..], damaged.as_bytes(), b"\xff\0", curve.as_bytes()] {
+        assert!(public_key(pem).is_none());
+    }
+    // Keys whose arithmetic would take minutes.
+    let pem = |modulus: usize, exponent: usize| {
+        let [modulus, exponent] = [modulus, exponent].map(|bytes| BoxedUint::from_be_slice_vartime(&vec![0x7f; bytes]));
+        RsaPublicKey::new_unchecked(modulus, exponent).to_public_key_pem(LineEnding::LF).unwrap()
+    };
+    assert!(public_key(pem(256, 3).as_bytes()).is_some() && public_key(pem(1024, 3).as_bytes()).is_some());
+    assert!(public_key(pem(1025, 3).as_bytes()).is_none() && public_key(pem(256, 5).as_bytes()).is_none());
 }
 
 #[test]

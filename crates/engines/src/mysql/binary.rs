@@ -6,8 +6,10 @@ use dsbench_core::value::{Rows, Type, Value};
 use super::datetime::Moment;
 use super::decimal;
 use super::fields::{garbage, put_length, Fields};
-use super::reply::{Column, RowError};
-use super::types::{misfit, number, unreadable};
+use super::reply::Column;
+use super::types::number;
+use crate::misuse::{misfit, unreadable};
+use crate::net::RowError;
 
 /// Appends a parameter that is not NULL. Error `Statement` when it does not fit the declared type.
 #[inline]

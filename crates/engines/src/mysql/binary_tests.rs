@@ -1,5 +1,6 @@
 use super::super::types::{number_of, readable};
 use super::*;
+use crate::samples::{MISFITS, VALUES};
 use dsbench_core::error::ErrorKind;
 
 /// Encodes a value as a parameter and reads it back as the only column of a row.
@@ -16,33 +17,15 @@ fn round_trip(kind: Type, value: Value<'_>) {
 
 #[test]
 fn values_come_back_as_they_went() {
-    for value in [i64::MIN, -1, 0, i64::MAX] {
-        round_trip(Type::Int64, Value::Int(value));
-    }
-    round_trip(Type::Int32, Value::Int(i32::MIN.into()));
-    round_trip(Type::Int16, Value::Int(i16::MAX.into()));
-    round_trip(Type::Float64, Value::Float(-0.1));
-    round_trip(Type::Decimal(2), Value::Decimal { unscaled: -1250, scale: 2 });
-    round_trip(Type::Text, Value::Text("grün 🦀"));
-    round_trip(Type::Text, Value::Text(""));
-    round_trip(Type::Timestamp, Value::Timestamp(-1));
+    VALUES.iter().for_each(|(kind, value)| round_trip(*kind, *value));
     let long = "x".repeat(70_000);
     round_trip(Type::Text, Value::Text(&long));
 }
 
 #[test]
 fn a_value_that_does_not_fit_is_an_error_of_the_statement() {
-    for (kind, value) in [
-        (Type::Int16, Value::Int(32_768)),
-        (Type::Int32, Value::Int(-2_147_483_649)),
-        (Type::Int64, Value::Text("1")),
-        (Type::Text, Value::Int(1)),
-        (Type::Float64, Value::Int(1)),
-        (Type::Float64, Value::Float(f64::NAN)),
-        (Type::Timestamp, Value::Timestamp(i64::MIN)),
-        (Type::Decimal(2), Value::Float(0.5)),
-    ] {
-        let error = encode(&mut Vec::new(), kind, &value).unwrap_err();
+    for (kind, value) in MISFITS.iter().chain(&[(Type::Float64, Value::Float(f64::NAN))]) {
+        let error = encode(&mut Vec::new(), *kind, value).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Statement, "{value:?}");
     }
 }

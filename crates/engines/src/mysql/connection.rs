@@ -11,6 +11,7 @@ use super::statement::Prepared;
 use super::take::{BinaryRows, TableRows, TextRows};
 use super::text::Template;
 use super::wire::{State, Wire};
+use crate::misuse::{nothing_to_commit, open_already, unknown};
 
 /// A statement of one connection.
 enum Known {
@@ -66,7 +67,7 @@ impl Connection for MysqlConnection {
     fn begin(&mut self) -> Result<()> {
         self.wire.ready("begin")?;
         if self.wire.state != State::Idle {
-            return Err(Error::with(ErrorKind::Statement, "begin", "a transaction is open already"));
+            return Err(open_already("begin"));
         }
         self.command("BEGIN", "begin", ErrorKind::Disconnected)
     }
@@ -102,7 +103,7 @@ impl Connection for MysqlConnection {
     fn commit(&mut self) -> Result<()> {
         self.wire.ready("commit")?;
         if self.wire.state != State::Open {
-            return Err(Error::with(ErrorKind::Statement, "commit", "no transaction is open"));
+            return Err(nothing_to_commit());
         }
         let sent = self.command("COMMIT", "commit", ErrorKind::Unknown);
         // Nobody knows how much of the command has left before the connection went.
@@ -144,9 +145,4 @@ impl Connection for MysqlConnection {
         let socket = self.wire.transport.duplicate().ok()?;
         Some(Box::new(Handle { socket, killer: self.killer.clone() }))
     }
-}
-
-#[cold]
-fn unknown(id: StatementId, context: &'static str) -> Error {
-    Error::with(ErrorKind::Statement, context, format!("statement {} was never prepared on this connection", id.0))
 }

@@ -4,13 +4,14 @@ use std::net::Shutdown;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dsbench_core::engine::{Interrupt, Isolation, Session};
+use dsbench_core::engine::Interrupt;
 use dsbench_core::error::ErrorKind;
 use socket2::Socket;
 
 use super::login;
 use super::reply::Skip;
 use super::Reach;
+use crate::place::ADMINISTRATION;
 
 /// Longest time that the request to end a session may take.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -28,8 +29,7 @@ impl Killer {
     /// Asks the server, over a session of its own, to end ours. A server whose client is gone goes on
     /// with a statement until it has something to send.
     fn kill(&self) {
-        let session = Session { isolation: Isolation::ReadCommitted, in_place: false };
-        if let Ok(mut other) = login::open_within(&self.reach, session, Some(LIMIT)) {
+        if let Ok(mut other) = login::open_within(&self.reach, ADMINISTRATION, Some(LIMIT)) {
             // It may have ended by itself; and whether it does, nobody waits for.
             let _ = other.wire.text(&format!("KILL {}", self.session), "kill", ErrorKind::Disconnected, &mut Skip);
         }

@@ -17,10 +17,10 @@ use super::packet::{self, Input};
 use super::reply::{Complaint, Skip, END, ERROR, OK};
 use super::wire::Wire;
 use super::PLACE;
-use crate::net::secret::Secret;
 use crate::net::socket::{self, Address};
-use crate::net::tls::{self, Check, Refusal, Tls, Wishes};
+use crate::net::tls::{self, Check, Tls, Wishes};
 use crate::net::transport::Transport;
+use crate::secret::Secret;
 
 /// First byte of what a method of login says further on.
 const MORE: u8 = 0x01;
@@ -180,7 +180,7 @@ impl<'a> Opening<'a> {
         greeting::ask(&mut self.output, agreed);
         self.send()?;
         let failed = |error: io::Error, address: &Address| {
-            let hint = tls::refusal(&error).map_or("", remedy);
+            let hint = tls::hint(&error, "ssl_ca=", "ssl_mode=VERIFY_CA");
             setup(format!("{address}: TLS: {error}{hint}"))
         };
         // What came before the handshake is not from whom the certificate is.
@@ -267,15 +267,6 @@ fn set_up(wire: &mut Wire, reach: &Reach, session: Session) -> Result<()> {
     );
     let done = wire.text(&sql, "connect", ErrorKind::Setup, &mut Skip);
     done.map(|_| ()).map_err(|error| Error { kind: ErrorKind::Setup, ..error })
-}
-
-fn remedy(refusal: Refusal) -> &'static str {
-    match refusal {
-        Refusal::Authority => "; name the authority's certificate by ssl_ca=",
-        Refusal::Name => "; use the name in the certificate's subjectAltName as host, or ssl_mode=VERIFY_CA",
-        Refusal::Expired => "; renew the server's certificate",
-        Refusal::Form => "; it needs a certificate of version 3 with a subjectAltName",
-    }
 }
 
 fn setup(message: String) -> Error {

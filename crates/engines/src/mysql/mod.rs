@@ -26,7 +26,6 @@ mod place;
 mod placeholders;
 mod reply;
 mod rows;
-mod rsa;
 mod size;
 mod statement;
 mod take;

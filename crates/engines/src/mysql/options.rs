@@ -7,12 +7,10 @@ use std::time::Duration;
 use dsbench_core::error::{Error, Result};
 
 use super::PLACE;
-use crate::net::secret::Secret;
 use crate::net::socket::Address;
-use crate::query::{decode, Query};
-
-/// Looks a variable of the environment up; a function, so that tests need not touch the process.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+use crate::net::url::Parts;
+use crate::query::{Environment, Query};
+use crate::secret::Secret;
 
 /// The port of MariaDB and MySQL.
 const PORT: u16 = 3306;
@@ -78,7 +76,9 @@ impl Options {
     pub(super) fn resolve(url: &str, environment: Environment<'_>) -> Result<Self> {
         let get = |name: &str| environment(name).filter(|value| !value.is_empty());
         let (head, mut query) = Query::split(url)?;
-        let parts = Parts::of(head)?;
+        let rest = ["mysql://", "mariadb://"].iter().find_map(|scheme| head.strip_prefix(scheme));
+        let parts = Parts::of(rest.ok_or_else(|| bad("it must start with mysql:// or mariadb://"))?, bad)?;
+        let host = parts.host.unwrap_or_default();
         let socket = query.text("socket").map(PathBuf::from);
         let seconds = query.number::<u32>("connect_timeout")?.unwrap_or(10);
         let retrieval = query.word("allow_public_key_retrieval", &["true", "false"])?;
@@ -89,7 +89,7 @@ impl Options {
         check_name("storage_engine", storage_engine.as_deref())?;
         let user = parts.user.or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| get(name)));
         Ok(Self {
-            addresses: addresses(&parts.host, parts.port, socket, environment)?,
+            addresses: addresses(&host, parts.port, socket, environment)?,
             user: user.ok_or_else(|| bad("it names no user"))?,
             password: parts.password.or_else(|| get("MYSQL_PWD")).map(Secret::new),
             // The place itself is not there yet when an administrative session makes it.
@@ -98,62 +98,10 @@ impl Options {
             connect_timeout: (seconds > 0).then(|| Duration::from_secs(seconds.into())),
             allow_public_key_retrieval: retrieval == Some("true"),
             enable_cleartext_plugin: clear == Some("true"),
-            host: if parts.host.is_empty() { "localhost".into() } else { parts.host },
+            host: if host.is_empty() { "localhost".into() } else { host },
             tls,
         })
     }
-}
-
-/// What stands before the question mark, decoded.
-struct Parts {
-    user: Option<String>,
-    password: Option<String>,
-    host: String,
-    port: Option<u16>,
-    database: Option<String>,
-}
-
-impl Parts {
-    fn of(head: &str) -> Result<Self> {
-        let rest = ["mysql://", "mariadb://"].iter().find_map(|scheme| head.strip_prefix(scheme));
-        let rest = rest.ok_or_else(|| bad("it must start with mysql:// or mariadb://"))?;
-        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let (host, port) = split_port(place)?;
-        let port = match port {
-            "" => None,
-            digits => Some(digits.parse().map_err(|_| bad("the port is no number it may be"))?),
-        };
-        Ok(Self {
-            user: part("user", user)?,
-            password: part("password", password)?,
-            host: part("host", host)?.unwrap_or_default(),
-            port,
-            database: part("database", database)?,
-        })
-    }
-}
-
-/// Splits `host:port`, where the host may be an IPv6 address in brackets.
-fn split_port(place: &str) -> Result<(&str, &str)> {
-    match place.strip_prefix('[').map(|rest| rest.split_once(']')) {
-        None => Ok(place.split_once(':').unwrap_or((place, ""))),
-        Some(Some((host, ""))) => Ok((host, "")),
-        Some(Some((host, after))) => {
-            after.strip_prefix(':').map(|port| (host, port)).ok_or_else(|| bad("only :port may follow an IPv6 address"))
-        }
-        Some(None) => Err(bad("a bracket of an IPv6 address is not closed")),
-    }
-}
-
-/// A decoded part; an empty one counts as not given.
-fn part(name: &str, text: &str) -> Result<Option<String>> {
-    let decoded = decode(&format!("the {name}"), text)?;
-    if decoded.contains('\0') {
-        return Err(bad(&format!("the {name} holds a zero byte")));
-    }
-    Ok((!decoded.is_empty()).then_some(decoded))
 }
 
 /// The places to try. As for the mysql client, localhost is the unix socket, unless a port is named.

@@ -3,8 +3,10 @@
 //! comes as several packets, all but the last of the greatest length.
 
 use std::io;
+use std::ops::Range;
 
 use super::fields::garbage;
+use crate::net::inbox::Inbox;
 use crate::net::transport::Transport;
 
 /// Bytes before the content: three of length, one of number.
@@ -12,10 +14,6 @@ pub(super) const HEADER: usize = 4;
 
 /// Longest content of a packet.
 const LONGEST: usize = 0xff_ffff;
-
-/// Bytes of a fresh buffer: the answer to a short transaction fits many times over, and a thousand
-/// connections cost 8 MB.
-const FRESH: usize = 8 * 1024;
 
 /// Most that a content may have: the most that max_allowed_packet may be.
 const LIMIT: usize = 1 << 30;
@@ -28,9 +26,7 @@ const ERROR: u8 = 0xff;
 
 /// The reading side of a connection.
 pub(super) struct Input {
-    bytes: Vec<u8>,
-    start: usize,
-    end: usize,
+    inbox: Inbox,
     /// Number that the next packet must have.
     number: u8,
     limit: usize,
@@ -39,7 +35,7 @@ pub(super) struct Input {
 impl Input {
     /// An empty buffer for a connection on which the server speaks first.
     pub(super) fn new() -> Self {
-        Self { bytes: vec![0; FRESH], start: 0, end: 0, number: 0, limit: LOGIN_LIMIT }
+        Self { inbox: Inbox::new(), number: 0, limit: LOGIN_LIMIT }
     }
 
     /// Allows contents of the length that results may have.
@@ -60,21 +56,17 @@ impl Input {
 
     /// True when there are bytes that nobody has read.
     pub(super) fn has_more(&self) -> bool {
-        self.start < self.end
+        !self.inbox.here().is_empty()
     }
 
     /// The content of the next packet, which lies in the buffer until the next call.
     #[inline]
     pub(super) fn next(&mut self, transport: &mut Transport) -> io::Result<&[u8]> {
         loop {
-            if let Some((start, end)) = self.cut()? {
-                return Ok(&self.bytes[start..end]);
+            if let Some(content) = self.cut()? {
+                return Ok(self.inbox.bytes(content));
             }
-            self.make_room();
-            match transport.receive(&mut self.bytes[self.end..])? {
-                0 => return Err(closed()),
-                count => self.end += count,
-            }
+            self.inbox.receive(transport)?;
         }
     }
 
@@ -82,81 +74,66 @@ impl Input {
     pub(super) fn next_now(&mut self, transport: &mut Transport) -> io::Result<Option<&[u8]>> {
         let mut found = self.cut()?;
         if found.is_none() {
-            self.make_room();
-            match transport.receive_now(&mut self.bytes[self.end..])? {
-                Some(0) => return Err(closed()),
-                Some(count) => self.end += count,
-                None => return Ok(None),
+            if !self.inbox.receive_now(transport)? {
+                return Ok(None);
             }
             found = self.cut()?;
         }
-        Ok(found.map(|(start, end)| &self.bytes[start..end]))
+        Ok(found.map(|content| self.inbox.bytes(content)))
     }
 
     /// Takes a whole packet off the front: where its content lies.
     #[inline]
-    fn cut(&mut self) -> io::Result<Option<(usize, usize)>> {
-        let Some(&[a, b, c, number]) = self.bytes[self.start..self.end].first_chunk() else { return Ok(None) };
+    fn cut(&mut self) -> io::Result<Option<Range<usize>>> {
+        let here = self.inbox.here();
+        let Some((&[a, b, c, number], rest)) = here.split_first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-        let content = self.start + HEADER;
-        if self.end - content < length {
+        if rest.len() < length {
             return if length > self.limit { Err(garbage(&format!("a packet of {length} bytes"))) } else { Ok(None) };
         }
-        if number != self.number && self.bytes[content..content + length].first() != Some(&ERROR) {
+        if number != self.number && rest[..length].first() != Some(&ERROR) {
             return Err(garbage(&format!("packet number {number} where {} was due", self.number)));
         }
         if length == LONGEST {
             return self.join();
         }
         self.number = number.wrapping_add(1);
-        self.start = content + length;
-        Ok(Some((content, self.start)))
+        self.inbox.take(HEADER);
+        Ok(Some(self.inbox.take(length)))
     }
 
     /// Joins the packets of a long content; `None` while the last of them is not here.
     #[cold]
-    fn join(&mut self) -> io::Result<Option<(usize, usize)>> {
-        let (mut at, mut number, mut total) = (self.start, self.number, 0);
+    fn join(&mut self) -> io::Result<Option<Range<usize>>> {
+        let here = self.inbox.here_mut();
+        let (mut at, mut number, mut total) = (0, self.number, 0);
         let mut parts = Vec::new();
         loop {
-            let Some(&[a, b, c, found]) = self.bytes[at..self.end].first_chunk() else { return Ok(None) };
+            let Some(&[a, b, c, found]) = here[at..].first_chunk() else { return Ok(None) };
             let length = u32::from_le_bytes([a, b, c, 0]) as usize;
             total += length;
             if found != number || total > self.limit {
                 return Err(garbage("a long content that does not hang together"));
             }
-            parts.push((at + HEADER, length));
+            parts.push(at + HEADER..at + HEADER + length);
             at += HEADER + length;
             number = number.wrapping_add(1);
-            if at > self.end {
+            if at > here.len() {
                 return Ok(None);
             }
             if length < LONGEST {
                 break;
             }
         }
-        let start = self.start + HEADER;
-        let mut end = start;
-        for (from, length) in parts {
-            self.bytes.copy_within(from..from + length, end);
+        let mut end = HEADER;
+        for part in parts {
+            let length = part.len();
+            here.copy_within(part, end);
             end += length;
         }
-        (self.start, self.number) = (at, number);
-        Ok(Some((start, end)))
-    }
-
-    /// Makes space behind `end`. The buffer grows with the bytes that came, never by the length
-    /// that a packet claims.
-    #[inline]
-    fn make_room(&mut self) {
-        if self.start > 0 {
-            self.bytes.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
-        }
-        if self.end == self.bytes.len() {
-            self.bytes.resize(self.bytes.len() * 2, 0);
-        }
+        self.number = number;
+        let start = self.inbox.take(at).start;
+        Ok(Some(start + HEADER..start + end))
     }
 }
 
@@ -197,11 +174,6 @@ fn split(out: &mut Vec<u8>, mut number: u8) -> u8 {
         }
         rest = after;
     }
-}
-
-/// The error of a connection that ended where a packet should be.
-fn closed() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection")
 }
 
 #[cfg(all(test, unix))]

@@ -1,10 +1,11 @@
 //! The database `dsbench`, marked by a row of its table `dsbench_mark`: MySQL has no comments on databases.
 
-use dsbench_core::engine::{Connection, Engine, Isolation, Place, PlaceState, Session};
-use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::engine::{Connection, Engine, Place, PlaceState};
+use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::value::{Type, Value};
 
 use super::{size, text, Mysql, PLACE};
+use crate::place::{self, ours, refuse, set_up, vacant, ADMINISTRATION};
 
 /// Errors that say what is not there: database, table, column.
 const NO_DATABASE: &str = "1049";
@@ -22,18 +23,7 @@ impl Place for Mysql {
 
     fn create(&self, mark: &str) -> Result<()> {
         let mut connection = self.administer()?;
-        match state(&mut *connection)? {
-            PlaceState::Absent => {}
-            PlaceState::Marked(other) => {
-                return Err(refuse(
-                    "create",
-                    format!("database {PLACE} is there already, marked {other:?}; drop it first"),
-                ))
-            }
-            PlaceState::Foreign(what) => {
-                return Err(refuse("create", format!("{what}; rename it, or use another server")))
-            }
-        }
+        vacant(state(&mut *connection)?, format!("database {PLACE}"), "rename it, or use another server")?;
         connection.script(&[CREATE]).map_err(set_up)?;
         let marked = put_mark(&mut *connection, mark);
         if marked.is_err() {
@@ -45,21 +35,16 @@ impl Place for Mysql {
 
     fn drop(&self) -> Result<()> {
         let mut connection = self.administer()?;
-        match state(&mut *connection)? {
-            PlaceState::Absent => Ok(()),
-            PlaceState::Foreign(what) => {
-                Err(refuse("drop", format!("{what}; dsbench drops only what it has made: drop it by hand")))
-            }
-            // A session of somebody's that holds a table would make this wait for a day, deaf to Ctrl-C.
-            PlaceState::Marked(_) => {
-                connection.script(&["SET SESSION lock_wait_timeout = 10", DROP]).map_err(|error| match error.kind {
-                    ErrorKind::Busy => {
-                        refuse("drop", format!("another session uses a table of database {PLACE}; end that session"))
-                    }
-                    _ => set_up(error),
-                })
-            }
+        if !ours(state(&mut *connection)?)? {
+            return Ok(());
         }
+        // A session of somebody's that holds a table would make this wait for a day, deaf to Ctrl-C.
+        connection.script(&["SET SESSION lock_wait_timeout = 10", DROP]).map_err(|error| match error.kind {
+            ErrorKind::Busy => {
+                refuse(place::DROP, format!("another session uses a table of database {PLACE}; end that session"))
+            }
+            _ => set_up(error),
+        })
     }
 
     fn size_bytes(&self) -> Result<u64> {
@@ -70,7 +55,7 @@ impl Place for Mysql {
 impl Mysql {
     /// A session that does not need the place.
     fn administer(&self) -> Result<Box<dyn Connection>> {
-        self.connect(Session { isolation: Isolation::ReadCommitted, in_place: false })
+        self.connect(ADMINISTRATION)
     }
 }
 
@@ -98,16 +83,4 @@ fn put_mark(connection: &mut dyn Connection, mark: &str) -> Result<()> {
     insert.push(b')');
     let insert = String::from_utf8_lossy(&insert);
     connection.script(&[&format!("CREATE TABLE {PLACE}.dsbench_mark (mark text NOT NULL)"), &insert])
-}
-
-fn refuse(context: &'static str, message: String) -> Error {
-    Error::with(ErrorKind::Setup, context, message)
-}
-
-/// An error of a statement that sets the place up is one of kind `Setup`; a lost connection stays one.
-fn set_up(error: Error) -> Error {
-    match error.kind {
-        ErrorKind::Disconnected | ErrorKind::Unknown => error,
-        _ => Error { kind: ErrorKind::Setup, ..error },
-    }
 }

@@ -6,6 +6,7 @@ use dsbench_core::error::{Error, ErrorKind};
 
 use super::codes;
 use super::fields::{garbage, Fields};
+use crate::net::RowError;
 
 /// First byte of "done"; in an answer to a prepared statement also that of a row.
 pub(super) const OK: u8 = 0x00;
@@ -83,20 +84,6 @@ impl<'a> Complaint<'a> {
     #[cold]
     pub(super) fn error_of_kind(&self, kind: ErrorKind, context: &'static str) -> Error {
         Error { code: codes::code(self.number), ..Error::with(kind, context, self.words()) }
-    }
-}
-
-/// Why a row could not be read.
-pub(super) enum RowError {
-    /// The packet itself is damaged: the connection cannot go on.
-    Protocol(io::Error),
-    /// The row is not what was declared; the connection goes on.
-    Statement(Error),
-}
-
-impl From<io::Error> for RowError {
-    fn from(error: io::Error) -> Self {
-        Self::Protocol(error)
     }
 }
 

@@ -2,16 +2,16 @@
 
 use std::io::Write;
 
-use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::error::Result;
 use dsbench_core::value::{Type, Value};
 
 use super::datetime::Moment;
-use super::types::misfit;
 use super::{decimal, text};
+use crate::misuse::{check_row, misfit};
 
 /// Appends one row as a line with tabs between its fields.
 pub(super) fn line(out: &mut Vec<u8>, columns: &[(&str, Type)], row: &[Value<'_>]) -> Result<()> {
-    check_width(columns, row)?;
+    check_row(row, columns.len())?;
     for (at, (value, (_, kind))) in row.iter().zip(columns).enumerate() {
         if at > 0 {
             out.push(b'\t');
@@ -24,23 +24,13 @@ pub(super) fn line(out: &mut Vec<u8>, columns: &[(&str, Type)], row: &[Value<'_>
 
 /// Appends one row as `(1,'a',NULL)`.
 pub(super) fn list(out: &mut Vec<u8>, columns: &[(&str, Type)], row: &[Value<'_>]) -> Result<()> {
-    check_width(columns, row)?;
+    check_row(row, columns.len())?;
     for (at, (value, (_, kind))) in row.iter().zip(columns).enumerate() {
         out.push(if at == 0 { b'(' } else { b',' });
         text::literal(out, *kind, value)?;
     }
     out.push(b')');
     Ok(())
-}
-
-fn check_width(columns: &[(&str, Type)], row: &[Value<'_>]) -> Result<()> {
-    match row.len() == columns.len() {
-        true => Ok(()),
-        false => {
-            let message = format!("a row of {} values for {} columns", row.len(), columns.len());
-            Err(Error::with(ErrorKind::Statement, "bulk load", message))
-        }
-    }
 }
 
 /// Appends a field of a line. The server does not refuse a number that is too large for its column,
@@ -75,6 +65,7 @@ fn escape(out: &mut Vec<u8>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dsbench_core::error::ErrorKind;
 
     const COLUMNS: &[(&str, Type)] = &[("a", Type::Int32), ("b", Type::Text), ("c", Type::Decimal(2))];
 

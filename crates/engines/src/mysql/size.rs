@@ -1,8 +1,9 @@
 //! Bytes that dsbench's database takes, as exactly as storage engine and rights allow.
 
 use dsbench_core::engine::Connection;
-use dsbench_core::error::{Error, ErrorKind, Result};
-use dsbench_core::value::Table;
+use dsbench_core::error::{ErrorKind, Result};
+
+use crate::place::size;
 
 const ENGINES: &str = "SELECT DISTINCT coalesce(ENGINE, '') FROM information_schema.TABLES \
     WHERE TABLE_SCHEMA = 'dsbench' AND TABLE_TYPE = 'BASE TABLE'";
@@ -52,7 +53,7 @@ pub(super) fn bytes(connection: &mut dyn Connection) -> Result<u64> {
 fn first_that_works(connection: &mut dyn Connection, queries: &[&str]) -> Result<Option<u64>> {
     for sql in queries {
         match connection.fetch(sql) {
-            Ok(table) => return number(&table).map(Some),
+            Ok(table) => return size(&table).map(Some),
             // The table of another version, a right that the user does not have.
             Err(error) if matches!(error.kind, ErrorKind::Syntax | ErrorKind::Setup | ErrorKind::Statement) => {}
             Err(error) => return Err(error),
@@ -70,10 +71,5 @@ fn estimate(connection: &mut dyn Connection, engine: &str) -> Result<u64> {
     }
     let sizes = "SELECT coalesce(sum(DATA_LENGTH + INDEX_LENGTH), 0) FROM information_schema.TABLES \
         WHERE TABLE_SCHEMA = 'dsbench'";
-    number(&connection.fetch(&format!("{sizes} {of_engine}"))?)
-}
-
-fn number(table: &Table) -> Result<u64> {
-    let size = table.rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok());
-    size.ok_or_else(|| Error::with(ErrorKind::Statement, "size", "the server gave no size"))
+    size(&connection.fetch(&format!("{sizes} {of_engine}"))?)
 }

@@ -7,9 +7,10 @@ use dsbench_core::value::{Type, Value};
 use super::fields::{garbage, Fields};
 use super::packet::{self, HEADER};
 use super::reply::{Column, ERROR};
-use super::types::{number_of, wrong_count};
+use super::types::number_of;
 use super::wire::Wire;
 use super::{answer::Stop, binary};
+use crate::misuse::wrong_count;
 
 const PREPARE: u8 = 0x16;
 const EXECUTE: u8 = 0x17;

@@ -3,9 +3,11 @@
 use dsbench_core::value::{Rows, Table, Type};
 
 use super::fields::{garbage, Fields};
-use super::reply::{column_name, Column, RowError, Take};
-use super::types::{readable, wrong_column, wrong_width};
+use super::reply::{column_name, Column, Take};
+use super::types::{readable, wrong_column};
 use super::{binary, text};
+use crate::misuse::wrong_width;
+use crate::net::RowError;
 
 /// Rows of a prepared statement.
 pub(super) struct BinaryRows<'a> {

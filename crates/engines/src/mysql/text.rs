@@ -9,10 +9,10 @@ use dsbench_core::value::{Rows, Type, Value};
 
 use super::datetime::Moment;
 use super::fields::Fields;
-use super::reply::RowError;
-use super::types::{misfit, unreadable, wrong_count};
 use super::wire::QUERY;
 use super::{decimal, packet, placeholders};
+use crate::misuse::{misfit, unreadable, wrong_count};
+use crate::net::RowError;
 
 /// A statement as text, cut at its placeholders.
 pub(super) struct Template {

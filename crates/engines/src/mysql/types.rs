@@ -1,7 +1,7 @@
 //! Declared types and the server's: which fit, and what is said when they do not.
 
 use dsbench_core::error::{Error, ErrorKind};
-use dsbench_core::value::{Type, Value};
+use dsbench_core::value::Type;
 
 use super::reply::Column;
 
@@ -91,26 +91,4 @@ fn name(column: Column) -> String {
 pub(super) fn wrong_column(at: usize, kind: Type, column: Column) -> Error {
     let message = format!("column {at} is declared {kind:?}, but is of type {}; add a CAST", name(column));
     Error::with(ErrorKind::Statement, "read result", message)
-}
-
-#[cold]
-pub(super) fn wrong_width(declared: usize, found: usize) -> Error {
-    let message = format!("the statement declares {declared} columns, but returns {found}");
-    Error::with(ErrorKind::Statement, "read result", message)
-}
-
-#[cold]
-pub(super) fn unreadable(at: usize, kind: Type, bytes: &[u8]) -> Error {
-    let message = format!("column {at} holds {} bytes that are no {kind:?}, as the statement declares", bytes.len());
-    Error::with(ErrorKind::Statement, "read result", message)
-}
-
-#[cold]
-pub(super) fn misfit(kind: Type, value: &Value<'_>) -> Error {
-    Error::with(ErrorKind::Statement, "bind parameter", format!("{value:?} does not fit the declared type {kind:?}"))
-}
-
-#[cold]
-pub(super) fn wrong_count(given: usize, declared: usize) -> Error {
-    Error::with(ErrorKind::Statement, "bind parameter", format!("{given} parameters given, {declared} declared"))
 }

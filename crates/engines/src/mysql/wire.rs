@@ -7,8 +7,9 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use super::answer::{First, Stop};
 use super::fields::garbage;
 use super::packet::{self, Input};
-use super::reply::{Complaint, Done, RowError, Skip, Take, END, ERROR, IN_TRANSACTION, MORE_RESULTS};
+use super::reply::{Complaint, Done, Skip, Take, END, ERROR, IN_TRANSACTION, MORE_RESULTS};
 use crate::net::transport::Transport;
+use crate::net::RowError;
 
 /// Room for flights that a fresh connection has.
 const FRESH: usize = 512;

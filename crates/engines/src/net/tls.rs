@@ -96,7 +96,7 @@ fn trusted(wishes: &Wishes<'_>) -> Result<Vec<CertificateDer<'static>>> {
 }
 
 /// The certificates of a PEM file, one at least.
-pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let bad = |what: String| Error::configuration(format!("certificates in {}: {what}", path.display()));
     let found = CertificateDer::pem_file_iter(path).map_err(|e| bad(e.to_string()))?;
     let found = found.collect::<std::result::Result<Vec<_>, _>>().map_err(|e| bad(e.to_string()))?;
@@ -121,27 +121,17 @@ fn server_name(wishes: &Wishes<'_>) -> Result<ServerName<'static>> {
     }
 }
 
-/// What is wrong with the server's certificate, when a handshake failed for that.
-pub(crate) fn refusal(error: &io::Error) -> Option<Refusal> {
+/// What the user can do about a handshake that failed; `authorities` and `weaker` are how this engine's URL names
+/// a file of authorities and a check without the name.
+pub(crate) fn hint(error: &io::Error, authorities: &str, weaker: &str) -> String {
     use rustls::{CertificateError as C, Error as E};
-    match error.get_ref()?.downcast_ref::<E>()? {
-        E::InvalidCertificate(C::UnknownIssuer) => Some(Refusal::Authority),
-        E::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. }) => Some(Refusal::Name),
-        E::InvalidCertificate(C::Expired | C::ExpiredContext { .. }) => Some(Refusal::Expired),
-        E::InvalidCertificate(_) => Some(Refusal::Form),
-        _ => None,
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<E>()) {
+        Some(E::InvalidCertificate(C::UnknownIssuer)) => format!("; name the authority's certificate by {authorities}"),
+        Some(E::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. })) => {
+            format!("; use the name in the certificate's subjectAltName as host, or {weaker}")
+        }
+        Some(E::InvalidCertificate(C::Expired | C::ExpiredContext { .. })) => "; renew the server's certificate".into(),
+        Some(E::InvalidCertificate(_)) => "; it needs a certificate of version 3 with a subjectAltName".into(),
+        _ => String::new(),
     }
-}
-
-/// Why a server's certificate was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// No trusted authority signed it.
-    Authority,
-    /// It is for another host.
-    Name,
-    /// Its time is over.
-    Expired,
-    /// It cannot be read.
-    Form,
 }

@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-use super::der;
+use super::certificate;
 use super::tls::Check;
 
 /// Checks certificates as far as the target asks for it.
@@ -96,9 +96,9 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<HandshakeSignatureValid, Error> {
         // Certificates of version 1 are common among databases, and the library does not read them;
         // where nothing but the key counts, the key is taken out here.
-        match der::public_key(shown) {
+        match certificate::public_key(shown) {
             Some(key) if self.check == Check::Nothing => {
-                verify_tls13_signature_with_raw_key(message, &key.into(), signature, &self.algorithms)
+                verify_tls13_signature_with_raw_key(message, &key.as_slice().into(), signature, &self.algorithms)
             }
             _ => verify_tls13_signature(message, shown, signature, &self.algorithms),
         }

@@ -10,6 +10,7 @@ use super::reply::rows_changed;
 use super::statement::{parse_and_describe, Prepared};
 use super::wire::{Wire, BEGUN, IDLE};
 use super::{describe, simple, types};
+use crate::misuse::{nothing_to_commit, open_already, unknown};
 
 /// Parse, Bind and Execute of BEGIN, without a Sync: it leaves with the first statement of its transaction.
 const BEGIN: &[u8] = b"P\0\0\0\x0d\0BEGIN\0\0\0B\0\0\0\x0c\0\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0";
@@ -79,7 +80,7 @@ impl Connection for PostgresConnection {
     fn begin(&mut self) -> Result<()> {
         self.wire.alive("begin")?;
         if self.wire.status != IDLE {
-            return Err(Error::with(ErrorKind::Statement, "begin", "a transaction is open already"));
+            return Err(open_already("begin"));
         }
         // It costs no round trip of its own: it goes out in the flight of the first statement.
         self.wire.status = BEGUN;
@@ -111,7 +112,7 @@ impl Connection for PostgresConnection {
     fn commit(&mut self) -> Result<()> {
         self.wire.alive("commit")?;
         if self.wire.status == IDLE {
-            return Err(Error::with(ErrorKind::Statement, "commit", "no transaction is open"));
+            return Err(nothing_to_commit());
         }
         self.begin_now("commit")?;
         let sent = self.wire.send_constant(COMMIT, "commit");
@@ -159,9 +160,4 @@ impl Connection for PostgresConnection {
         let socket = self.wire.transport.duplicate().ok()?;
         Some(Box::new(Handle { socket, cancel: self.cancel.clone() }))
     }
-}
-
-#[cold]
-fn unknown(id: StatementId, context: &'static str) -> Error {
-    Error::with(ErrorKind::Statement, context, format!("statement {} was never prepared on this connection", id.0))
 }

@@ -12,6 +12,7 @@ use super::reply::{rows_changed, Complaint};
 use super::statement::{close, query};
 use super::types;
 use super::wire::Wire;
+use crate::misuse::check_row;
 
 /// Bytes after which a CopyData message is sent.
 const CHUNK: usize = 64 * 1024;
@@ -158,10 +159,7 @@ impl Copy<'_> {
     }
 
     fn encode(&mut self, row: &[Value<'_>]) -> Result<()> {
-        if row.len() != self.columns.len() {
-            let message = format!("a row of {} values for {} columns", row.len(), self.columns.len());
-            return Err(Error::with(ErrorKind::Statement, CONTEXT, message));
-        }
+        check_row(row, self.columns.len())?;
         let out = &mut self.wire.output;
         out.extend_from_slice(&(row.len() as u16).to_be_bytes());
         for (value, (_, kind)) in row.iter().zip(self.columns) {

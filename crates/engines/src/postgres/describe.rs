@@ -4,7 +4,8 @@ use dsbench_core::error::{Error, ErrorKind};
 use dsbench_core::value::Type;
 
 use super::reply;
-use super::types::{readable, RowError};
+use super::types::readable;
+use crate::net::RowError;
 
 /// Takes the replies to Parse and Describe. A statement that declares no columns may return some:
 /// nobody reads them.

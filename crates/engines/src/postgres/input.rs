@@ -1,12 +1,10 @@
 //! Cuts what the server sends into messages, in place in one buffer that is kept.
 
 use std::io;
+use std::ops::Range;
 
+use crate::net::inbox::Inbox;
 use crate::net::transport::Transport;
-
-/// Bytes of a fresh buffer: the reply of a short transaction fits many times over, and a thousand
-/// connections cost 8 MB.
-const FRESH: usize = 8 * 1024;
 
 /// Longest message before the login is done, as libpq has it.
 const LOGIN_LIMIT: usize = 30_000;
@@ -16,16 +14,14 @@ const LIMIT: usize = 256 * 1024 * 1024;
 
 /// The reading side of a connection.
 pub struct Input {
-    bytes: Vec<u8>,
-    start: usize,
-    end: usize,
+    inbox: Inbox,
     limit: usize,
 }
 
 impl Input {
     /// An empty buffer for the login.
     pub fn new() -> Self {
-        Self { bytes: vec![0; FRESH], start: 0, end: 0, limit: LOGIN_LIMIT }
+        Self { inbox: Inbox::new(), limit: LOGIN_LIMIT }
     }
 
     /// Allows messages of the length that results may have.
@@ -37,8 +33,8 @@ impl Input {
     #[inline]
     pub fn next(&mut self, transport: &mut Transport) -> io::Result<(u8, &[u8])> {
         loop {
-            if let Some((tag, start, end)) = self.cut() {
-                return Ok((tag, &self.bytes[start..end]));
+            if let Some((tag, body)) = self.cut() {
+                return Ok((tag, self.inbox.bytes(body)));
             }
             self.receive(transport)?;
         }
@@ -48,79 +44,47 @@ impl Input {
     pub fn next_now(&mut self, transport: &mut Transport) -> io::Result<Option<(u8, &[u8])>> {
         let mut found = self.cut();
         if found.is_none() {
-            self.make_room()?;
-            match transport.receive_now(&mut self.bytes[self.end..])? {
-                Some(0) => return Err(closed()),
-                Some(count) => self.end += count,
-                None => return Ok(None),
+            self.check_header()?;
+            if !self.inbox.receive_now(transport)? {
+                return Ok(None);
             }
             found = self.cut();
             if found.is_none() {
                 self.check_header()?;
             }
         }
-        Ok(found.map(|(tag, start, end)| (tag, &self.bytes[start..end])))
+        Ok(found.map(|(tag, body)| (tag, self.inbox.bytes(body))))
     }
 
     /// Takes a whole message of a length that may be off the front: its type and where its body lies.
     #[inline(always)]
-    fn cut(&mut self) -> Option<(u8, usize, usize)> {
-        let &[tag, a, b, c, d] = self.bytes.get(self.start..self.end)?.first_chunk()?;
+    fn cut(&mut self) -> Option<(u8, Range<usize>)> {
+        let here = self.inbox.here();
+        let &[tag, a, b, c, d] = here.first_chunk()?;
         let length = u32::from_be_bytes([a, b, c, d]) as usize;
-        if !(4..=self.limit).contains(&length) || self.end - self.start <= length {
+        if !(4..=self.limit).contains(&length) || here.len() <= length {
             return None;
         }
-        let body = self.start + 5;
-        self.start += 1 + length;
-        Some((tag, body, self.start))
+        self.inbox.take(5);
+        Some((tag, self.inbox.take(length - 4)))
     }
 
     /// Waits for more bytes. An error when those that are here begin no message.
     #[inline(never)]
     fn receive(&mut self, transport: &mut Transport) -> io::Result<()> {
-        self.make_room()?;
-        match transport.receive(&mut self.bytes[self.end..])? {
-            0 => Err(closed()),
-            count => {
-                self.end += count;
-                Ok(())
-            }
-        }
+        self.check_header()?;
+        self.inbox.receive(transport)
     }
 
     /// An error when the message at the front has a length that none may have.
     fn check_header(&self) -> io::Result<()> {
-        let Some(&[tag, a, b, c, d]) = self.bytes[self.start..self.end].first_chunk() else { return Ok(()) };
+        let Some(&[tag, a, b, c, d]) = self.inbox.here().first_chunk() else { return Ok(()) };
         let length = u32::from_be_bytes([a, b, c, d]) as usize;
         match (4..=self.limit).contains(&length) {
             true => Ok(()),
             false => Err(garbage(&format!("a message of type {:?} and {length} bytes", char::from(tag)))),
         }
     }
-
-    /// Makes space behind `end` for the rest of the message at the front. The buffer grows with the
-    /// bytes that came, never by the length that a message claims.
-    fn make_room(&mut self) -> io::Result<()> {
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-            return Ok(());
-        }
-        self.check_header()?;
-        if self.start > 0 {
-            self.bytes.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
-        }
-        if self.end == self.bytes.len() {
-            self.bytes.resize(self.bytes.len() * 2, 0);
-        }
-        Ok(())
-    }
-}
-
-/// The error of a connection that ended where a message should be.
-fn closed() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection")
 }
 
 /// The error of a server that does not speak the protocol.

@@ -1,33 +1,9 @@
 use super::*;
-use crate::net::socket::Channel;
+use crate::net::inbox::read_all;
 
-use std::io::Write;
-use std::os::unix::net::UnixStream;
-
-/// Reads what a server sends that sends `bytes`, cut into pieces of `piece`, and then closes.
 fn messages(bytes: &[u8], piece: usize) -> (Vec<(u8, Vec<u8>)>, io::Error) {
-    let (client, mut server) = UnixStream::pair().unwrap();
-    let bytes = bytes.to_vec();
-    let sender = std::thread::spawn(move || {
-        for part in bytes.chunks(piece) {
-            // The reader stops at the first error, before all is sent.
-            if server.write_all(part).is_err() {
-                return;
-            }
-        }
-    });
-    let mut transport = Transport::Plain(Channel::from_socket(client.into()));
     let mut input = Input::new();
-    let mut found = Vec::new();
-    let error = loop {
-        match input.next(&mut transport) {
-            Ok((tag, body)) => found.push((tag, body.to_vec())),
-            Err(error) => break error,
-        }
-    };
-    drop(transport);
-    sender.join().unwrap();
-    (found, error)
+    read_all(bytes.to_vec(), piece, |transport| input.next(transport).map(|(tag, body)| (tag, body.to_vec())))
 }
 
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {

@@ -13,10 +13,11 @@ use super::interrupt::Cancel;
 use super::options::{Options, SslMode};
 use super::reply::{Complaint, Fields};
 use super::socket::addresses;
-use super::tls::{self, Tls};
+use super::tls;
 use super::wire::{Wire, IDLE};
 use super::PLACE;
 use crate::net::socket::{self, Address};
+use crate::net::tls::Tls;
 use crate::net::transport::Transport;
 
 /// A fresh session and what cancels its statements.
@@ -38,11 +39,11 @@ enum Failure {
 }
 
 /// Logs in at the first place of `options` that answers.
-pub fn open(options: &Options, tls: &Tls, session: Session) -> Result<LoggedIn> {
+pub fn open(options: &Options, tls: Option<&Tls>, session: Session) -> Result<LoggedIn> {
     let deadline = options.connect_timeout.map(|limit| Instant::now() + limit);
     let mut absent = None;
     for address in addresses(options) {
-        match try_modes(options, tls, session, &address, deadline) {
+        match (Attempt { options, tls, session, address: &address, deadline }).in_any_mode() {
             Ok(found) => return Ok(found),
             Err(Failure::Absent(error)) => {
                 absent.get_or_insert(error);
@@ -53,106 +54,100 @@ pub fn open(options: &Options, tls: &Tls, session: Session) -> Result<LoggedIn> 
     Err(absent.unwrap_or_else(|| Error::with(ErrorKind::Setup, "connect", "there is no place to connect to")))
 }
 
-/// Logs in at one place, plain or with TLS, as sslmode says.
-fn try_modes(
-    options: &Options,
-    tls: &Tls,
+/// A login at one place.
+struct Attempt<'a> {
+    options: &'a Options,
+    tls: Option<&'a Tls>,
     session: Session,
-    address: &Address,
+    address: &'a Address,
     deadline: Option<Instant>,
-) -> std::result::Result<LoggedIn, Failure> {
-    let attempt = |with_tls: bool| attempt(options, tls, session, address, deadline, with_tls);
-    // TLS is for networks: sslmode says nothing about a unix socket, as in libpq.
-    let mode = if matches!(address, Address::Unix(_)) { SslMode::Disable } else { options.tls.mode };
-    match mode {
-        SslMode::Disable => attempt(false),
-        // Of two refusals the first is the one of the way that was preferred.
-        SslMode::Allow => attempt(false).or_else(|first| other_way(first, || attempt(true))),
-        SslMode::Prefer => attempt(true).or_else(|first| other_way(first, || attempt(false))),
-        SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => attempt(true),
-    }
 }
 
-fn other_way(
-    first: Failure,
-    second: impl FnOnce() -> std::result::Result<LoggedIn, Failure>,
-) -> std::result::Result<LoggedIn, Failure> {
-    match first {
-        Failure::Refused(error) => second().map_err(|_| Failure::Final(error)),
-        first => Err(first),
-    }
-}
+type Attempted = std::result::Result<LoggedIn, Failure>;
 
-fn attempt(
-    options: &Options,
-    tls: &Tls,
-    session: Session,
-    address: &Address,
-    deadline: Option<Instant>,
-    with_tls: bool,
-) -> std::result::Result<LoggedIn, Failure> {
-    let channel = socket::connect(address, deadline).map_err(|e| Failure::Absent(absent(address, &e)))?;
-    let mut transport = Transport::Plain(channel);
-    if with_tls {
-        transport = match tls::start(transport, tls, options).map_err(Failure::Refused)? {
-            tls::Started::Encrypted(transport) => transport,
-            tls::Started::Declined(transport) if options.tls.mode <= SslMode::Prefer => transport,
-            tls::Started::Declined(_) => {
-                let message = format!("{address}: the server has no TLS; turn ssl on there, or use sslmode=disable");
-                return Err(Failure::Final(Error::with(ErrorKind::Setup, "connect", message)));
-            }
-        };
-    }
-    log_in(transport, options, session, address)
-}
-
-/// Startup and authentication, up to the first ReadyForQuery.
-fn log_in(
-    mut transport: Transport,
-    options: &Options,
-    session: Session,
-    address: &Address,
-) -> std::result::Result<LoggedIn, Failure> {
-    let broken =
-        |error: io::Error| Failure::Final(Error::with(ErrorKind::Setup, "connect", format!("{address}: {error}")));
-    transport.send(&startup(options, session)).map_err(broken)?;
-    let mut input = Input::new();
-    let mut authentication = Authentication::new(options, &transport);
-    let mut cancel = Cancel::new(address.clone());
-    let mut welcome = false;
-    loop {
-        let (tag, body) = input.next(&mut transport).map_err(broken)?;
-        match tag {
-            b'R' => {
-                if let Some(answer) = authentication.answer(body).map_err(Failure::Final)? {
-                    transport.send(&answer).map_err(broken)?;
-                } else if authentication.is_done() {
-                    welcome = true;
-                    input.login_done();
-                }
-            }
-            b'K' => {
-                let mut fields = Fields(body);
-                let (process, key) = (fields.int32().map_err(broken)?, fields.int32().map_err(broken)?);
-                cancel.set_key(process, key);
-            }
-            b'E' => {
-                let complaint = Complaint::read(body);
-                let message = format!("{}: {}", options.place(), complaint.words());
-                let error = Error::with(ErrorKind::Setup, "connect", message).code(complaint.code);
-                return Err(if welcome { Failure::Final(error) } else { Failure::Refused(error) });
-            }
-            b'Z' if welcome => break,
-            b'S' | b'N' | b'A' => {}
-            b'v' => {}
-            other => {
-                let what = format!("a message of type {:?} during the login", char::from(other));
-                return Err(broken(super::input::garbage(&what)));
-            }
+impl Attempt<'_> {
+    /// Plain or with TLS, as sslmode says.
+    fn in_any_mode(&self) -> Attempted {
+        // TLS is for networks: sslmode says nothing about a unix socket, as in libpq.
+        let mode = if matches!(self.address, Address::Unix(_)) { SslMode::Disable } else { self.options.tls.mode };
+        match mode {
+            SslMode::Disable => self.once(false),
+            // Of two refusals the first is the one of the way that was preferred.
+            SslMode::Allow => self.once(false).or_else(|first| self.other_way(first, true)),
+            SslMode::Prefer => self.once(true).or_else(|first| self.other_way(first, false)),
+            SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => self.once(true),
         }
     }
-    transport.lift_deadline().map_err(broken)?;
-    Ok(LoggedIn { wire: Wire::new(transport, input, IDLE), cancel })
+
+    fn other_way(&self, first: Failure, with_tls: bool) -> Attempted {
+        match first {
+            Failure::Refused(error) => self.once(with_tls).map_err(|_| Failure::Final(error)),
+            first => Err(first),
+        }
+    }
+
+    fn once(&self, with_tls: bool) -> Attempted {
+        let (options, address) = (self.options, self.address);
+        let channel = socket::connect(address, self.deadline).map_err(|e| Failure::Absent(absent(address, &e)))?;
+        let mut transport = Transport::Plain(channel);
+        if with_tls {
+            transport = match tls::start(transport, self.tls, options).map_err(Failure::Refused)? {
+                tls::Started::Encrypted(transport) => transport,
+                tls::Started::Declined(transport) if options.tls.mode <= SslMode::Prefer => transport,
+                tls::Started::Declined(_) => {
+                    let message =
+                        format!("{address}: the server has no TLS; turn ssl on there, or use sslmode=disable");
+                    return Err(Failure::Final(Error::with(ErrorKind::Setup, "connect", message)));
+                }
+            };
+        }
+        self.log_in(transport)
+    }
+
+    /// Startup and authentication, up to the first ReadyForQuery.
+    fn log_in(&self, mut transport: Transport) -> Attempted {
+        let (options, address) = (self.options, self.address);
+        let broken =
+            |error: io::Error| Failure::Final(Error::with(ErrorKind::Setup, "connect", format!("{address}: {error}")));
+        transport.send(&startup(options, self.session)).map_err(broken)?;
+        let mut input = Input::new();
+        let mut authentication = Authentication::new(options, &transport);
+        let mut cancel = Cancel::new(address.clone());
+        let mut welcome = false;
+        loop {
+            let (tag, body) = input.next(&mut transport).map_err(broken)?;
+            match tag {
+                b'R' => {
+                    if let Some(answer) = authentication.answer(body).map_err(Failure::Final)? {
+                        transport.send(&answer).map_err(broken)?;
+                    } else if authentication.is_done() {
+                        welcome = true;
+                        input.login_done();
+                    }
+                }
+                b'K' => {
+                    let mut fields = Fields(body);
+                    let (process, key) = (fields.int32().map_err(broken)?, fields.int32().map_err(broken)?);
+                    cancel.set_key(process, key);
+                }
+                b'E' => {
+                    let complaint = Complaint::read(body);
+                    let message = format!("{}: {}", options.place(), complaint.words());
+                    let error = Error::with(ErrorKind::Setup, "connect", message).code(complaint.code);
+                    return Err(if welcome { Failure::Final(error) } else { Failure::Refused(error) });
+                }
+                b'Z' if welcome => break,
+                b'S' | b'N' | b'A' => {}
+                b'v' => {}
+                other => {
+                    let what = format!("a message of type {:?} during the login", char::from(other));
+                    return Err(broken(super::input::garbage(&what)));
+                }
+            }
+        }
+        transport.lift_deadline().map_err(broken)?;
+        Ok(LoggedIn { wire: Wire::new(transport, input, IDLE), cancel })
+    }
 }
 
 /// The startup message. It carries the settings of the session, so that none needs a round trip.

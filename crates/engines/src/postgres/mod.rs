@@ -4,7 +4,6 @@
 //! `connection`, `simple`, `copy` and `place` are what the loop calls.
 
 mod auth;
-mod certificate;
 mod connection;
 mod copy;
 mod describe;
@@ -31,7 +30,7 @@ use dsbench_core::error::Result;
 
 use self::connection::PostgresConnection;
 use self::options::Options;
-use self::tls::Tls;
+use crate::net::tls::Tls;
 
 /// Name of the schema that is dsbench's place.
 const PLACE: &str = "dsbench";
@@ -43,14 +42,14 @@ const DIALECT: Dialect =
 /// `Configuration` when they make no sense; nothing is connected yet.
 pub fn open(url: &str) -> Result<Box<dyn Engine>> {
     let options = Options::resolve(url, &|name| std::env::var(name).ok())?;
-    let tls = Tls::new(&options)?;
+    let tls = tls::set_up(&options)?;
     Ok(Box::new(Postgres { options, tls }))
 }
 
 /// A PostgreSQL server at one target.
 struct Postgres {
     options: Options,
-    tls: Tls,
+    tls: Option<Tls>,
 }
 
 impl Engine for Postgres {
@@ -59,7 +58,7 @@ impl Engine for Postgres {
     }
 
     fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
-        let session = login::open(&self.options, &self.tls, session)?;
+        let session = login::open(&self.options, self.tls.as_ref(), session)?;
         Ok(Box::new(PostgresConnection::new(session)))
     }
 

@@ -3,7 +3,6 @@
 //! lists of revoked certificates.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,26 +10,8 @@ use std::time::Duration;
 use dsbench_core::error::{Error, Result};
 
 use super::{passfile, url, user};
-
-/// Looks a variable of the environment up; a function, so that tests need not touch the process.
-pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// A password, which no formatting shows.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// The password itself, for authentication only.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(hidden)")
-    }
-}
+use crate::query::Environment;
+use crate::secret::Secret;
 
 /// How much of TLS is asked for: libpq's sslmode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,7 +104,7 @@ impl Options {
             Error::configuration("nobody knows your user name; write it into the target: postgresql://user@…")
         })?;
         let database = source.get("dbname", "PGDATABASE").unwrap_or_else(|| user.clone());
-        let password = source.password(&host, port, &database, &user).map(Secret);
+        let password = source.password(&host, port, &database, &user).map(Secret::new);
         let address = source.get("hostaddr", "PGHOSTADDR").map(|text| {
             text.parse().map_err(|_| Error::configuration(format!("hostaddr {text:?} is not an IP address")))
         });

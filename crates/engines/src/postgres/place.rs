@@ -1,9 +1,10 @@
 //! The schema `dsbench` in the database of the target, marked by a comment on it.
 
-use dsbench_core::engine::{Connection, Engine, Isolation, Place, PlaceState, Session};
-use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::engine::{Connection, Engine, Place, PlaceState};
+use dsbench_core::error::Result;
 
 use super::{Postgres, PLACE};
+use crate::place::{ours, set_up, size, vacant, ADMINISTRATION};
 
 /// A comment that starts with this is dsbench's mark.
 const MARK: &str = "dsbench mark:";
@@ -24,18 +25,7 @@ impl Place for Postgres {
 
     fn create(&self, mark: &str) -> Result<()> {
         let mut connection = self.administer()?;
-        match state(&mut *connection)? {
-            PlaceState::Absent => {}
-            PlaceState::Marked(other) => {
-                return Err(refuse(
-                    "create",
-                    format!("schema {PLACE} is there already, marked {other:?}; drop it first"),
-                ))
-            }
-            PlaceState::Foreign(what) => {
-                return Err(refuse("create", format!("{what}; rename it, or use another database")))
-            }
-        }
+        vacant(state(&mut *connection)?, format!("schema {PLACE}"), "rename it, or use another database")?;
         let create = format!("CREATE SCHEMA {PLACE}");
         let comment = format!("COMMENT ON SCHEMA {PLACE} IS {}", literal(&format!("{MARK}{mark}")));
         connection.begin()?;
@@ -48,28 +38,22 @@ impl Place for Postgres {
         // A session of somebody's that holds a table would make this wait for ever, deaf to Ctrl-C.
         connection.script(&["SET lock_timeout = '10s'"])?;
         connection.begin()?;
-        match state(&mut *connection)? {
-            PlaceState::Absent => return connection.rollback(),
-            PlaceState::Foreign(what) => {
-                return Err(refuse("drop", format!("{what}; dsbench drops only what it has made: drop it by hand")))
-            }
-            PlaceState::Marked(_) => {}
+        if !ours(state(&mut *connection)?)? {
+            return connection.rollback();
         }
         connection.script(&[&format!("DROP SCHEMA {PLACE} CASCADE")]).map_err(set_up)?;
         connection.commit()
     }
 
     fn size_bytes(&self) -> Result<u64> {
-        let table = self.administer()?.fetch(SIZE)?;
-        let size = table.rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok());
-        size.ok_or_else(|| Error::with(ErrorKind::Statement, "size", "the server gave no size"))
+        size(&self.administer()?.fetch(SIZE)?)
     }
 }
 
 impl Postgres {
     /// A session that does not need the place.
     fn administer(&self) -> Result<Box<dyn Connection>> {
-        self.connect(Session { isolation: Isolation::ReadCommitted, in_place: false })
+        self.connect(ADMINISTRATION)
     }
 }
 
@@ -89,18 +73,6 @@ fn state(connection: &mut dyn Connection) -> Result<PlaceState> {
 /// A text as a literal of SQL, whatever standard_conforming_strings says.
 fn literal(text: &str) -> String {
     format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
-}
-
-fn refuse(context: &'static str, message: String) -> Error {
-    Error::with(ErrorKind::Setup, context, message)
-}
-
-/// An error of a statement that sets the place up is one of kind `Setup`; a lost connection stays one.
-fn set_up(error: Error) -> Error {
-    match error.kind {
-        ErrorKind::Disconnected | ErrorKind::Unknown => error,
-        _ => Error { kind: ErrorKind::Setup, ..error },
-    }
 }
 
 #[cfg(test)]

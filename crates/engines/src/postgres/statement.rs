@@ -7,6 +7,7 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Type, Value};
 
 use super::types;
+use crate::misuse::wrong_count;
 
 /// What follows the parameters: all results in binary, then Execute without a row limit, then Sync.
 const TAIL: &[u8] = b"\0\x01\0\x01E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
@@ -47,8 +48,7 @@ impl Prepared {
     #[inline]
     pub fn flight(&self, before: &[u8], out: &mut Vec<u8>, params: &[Value<'_>]) -> Result<()> {
         if params.len() != self.params.len() {
-            let message = format!("{} parameters given, {} declared", params.len(), self.params.len());
-            return Err(Error::with(ErrorKind::Statement, "bind parameter", message));
+            return Err(wrong_count(params.len(), self.params.len()));
         }
         match &self.pattern {
             Some(pattern) if pattern.flight(before, out, &self.params, params) => Ok(()),

@@ -1,26 +1,17 @@
-//! TLS by rustls: asking the server for it, the handshake, the client's certificate.
+//! TLS as libpq has it: when it is asked for, what is trusted, who may read the client's key.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
-use std::sync::Arc;
 
 use dsbench_core::error::{Error, ErrorKind, Result};
-use rustls::client::Resumption;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
-use super::certificate;
 use super::options::{Options, Roots, SslMode};
-use crate::net::tls::{read_certificates, Check};
+use crate::net::certificate;
+use crate::net::tls::{self, Check, Wishes};
 use crate::net::transport::Transport;
-use crate::net::verifier::Verifier;
 
 /// SSLRequest: its length and its code, 1234 in the upper and 5679 in the lower half.
 const REQUEST: &[u8] = &[0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
-
-/// TLS as one target wants it, made once for all connections.
-pub struct Tls(Option<(Arc<ClientConfig>, ServerName<'static>)>);
 
 /// What came of asking for TLS.
 pub enum Started {
@@ -30,29 +21,31 @@ pub enum Started {
     Declined(Transport),
 }
 
-impl Tls {
-    /// Reads the certificates that `options` name. Error `Configuration` when one cannot be used.
-    pub fn new(options: &Options) -> Result<Self> {
-        if options.tls.mode == SslMode::Disable || options.host.starts_with('/') {
-            return Ok(Self(None));
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let verifier = Verifier::new(trusted(options)?, check(options), &provider);
-        let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|e| Error::configuration(format!("TLS: {e}")))?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier));
-        let mut config = match &options.tls.identity {
-            None => builder.with_no_client_auth(),
-            Some((certificate, key)) => builder
-                .with_client_auth_cert(read_certificates(certificate)?, read_key(key)?)
-                .map_err(|e| Error::configuration(format!("{}: {e}", certificate.display())))?,
-        };
-        // Servers of PostgreSQL never resume; a store of tickets would only take memory.
-        config.resumption = Resumption::disabled();
-        Ok(Self(Some((Arc::new(config), server_name(options)?))))
+/// TLS as `options` want it, made once for all connections; `None` where none is used. Error `Configuration`
+/// when a certificate that they name cannot be used.
+pub fn set_up(options: &Options) -> Result<Option<tls::Tls>> {
+    if options.tls.mode == SslMode::Disable || options.host.starts_with('/') {
+        return Ok(None);
     }
+    let authorities = match &options.tls.roots {
+        Roots::File(path) => Some(path.as_path()),
+        Roots::Missing(path) if options.tls.mode >= SslMode::VerifyCa => {
+            return Err(Error::configuration(format!(
+                "sslmode verify-ca and verify-full need the certificate of the authority, but {} does not exist; \
+                 name it by sslrootcert=, or use sslrootcert=system",
+                path.display()
+            )))
+        }
+        Roots::Missing(_) | Roots::System => None,
+    };
+    let identity = options.tls.identity.as_ref();
+    identity.map_or(Ok(()), |(_, key)| check_private(key))?;
+    let address = options.address.map(|address| address.to_string());
+    let host = match options.host.as_str() {
+        "" => address.as_deref().unwrap_or("localhost"),
+        host => host,
+    };
+    tls::Tls::new(&Wishes { check: check(options), authorities, identity, host }).map(Some)
 }
 
 /// How much of the server's certificate is checked. As in libpq, authorities that are at hand are
@@ -65,69 +58,33 @@ fn check(options: &Options) -> Check {
     }
 }
 
-/// The authorities that may sign the server's certificate.
-fn trusted(options: &Options) -> Result<Vec<CertificateDer<'static>>> {
-    match &options.tls.roots {
-        Roots::System => {
-            let found = rustls_native_certs::load_native_certs();
-            if found.certs.is_empty() {
-                return Err(Error::configuration(format!(
-                    "sslrootcert=system, but the system has no certificates: {:?}; name a file",
-                    found.errors
-                )));
-            }
-            Ok(found.certs)
-        }
-        Roots::File(path) => read_certificates(path),
-        Roots::Missing(path) if options.tls.mode >= SslMode::VerifyCa => Err(Error::configuration(format!(
-            "sslmode verify-ca and verify-full need the certificate of the authority, but {} does not exist; \
-             name it by sslrootcert=, or use sslrootcert=system",
-            path.display()
-        ))),
-        Roots::Missing(_) => Ok(Vec::new()),
-    }
-}
-
-fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>> {
-    let bad = |what: String| Error::configuration(format!("private key {}: {what}", path.display()));
+/// Refuses a private key that others may read.
+fn check_private(key: &Path) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        let about = std::fs::metadata(path).map_err(|e| bad(e.to_string()))?;
+        let bad = |what: &str| Error::configuration(format!("private key {}: {what}", key.display()));
+        let about = std::fs::metadata(key).map_err(|e| bad(&e.to_string()))?;
         // The group may read a key that belongs to root, as in libpq.
         let forbidden = if about.uid() == 0 { 0o037 } else { 0o077 };
         if about.mode() & forbidden != 0 {
-            return Err(bad("others may read it; chmod 600 it".into()));
+            return Err(bad("others may read it; chmod 600 it"));
         }
     }
-    PrivateKeyDer::from_pem_file(path).map_err(|e| bad(format!("{e}; it must be in PEM form and not encrypted")))
-}
-
-/// The name that the server's certificate must carry; any will do when it is not checked.
-fn server_name(options: &Options) -> Result<ServerName<'static>> {
-    let named = match (options.host.as_str(), options.address) {
-        ("", Some(address)) => Ok(ServerName::from(address)),
-        ("", None) => ServerName::try_from("localhost".to_owned()),
-        (host, _) => ServerName::try_from(host.to_owned()),
-    };
-    match named {
-        Err(_) if options.tls.mode != SslMode::VerifyFull => {
-            Ok(ServerName::from(std::net::IpAddr::from([127, 0, 0, 1])))
-        }
-        named => named.map_err(|e| Error::configuration(format!("host {:?}: {e}", options.host))),
-    }
+    _ = key;
+    Ok(())
 }
 
 /// Asks the server for TLS and, when it agrees, does the handshake.
-pub fn start(transport: Transport, tls: &Tls, options: &Options) -> Result<Started> {
+pub fn start(transport: Transport, tls: Option<&tls::Tls>, options: &Options) -> Result<Started> {
     let failed = |error: io::Error| {
-        let hint = certificate::hint(&error);
+        let hint = tls::hint(&error, "sslrootcert=", "sslmode=verify-ca");
         Error::with(ErrorKind::Setup, "connect", format!("{}: TLS: {error}{hint}", options.place()))
     };
-    let (Transport::Plain(mut channel), Some((config, name))) = (transport, &tls.0) else {
+    let (Transport::Plain(mut channel), Some(tls)) = (transport, tls) else {
         return Err(Error::with(ErrorKind::Setup, "connect", "TLS was not set up for this target"));
     };
-    std::io::Write::write_all(&mut channel, REQUEST).map_err(failed)?;
+    channel.write_all(REQUEST).map_err(failed)?;
     // Exactly one byte: what follows belongs to the handshake, or was smuggled in and spoils it.
     let mut answer = [0];
     channel.read_exact(&mut answer).map_err(failed)?;
@@ -138,12 +95,7 @@ pub fn start(transport: Transport, tls: &Tls, options: &Options) -> Result<Start
             return Err(failed(super::input::garbage(&format!("{:?} as the answer to SSLRequest", char::from(other)))))
         }
     }
-    let connection = ClientConnection::new(config.clone(), name.clone()).map_err(|e| failed(io::Error::other(e)))?;
-    let mut stream = StreamOwned::new(connection, channel);
-    while stream.conn.is_handshaking() {
-        stream.conn.complete_io(&mut stream.sock).map_err(failed)?;
-    }
-    Ok(Started::Encrypted(Transport::Tls(Box::new(stream))))
+    tls.handshake(channel).map(Started::Encrypted).map_err(failed)
 }
 
 /// Hash of the server's certificate, to which a login can be tied (RFC 5929, tls-server-end-point).

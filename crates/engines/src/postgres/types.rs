@@ -1,12 +1,12 @@
 //! Declared types and values in PostgreSQL's binary form.
 
-use std::io;
-
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Type, Value};
 
 use super::numeric;
 use super::reply::Fields;
+use crate::misuse::{misfit, unreadable, wrong_width};
+use crate::net::RowError;
 
 /// Microseconds from 1970-01-01, where values count from, to 2000-01-01, where PostgreSQL does.
 const EPOCH_US: i64 = 946_684_800_000_000;
@@ -115,28 +115,13 @@ fn decimal(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Why a row could not be read.
-pub enum RowError {
-    /// The message itself is damaged: the connection cannot go on.
-    Protocol(io::Error),
-    /// The row is not what was declared; the connection goes on.
-    Statement(Error),
-}
-
-impl From<io::Error> for RowError {
-    fn from(error: io::Error) -> Self {
-        Self::Protocol(error)
-    }
-}
-
 /// Adds the row in the body of a DataRow to `into`, by the declared types.
 #[inline]
 pub fn decode_row(body: &[u8], columns: &[Type], into: &mut Rows) -> std::result::Result<(), RowError> {
     let mut fields = Fields(body);
     let count = fields.int16()?;
     if usize::from(count as u16) != columns.len() {
-        let message = format!("the result has {count} columns, the statement declares {}", columns.len());
-        return Err(RowError::Statement(Error::with(ErrorKind::Statement, "read result", message)));
+        return Err(RowError::Statement(wrong_width(columns.len(), usize::from(count as u16))));
     }
     for (at, kind) in columns.iter().enumerate() {
         let value = match fields.value()? {
@@ -171,25 +156,14 @@ fn decode(kind: Type, bytes: &[u8]) -> Option<Value<'_>> {
 }
 
 #[cold]
-fn misfit(kind: Type, value: &Value<'_>) -> Error {
-    Error::with(ErrorKind::Statement, "bind parameter", format!("{value:?} does not fit the declared type {kind:?}"))
-}
-
-#[cold]
 fn too_long(length: usize) -> Error {
     Error::with(ErrorKind::Statement, "bind parameter", format!("a text of {length} bytes is longer than 2 GiB"))
-}
-
-#[cold]
-fn unreadable(column: usize, kind: Type, bytes: &[u8]) -> Error {
-    let message =
-        format!("column {column} holds {} bytes that are no {kind:?}, as the statement declares", bytes.len());
-    Error::with(ErrorKind::Statement, "read result", message)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples::{MISFITS, VALUES};
 
     fn round_trip(kind: Type, value: Value<'_>) {
         let mut body = vec![0, 1];
@@ -202,31 +176,14 @@ mod tests {
 
     #[test]
     fn values_come_back_as_they_went() {
-        for value in [i64::MIN, -1, 0, i64::MAX] {
-            round_trip(Type::Int64, Value::Int(value));
-        }
-        round_trip(Type::Int32, Value::Int(i32::MIN.into()));
-        round_trip(Type::Int16, Value::Int(i16::MAX.into()));
-        round_trip(Type::Float64, Value::Float(-0.1));
-        round_trip(Type::Decimal(2), Value::Decimal { unscaled: -1250, scale: 2 });
-        round_trip(Type::Text, Value::Text("grün ✓"));
-        round_trip(Type::Text, Value::Text(""));
-        round_trip(Type::Timestamp, Value::Timestamp(-1));
+        VALUES.iter().for_each(|(kind, value)| round_trip(*kind, *value));
         round_trip(Type::Int16, Value::Null);
     }
 
     #[test]
     fn a_value_that_does_not_fit_is_an_error_of_the_statement() {
-        for (kind, value) in [
-            (Type::Int16, Value::Int(32_768)),
-            (Type::Int32, Value::Int(-2_147_483_649)),
-            (Type::Int64, Value::Text("1")),
-            (Type::Text, Value::Int(1)),
-            (Type::Float64, Value::Int(1)),
-            (Type::Timestamp, Value::Timestamp(i64::MIN)),
-            (Type::Decimal(2), Value::Float(0.5)),
-        ] {
-            let error = encode(&mut Vec::new(), kind, &value).unwrap_err();
+        for (kind, value) in MISFITS {
+            let error = encode(&mut Vec::new(), *kind, value).unwrap_err();
             assert_eq!(error.kind, ErrorKind::Statement, "{value:?}");
         }
     }

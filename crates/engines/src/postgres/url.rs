@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 
 use dsbench_core::error::{Error, Result};
 
+use crate::net::url::Parts;
+use crate::query::decode;
+
 /// Settings that a URL may carry, by libpq's names.
 pub const KNOWN: &[&str] = &[
     "application_name",
@@ -28,41 +31,31 @@ pub const KNOWN: &[&str] = &[
 /// The settings of `url`. Error `Configuration` for a bad grammar or an unknown parameter; no
 /// message repeats the URL, since it may hold a password.
 pub fn parse(url: &str) -> Result<BTreeMap<&'static str, String>> {
-    let rest = url
-        .strip_prefix("postgresql://")
-        .or_else(|| url.strip_prefix("postgres://"))
-        .ok_or_else(|| bad("it must start with postgresql://"))?;
-    let mut settings = BTreeMap::new();
-    let (rest, query) = rest.split_once('?').map_or((rest, None), |(rest, query)| (rest, Some(query)));
-    let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-    let (login, place) = authority.rsplit_once('@').map_or((None, authority), |(login, place)| (Some(login), place));
-    if let Some(login) = login {
-        let (user, password) = login.split_once(':').map_or((login, None), |(user, password)| (user, Some(password)));
-        put(&mut settings, "user", user)?;
-        put(&mut settings, "password", password.unwrap_or(""))?;
-    }
-    let (host, port) = split_port(place)?;
-    put(&mut settings, "host", host)?;
-    // Not repeated, as it may be a password whose host is missing. Several hosts are refused later.
-    if !port.is_empty() && !port.contains(',') && port.parse::<u16>().is_err() {
-        return Err(bad("the port is no number it may be"));
-    }
-    put(&mut settings, "port", port)?;
-    put(&mut settings, "dbname", database)?;
-    for pair in query.unwrap_or("").split('&').filter(|pair| !pair.is_empty()) {
+    let (head, query) = url.split_once('?').unwrap_or((url, ""));
+    let rest = ["postgresql://", "postgres://"].iter().find_map(|scheme| head.strip_prefix(scheme));
+    let parts = Parts::of(rest.ok_or_else(|| bad("it must start with postgresql://"))?, bad)?;
+    let port = parts.port.map(|port| port.to_string());
+    let named = [
+        ("user", parts.user),
+        ("password", parts.password),
+        ("host", parts.host),
+        ("port", port),
+        ("dbname", parts.database),
+    ];
+    let mut settings: BTreeMap<_, _> = named.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         parameter(&mut settings, pair)?;
     }
     Ok(settings)
 }
 
-/// One `name=value` of the query part; it overrides what stands before the question mark.
+/// One `name=value` of the query part; it overrides what stands before the question mark. An empty value counts
+/// as not given, as in libpq.
 fn parameter(settings: &mut BTreeMap<&'static str, String>, pair: &str) -> Result<()> {
     let (name, value) = pair.split_once('=').ok_or_else(|| bad("each parameter after ? is name=value"))?;
-    let name = decode("parameter name", name)?;
+    let name = decode("the name of a parameter", name)?;
     // JDBC's spelling, which libpq takes too.
-    if name == "ssl" && value == "true" {
-        return put(settings, "sslmode", "require");
-    }
+    let (name, value) = if (&*name, value) == ("ssl", "true") { ("sslmode", "require") } else { (&*name, value) };
     let Some(known) = KNOWN.iter().find(|known| **known == name) else {
         return Err(Error::configuration(format!(
             "the target's URL has the unknown parameter {name:?}; known are {}",
@@ -70,47 +63,10 @@ fn parameter(settings: &mut BTreeMap<&'static str, String>, pair: &str) -> Resul
         )));
     };
     settings.remove(known);
-    put(settings, known, value)
-}
-
-/// Keeps a decoded value; an empty one counts as not given, as in libpq.
-fn put(settings: &mut BTreeMap<&'static str, String>, name: &'static str, value: &str) -> Result<()> {
     if !value.is_empty() {
-        settings.insert(name, decode(name, value)?);
+        settings.insert(known, decode(&format!("the parameter {name}"), value)?);
     }
     Ok(())
-}
-
-/// Splits `host:port`, where the host may be an IPv6 address in brackets.
-fn split_port(place: &str) -> Result<(&str, &str)> {
-    if let Some(rest) = place.strip_prefix('[') {
-        let (host, after) = rest.split_once(']').ok_or_else(|| bad("a bracket of an IPv6 address is not closed"))?;
-        return match after.strip_prefix(':') {
-            Some(port) => Ok((host, port)),
-            None if after.is_empty() => Ok((host, "")),
-            None => Err(bad("only :port may follow an IPv6 address")),
-        };
-    }
-    Ok(place.split_once(':').unwrap_or((place, "")))
-}
-
-/// Undoes percent encoding. A plus sign stays a plus sign, as in libpq.
-fn decode(name: &str, text: &str) -> Result<String> {
-    let wrong = || bad(&format!("{name} has a percent sign without two hexadecimal digits (write %25 for %)"));
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || rest.next().and_then(|b| char::from(b).to_digit(16)).ok_or_else(wrong);
-        bytes.push((digit()? * 16 + digit()?) as u8);
-    }
-    match String::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Ok(text),
-        _ => Err(bad(&format!("{name} is not UTF-8 text without zero bytes"))),
-    }
 }
 
 fn bad(what: &str) -> Error {

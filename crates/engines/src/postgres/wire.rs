@@ -6,8 +6,8 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 
 use super::input::{garbage, Input};
 use super::reply::Complaint;
-use super::types::RowError;
 use crate::net::transport::Transport;
+use crate::net::RowError;
 
 /// Status of a session in which no transaction is open; the others are `T`, open, and `E`, failed.
 pub const IDLE: u8 = b'I';

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dsbench_core::engine::{BulkLoad, Connection, Interrupt, Prepare, Statement, StatementId};
-use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::error::Result;
 use dsbench_core::value::{Rows, Table, Type, Value};
 use libsqlite3_sys as ffi;
 
@@ -12,6 +12,7 @@ use super::convert;
 use super::raw::{Db, Stmt};
 use super::target::Target;
 use super::waiting::Waiting;
+use crate::misuse::unknown;
 
 /// A statement that the client made known; parsed unless it is to be parsed every time.
 struct Known {
@@ -62,9 +63,7 @@ impl Session {
 
     fn run(&mut self, id: StatementId, params: &[Value<'_>], into: Option<&mut Rows>) -> Result<()> {
         self.alive(During::Execute)?;
-        let known = self.known.get_mut(id.0 as usize).ok_or_else(|| {
-            Error::with(ErrorKind::Statement, "execute", format!("statement {} was never prepared", id.0))
-        })?;
+        let known = self.known.get_mut(id.0 as usize).ok_or_else(|| unknown(id, "execute"))?;
         if let Some(statement) = &mut known.parsed {
             return run(&self.db, statement, &known.params, &known.columns, params, into);
         }

@@ -9,6 +9,7 @@ use dsbench_core::value::{Rows, Type, Value};
 use libsqlite3_sys as ffi;
 
 use super::raw::Stmt;
+use crate::misuse::{misfit, rescale, wrong_count, wrong_shape};
 
 /// Binds all parameters. Errors of kind `Statement` when their number or a type is wrong.
 ///
@@ -16,7 +17,7 @@ use super::raw::Stmt;
 /// The texts of `params` must live until the statement was reset.
 pub(super) unsafe fn bind(statement: &Stmt, types: &[Type], params: &[Value<'_>]) -> Result<()> {
     if types.len() != params.len() {
-        return Err(wrong(format!("{} parameters for {} declared", params.len(), types.len())));
+        return Err(wrong_count(params.len(), types.len()));
     }
     for (at, (declared, value)) in types.iter().zip(params).enumerate() {
         let code = match (declared, *value) {
@@ -30,7 +31,7 @@ pub(super) unsafe fn bind(statement: &Stmt, types: &[Type], params: &[Value<'_>]
             }
             // SAFETY: the caller's promise.
             (Type::Text, Value::Text(v)) => unsafe { statement.bind_text(at, v) },
-            (declared, value) => return Err(wrong(format!("parameter {}: {value:?} for {declared:?}", at + 1))),
+            (declared, value) => return Err(misfit(*declared, &value)),
         };
         if code != ffi::SQLITE_OK {
             return Err(wrong(format!("parameter {} was refused", at + 1)).code(code.to_string().as_bytes()));
@@ -69,27 +70,11 @@ pub(super) fn read_row(statement: &mut Stmt, types: &[Type], rows: &mut Rows) ->
 
 /// Checks a parsed statement against its declaration.
 pub(super) fn matches(parsed: &Stmt, declared: &Statement<'_>) -> Result<()> {
-    let (parameters, columns) = (parsed.parameters(), parsed.columns());
-    if (parameters, columns) == (declared.params.len(), declared.columns.len()) {
-        return Ok(());
+    let found = (parsed.parameters(), parsed.columns());
+    match found == (declared.params.len(), declared.columns.len()) {
+        true => Ok(()),
+        false => Err(wrong_shape(declared, found)),
     }
-    let message = format!(
-        "{:?} has {parameters} parameters and {columns} columns; declared are {} and {}",
-        declared.sql,
-        declared.params.len(),
-        declared.columns.len()
-    );
-    Err(Error::with(ErrorKind::Statement, "prepare", message))
-}
-
-/// `unscaled`·10^−`from` as digits at scale `to`, when that is exact.
-fn rescale(unscaled: i64, from: u8, to: u8) -> Result<i64> {
-    let factor = 10_i64.checked_pow(u32::from(from.abs_diff(to)));
-    let exact = factor.and_then(|factor| match to >= from {
-        true => unscaled.checked_mul(factor),
-        false => (unscaled % factor == 0).then_some(unscaled / factor),
-    });
-    exact.ok_or_else(|| wrong(format!("{unscaled}e-{from} does not fit a decimal of {to} digits after the point")))
 }
 
 fn class(stored: c_int) -> &'static str {
@@ -103,20 +88,4 @@ fn class(stored: c_int) -> &'static str {
 
 fn wrong(message: String) -> Error {
     Error::with(ErrorKind::Statement, "execute", message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn decimals_are_rescaled_exactly_or_not_at_all() {
-        assert_eq!(rescale(125, 1, 2).unwrap(), 1250);
-        assert_eq!(rescale(-1250, 2, 1).unwrap(), -125);
-        assert_eq!(rescale(i64::MAX, 2, 2).unwrap(), i64::MAX);
-        assert_eq!(rescale(0, 30, 30).unwrap(), 0);
-        for (unscaled, from, to) in [(125, 2, 1), (i64::MAX, 0, 1), (1, 0, 200)] {
-            assert_eq!(rescale(unscaled, from, to).unwrap_err().kind, ErrorKind::Statement);
-        }
-    }
 }

@@ -12,6 +12,7 @@ use super::connection::{fetch, script};
 use super::raw::Db;
 use super::target::Target;
 use super::waiting::Waiting;
+use crate::place::{self, ours, refuse, vacant};
 
 /// "DSB1", at offset 68 of the file.
 const APPLICATION_ID: u32 = 0x4453_4231;
@@ -26,10 +27,6 @@ pub(super) struct FilePlace(pub Target);
 impl FilePlace {
     fn name(&self) -> std::path::Display<'_> {
         self.0.path.display()
-    }
-
-    fn setup(&self, during: &'static str, message: String) -> Error {
-        Error::with(ErrorKind::Setup, during, message)
     }
 
     fn open(&self, create: bool) -> Result<Db> {
@@ -74,7 +71,7 @@ impl FilePlace {
                     None => PlaceState::Absent,
                 }));
             }
-            Err(error) => return Err(self.setup("look for the place", format!("{}: {error}", self.name()))),
+            Err(error) => return Err(refuse("look for the place", format!("{}: {error}", self.name()))),
             Ok(found) if !found.is_file() => return foreign("is no plain file"),
             Ok(found) if found.len() == 0 => return foreign("is an empty file that dsbench did not make"),
             Ok(_) => {}
@@ -83,7 +80,7 @@ impl FilePlace {
         let read = File::open(&self.0.path).and_then(|mut file| file.read_exact(&mut header));
         match read {
             Err(error) if error.kind() == Io::UnexpectedEof => return foreign("is no SQLite database"),
-            Err(error) => return Err(self.setup("look for the place", format!("{}: {error}", self.name()))),
+            Err(error) => return Err(refuse("look for the place", format!("{}: {error}", self.name()))),
             Ok(()) => {}
         }
         match (&header[..16], &header[68..72]) {
@@ -138,17 +135,10 @@ impl Place for FilePlace {
     }
 
     fn create(&self, mark: &str) -> Result<()> {
-        let there = match self.state()? {
-            PlaceState::Absent => None,
-            PlaceState::Foreign(what) => Some(what),
-            PlaceState::Marked(text) => Some(format!("{} is already dsbench's ({text})", self.name())),
-        };
-        if let Some(what) = there {
-            return Err(self.setup("create the place", format!("{what}: name another file, or remove it yourself")));
-        }
+        vacant(self.state()?, self.name(), "name another file, or remove it yourself")?;
         // Nobody else may have made the file in between.
         OpenOptions::new().write(true).create_new(true).open(&self.0.path).map_err(|error| {
-            self.setup("create the place", format!("{}: {error}: its folder must exist and be writable", self.name()))
+            refuse(place::CREATE, format!("{}: {error}: its folder must exist and be writable", self.name()))
         })?;
         let written = self.write(mark).map_err(set_up);
         if written.is_err() {
@@ -159,18 +149,14 @@ impl Place for FilePlace {
     }
 
     fn drop(&self) -> Result<()> {
-        match self.state()? {
-            PlaceState::Absent => return Ok(()),
-            PlaceState::Foreign(what) => {
-                return Err(self.setup("drop the place", format!("{what}: it is not dsbench's to drop")));
-            }
-            PlaceState::Marked(_) => {}
+        if !ours(self.state()?)? {
+            return Ok(());
         }
         // The marked file goes last: a drop that was cut short can be repeated.
         for path in BESIDE.iter().map(|suffix| self.0.beside(suffix)).chain([self.0.path.clone()]) {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != Io::NotFound => {
-                    return Err(self.setup("drop the place", format!("{}: {error}", path.display())));
+                    return Err(refuse(place::DROP, format!("{}: {error}", path.display())));
                 }
                 _ => {}
             }
@@ -181,7 +167,7 @@ impl Place for FilePlace {
     /// Length of the database's file and of those beside it (write-ahead log and its index, journal).
     fn size_bytes(&self) -> Result<u64> {
         let main = fs::metadata(&self.0.path)
-            .map_err(|error| self.setup("measure the place", format!("{}: {error}", self.name())))?;
+            .map_err(|error| refuse("measure the place", format!("{}: {error}", self.name())))?;
         let beside = BESIDE.iter().filter_map(|suffix| fs::metadata(self.0.beside(suffix)).ok());
         Ok(main.len() + beside.map(|found| found.len()).sum::<u64>())
     }

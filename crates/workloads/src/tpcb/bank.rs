@@ -1,12 +1,13 @@
 //! The bank: schema, rows and keys, which the workloads `tpcb` and `select` share.
 
 use dsbench_core::engine::{Connection, Dialect, Prepare, Statement};
-use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::error::{Error, Result};
 use dsbench_core::value::{Rows, Type, Value};
 use dsbench_core::workload::{Part, Population, Progress};
 
 use super::rows::{Source, Table, ACCOUNTS, TELLERS};
 use crate::sql::Sections;
+use crate::steps;
 
 /// The SQL of each dialect.
 const FILES: &[(&str, &str)] = &[
@@ -119,40 +120,11 @@ impl Bank {
 
     /// Runs the statements of a section one by one, as steps of `progress`.
     pub fn steps(&self, conn: &mut dyn Connection, section: &str, progress: &Progress) -> Result<()> {
-        let statements = self.sql.script(section);
-        progress.expect(statements.len() as u64);
-        for statement in statements {
-            conn.script(&[statement])?;
-            progress.advance(1)?;
-        }
-        Ok(())
+        steps::run(&self.sql, conn, section, progress)
     }
 
     /// Adds the foreign keys; where they stand in the tables already, checks that all rows meet them.
     pub fn foreign_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
-        self.steps(conn, "foreign_keys", progress)?;
-        let queries = self.sql.all("foreign_key_faults");
-        progress.expect((self.sql.all("foreign_keys").len() + queries.len()) as u64);
-        for sql in queries {
-            let [faults] = self.numbers(conn, sql)?;
-            if faults != 0 {
-                let message = format!("{faults} rows have no row to refer to: {sql}");
-                return Err(Error::with(ErrorKind::Statement, "check foreign keys", message));
-            }
-            progress.advance(1)?;
-        }
-        Ok(())
-    }
-
-    /// Asks for one row of `N` whole numbers.
-    pub fn numbers<const N: usize>(&self, conn: &mut dyn Connection, sql: &str) -> Result<[i64; N]> {
-        let query = conn.prepare(&Statement { sql, params: &[], columns: &[Type::Int64; N] }, Prepare::Once)?;
-        let mut rows = Rows::new();
-        conn.query(query, &[], &mut rows)?;
-        let mut numbers = [0; N];
-        for (at, number) in numbers.iter_mut().enumerate() {
-            *number = rows.int(0, at)?;
-        }
-        Ok(numbers)
+        steps::foreign_keys(&self.sql, conn, progress)
     }
 }

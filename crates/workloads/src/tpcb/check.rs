@@ -6,6 +6,7 @@ use dsbench_core::workload::{Condition, Expected, UNCOUNTED};
 
 use super::bank::Bank;
 use super::rows::Table;
+use crate::steps::numbers;
 
 /// Rows and sums of the four tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +22,7 @@ pub struct Totals {
 impl Totals {
     /// Reads all of every table.
     pub fn read(bank: &Bank, conn: &mut dyn Connection) -> Result<Self> {
-        let [br, bs, tr, ts, ar, as_, history_rows, history_sum, touched] =
-            bank.numbers(conn, bank.sql.one("totals")?)?;
+        let [br, bs, tr, ts, ar, as_, history_rows, history_sum, touched] = numbers(conn, bank.sql.one("totals")?)?;
         Ok(Self { rows: [br, tr, ar], sums: [bs, ts, as_], history_rows, history_sum, touched })
     }
 
@@ -68,7 +68,7 @@ pub fn check(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>
         ("teller balance = sum of its history", "tellers_off"),
         ("history branch = branch of its teller", "history_off"),
     ] {
-        let [off] = bank.numbers(conn, bank.sql.one(section)?)?;
+        let [off] = numbers(conn, bank.sql.one(section)?)?;
         conditions.push(Condition { name: name.into(), holds: off == 0, detail: format!("{off} rows are off") });
     }
     conditions.push(accounts(bank, conn, &totals)?);
@@ -81,7 +81,7 @@ pub fn check(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>
 
 /// The balance of each account is the sum of its history; what has no history has 0.
 fn accounts(bank: &Bank, conn: &mut dyn Connection, totals: &Totals) -> Result<Condition> {
-    let [off, moved] = bank.numbers(conn, bank.sql.one("accounts_off")?)?;
+    let [off, moved] = numbers(conn, bank.sql.one("accounts_off")?)?;
     let detail = format!("{off} rows are off, {} not 0, by the history {moved}", totals.touched);
     let holds = off == 0 && moved == totals.touched;
     Ok(Condition { name: "account balance = sum of its history".into(), holds, detail })

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use dsbench_core::engine::{Connection, Dialect, Prepare, Statement};
-use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::error::{Error, Result};
 use dsbench_core::value::{Rows, Type};
 use dsbench_core::workload::{Part, Population, Progress};
 
@@ -11,6 +11,7 @@ use super::names::Names;
 use super::nurand::C_LOAD;
 use super::rows::{lines_of, Source, Table, CUSTOMERS, DISTRICTS, ITEMS, NEW_ORDERS};
 use crate::sql::Sections;
+use crate::steps;
 
 /// The SQL of each dialect; the mock takes that of SQLite.
 const FILES: &[(&str, &str)] =
@@ -145,32 +146,15 @@ impl Company {
 
     /// Runs the statements of a section one by one, as steps of `progress`.
     pub fn steps(&self, conn: &mut dyn Connection, section: &str, progress: &Progress) -> Result<()> {
-        let statements = self.sql.script(section);
-        progress.expect(statements.len() as u64);
-        for statement in statements {
-            conn.script(&[statement])?;
-            progress.advance(1)?;
-        }
-        Ok(())
+        steps::run(&self.sql, conn, section, progress)
     }
 
     /// Adds the foreign keys; where they stand in the tables already, checks that all rows meet them.
     pub fn foreign_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
-        if !self.keys {
-            return Ok(());
+        match self.keys {
+            true => steps::foreign_keys(&self.sql, conn, progress),
+            false => Ok(()),
         }
-        self.steps(conn, "foreign_keys", progress)?;
-        let queries = self.sql.all("foreign_key_faults");
-        progress.expect((self.sql.all("foreign_keys").len() + queries.len()) as u64);
-        for sql in queries {
-            let faults = self.numbers(conn, sql, 1)?[0];
-            if faults != 0 {
-                let message = format!("{faults} rows have no row to refer to: {sql}");
-                return Err(Error::with(ErrorKind::Statement, "check foreign keys", message));
-            }
-            progress.advance(1)?;
-        }
-        Ok(())
     }
 
     /// Asks for one row of whole numbers.

@@ -1,0 +1,54 @@
+//! What the places of all engines have in common.
+
+use dsbench_core::engine::{Isolation, PlaceState, Session};
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::value::Table;
+
+/// What making a place is called in errors.
+pub(crate) const CREATE: &str = "create the place";
+/// What dropping a place is called in errors.
+pub(crate) const DROP: &str = "drop the place";
+
+/// A session that does not need the place.
+pub(crate) const ADMINISTRATION: Session = Session { isolation: Isolation::ReadCommitted, in_place: false };
+
+/// An error of kind `Setup`.
+pub(crate) fn refuse(context: &'static str, message: String) -> Error {
+    Error::with(ErrorKind::Setup, context, message)
+}
+
+/// Makes sure that nothing stands where the place `name` shall be made; `instead` is what the user can do otherwise.
+pub(crate) fn vacant(state: PlaceState, name: impl std::fmt::Display, instead: &str) -> Result<()> {
+    match state {
+        PlaceState::Absent => Ok(()),
+        PlaceState::Marked(mark) => {
+            Err(refuse(CREATE, format!("{name} is dsbench's already, marked {mark:?}; drop it first")))
+        }
+        PlaceState::Foreign(what) => Err(refuse(CREATE, format!("{what}; {instead}"))),
+    }
+}
+
+/// Whether there is a place to drop. What dsbench has not made is an error.
+pub(crate) fn ours(state: PlaceState) -> Result<bool> {
+    match state {
+        PlaceState::Absent => Ok(false),
+        PlaceState::Marked(_) => Ok(true),
+        PlaceState::Foreign(what) => {
+            Err(refuse(DROP, format!("{what}; dsbench drops only what it has made: drop it by hand")))
+        }
+    }
+}
+
+/// An error of a statement that sets the place up is one of kind `Setup`; a lost connection stays one.
+pub(crate) fn set_up(error: Error) -> Error {
+    match error.kind {
+        ErrorKind::Configuration | ErrorKind::Disconnected | ErrorKind::Unknown => error,
+        _ => Error { kind: ErrorKind::Setup, ..error },
+    }
+}
+
+/// The one number of a server's answer about a place.
+pub(crate) fn size(answer: &Table) -> Result<u64> {
+    let size = answer.rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok());
+    size.ok_or_else(|| Error::with(ErrorKind::Statement, "size", "the server gave no size"))
+}

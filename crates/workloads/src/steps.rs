@@ -1,0 +1,47 @@
+//! Steps that the schemas of all workloads have in common.
+
+use dsbench_core::engine::{Connection, Prepare, Statement};
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::value::{Rows, Type};
+use dsbench_core::workload::Progress;
+
+use crate::sql::Sections;
+
+/// Runs the statements of a section one by one, as steps of `progress`.
+pub fn run(sql: &Sections, conn: &mut dyn Connection, section: &str, progress: &Progress) -> Result<()> {
+    let statements = sql.script(section);
+    progress.expect(statements.len() as u64);
+    for statement in statements {
+        conn.script(&[statement])?;
+        progress.advance(1)?;
+    }
+    Ok(())
+}
+
+/// Adds the foreign keys; where they stand in the tables already, checks that all rows meet them.
+pub fn foreign_keys(sql: &Sections, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+    run(sql, conn, "foreign_keys", progress)?;
+    let queries = sql.all("foreign_key_faults");
+    progress.expect((sql.all("foreign_keys").len() + queries.len()) as u64);
+    for query in queries {
+        let [faults] = numbers(conn, query)?;
+        if faults != 0 {
+            let message = format!("{faults} rows have no row to refer to: {query}");
+            return Err(Error::with(ErrorKind::Statement, "check foreign keys", message));
+        }
+        progress.advance(1)?;
+    }
+    Ok(())
+}
+
+/// Asks for one row of `N` whole numbers.
+pub fn numbers<const N: usize>(conn: &mut dyn Connection, sql: &str) -> Result<[i64; N]> {
+    let query = conn.prepare(&Statement { sql, params: &[], columns: &[Type::Int64; N] }, Prepare::Once)?;
+    let mut rows = Rows::new();
+    conn.query(query, &[], &mut rows)?;
+    let mut numbers = [0; N];
+    for (at, number) in numbers.iter_mut().enumerate() {
+        *number = rows.int(0, at)?;
+    }
+    Ok(numbers)
+}
