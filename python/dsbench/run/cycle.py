@@ -88,7 +88,7 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned) -> list[Part]:
     setting.target.hold()
     if cycle.stage.cleaned:
         _clean(setting, scale, cycle)
-    setting.snapshots.before()
+    setting.snapshots.before(cycle.stage.name)
     trace = journal.writer.path / "trace.bin" if setting.spec.trace else None
     seed = seed_of(setting.spec.seed, scale, number)
     wanted = Wanted(setting.spec, setting.bench, cycle.stage, scale, number, seed, trace)

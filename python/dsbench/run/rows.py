@@ -61,18 +61,25 @@ def group_rows(load: CycleLoad, results: Sequence[CycleResult]) -> list[dict[str
         {
             "group": group.name,
             "threads": group.threads,
-            "connections": group.threads * load.connections,
+            "connections": load.connections,
             "clients": group.clients,
             "pacing": group.pacing.kind,
             "rate_per_s": group.rate_per_s,
             "until": group.until.kind,
             "until_count": group.until.amount if group.until.kind in ("transactions", "rows") else None,
-            "until_of": load.groups[group.until.amount].name if group.until.kind == "group" else group.until.of,
+            "until_of": _whose(load, group),
             "duration_ns": group.until.amount if group.until.kind == "time" else _measured_ns(number, results),
             "ramp_up_ns": load.ramp_up_ns,
         }
         for number, group in enumerate(load.groups)
     ]
+
+
+def _whose(load: CycleLoad, group: Group) -> str:
+    until = group.until
+    if until.kind == "group":
+        return load.groups[until.amount].name
+    return "" if until.kind == "time" else until.of
 
 
 def _measured_ns(group: int, results: Sequence[CycleResult]) -> int:

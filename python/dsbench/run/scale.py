@@ -59,7 +59,7 @@ class Scale:
             if cycle.stage == stage:
                 self._counts.add((self._scale, cycle.number), run_cycle(self._setting, self._scale, cycle))
         if self._cycles and self._cycles[-1].stage == stage:
-            self._setting.snapshots.after()
+            self._setting.snapshots.after(stage.name)
 
     def _work(self, stage: Stage) -> None:
         setting = self._setting

@@ -16,20 +16,20 @@ class Snapshots:
         self._segment = segment
         self._begun = False
 
-    def before(self) -> None:
-        """Called when a cycle is about to start, after the cleaning: the first call counts."""
+    def before(self, stage: str) -> None:
+        """Called when a cycle of ``stage`` is about to start, after the cleaning: the first call counts."""
         if not self._begun:
             self._begun = True
-            self._take("before")
+            self._take("before", stage)
 
-    def after(self) -> None:
-        """Called after the last cycle, before the check reads whatever there is."""
-        self._take("after")
+    def after(self, stage: str) -> None:
+        """Called after the last cycle, which was one of ``stage``, before the check reads whatever there is."""
+        self._take("after", stage)
 
-    def _take(self, moment: str) -> None:
+    def _take(self, moment: str, stage: str) -> None:
         if self._statistics is None:
             return
-        key = {"scale": self._scale, "segment": self._segment, "moment": moment}
+        key = {"scale": self._scale, "stage": stage, "segment": self._segment, "moment": moment}
         try:
             found = self._statistics.take()
         except Exception as error:  # no right, a version without the view: the run does not fail for it
