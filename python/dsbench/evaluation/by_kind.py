@@ -1,4 +1,4 @@
-"""Rows of an archive by kind of transaction: what is shown of the kinds, and of TPC-C's rules."""
+"""Rows of an archive by kind of transaction: what is shown of the kinds, and of their workload's rules."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from dsbench.analysis import tpcc
 from dsbench.analysis.kinds import QUANTILES, KindCounts, KindResult, kind_results
 from dsbench.analysis.tpcc import Nopm
 from dsbench.analysis.values import Doubt, Frequency
-from dsbench.analysis.windows import Window, windows
+from dsbench.analysis.windows import JUDGES, Window
 from dsbench.archive import RunRecord
 from dsbench.evaluation.arrow import counts_by, texts, whole
 from dsbench.evaluation.evaluated import Change
 from dsbench.evaluation.measured import Measured
+from dsbench.workloads import Entry
 
 ByKind = Mapping[str, hist.Histogram]
 
@@ -34,7 +35,7 @@ def of_kinds(
     """
     spec, names = run.spec, run.kinds
     known = sorted(set(texts(cycles, "kind")), key=lambda kind: names.index(kind) if kind in names else len(names))
-    rules = spec.workload == tpcc.WORKLOAD
+    rules = run.entry.kinds
     results: dict[int, tuple[KindResult, ...]] = {}
     service_curves: dict[int, Mapping[str, Frequency]] = {}
     response_curves: dict[int, Mapping[str, Frequency]] = {}
@@ -49,8 +50,8 @@ def of_kinds(
             service,
             response,
             part.measured_s,
-            least_shares=tpcc.LEAST_SHARES if rules else {},
-            limits_s=tpcc.limits_of(spec.workload_settings) if rules else {},
+            least_shares={kind.name: kind.least_share for kind in rules if kind.least_share is not None},
+            limits_s={kind.name: kind.limit_s for kind in rules if kind.limit_s is not None},
         )
         if len(known) > 1:
             service_curves[scale] = _curves(service)
@@ -109,12 +110,11 @@ def errors_of_kinds(
 def nopm_of(
     run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured], kinds: Mapping[int, tuple[KindResult, ...]]
 ) -> dict[int, Nopm]:
-    """NOPM by scale; empty for other workloads."""
-    spec = run.spec
-    if spec.workload != tpcc.WORKLOAD:
+    """NOPM by scale, where one kind is the workload's headline; else empty."""
+    spec, workload = run.spec, run.entry
+    if workload.headline.kind is None:
         return {}
-    deck = tpcc.deck_of(spec.workload_settings)
-    rows = cycles.filter(pc.field("kind") == tpcc.NEW_ORDER)
+    rows = cycles.filter(pc.field("kind") == workload.headline.kind)
     scale, cycle, committed = (whole(rows, name) for name in ("scale", "cycle", "committed"))
     result = {}
     for x, part in load.items():
@@ -125,34 +125,36 @@ def nopm_of(
             orders.astype(np.float64),
             part.duration_s,
             x,
-            deck=deck,
-            terminals=spec.terminals_at(x),
+            workload,
+            terminals=spec.terminals_at(x, workload.terminals_per_unit),
             mix_met=not any(row.share_missed for row in kinds.get(x, ())),
         )
     return result
 
 
 def windows_of(run: RunRecord, sums: pa.Table, load: Mapping[int, Measured]) -> dict[int, tuple[Window, ...]]:
-    """TPC-C's windows by scale; empty for other workloads."""
-    if run.spec.workload != tpcc.WORKLOAD:
+    """By scale, where the workload has an analysis of what its clients add up; else empty."""
+    judge = JUDGES.get(run.entry.analysis)
+    if judge is None:
         return {}
     by_scale = counts_by(sums, "name", "value")
-    return {x: windows(by_scale.get(x, {}), x) for x in load}
+    return {x: judge(by_scale.get(x, {}), x) for x in load}
 
 
-def kind_doubts(results: Mapping[int, tuple[KindResult, ...]]) -> list[Doubt]:
+def kind_doubts(workload: Entry, results: Mapping[int, tuple[KindResult, ...]]) -> list[Doubt]:
     """What the workload's rules ask of its kinds and did not get."""
-    return [doubt for scale, rows in results.items() for row in rows for doubt in _of_row(scale, row)]
+    rules = workload.specification or workload.name
+    return [doubt for scale, rows in results.items() for row in rows for doubt in _of_row(rules, scale, row)]
 
 
-def _of_row(scale: int, row: KindResult) -> list[Doubt]:
+def _of_row(rules: str, scale: int, row: KindResult) -> list[Doubt]:
     found = []
     if row.share_missed:
-        words = f"{row.kind} is {row.share:.2%} of the mix, TPC-C asks for {row.least_share:.0%} at least"
+        words = f"{row.kind} is {row.share:.2%} of the mix, {rules} asks for {row.least_share:.0%} at least"
         found.append(Doubt("mix", words, "use longer cycles; see whether this kind fails more than others", scale))
     if row.limit_met is False:
         p90_s = row.response_ns[0.9] / 1e9
-        words = f"90 % of {row.kind} took up to {p90_s:.2f} s, TPC-C's limit is {row.limit_s:g} s"
+        words = f"90 % of {row.kind} took up to {p90_s:.2f} s, {rules}'s limit is {row.limit_s:g} s"
         found.append(Doubt("response-limit", words, "use fewer --threads or terminals, or a larger scale", scale))
     return found
 
