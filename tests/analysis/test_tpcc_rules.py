@@ -64,5 +64,6 @@ def test_the_ceiling_is_that_of_a_warehouse() -> None:
     assert (few.terminals_per_warehouse, few.ceiling) == (4, pytest.approx(0.4 * 12.863, abs=5e-4))
 
 
-def test_a_kind_without_times_or_cards_has_no_ceiling() -> None:
-    assert math.isnan(ceiling_of((Kind("new_order", cards=1), Kind("payment", keying_s=3, mean_think_s=12)), "new_order", 10))
+@pytest.mark.parametrize("kind", [Kind("payment", cards=1), Kind("payment", keying_s=3, mean_think_s=12)])
+def test_a_deck_without_cards_or_times_has_no_ceiling(kind: Kind) -> None:
+    assert math.isnan(ceiling_of((Kind("new_order", keying_s=18, mean_think_s=12), kind), "new_order", 10))

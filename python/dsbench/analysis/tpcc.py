@@ -68,6 +68,12 @@ def ceiling_of(kinds: Sequence[Kind], counted: str | None, terminals: int, per_s
     That is per_s T n_c / sum over k of n_k (keying_k + mean think_k), with n_k cards of kind k in the deck. Cutting the
     think time at ten means takes 0.005 % off its mean. nan where a kind says nothing of its times or cards.
     """
-    times = [(one.cards or 0) * ((one.keying_s or np.nan) + (one.mean_think_s or np.nan)) for one in kinds]
+    round_s = sum((one.cards or 0) * _around_s(one) for one in kinds)
     cards = sum(one.cards or 0 for one in kinds if one.name == counted)
-    return float(per_s * terminals * cards / sum(times))
+    return per_s * terminals * cards / round_s if round_s else np.nan
+
+
+def _around_s(kind: Kind) -> float:
+    if kind.keying_s is None or kind.mean_think_s is None:
+        return np.nan
+    return kind.keying_s + kind.mean_think_s
