@@ -13,6 +13,7 @@ import pytest
 
 import dsbench
 from dsbench import workloads
+from dsbench.archive import RunRecord
 from dsbench.spec import RunSpec
 
 PACKAGE = Path(dsbench.__file__).parent
@@ -53,14 +54,16 @@ def test_an_unknown_workload_says_nothing_and_settings_that_are_refused_change_n
 
 def test_an_archive_is_judged_by_what_the_workload_said_when_it_was_run() -> None:
     spec = {"workload": "tpcc", "workload_settings": {"delivery": "deferred"}}
-    old = workloads.of_run({"spec": spec})
+    old = RunRecord.of({"spec": spec}).entry
     assert old == workloads.find("tpcc", {"delivery": "deferred"})
     kept = json.loads(json.dumps(asdict(old)))
-    assert workloads.of_run({"spec": spec, "workload": kept}) == old
+    assert RunRecord.of({"spec": spec, "workload": kept}).entry == old
     kept["kinds"][0]["limit_s"] = 7.0
     kept["of a newer version"] = 1
-    assert workloads.of_run({"spec": spec, "workload": kept}).kinds[0].limit_s == 7.0
-    assert workloads.of_run({}).kinds == ()
+    again = RunRecord.of({"spec": spec, "workload": kept})
+    assert again.entry.kinds[0].limit_s == 7.0
+    assert RunRecord.of(again.described()).entry == again.entry
+    assert RunRecord.of({}).entry.kinds == ()
 
 
 @pytest.mark.parametrize("name", [*workloads.names()])

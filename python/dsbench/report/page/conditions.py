@@ -109,7 +109,7 @@ _TERMS: Final = (
 )
 
 
-def glossary(run: Run) -> Html:
+def glossary(run: RunRecord) -> Html:
     """How to read the page."""
     unit = run.entry.unit
     what = f"one {unit.name}" + (f", {unit.about}," if unit.about else "")
