@@ -18,7 +18,7 @@ from dsbench.spec import RunSpec
 
 PACKAGE = Path(dsbench.__file__).parent
 NAMING = {
-    "analysis/windows.py": "the word of an analysis",
+    "analysis/special.py": "the word of an analysis",
     "spec/run.py": "the default of a run",
     "cli/calibrate.py": "the default of a calibration",
     "report/document.py": "a word of Vega-Lite",

@@ -109,7 +109,7 @@ class Entry:
     disclaimer: str = ""
     """What its figures are not; empty where that needs no saying."""
     analysis: str = ""
-    """The analysis that judges what its clients added up (``analysis.windows.JUDGES``); empty without one."""
+    """The analysis of this workload alone (``analysis.special``); empty without one."""
     call: str = "statements"
     """``procedure`` where the engine has them, or ``statements``: when nobody says otherwise."""
     retries: bool = False

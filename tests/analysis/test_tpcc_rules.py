@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dsbench.analysis.tpcc import Nopm, ceiling_of, nopm
-from dsbench.workloads import Entry, Headline, Kind, Unit
+from dsbench.workloads import Entry, Headline, Kind
 
 TIMES = {"new_order": (18, 12), "payment": (3, 12), "order_status": (2, 10), "delivery": (2, 5), "stock_level": (2, 5)}
 DECK = (10, 10, 1, 1, 1)
@@ -22,7 +22,7 @@ def kinds(deck: tuple[int, ...]) -> tuple[Kind, ...]:
 
 
 def rate(orders: np.ndarray, duration_s: float, scale: int, deck: tuple[int, ...] = DECK, **conduct: int) -> Nopm:
-    workload = Entry("company", "", unit=Unit("warehouse"), kinds=kinds(deck), headline=Headline("NOPM", kind="new_order", per_s=60))
+    workload = Entry("company", "", kinds=kinds(deck), headline=Headline("NOPM", kind="new_order", per_s=60))
     return nopm(orders, duration_s, scale, workload, **conduct)
 
 

@@ -53,7 +53,7 @@ pub struct Entry {
     pub hot_row: bool,
     /// Whether its unit of scale is as small as the ladder of the index wants it.
     pub indexed: bool,
-    /// The analysis that judges what its clients added up, by its word; empty without one.
+    /// The analysis of this workload alone, by its word (python/dsbench/analysis/special.py); empty without one.
     pub analysis: &'static str,
 }
 

@@ -32,8 +32,6 @@ class Nopm:
     ceiling: float | None
     """New-Orders per minute and warehouse that these terminals enter on average when the database answers at
     once, those that are rolled back on purpose (1 %) included; ``None`` without terminals."""
-    unit: str = "warehouse"
-    """The unit of scale."""
 
 
 def nopm(
@@ -57,9 +55,9 @@ def nopm(
     words = [headline.label, "" if terminals else "unpaced", "" if mix_met else "mix not met"]
     label = ", ".join(word for word in words if word)
     if terminals is None:
-        return Nopm(label, middle, least, most, middle / scale, None, None, workload.unit.name)
+        return Nopm(label, middle, least, most, middle / scale, None, None)
     ceiling = ceiling_of(workload.kinds, headline.kind, terminals, headline.per_s) / scale
-    return Nopm(label, middle, least, most, middle / scale, terminals / scale, ceiling, workload.unit.name)
+    return Nopm(label, middle, least, most, middle / scale, terminals / scale, ceiling)
 
 
 def ceiling_of(kinds: Sequence[Kind], counted: str | None, terminals: int, per_s: float = 60) -> float:

@@ -5,10 +5,9 @@ Facts of the TPC-C specification, revision 5.11: clauses 2.4.1.4, 2.7.4.2 and 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import Final
 
 import numpy as np
 
@@ -145,10 +144,6 @@ def _lines(lines: int, orders: int) -> Window:
     mean = lines / orders if orders else np.nan
     half = _Z * sqrt(_LINES_VARIANCE / orders) if orders else np.nan
     return Window("lines of an order", mean, 9.5, 10.5, mean - half, mean + half, orders, "New-Orders", False)
-
-
-JUDGES: Final[Mapping[str, Callable[[Mapping[str, int], int], tuple[Window, ...]]]] = {"tpcc": windows}
-"""Word of an analysis, as a workload's entry has it, to what judges the sums of its clients at a scale."""
 
 
 def window_doubts(found: Mapping[int, tuple[Window, ...]]) -> list[Doubt]:

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.analysis import histogram as hist
-from dsbench.analysis import tpcc
 from dsbench.analysis.kinds import QUANTILES, KindCounts, KindResult, kind_results
+from dsbench.analysis.special import ANALYSES
 from dsbench.analysis.tpcc import Nopm
 from dsbench.analysis.values import Doubt, Frequency
-from dsbench.analysis.windows import JUDGES, Window
+from dsbench.analysis.windows import Window
 from dsbench.archive import RunRecord
 from dsbench.evaluation.arrow import counts_by, texts, whole
 from dsbench.evaluation.evaluated import Change
@@ -33,7 +33,7 @@ def of_kinds(
 
     The distributions are there where the workload has several kinds.
     """
-    spec, names = run.spec, run.kinds
+    names = run.kinds
     known = sorted(set(texts(cycles, "kind")), key=lambda kind: names.index(kind) if kind in names else len(names))
     rules = run.entry.kinds
     results: dict[int, tuple[KindResult, ...]] = {}
@@ -110,9 +110,10 @@ def errors_of_kinds(
 def nopm_of(
     run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured], kinds: Mapping[int, tuple[KindResult, ...]]
 ) -> dict[int, Nopm]:
-    """NOPM by scale, where one kind is the workload's headline; else empty."""
+    """The headline by scale, where the workload has an analysis for it; else empty."""
     spec, workload = run.spec, run.entry
-    if workload.headline.kind is None:
+    special = ANALYSES.get(workload.analysis)
+    if special is None:
         return {}
     rows = cycles.filter(pc.field("kind") == workload.headline.kind)
     scale, cycle, committed = (whole(rows, name) for name in ("scale", "cycle", "committed"))
@@ -121,7 +122,7 @@ def nopm_of(
         here = scale == x
         size = part.cycles.size
         orders = np.bincount(np.searchsorted(part.cycles, cycle[here]), committed[here].astype(float), size)
-        result[x] = tpcc.nopm(
+        result[x] = special.headline(
             orders.astype(np.float64),
             part.duration_s,
             x,
@@ -134,11 +135,11 @@ def nopm_of(
 
 def windows_of(run: RunRecord, sums: pa.Table, load: Mapping[int, Measured]) -> dict[int, tuple[Window, ...]]:
     """By scale, where the workload has an analysis of what its clients add up; else empty."""
-    judge = JUDGES.get(run.entry.analysis)
-    if judge is None:
+    special = ANALYSES.get(run.entry.analysis)
+    if special is None:
         return {}
     by_scale = counts_by(sums, "name", "value")
-    return {x: judge(by_scale.get(x, {}), x) for x in load}
+    return {x: special.windows(by_scale.get(x, {}), x) for x in load}
 
 
 def kind_doubts(workload: Entry, results: Mapping[int, tuple[KindResult, ...]]) -> list[Doubt]:

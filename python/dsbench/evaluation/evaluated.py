@@ -113,7 +113,7 @@ class Evaluation:
     kind_response: Mapping[int, Mapping[str, Frequency]] = field(default_factory=dict)
     """The same from the intended starts; empty in the closed loop."""
     nopm: Mapping[int, Nopm] = field(default_factory=dict)
-    """By scale; empty where no kind of transactions is the headline."""
+    """By scale; empty where the workload has no analysis of its own."""
     windows: Mapping[int, tuple[Window, ...]] = field(default_factory=dict)
     """By scale: what the inputs must look like; empty where the workload has no analysis of its clients' sums."""
     changes: Mapping[int, tuple[Change, ...]] = field(default_factory=dict)

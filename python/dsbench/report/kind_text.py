@@ -50,11 +50,11 @@ def nopm_text(found: Nopm, scale: int) -> str:
     text = f"{found.label}: {found.median:,.1f}"
     if found.minimum < found.maximum:
         text += f" ({found.minimum:,.1f} to {found.maximum:,.1f} over the cycles)"
-    text += f", {found.per_warehouse:,.2f} per {found.unit}" if scale > 1 or found.ceiling is not None else ""
+    text += f", {found.per_warehouse:,.2f} per warehouse" if scale > 1 or found.ceiling is not None else ""
     if found.ceiling is None:
         return text
     terminals = f"{found.terminals_per_warehouse:,.4g}"
-    noun = f"terminal per {found.unit} enters" if terminals == "1" else f"terminals per {found.unit} enter"
+    noun = "terminal per warehouse enters" if terminals == "1" else "terminals per warehouse enter"
     return f"{text} ({terminals} {noun} {found.ceiling:,.2f} on average when nothing delays them)"
 
 

@@ -62,7 +62,7 @@ def _nopm(evaluation: Evaluation, headline: Headline) -> Html:
     if not found:
         return _figure(headline.label, "none", "every scale is void")
     _, scale, connections, best = max(found, key=lambda entry: np.nan_to_num(entry[0], nan=-1.0))
-    note = f"median of the cycles, {scale} {best.unit}{'s' if scale > 1 else ''}, {connections} connections; "
+    note = f"median of the cycles, {scale} warehouse{'s' if scale > 1 else ''}, {connections} connections; "
     return _figure(best.label, number(best.median), note + headline.about)
 
 
