@@ -204,7 +204,7 @@ def test_numbers_of_threads_rise(wrong: list[object]) -> None:
 
 
 def test_terminals_are_ten_for_each_unit_of_scale_or_as_many_as_wanted() -> None:
-    paced = spec.build({"pace": "terminals"})
+    paced = spec.build({"workload": "tpcc", "pace": "terminals"})
     assert (paced.terminals_at(1), paced.terminals_at(5)) == (10, 50)
     assert spec.build({"pace": "terminals", "terminals": 7}).terminals_at(5) == 7
     assert spec.build({}).terminals_at(5) is None

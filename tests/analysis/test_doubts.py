@@ -10,9 +10,10 @@ from dsbench.analysis.doubts import doubts
 from dsbench.analysis.facts import RunFacts, ScaleFacts, UnsafeSwitch, outside_share
 from dsbench.analysis.steady import Drift, Verdict
 from dsbench.analysis.values import Doubt
+from dsbench.workloads import find
 
 RUN = RunFacts(
-    workload="tpcb", status="complete", reason="", duration_s=60, cycles=10, isolation="repeatable-read", retry=False,
+    workload=find("tpcb"), status="complete", reason="", duration_s=60, cycles=10, isolation="repeatable-read", retry=False,
     reconnect=False, open_loop=False, nodes=0, embedded=False, cpus=4, unsafe=(),
 )  # fmt: skip
 SCALE = ScaleFacts(
@@ -96,7 +97,7 @@ def test_short_runs_are_a_glimpse(change: dict[str, Any]) -> None:
 
 
 def test_short_cycles_of_tpcc_have_a_remedy_of_their_own() -> None:
-    (found,) = doubts(replace(RUN, workload="tpcc", duration_s=5), [])
+    (found,) = doubts(replace(RUN, workload=find("tpcc"), duration_s=5), [])
     assert found.remedy == "use 3 cycles or more of 30 s or more"
 
 
@@ -151,8 +152,11 @@ def test_only_a_drift_that_was_judged_is_a_doubt() -> None:
     assert "-25% within the cycle" in found.message
 
 
-def test_remote_share_is_asked_of_tpcb_only() -> None:
-    assert codes(replace(RUN, workload="select"), remote=0) == []
+def test_remote_share_is_asked_where_the_workload_has_one() -> None:
+    (found,) = doubts(RUN, [replace(SCALE, remote=0)])
+    assert found.message == "0.0% of the transactions changed another branch's account, TPC-B asks for 14-16 %"
+    assert found.remedy.startswith("do not call the figures TPC-B-like; when one branch fails")
+    assert codes(replace(RUN, workload=find("select")), remote=0) == []
 
 
 def test_what_the_run_noticed_is_not_said_twice() -> None:

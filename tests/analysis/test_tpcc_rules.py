@@ -7,21 +7,37 @@ import math
 import numpy as np
 import pytest
 
-from dsbench.analysis.tpcc import DECK, LIMITS_S, ceiling_per_minute, deck_of, limits_of, nopm
+from dsbench.analysis.tpcc import Nopm, ceiling_of, nopm
+from dsbench.workloads import Entry, Headline, Kind
+
+TIMES = {"new_order": (18, 12), "payment": (3, 12), "order_status": (2, 10), "delivery": (2, 5), "stock_level": (2, 5)}
+DECK = (10, 10, 1, 1, 1)
+
+
+def kinds(deck: tuple[int, ...]) -> tuple[Kind, ...]:
+    return tuple(
+        Kind(name, keying_s=keying, mean_think_s=think, cards=cards)
+        for (name, (keying, think)), cards in zip(TIMES.items(), deck, strict=True)
+    )
+
+
+def rate(orders: np.ndarray, duration_s: float, scale: int, deck: tuple[int, ...] = DECK, **conduct: int) -> Nopm:
+    workload = Entry("company", "", kinds=kinds(deck), headline=Headline("NOPM", kind="new_order", per_s=60))
+    return nopm(orders, duration_s, scale, workload, **conduct)
 
 
 def test_nopm_counts_per_minute_of_a_cycle() -> None:
-    found = nopm(np.array([100.0, 120.0, 140.0]), 30.0, 5)
+    found = rate(np.array([100.0, 120.0, 140.0]), 30.0, 5)
     assert (found.label, found.median, found.minimum, found.maximum) == ("NOPM, unpaced", 240.0, 200.0, 280.0)
     assert (found.per_warehouse, found.terminals_per_warehouse, found.ceiling) == (48.0, None, None)
-    assert math.isnan(nopm(np.zeros(0), 60.0, 5, terminals=50).median)
+    assert math.isnan(rate(np.zeros(0), 60.0, 5, terminals=50).median)
 
 
 def test_the_label_says_what_is_not_as_the_specification_has_it() -> None:
     one = np.array([60.0])
-    assert nopm(one, 60.0, 1, terminals=10).label == "NOPM"
-    assert nopm(one, 60.0, 1, terminals=10, mix_met=False).label == "NOPM, mix not met"
-    assert nopm(one, 60.0, 1, mix_met=False).label == "NOPM, unpaced, mix not met"
+    assert rate(one, 60.0, 1, terminals=10).label == "NOPM"
+    assert rate(one, 60.0, 1, terminals=10, mix_met=False).label == "NOPM, mix not met"
+    assert rate(one, 60.0, 1, mix_met=False).label == "NOPM, unpaced, mix not met"
 
 
 @pytest.mark.parametrize(
@@ -35,26 +51,19 @@ def test_the_label_says_what_is_not_as_the_specification_has_it() -> None:
     ],
 )  # fmt: skip
 def test_terminals_that_never_wait_enter_so_many(deck: tuple[int, ...], terminals: int, per_minute: float) -> None:
-    assert ceiling_per_minute(deck, terminals) == pytest.approx(per_minute)
+    assert ceiling_of(kinds(deck), "new_order", terminals) == pytest.approx(per_minute)
 
 
 def test_the_ceiling_is_that_of_a_warehouse() -> None:
     orders = np.array([60.0])
     for warehouses in (1, 5):
-        found = nopm(orders, 60.0, warehouses, terminals=10 * warehouses)
+        found = rate(orders, 60.0, warehouses, terminals=10 * warehouses)
         assert found.ceiling == pytest.approx(12.605, abs=5e-4)
         assert found.terminals_per_warehouse == 10
-    few = nopm(orders, 60.0, 5, deck=(45, 43, 4, 4, 4), terminals=20)
+    few = rate(orders, 60.0, 5, deck=(45, 43, 4, 4, 4), terminals=20)
     assert (few.terminals_per_warehouse, few.ceiling) == (4, pytest.approx(0.4 * 12.863, abs=5e-4))
 
 
-def test_the_deck_is_the_setting_of_the_workload() -> None:
-    assert deck_of({}) == (10, 10, 1, 1, 1)
-    assert deck_of({"mix": "45, 43,4,4 ,4", "affinity": "off"}) == (45, 43, 4, 4, 4)
-
-
-def test_a_queued_delivery_has_eighty_seconds() -> None:
-    assert limits_of({})["delivery"] == limits_of({"delivery": "inline"})["delivery"] == 5.0
-    queued = limits_of({"delivery": "deferred"})
-    assert queued["delivery"] == 80.0
-    assert {**queued, "delivery": 5.0} == LIMITS_S
+@pytest.mark.parametrize("kind", [Kind("payment", cards=1), Kind("payment", keying_s=3, mean_think_s=12)])
+def test_a_deck_without_cards_or_times_has_no_ceiling(kind: Kind) -> None:
+    assert math.isnan(ceiling_of((Kind("new_order", keying_s=18, mean_think_s=12), kind), "new_order", 10))

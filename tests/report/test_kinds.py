@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 import pytest
 
+from dsbench import workloads
 from dsbench.analysis.kinds import ALL
 from dsbench.archive import Archive
 from dsbench.evaluation import Series, evaluate
@@ -165,6 +167,20 @@ def test_limits_of_response_times_are_missed_when_nine_in_ten_take_longer(tmp_pa
     late = [doubt.message for doubt in found.doubts if doubt.code == "response-limit"]
     assert len(late) == 3
     assert all(message.startswith("20 threads: ") for message in late)
+
+
+def test_an_archive_is_judged_by_the_rules_under_which_it_was_run(tmp_path: Path) -> None:
+    path = archive_of(tmp_path).path
+    entry = asdict(workloads.find("tpcc"))
+    entry["kinds"][0]["limit_s"], entry["kinds"][1]["least_share"] = 0.001, 0.9
+    kept = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps({**kept, "workload": entry}))
+    found = evaluate(Archive.open(path))
+    rows = {row.kind: row for row in found.kinds[5]}
+    assert (rows["new_order"].limit_met, rows["payment"].share_met) == (False, False)
+    doubts = [doubt.message for doubt in found.doubts if doubt.code in ("mix", "response-limit")]
+    assert any("TPC-C asks for 90% at least" in words for words in doubts), doubts
+    assert any("TPC-C's limit is 0.001 s" in words for words in doubts), doubts
 
 
 def test_the_page_shows_kinds_connections_and_statistics(tmp_path: Path) -> None:

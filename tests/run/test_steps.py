@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsbench import run, servers
+from dsbench import run, servers, workloads
 from dsbench.archive import Archive
 from dsbench.evaluation import evaluate
 from dsbench.report import finish
@@ -40,6 +40,12 @@ def test_the_cycles_of_every_scale_are_run_at_each_number_of_threads(tmp_path: P
     assert {row["threads"]: max(r["thread"] for r in threads if r["threads"] == row["threads"]) for row in threads} == {
         1: 0, 2: 1, 4: 3,
     }  # fmt: skip
+    entry = archive.run.workload
+    assert entry == workloads.find("tpcb")
+    assert entry is not None
+    assert entry.remote is not None
+    reached = [row["value"] for row in archive.table("sums").to_pylist() if row["name"] == entry.remote.sum]
+    assert sum(row["remote"] for row in threads) == sum(reached) > 0
     found = evaluate(archive)
     assert [key.threads for key in found.series] == [1, 2, 4]
     assert found.threads == 4

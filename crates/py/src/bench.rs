@@ -9,7 +9,7 @@ use dsbench_core::engine::Engine;
 use dsbench_core::error::Error;
 use dsbench_core::threads::LoadPlan;
 use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress, Workload};
-use dsbench_workloads::{default_call, open, refuse, Call, Options, Settings};
+use dsbench_workloads::{default_call, find, open, refuse, Call, Options, Settings};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -174,7 +174,8 @@ impl Bench {
             seed: options.seed,
             trace: options.trace,
         };
-        Cycle::spawn(&plan).map_err(raise)
+        let remote = find(&self.name).map_err(raise)?.remote.map(|remote| remote.sum);
+        Cycle::spawn(&plan, remote).map_err(raise)
     }
 }
 

@@ -15,15 +15,19 @@ use crate::error::raise;
 
 /// A cycle: spawned, ready, started, finished, joined.
 #[pyclass(frozen, module = "dsbench._core")]
-pub struct Cycle(Mutex<Option<threads::Cycle>>);
+pub struct Cycle {
+    cycle: Mutex<Option<threads::Cycle>>,
+    /// The clients' sum that is the counter `remote`, where the workload has one.
+    remote: Option<&'static str>,
+}
 
 impl Cycle {
-    pub fn spawn(plan: &LoadPlan) -> dsbench_core::error::Result<Self> {
-        threads::Cycle::spawn(plan).map(|cycle| Self(Mutex::new(Some(cycle))))
+    pub fn spawn(plan: &LoadPlan, remote: Option<&'static str>) -> dsbench_core::error::Result<Self> {
+        threads::Cycle::spawn(plan).map(|cycle| Self { cycle: Mutex::new(Some(cycle)), remote })
     }
 
     fn with<T>(&self, look: impl FnOnce(&threads::Cycle) -> T) -> PyResult<T> {
-        let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.cycle.lock().unwrap_or_else(PoisonError::into_inner);
         guard.as_ref().map(look).ok_or_else(|| raise(Error::new(ErrorKind::Setup, "cycle was joined")))
     }
 }
@@ -56,20 +60,20 @@ impl Cycle {
         py.detach(|| self.with(|cycle| cycle.abandon(reason)))
     }
 
-    /// Waits for the end and gives everything: see generator.py, which names it.
+    /// Waits for the end and gives everything: see generator/cycle.py, which names it.
     fn join<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let cycle = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let cycle = self.cycle.lock().unwrap_or_else(PoisonError::into_inner).take();
         let cycle = cycle.ok_or_else(|| raise(Error::new(ErrorKind::Setup, "cycle was joined")))?;
         let outcome = py.detach(|| cycle.join()).map_err(raise)?;
-        outcome_dict(py, &outcome)
+        outcome_dict(py, &outcome, self.remote)
     }
 }
 
-/// The columns of one tally, in the order of `COUNTERS` in generator.py.
-fn counters(client: &ClientOutcome, kind: usize, tally: &Tally) -> [u64; 19] {
+/// The columns of one tally, in the order of `COUNTERS` in columns/tables.py.
+fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&str>) -> [u64; 19] {
     // What a client has only once stands with its first kind.
     let once = |value: u64| if kind == 0 { value } else { 0 };
-    let remote: i64 = client.sums.iter().filter(|(name, _)| *name == "remote").map(|(_, sum)| sum).sum();
+    let remote: i64 = client.sums.iter().filter(|(name, _)| Some(*name) == remote).map(|(_, sum)| sum).sum();
     [
         tally.committed,
         tally.rows,
@@ -98,10 +102,10 @@ fn bytes<'py>(py: Python<'py>, values: impl Iterator<Item = u64>) -> Bound<'py, 
     PyBytes::new(py, &raw)
 }
 
-fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<'py, PyDict>> {
+fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome, remote: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let rows = outcome.clients.iter().flat_map(|client| {
-        client.recorder.tallies().iter().enumerate().flat_map(|(kind, tally)| counters(client, kind, tally))
+        client.recorder.tallies().iter().enumerate().flat_map(|(kind, tally)| counters(client, kind, tally, remote))
     });
     dict.set_item("counters", bytes(py, rows))?;
     dict.set_item("groups", bytes(py, outcome.clients.iter().map(|client| client.group as u64)))?;

@@ -6,6 +6,7 @@ mod bench;
 mod calibrate;
 mod conformance;
 mod cycle;
+mod entry;
 mod error;
 mod hearing;
 mod stage;
@@ -25,12 +26,6 @@ fn now_ns() -> u64 {
 #[pyfunction]
 fn workloads() -> Vec<&'static str> {
     dsbench_workloads::names()
-}
-
-/// Names of the settings of a workload; none for an unknown one.
-#[pyfunction]
-fn workload_settings(name: &str) -> Vec<&'static str> {
-    dsbench_workloads::settings_of(name).to_vec()
 }
 
 /// URL schemes of the engines.
@@ -54,7 +49,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(calibrate::measuring, module)?)?;
     module.add_function(wrap_pyfunction!(now_ns, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
-    module.add_function(wrap_pyfunction!(workload_settings, module)?)?;
+    module.add_function(wrap_pyfunction!(entry::workload_entry, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
     module.add_function(wrap_pyfunction!(bench::draws, module)?)?;
     Ok(())

@@ -1,5 +1,5 @@
-//! The workloads of dsbench. Adding one: a folder here and an entry in the registry;
-//! ARCHITECTURE.md lists what else may need to know it.
+//! The workloads of dsbench. Adding one: a folder here, which holds its [`Entry`], and a line in [`REGISTRY`];
+//! docs/workloads.md shows an example.
 //!
 //! A workload owns SQL and random inputs. Its SQL lies in files beside it, one per dialect, cut into
 //! named sections: see [`sql`].
@@ -9,8 +9,10 @@ use dsbench_core::error::{Error, Result};
 use dsbench_core::workload::Workload;
 
 pub use dsbench_core::sql;
+pub use entry::Entry;
 pub use settings::Settings;
 
+pub mod entry;
 pub mod select;
 pub mod settings;
 pub mod steps;
@@ -39,33 +41,8 @@ pub struct Options {
     pub settings: Settings,
 }
 
-/// A workload as the registry knows it.
-struct Entry {
-    name: &'static str,
-    open: fn(&Options) -> Result<Box<dyn Workload>>,
-    default_call: fn(&Dialect) -> Call,
-    settings: &'static [&'static str],
-    /// Whether a stored procedure can write its rows.
-    fills_by_procedure: bool,
-}
-
-const REGISTRY: &[Entry] = &[
-    Entry { name: "tpcb", open: tpcb::open, default_call: tpcb::default_call, settings: &[], fills_by_procedure: true },
-    Entry {
-        name: "tpcc",
-        open: tpcc::open,
-        default_call: tpcc::default_call,
-        settings: tpcc::SETTINGS,
-        fills_by_procedure: false,
-    },
-    Entry {
-        name: "select",
-        open: select::open,
-        default_call: select::default_call,
-        settings: &[],
-        fills_by_procedure: true,
-    },
-];
+/// All workloads, one line each.
+pub static REGISTRY: &[&Entry] = &[&tpcb::entry::ENTRY, &tpcc::entry::ENTRY, &select::entry::ENTRY];
 
 /// The names that [`open`] knows.
 pub fn names() -> Vec<&'static str> {
@@ -75,18 +52,14 @@ pub fn names() -> Vec<&'static str> {
 /// How the transactions of a workload are sent when nobody says otherwise. An unknown name is refused
 /// by [`open`], not here.
 pub fn default_call(name: &str, dialect: &Dialect) -> Call {
-    find(name).map_or(Call::Statements, |entry| (entry.default_call)(dialect))
-}
-
-/// Names of the settings of a workload; none for an unknown one.
-pub fn settings_of(name: &str) -> &'static [&'static str] {
-    find(name).map_or(&[], |entry| entry.settings)
+    find(name).map_or(Call::Statements, |entry| entry.default_call(dialect))
 }
 
 /// Opens a workload. Errors of kind `Configuration`: an unknown name, a scale out of range, a dialect
-/// for which the workload has no SQL, procedures where there are none, a setting it does not know.
+/// for which the workload has no SQL, procedures where there are none, a setting or a value it does not know.
 pub fn open(name: &str, options: &Options) -> Result<Box<dyn Workload>> {
     let entry = find(name)?;
+    entry.check(&options.settings)?;
     if options.call == Call::Procedure && !options.dialect.procedures {
         return Err(Error::configuration(format!(
             "--call procedure: {} has no stored procedures; use --call statements",
@@ -116,9 +89,11 @@ pub fn refuse(name: &str, workload: &dyn Workload, dialect: &Dialect, by_procedu
     }
 }
 
-fn find(name: &str) -> Result<&'static Entry> {
+/// What a workload says of itself. An error of kind `Configuration` for an unknown name.
+pub fn find(name: &str) -> Result<&'static Entry> {
     REGISTRY
         .iter()
+        .copied()
         .find(|entry| entry.name == name)
         .ok_or_else(|| Error::configuration(format!("no workload {name:?}; there are {}", names().join(", "))))
 }

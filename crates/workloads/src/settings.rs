@@ -4,6 +4,83 @@ use std::collections::BTreeMap;
 
 use dsbench_core::error::{Error, Result};
 
+use crate::entry::Kind;
+
+/// A setting as the workload declares it.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub values: Values,
+    /// The value when nobody says otherwise.
+    pub default: &'static str,
+    /// What it does, in a sentence without a full stop.
+    pub help: &'static str,
+}
+
+/// What a setting takes.
+#[derive(Debug, Clone, Copy)]
+pub enum Values {
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// A whole number, both ends included.
+    Whole {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// Cards of each kind in a deck, by commas: whole numbers, one card at least in all of them.
+    Cards {
+        /// The most cards of a deck.
+        most: u32,
+    },
+}
+
+impl Setting {
+    /// Refuses a value that it does not take, with an error of kind `Configuration`; `kinds` are the workload's.
+    pub fn check(&self, value: &str, kinds: &[Kind]) -> Result<()> {
+        let problem = match self.values {
+            Values::Words(words) => (!words.contains(&value)).then(|| format!("use {}", words.join(" or "))),
+            Values::Whole { least, most } => {
+                let fits = value.parse().is_ok_and(|number: u64| (least..=most).contains(&number));
+                (!fits).then(|| format!("use a whole number from {least} to {most}"))
+            }
+            Values::Cards { most } => bad_deck(value, kinds.len(), most).map(|why| {
+                let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+                format!("{why}; give the cards of {}, like {}={}", names.join(", "), self.name, self.default)
+            }),
+        };
+        let refused = |problem| Error::configuration(format!("--set {}={value}: {problem}", self.name));
+        problem.map_or(Ok(()), |problem| Err(refused(problem)))
+    }
+}
+
+impl Values {
+    /// What it takes, in words.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Words(words) => words.join(" or "),
+            Self::Whole { least, most } => format!("{least} to {most}"),
+            Self::Cards { most } => format!("a number for each kind, by commas, {most} cards at most"),
+        }
+    }
+}
+
+/// Why `text` is no deck for so many kinds.
+fn bad_deck(text: &str, kinds: usize, most: u32) -> Option<String> {
+    let numbers: std::result::Result<Vec<u32>, _> = text.split(',').map(|number| number.trim().parse()).collect();
+    let Ok(numbers) = numbers else { return Some("these are not whole numbers".to_string()) };
+    let sum = numbers.iter().try_fold(0_u32, |sum, cards| sum.checked_add(*cards)).filter(|sum| *sum <= most);
+    match sum {
+        _ if numbers.len() != kinds => Some(format!("these are not {kinds} numbers")),
+        Some(0) => Some("the deck has no card".to_string()),
+        None => Some(format!("the deck has more than {most} cards")),
+        Some(_) => None,
+    }
+}
+
 /// Settings by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings(BTreeMap<String, String>);
@@ -19,26 +96,9 @@ impl Settings {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Refuses settings that `workload` does not know, with an error of kind `Configuration`.
-    pub fn only(&self, workload: &str, known: &[&str]) -> Result<()> {
-        let Some((name, value)) = self.0.iter().find(|(name, _)| !known.contains(&name.as_str())) else {
-            return Ok(());
-        };
-        let remedy = match known {
-            [] => "it has no settings, leave it out".to_string(),
-            names => format!("it knows {}", names.join(", ")),
-        };
-        Err(Error::configuration(format!("--set {name}={value}: the workload {workload} does not know it; {remedy}")))
-    }
-
-    /// The position among `words` of a setting's value, 0 when it was not given. An error of kind
-    /// `Configuration` for any other value.
-    pub fn word(&self, name: &str, words: &[&str]) -> Result<usize> {
-        let Some(value) = self.get(name) else { return Ok(0) };
-        words
-            .iter()
-            .position(|word| *word == value)
-            .ok_or_else(|| Error::configuration(format!("--set {name}={value}: use {}", words.join(" or "))))
+    /// Names with their values, as far as they were given.
+    pub fn given(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
@@ -46,24 +106,43 @@ impl Settings {
 mod tests {
     use super::*;
 
-    fn of(name: &str, value: &str) -> Settings {
-        Settings::new([(name.to_string(), value.to_string())])
-    }
+    const KINDS: &[Kind] = &[Kind::named("buy"), Kind::named("sell"), Kind::named("look")];
 
-    #[test]
-    fn what_a_workload_does_not_know_is_refused_with_a_remedy() {
-        let refused = |settings: &Settings, known| settings.only("tpcb", known).unwrap_err().to_string();
-        assert!(refused(&of("mix", "1"), &[]).contains("--set mix=1: the workload tpcb does not know it; it has no"));
-        assert!(refused(&of("mixx", "1"), &["mix", "affinity"]).contains("it knows mix, affinity"));
-        assert!(of("mix", "1").only("tpcc", &["mix"]).is_ok() && Settings::default().only("tpcb", &[]).is_ok());
+    fn refused(values: Values, value: &str) -> Option<String> {
+        let setting = Setting { name: "s", values, default: "5,5,1", help: "" };
+        setting.check(value, KINDS).err().map(|error| error.to_string())
     }
 
     #[test]
     fn a_word_is_one_of_a_few() {
-        let words = ["on", "off"];
-        assert_eq!(Settings::default().word("affinity", &words).unwrap(), 0);
-        assert_eq!(of("affinity", "off").word("affinity", &words).unwrap(), 1);
-        let message = of("affinity", "no").word("affinity", &words).unwrap_err().to_string();
-        assert!(message.contains("--set affinity=no: use on or off"), "{message}");
+        let words = Values::Words(&["on", "off"]);
+        assert_eq!(refused(words, "off"), None);
+        assert!(refused(words, "no").unwrap().contains("--set s=no: use on or off"));
+    }
+
+    #[test]
+    fn a_number_lies_within_its_range() {
+        let whole = Values::Whole { least: 2, most: 10 };
+        assert_eq!((refused(whole, "2"), refused(whole, "10")), (None, None));
+        for wrong in ["1", "11", "-2", "x", ""] {
+            assert!(refused(whole, wrong).unwrap().contains("use a whole number from 2 to 10"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_deck_has_a_number_for_each_kind() {
+        let cards = Values::Cards { most: 10_000 };
+        assert_eq!((refused(cards, " 45, 43 ,4"), refused(cards, "0,0,3")), (None, None));
+        for (text, why) in [
+            ("1,2", "not 3 numbers"),
+            ("1,2,3,4", "not 3 numbers"),
+            ("1,x,3", "not whole"),
+            ("0,0,0", "no card"),
+            ("10000,1,0", "more than 10000"),
+            ("4294967295,1,0", "more than 10000"),
+        ] {
+            let message = refused(cards, text).unwrap();
+            assert!(message.contains(why) && message.contains("of buy, sell, look, like s=5,5,1"), "{message}");
+        }
     }
 }

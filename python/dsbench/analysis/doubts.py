@@ -9,14 +9,8 @@ from dsbench.analysis.facts import RunFacts, ScaleFacts
 from dsbench.analysis.steady import Verdict
 from dsbench.analysis.values import Doubt
 
-REMOTE_WORKLOAD = "tpcb"
-INDEXED = frozenset({"tpcb", "select"})
-"""Workloads with small steps of scale, for which the ladder of profile dsi is made."""
-REMOTE_SHARE = 0.15
-REMOTE_LOW, REMOTE_HIGH = 0.14, 0.16
-"""TPC-B: share of transactions on another branch's account, and what a valid run may show."""
 REMOTE_SIGMAS = 3
-"""A few hundred transactions leave 14-16 % by chance: only what chance does not explain counts."""
+"""A few hundred transactions leave the window by chance: only what chance does not explain counts."""
 MOST_FAILURES = 0.01
 """Share of attempts above which failures shape the rate, not only its noise."""
 COLLISIONS = frozenset({"serialization", "conflict", "deadlock"})
@@ -72,7 +66,7 @@ def short_cycles(run: RunFacts) -> Iterator[Doubt]:
             "short-cycles",
             f"{_count(run.cycles, 'cycle')} of {run.duration_s:g} s: a glimpse, not comparable",
             "use --profile dsi for comparable figures"
-            if run.workload in INDEXED
+            if run.workload.indexed
             else f"use {FEWEST_CYCLES} cycles or more of {SHORT_CYCLE_S:g} s or more",
         )
 
@@ -221,16 +215,20 @@ def missed_starts(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 
 
 def remote_share(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
-    """TPC-B asks for 14-16 % of transactions on another branch's account; one branch has none."""
-    if run.workload != REMOTE_WORKLOAD or scale.scale == 1 or scale.remote_of == 0:
+    """The inputs ask for a share of transactions that reach another unit of scale; at scale 1 there is no other."""
+    asked = run.workload.remote
+    if asked is None or scale.scale == 1 or scale.remote_of == 0:
         return
     share = scale.remote / scale.remote_of
-    chance = REMOTE_SIGMAS * sqrt(REMOTE_SHARE * (1 - REMOTE_SHARE) / scale.remote_of)
-    if not REMOTE_LOW <= share <= REMOTE_HIGH and abs(share - REMOTE_SHARE) > chance:
+    chance = REMOTE_SIGMAS * sqrt(asked.share * (1 - asked.share) / scale.remote_of)
+    if not asked.least <= share <= asked.most and abs(share - asked.share) > chance:
+        source, unit = run.workload.specification or run.workload.name, run.workload.unit.name
+        remedy = f"do not call the figures {run.workload.label}; when one {unit} fails more than others "
         yield Doubt(
             "remote-share",
-            f"{share:.1%} of the transactions changed another branch's account, TPC-B asks for 14-16 %",
-            "do not call the figures TPC-B-like; when branches fail unevenly --retry keeps the mix",
+            f"{share:.1%} of the transactions {asked.what}, {source} asks for "
+            f"{asked.least * 100:g}-{asked.most * 100:g} %",
+            remedy + "--retry keeps the mix",
             scale.scale,
         )
 

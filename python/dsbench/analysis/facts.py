@@ -8,6 +8,7 @@ import numpy as np
 
 from dsbench.analysis.steady import Drift
 from dsbench.analysis.values import Ints
+from dsbench.workloads import Entry
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class UnsafeSwitch:
 class RunFacts:
     """What was asked for, and how the run ended."""
 
-    workload: str
+    workload: Entry
     status: str
     """'running', 'complete', 'cut-short' or 'failed'."""
     reason: str

@@ -92,6 +92,9 @@ class Asked(Recorded):
         """Whether something else than the answers of the database says when a transaction starts."""
         return self.rate is not None or self.pace != "none"
 
-    def terminals_at(self, scale: int) -> int | None:
-        """Terminals of all nodes together at ``scale``; ``None`` when nobody keys in and thinks."""
-        return terminals_of({"pace": self.pace, "terminals": self.terminals}, scale)
+    def terminals_at(self, scale: int, per_unit: int | None) -> int | None:
+        """Terminals of all nodes together at ``scale``; ``None`` when nobody keys in and thinks.
+
+        ``per_unit``: those for each unit of scale that the workload has when nobody says how many.
+        """
+        return terminals_of({"pace": self.pace, "terminals": self.terminals}, scale, per_unit)

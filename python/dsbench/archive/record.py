@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from dsbench.archive.asked import Asked, Recorded
 from dsbench.archive.errors import ArchiveError
 from dsbench.spec import plain
+from dsbench.workloads import Entry, find
 
 
 class Layer(Recorded):
@@ -113,6 +114,8 @@ class RunRecord(Recorded):
     host: str = ""
     process: dict[str, Any] = Field(default_factory=dict)
     cpus: int | None = None
+    workload: Entry | None = None
+    """What the workload said of itself when it was run; ``None`` in an older archive: see ``entry``."""
     kinds: tuple[str, ...] = ()
     """Kinds of transaction, in the workload's order."""
     stack: tuple[Layer, ...] = ()
@@ -146,6 +149,11 @@ class RunRecord(Recorded):
             field = ".".join(str(part) for part in first["loc"]) or "all of it"
             found = json.dumps(first["input"], default=str)[:60]
             raise ArchiveError(f"run.json: field {field} is {found}: {plain(first['msg'])}") from None
+
+    @property
+    def entry(self) -> Entry:
+        """What the workload said of itself when it was run, or what it says today where the archive does not tell."""
+        return self.workload or find(self.spec.workload, self.spec.workload_settings)
 
     @property
     def broken(self) -> dict[int, tuple[Checked, ...]]:

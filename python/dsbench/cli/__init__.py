@@ -12,7 +12,21 @@ from typing import Annotated
 import typer
 
 import dsbench
-from dsbench.cli import calibrate, check, cluster, compare, doctor, errors, node, plot, run, servers, show, usage
+from dsbench.cli import (
+    calibrate,
+    check,
+    cluster,
+    compare,
+    doctor,
+    errors,
+    node,
+    plot,
+    run,
+    servers,
+    show,
+    usage,
+    workloads,
+)
 
 app = typer.Typer(
     name="dsbench",
@@ -39,7 +53,7 @@ def _dsbench(
     """Measure what a computer is worth as a database server."""
 
 
-for _module in (run, node, show, plot, compare, check, calibrate, doctor):
+for _module in (run, node, show, plot, compare, check, calibrate, doctor, workloads):
     app.command(_module.__name__.rpartition(".")[2], epilog=_module.EPILOG)(_module.command)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(servers.app, name="servers")

@@ -9,6 +9,7 @@ import typer
 
 from dsbench import spec
 from dsbench.cli import errors
+from dsbench.cli.workloads import choices
 from dsbench.run import RunError
 from dsbench.run.calibration import calibrate, lines
 
@@ -18,7 +19,7 @@ EPILOG = "Example: dsbench calibrate --threads 16 --workload tpcb"
 def command(
     threads: Annotated[int, typer.Option(help="Simulated clients, beside one alone.")] = 8,
     duration: Annotated[float, typer.Option(help="Seconds of each of the six measurements.")] = 2.0,
-    workload: Annotated[str, typer.Option(help="select (the shortest transactions), tpcb or tpcc.")] = "select",
+    workload: Annotated[str, typer.Option(help=f"{choices()}; the default has the shortest transactions.")] = "select",
     prepare: Annotated[bool, typer.Option("--prepare/--no-prepare", help="Prepare statements once.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:

@@ -10,7 +10,9 @@ import typer
 
 from dsbench import run, spec
 from dsbench.cli import errors
+from dsbench.cli.workloads import choices
 
+_DEFAULT: str = spec.RunSpec.model_fields["workload"].default
 EPILOG = (
     "Examples: dsbench check postgresql://me@host/db --workload tpcb --scale 10 | "
     "dsbench check firebird://me@host/alias --workload tpcc --scale 5"
@@ -20,7 +22,7 @@ EPILOG = (
 def command(
     target: Annotated[str, typer.Argument(help="URL of the database.")],
     scale: Annotated[int, typer.Option(min=1, max=21_474, help="Scale at which it was populated.")],
-    workload: Annotated[str, typer.Option(help="tpcb, tpcc or select.")] = "tpcb",
+    workload: Annotated[str, typer.Option(help=f"{choices()}.")] = _DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Check the consistency of a database that dsbench has made."""

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from dsbench import generator, run, spec
+from dsbench import run, spec, workloads
 from dsbench.cli import errors
 from dsbench.cli.progress import Progress, clock
+from dsbench.cli.workloads import choices
 
 EPILOG = (
     "Examples: dsbench run | dsbench run private:postgresql --scales 1,10,100 --cycles 3 --duration 20 | "
@@ -26,6 +27,10 @@ _WITH_RESUME = ("target", "resume", "cluster", "patience", "as_json", "quiet")
 """What a run that goes on takes: where it works and what it shows. All else is as it was."""
 
 _LADDER = ("scales", "cycles", "duration")
+_DEFAULT: str = spec.RunSpec.model_fields["workload"].default
+_WORKLOADS = f"{choices()}; default {_DEFAULT}. dsbench workloads tells what each is, and its settings."
+_UNITS = " or ".join(dict.fromkeys(workloads.find(name).unit.name for name in workloads.names()))
+_RETRYING = ", ".join(name for name in workloads.names() if workloads.find(name).retries) + ": yes, others: no"
 
 
 def command(
@@ -38,9 +43,9 @@ def command(
             "firebird, sqlite. Default: private:sqlite."
         ),
     ] = None,
-    workload: Annotated[str | None, Option(help="tpcb (TPC-B-like, the default), tpcc (TPC-C-like) or select.")] = None,
+    workload: Annotated[str | None, Option(help=_WORKLOADS)] = None,
     profile: Annotated[str | None, Option(help="dsi: comparable figures, takes hours; quick: a minute.")] = None,
-    scales: Annotated[str | None, Option(help="Sizes of the database, such as 1,2,5; 1 is 100,000 accounts.")] = None,
+    scales: Annotated[str | None, Option(help=f"Sizes of the database, such as 1,2,5; 1 is one {_UNITS}.")] = None,
     cycles: Annotated[int | None, Option(help="Cycles per scale [10].")] = None,
     duration: Annotated[float | None, Option(help="Demanded duration of a cycle in seconds [60].")] = None,
     threads: Annotated[
@@ -68,7 +73,7 @@ def command(
     ] = None,
     retry: Annotated[
         bool | None,
-        Option("--retry/--no-retry", help="Run again what a collision or deadlock ended [tpcc: yes, others: no]."),
+        Option("--retry/--no-retry", help=f"Run again what a collision or deadlock ended [{_RETRYING}]."),
     ] = None,
     prepare: Annotated[bool | None, Option("--prepare/--no-prepare", help="Prepare statements once [no].")] = None,
     reconnect: Annotated[
@@ -152,7 +157,7 @@ def _specification(
     described = dict(named) if isinstance(named, dict) else {"url": named}
     if target is not None:
         described["url"] = target
-    of_workload, of_server = _settings(settings, str(wanted.get("workload", "tpcb")))
+    of_workload, of_server = _settings(settings, str(wanted.get("workload", _DEFAULT)))
     described["settings"] = {**described.get("settings", {}), **of_server}
     wanted["target"] = described
     if of_workload:
@@ -176,7 +181,7 @@ def _settings(texts: list[str], workload: str) -> tuple[dict[str, str], dict[str
         if not equals or not name.strip():
             raise spec.SpecError("--set", f"{text!r} is no setting", "write NAME=VALUE, such as shared_buffers=1GB")
         pairs[name.strip()] = value.strip()
-    known = generator.workload_settings(workload)
+    known = {setting.name for setting in workloads.find(workload).settings}
     return {k: v for k, v in pairs.items() if k in known}, {k: v for k, v in pairs.items() if k not in known}
 
 

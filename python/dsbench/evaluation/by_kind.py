@@ -1,4 +1,4 @@
-"""Rows of an archive by kind of transaction: what is shown of the kinds, and of TPC-C's rules."""
+"""Rows of an archive by kind of transaction: what is shown of the kinds, and of their workload's rules."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.analysis import histogram as hist
-from dsbench.analysis import tpcc
 from dsbench.analysis.kinds import QUANTILES, KindCounts, KindResult, kind_results
+from dsbench.analysis.special import ANALYSES
 from dsbench.analysis.tpcc import Nopm
 from dsbench.analysis.values import Doubt, Frequency
-from dsbench.analysis.windows import Window, windows
+from dsbench.analysis.windows import Window
 from dsbench.archive import RunRecord
 from dsbench.evaluation.arrow import counts_by, texts, whole
 from dsbench.evaluation.evaluated import Change
 from dsbench.evaluation.measured import Measured
+from dsbench.workloads import Entry
 
 ByKind = Mapping[str, hist.Histogram]
 
@@ -32,9 +33,9 @@ def of_kinds(
 
     The distributions are there where the workload has several kinds.
     """
-    spec, names = run.spec, run.kinds
+    names = run.kinds
     known = sorted(set(texts(cycles, "kind")), key=lambda kind: names.index(kind) if kind in names else len(names))
-    rules = spec.workload == tpcc.WORKLOAD
+    rules = run.entry.kinds
     results: dict[int, tuple[KindResult, ...]] = {}
     service_curves: dict[int, Mapping[str, Frequency]] = {}
     response_curves: dict[int, Mapping[str, Frequency]] = {}
@@ -49,8 +50,8 @@ def of_kinds(
             service,
             response,
             part.measured_s,
-            least_shares=tpcc.LEAST_SHARES if rules else {},
-            limits_s=tpcc.limits_of(spec.workload_settings) if rules else {},
+            least_shares={kind.name: kind.least_share for kind in rules if kind.least_share is not None},
+            limits_s={kind.name: kind.limit_s for kind in rules if kind.limit_s is not None},
         )
         if len(known) > 1:
             service_curves[scale] = _curves(service)
@@ -109,50 +110,52 @@ def errors_of_kinds(
 def nopm_of(
     run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured], kinds: Mapping[int, tuple[KindResult, ...]]
 ) -> dict[int, Nopm]:
-    """NOPM by scale; empty for other workloads."""
-    spec = run.spec
-    if spec.workload != tpcc.WORKLOAD:
+    """The headline by scale, where the workload has an analysis for it; else empty."""
+    spec, workload = run.spec, run.entry
+    special = ANALYSES.get(workload.analysis)
+    if special is None:
         return {}
-    deck = tpcc.deck_of(spec.workload_settings)
-    rows = cycles.filter(pc.field("kind") == tpcc.NEW_ORDER)
+    rows = cycles.filter(pc.field("kind") == workload.headline.kind)
     scale, cycle, committed = (whole(rows, name) for name in ("scale", "cycle", "committed"))
     result = {}
     for x, part in load.items():
         here = scale == x
         size = part.cycles.size
         orders = np.bincount(np.searchsorted(part.cycles, cycle[here]), committed[here].astype(float), size)
-        result[x] = tpcc.nopm(
+        result[x] = special.headline(
             orders.astype(np.float64),
             part.duration_s,
             x,
-            deck=deck,
-            terminals=spec.terminals_at(x),
+            workload,
+            terminals=spec.terminals_at(x, workload.terminals_per_unit),
             mix_met=not any(row.share_missed for row in kinds.get(x, ())),
         )
     return result
 
 
 def windows_of(run: RunRecord, sums: pa.Table, load: Mapping[int, Measured]) -> dict[int, tuple[Window, ...]]:
-    """TPC-C's windows by scale; empty for other workloads."""
-    if run.spec.workload != tpcc.WORKLOAD:
+    """By scale, where the workload has an analysis of what its clients add up; else empty."""
+    special = ANALYSES.get(run.entry.analysis)
+    if special is None:
         return {}
     by_scale = counts_by(sums, "name", "value")
-    return {x: windows(by_scale.get(x, {}), x) for x in load}
+    return {x: special.windows(by_scale.get(x, {}), x) for x in load}
 
 
-def kind_doubts(results: Mapping[int, tuple[KindResult, ...]]) -> list[Doubt]:
+def kind_doubts(workload: Entry, results: Mapping[int, tuple[KindResult, ...]]) -> list[Doubt]:
     """What the workload's rules ask of its kinds and did not get."""
-    return [doubt for scale, rows in results.items() for row in rows for doubt in _of_row(scale, row)]
+    rules = workload.specification or workload.name
+    return [doubt for scale, rows in results.items() for row in rows for doubt in _of_row(rules, scale, row)]
 
 
-def _of_row(scale: int, row: KindResult) -> list[Doubt]:
+def _of_row(rules: str, scale: int, row: KindResult) -> list[Doubt]:
     found = []
     if row.share_missed:
-        words = f"{row.kind} is {row.share:.2%} of the mix, TPC-C asks for {row.least_share:.0%} at least"
+        words = f"{row.kind} is {row.share:.2%} of the mix, {rules} asks for {row.least_share:.0%} at least"
         found.append(Doubt("mix", words, "use longer cycles; see whether this kind fails more than others", scale))
     if row.limit_met is False:
         p90_s = row.response_ns[0.9] / 1e9
-        words = f"90 % of {row.kind} took up to {p90_s:.2f} s, TPC-C's limit is {row.limit_s:g} s"
+        words = f"90 % of {row.kind} took up to {p90_s:.2f} s, {rules}'s limit is {row.limit_s:g} s"
         found.append(Doubt("response-limit", words, "use fewer --threads or terminals, or a larger scale", scale))
     return found
 

@@ -113,9 +113,9 @@ class Evaluation:
     kind_response: Mapping[int, Mapping[str, Frequency]] = field(default_factory=dict)
     """The same from the intended starts; empty in the closed loop."""
     nopm: Mapping[int, Nopm] = field(default_factory=dict)
-    """By scale; empty for other workloads than TPC-C."""
+    """By scale; empty where the workload has no analysis of its own."""
     windows: Mapping[int, tuple[Window, ...]] = field(default_factory=dict)
-    """By scale: what the inputs of TPC-C must look like; empty for other workloads."""
+    """By scale: what the inputs must look like; empty where the workload has no analysis of its clients' sums."""
     changes: Mapping[int, tuple[Change, ...]] = field(default_factory=dict)
     """By scale: what the database's own statistics said before and after the cycles."""
     threads: int = 0

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from dsbench.analysis.doubts import REMOTE_WORKLOAD, doubts
+from dsbench.analysis.doubts import doubts
 from dsbench.analysis.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch, outside_share
 from dsbench.analysis.models import fit_collision
 from dsbench.analysis.steady import Drift, drift
@@ -56,14 +56,14 @@ def failed_checks(run: RunRecord) -> dict[int, tuple[str, ...]]:
 
 
 def collision(run: RunRecord, success: Mapping[int, float], load: Mapping[int, Measured]) -> Collision | None:
-    """The model of collisions where it applies: snapshots of branch rows, several writers at a time.
+    """The model of collisions where it applies: snapshots of one row per unit of scale, several writers at a time.
 
     It supposes that K clients always have a transaction under way: in the closed loop, with every node.
     """
     spec = run.spec
     shares = {x: share for x, share in success.items() if x not in run.broken and load[x].present.all()}
     applies = (
-        spec.workload == REMOTE_WORKLOAD
+        run.entry.hot_row
         and spec.rate is None
         and run.in_force != "read-committed"
         and not run.dialect.single_writer
@@ -146,7 +146,7 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured]) -> RunFacts:
     spec = run.spec
     durations_s = [float(part.duration_s.min()) for part in load.values()]
     return RunFacts(
-        workload=spec.workload,
+        workload=run.entry,
         status=run.status,
         reason=run.reason,
         duration_s=min(durations_s, default=spec.duration),

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from dsbench.archive import Asked, RunRecord
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 
-_WORKLOADS = {"tpcb": "TPC-B-like", "tpcc": "TPC-C-like", "select": "SELECT"}
 _ENGINES = {"postgres": "PostgreSQL", "mysql": "MySQL", "sqlite": "SQLite", "firebird": "Firebird"}
 _STORAGE_ENGINES = {"innodb": "InnoDB", "rocksdb": "MyRocks"}
 """By the server's name: the product's."""
 
 
-def pacing(spec: Asked) -> str:
+def pacing(run: RunRecord) -> str:
     """When the clients start their transactions: ``closed loop``, or what sets the starts; with the ramp-up."""
+    spec = run.spec
     if spec.pace == "terminals":
-        how = f"{spec.terminals:,} paced terminals" if spec.terminals else "10 paced terminals per scale"
+        each = f"{run.entry.terminals_per_unit or 0} paced terminals per scale"
+        how = f"{spec.terminals:,} paced terminals" if spec.terminals else each
     elif spec.rate:
         how = f"open loop, {spec.rate:g} starts per second"
     else:
@@ -38,8 +39,7 @@ def counted(count: int, noun: str) -> str:
 
 def subject(run: RunRecord) -> str:
     """Server with version and workload: ``PostgreSQL 15.18, TPC-B-like``."""
-    workload = run.spec.workload
-    return ", ".join(part for part in (server(run), _WORKLOADS.get(workload, workload)) if part)
+    return ", ".join(part for part in (server(run), run.entry.label) if part)
 
 
 def server(run: RunRecord) -> str:

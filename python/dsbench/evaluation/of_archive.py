@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.analysis import equations as eq
-from dsbench.analysis.doubts import REMOTE_WORKLOAD
 from dsbench.analysis.index import index
 from dsbench.analysis.values import Floats
 from dsbench.analysis.windows import window_doubts
@@ -30,6 +29,7 @@ from dsbench.evaluation.resources import resources
 from dsbench.evaluation.scale_results import phases_of, result
 from dsbench.evaluation.series import together
 from dsbench.spec import PROFILES
+from dsbench.workloads import Entry
 
 Tables = Mapping[str, pa.Table]
 
@@ -94,7 +94,7 @@ def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: 
         response=frequency(buckets, "response", {}, levels),
         seconds=course,
         success_share=success,
-        remote_share=_remote_share(spec.workload, load),
+        remote_share=_remote_share(run.entry, load),
         errors=errors,
         resources=spent,
         index=index(
@@ -106,7 +106,7 @@ def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: 
         ),
         doubts=(
             *judge(run, begun, load, residence, course, spent, errors, nodes),
-            *kind_doubts(kinds),
+            *kind_doubts(run.entry, kinds),
             *window_doubts(windows),
         ),
         nodes=nodes,
@@ -146,9 +146,9 @@ def _node_rates(load: Mapping[int, Measured]) -> dict[str, dict[int, Floats]]:
     return dict(sorted(result.items()))
 
 
-def _remote_share(workload: str, load: Mapping[int, Measured]) -> dict[int, float]:
+def _remote_share(workload: Entry, load: Mapping[int, Measured]) -> dict[int, float]:
     """By scale, out of all commits, early and late ones included, as ``remote`` counts them."""
     totals = {x: (part.total("remote"), part.kept) for x, part in load.items()}
-    if workload != REMOTE_WORKLOAD and not any(remote for remote, _ in totals.values()):
+    if workload.remote is None and not any(remote for remote, _ in totals.values()):
         return {}
     return {x: remote / of for x, (remote, of) in totals.items() if of}

@@ -1,4 +1,4 @@
-"""The face of the Rust core: targets, steps and cycles. The only importer of ``dsbench._core``."""
+"""The face of the Rust core: targets, steps and cycles. It and ``workloads`` alone import ``dsbench._core``."""
 
 from dsbench.generator.bench import UNCOUNTED, Bench, Condition, Counted, StepResult
 from dsbench.generator.core import (
@@ -9,8 +9,6 @@ from dsbench.generator.core import (
     measuring,
     now_ns,
     schemes,
-    workload_settings,
-    workloads,
 )
 from dsbench.generator.cycle import BUCKET_WORDS, SECOND_WORDS, TRACE_WORDS, Cycle, CycleResult, UInts, Watch
 from dsbench.generator.stages import CycleLoad, Group, Pacing, Stage, Until, load_of
@@ -51,6 +49,4 @@ __all__ = [
     "now_ns",
     "schedules",
     "schemes",
-    "workload_settings",
-    "workloads",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from dsbench import _core
+from dsbench import _core, workloads
 
 
 class CoreError(Exception):
@@ -31,16 +31,6 @@ def errors() -> Iterator[None]:
         raise CoreError(*error.args) from None
 
 
-def workloads() -> list[str]:
-    """Names of the workloads this core knows."""
-    return _core.workloads()
-
-
-def workload_settings(workload: str) -> list[str]:
-    """Names of the settings of a workload; none for an unknown one."""
-    return _core.workload_settings(workload)
-
-
 def schemes() -> list[str]:
     """URL schemes this core knows."""
     return _core.schemes()
@@ -48,7 +38,7 @@ def schemes() -> list[str]:
 
 def build() -> dict[str, Any]:
     """What this core knows: for ``dsbench doctor`` and for archives."""
-    return {"schemes": schemes(), "workloads": workloads()}
+    return {"schemes": schemes(), "workloads": workloads.names()}
 
 
 def now_ns() -> int:
@@ -63,7 +53,7 @@ def measuring(repeats: int, wakes: int, pause_ns: int) -> dict[str, float]:
 
 NULL_SERVER: Final = """
 import sys
-from dsbench import _core
+from dsbench import _core, workloads
 unix, tcp = _core.NullServer(sys.argv[1]), _core.NullServer(None)
 print(tcp.port(), flush=True)
 sys.stdin.read()

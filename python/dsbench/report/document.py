@@ -71,7 +71,7 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         conditions.stack(run),
         conditions.settings(run),
         conditions.specification(run),
-        conditions.glossary(),
+        conditions.glossary(run),
     )
     head = join([
         Html('<meta charset="utf-8">'),

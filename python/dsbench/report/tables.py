@@ -15,14 +15,10 @@ from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import listed, pacing
 from dsbench.evaluation.series import headings, labels
 from dsbench.report.kind_text import kind_lines
+from dsbench.workloads import Entry
 
 DIGITS = 9
 """Significant digits of results.txt and results.csv: nanoseconds of a second."""
-
-_LIKE = {
-    "tpcb": "tpcb (TPC-B-like, no result in the sense of the TPC)",
-    "tpcc": "tpcc (TPC-C-like, no result in the sense of the TPC)",
-}
 _LARGE = frozenset({
     "frequency", "response", "seconds", "kind_frequency", "kind_response", "series", "stage", "durations_s",
 })  # fmt: skip
@@ -127,7 +123,7 @@ def summary_notes(evaluation: Evaluation) -> list[str]:
 
 
 def _index_lines(evaluation: Evaluation) -> list[str]:
-    """TPC-C has a rating of its own: NOPM, so that the lack of others is no news."""
+    """Where there is another headline, such as NOPM, the lack of these ratings is no news."""
     lines = index_lines(evaluation.index)
     if not evaluation.nopm:
         return lines
@@ -222,15 +218,20 @@ def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
     lines = [
         f"{evaluation.name}: {run.status}, started {run.started}",
         f"{run.server_version or run.engine} on {run.host}, "
-        f"workload {_LIKE.get(spec.workload, spec.workload)}, dsbench {run.dsbench}",
+        f"workload {_workload(run.entry)}, dsbench {run.dsbench}",
         f"{spec.cycles} x {spec.duration:g} s, {nodes}, threads {listed(spec.steps)}, "
-        f"connections {spec.connections}, {run.in_force}, {pacing(spec)}, "
+        f"connections {spec.connections}, {run.in_force}, {pacing(run)}, "
         f"seed {spec.seed}",
         "confidence levels: " + " ".join(f"{level:.1%}" for level in evaluation.levels),
     ]
     # A message may span lines; each of them has to start with the comment sign.
     notes = [line for note in summary_notes(evaluation) for line in note.splitlines()]
     return [*lines, *notes]
+
+
+def _workload(entry: Entry) -> str:
+    """Its name, and what the figures are not: ``tpcb (TPC-B-like, no result in the sense of the TPC)``."""
+    return f"{entry.name} ({entry.label}, {entry.disclaimer})" if entry.disclaimer else entry.name
 
 
 def _doubt_lines(doubts: Sequence[Doubt]) -> list[str]:

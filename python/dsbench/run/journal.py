@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 
 import dsbench
+from dsbench import workloads
 from dsbench.archive import FORMAT, Archive, Asked, RunRecord, Writer
 from dsbench.archive.record import Checked, Noticed, Segment
 from dsbench.generator import Condition
@@ -58,6 +59,7 @@ class Journal:
             status="running",
             reason="",
             spec=Asked.model_validate(spec.described()),
+            workload=workloads.find(spec.workload, spec.workload_settings),
             host=platform.node(),
             process=this_process(),
             cpus=psutil.cpu_count() or 1,

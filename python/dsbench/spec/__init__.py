@@ -7,8 +7,6 @@ from dsbench.spec.building import PROFILES, build, load_toml, refuse_unused
 from dsbench.spec.run import (
     DSI_SCALES,
     LEVELS,
-    RETRYING,
-    TERMINALS_PER_SCALE,
     RunSpec,
     terminals_of,
     threads_of,
@@ -17,6 +15,6 @@ from dsbench.spec.target import Target, redact, secrets_of
 from dsbench.spec.words import SpecError, plain
 
 __all__ = [
-    "DSI_SCALES", "LEVELS", "PROFILES", "RETRYING", "TERMINALS_PER_SCALE", "RunSpec", "SpecError", "Target", "build",
+    "DSI_SCALES", "LEVELS", "PROFILES", "RunSpec", "SpecError", "Target", "build",
     "load_toml", "plain", "redact", "refuse_unused", "secrets_of", "terminals_of", "threads_of",
 ]  # fmt: skip

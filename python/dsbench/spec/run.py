@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from dsbench import workloads
 from dsbench.spec.target import Frozen, Target, setting_text
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
@@ -16,12 +17,6 @@ Call = Literal["procedure", "statements"]
 Population = Literal["bulk", "procedure"]
 Arrival = Literal["poisson", "constant"]
 Pace = Literal["none", "terminals"]
-
-RETRYING = frozenset({"tpcc"})
-"""Workloads whose specification has the driver submit a transaction again; those of TPC-B count it as failed."""
-
-TERMINALS_PER_SCALE = 10
-"""TPC-C, clause 4.2.1: ten terminals for each warehouse."""
 
 DSI_SCALES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 LEVELS = (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
@@ -39,7 +34,7 @@ class RunSpec(Frozen):
     workload_settings: dict[str, str] = Field(default_factory=dict)
     """Settings of the workload alone, by its own names."""
     scales: tuple[int, ...] = (1, 2, 5)
-    """X_s: sizes of the database in the sense of TPC-B."""
+    """X_s: sizes of the database in the workload's unit of scale."""
     cycles: Annotated[int, Field(ge=1, le=10_000)] = 10
     """I: cycles per scale."""
     duration: Seconds = 60.0
@@ -61,8 +56,8 @@ class RunSpec(Frozen):
     """``None``: procedure where the engine has them."""
     population: Population = "bulk"
     retry: bool = False
-    """Run a transaction again that a serialization failure or a deadlock ended; for a workload of
-    ``RETRYING`` the default is to do so."""
+    """Run a transaction again that a serialization failure or a deadlock ended; the workload may have it as
+    the default."""
     prepare: bool = False
     reconnect: bool = False
     rate: Annotated[float, Field(ge=0.001, le=10_000_000, allow_inf_nan=False)] | None = None
@@ -71,7 +66,8 @@ class RunSpec(Frozen):
     pace: Pace = "none"
     """``terminals``: people key in before and think after each transaction, as long as the workload says."""
     terminals: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
-    """Terminals of all nodes together; ``None``: ten for each unit of scale. Threads serve them."""
+    """Terminals of all nodes together, served by the threads; ``None``: for each unit of scale as many as the workload
+    says."""
     ramp_up: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] = 0.0
     """Seconds of load before the clock of each cycle starts, which are not recorded."""
     trace: bool = False
@@ -107,9 +103,10 @@ class RunSpec(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _retry_of_the_workload(cls, values: object) -> object:
-        if isinstance(values, dict) and values.get("workload") in RETRYING:
-            return {"retry": True, **values}
-        return values
+        if not isinstance(values, dict):
+            return values
+        workload = values.get("workload", cls.model_fields["workload"].default)
+        return {"retry": workloads.find(str(workload)).retries, **values}
 
     @field_validator("thread_steps")
     @classmethod
@@ -147,9 +144,9 @@ class RunSpec(Frozen):
         if self.terminals is not None and self.pace == "none":
             words = "there are terminals only with --pace terminals: add it, or leave --terminals out"
             raise _misfit("--terminals", words)
-        if self.workload_settings.get("delivery") == "deferred" and self.pace == "none":
-            words = "delivery=deferred spares people at terminals a wait: use it with --pace terminals, or inline"
-            raise _misfit("--set", words)
+        for rule in workloads.find(self.workload).rules:
+            if self.workload_settings.get(rule.setting) == rule.value and getattr(self, rule.option) != rule.needs:
+                raise _misfit("--set", rule.why)
         return self
 
     @property
@@ -163,7 +160,8 @@ class RunSpec(Frozen):
 
     def terminals_at(self, scale: int) -> int | None:
         """Terminals of all nodes together at ``scale``; ``None`` when nobody keys in and thinks."""
-        return terminals_of({"pace": self.pace, "terminals": self.terminals}, scale)
+        per_unit = workloads.find(self.workload).terminals_per_unit
+        return terminals_of({"pace": self.pace, "terminals": self.terminals}, scale, per_unit)
 
     def described(self) -> dict[str, Any]:
         """The specification as it is archived: JSON values, no password; ``threads`` a list where there are several."""
@@ -185,8 +183,11 @@ def threads_of(spec: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(int(step) for step in threads) if isinstance(threads, list) else (int(threads),)
 
 
-def terminals_of(spec: Mapping[str, Any], scale: int) -> int | None:
-    """``RunSpec.terminals_at`` of a specification as ``run.json`` holds it, also of an older version."""
+def terminals_of(spec: Mapping[str, Any], scale: int, per_unit: int | None) -> int | None:
+    """``RunSpec.terminals_at`` of a specification as ``run.json`` holds it, also of an older version.
+
+    ``per_unit``: those for each unit of scale that the workload has when nobody says how many.
+    """
     if spec.get("pace", "none") == "none":
         return None
-    return int(spec.get("terminals") or TERMINALS_PER_SCALE * scale)
+    return int(spec.get("terminals") or (per_unit or 0) * scale) or None

@@ -1,86 +1,40 @@
 //! Point selects: the balance of one account, uniform over all, on the bank of `tpcb`.
 //!
 //! Sent as a statement or as a call of a function it is one round trip either way; the function costs
-//! the server one more level of execution. Default: the statement.
+//! the server one more level of execution. Default: the function where there are any, as in the paper, section 4.2.
+
+pub mod entry;
 
 use std::sync::Arc;
 
-use dsbench_core::engine::{Connection, Dialect, Prepare, Statement, StatementId};
+use dsbench_core::engine::{Connection, Prepare, Statement, StatementId};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::random::Stream;
 use dsbench_core::value::{Rows, Type, Value};
-use dsbench_core::workload::{
-    Client, ClientId, Condition, Drawn, End, Expected, Part, Population, Progress, Shape, Workload,
-};
+use dsbench_core::workload::{Client, Condition, Drawn, End, Expected, Shape, Workload};
 
+use crate::entry::names_of;
 use crate::tpcb::bank::Bank;
 use crate::tpcb::check::{not_checkable, Totals};
+use crate::tpcb::on_bank::OnBank;
 use crate::tpcb::rows::Table;
 use crate::{Call, Options};
 
-struct Select {
-    bank: Arc<Bank>,
-    call: Call,
-}
-
 /// Opens the workload. Errors: see [`crate::open`].
-pub(crate) fn open(options: &Options) -> Result<Box<dyn Workload>> {
-    options.settings.only("select", &[])?;
-    Ok(Box::new(Select { bank: Arc::new(Bank::new(options.scale, options.dialect)?), call: options.call }))
+fn open(options: &Options) -> Result<Box<dyn Workload>> {
+    OnBank::open(options, const { &names_of(entry::KINDS) }, check, |at, id, seed| {
+        let bank = Arc::clone(&at.bank);
+        Box::new(SelectClient { bank, call: at.call, id, seed, aid: 0, select: None, rows: Rows::new() })
+    })
 }
 
-/// The stored function where there are any, as in the paper, section 4.2; the plain statement is one
-/// round trip as well.
-pub(crate) fn default_call(dialect: &Dialect) -> Call {
-    crate::tpcb::default_call(dialect)
-}
-
-impl Workload for Select {
-    fn kinds(&self) -> &'static [&'static str] {
-        &["select"]
+/// The rows are all there and nobody wrote to them.
+fn check(bank: &Bank, conn: &mut dyn Connection, _expected: Option<&Expected>) -> Result<Vec<Condition>> {
+    if !bank.dialect.keeps_data {
+        return Ok(not_checkable());
     }
-
-    fn create(&self, conn: &mut dyn Connection) -> Result<()> {
-        self.bank.create(conn)
-    }
-
-    fn rows(&self) -> u64 {
-        self.bank.rows()
-    }
-
-    fn populate(&self, conn: &mut dyn Connection, how: Population, part: Part, progress: &Progress) -> Result<()> {
-        self.bank.populate(conn, how, part, progress)
-    }
-
-    fn settle(&self, conn: &mut dyn Connection) -> Result<()> {
-        conn.script(&self.bank.sql.script("settle"))
-    }
-
-    fn primary_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
-        self.bank.steps(conn, "primary_keys", progress)
-    }
-
-    fn foreign_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
-        self.bank.foreign_keys(conn, progress)
-    }
-
-    fn clean(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
-        self.bank.steps(conn, "clean", progress)
-    }
-
-    /// The rows are all there and nobody wrote to them.
-    fn check(&self, conn: &mut dyn Connection, _expected: Option<&Expected>) -> Result<Vec<Condition>> {
-        if !self.bank.dialect.keeps_data {
-            return Ok(not_checkable());
-        }
-        let totals = Totals::read(&self.bank, conn)?;
-        Ok(totals.scaled(&self.bank).into_iter().chain(totals.untouched()).collect())
-    }
-
-    fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {
-        let bank = Arc::clone(&self.bank);
-        Box::new(SelectClient { bank, call: self.call, id: who.id, seed, aid: 0, select: None, rows: Rows::new() })
-    }
+    let totals = Totals::read(bank, conn)?;
+    Ok(totals.scaled(bank).into_iter().chain(totals.untouched()).collect())
 }
 
 struct SelectClient {

@@ -27,8 +27,6 @@ pub struct Plan {
     pub mix: Mix,
     /// Whether a client has a home warehouse, or a share of them.
     pub affinity: bool,
-    /// Whether terminals only queue a Delivery (clause 2.7.2) instead of waiting for it.
-    pub deferred: bool,
 }
 
 /// Inputs of the transaction drawn last.

@@ -1,15 +1,14 @@
 //! The deck from which a client takes its transactions (clause 5.2.4.2): as many cards of each kind as
 //! the mix says, shuffled anew for each pass.
 
-use dsbench_core::error::{Error, Result};
 use dsbench_core::random::Stream;
 use dsbench_core::workload::KindId;
 
+use super::entry::ENTRY;
+use crate::Settings;
+
 /// Number of kinds.
 pub const KINDS: usize = 5;
-
-/// The most cards of a deck.
-const MOST_CARDS: u32 = 10_000;
 
 /// Keeps the stream that shuffles apart from that of the inputs.
 const KEY: u64 = 0x6465_636b;
@@ -18,30 +17,11 @@ const KEY: u64 = 0x6465_636b;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mix([u32; KINDS]);
 
-impl Default for Mix {
-    /// 10 New-Order, 10 Payment, and one of each other kind.
-    fn default() -> Self {
-        Self([10, 10, 1, 1, 1])
-    }
-}
-
 impl Mix {
-    /// Reads five numbers of cards, separated by commas. Errors of kind `Configuration`.
-    pub fn parse(text: &str) -> Result<Self> {
-        let refused = |what: &str| {
-            Err(Error::configuration(format!(
-                "--set mix={text}: {what}; give the cards of New-Order, Payment, Order-Status, Delivery and Stock-Level, \
-                 like mix=10,10,1,1,1"
-            )))
-        };
-        let numbers: std::result::Result<Vec<u32>, _> = text.split(',').map(|number| number.trim().parse()).collect();
-        let Ok(numbers) = numbers else { return refused("these are not whole numbers") };
-        let Ok(cards) = <[u32; KINDS]>::try_from(numbers) else { return refused("these are not five numbers") };
-        match cards.iter().try_fold(0_u32, |sum, cards| sum.checked_add(*cards)) {
-            Some(0) => refused("the deck has no card"),
-            Some(sum) if sum <= MOST_CARDS => Ok(Self(cards)),
-            _ => refused(&format!("the deck has more than {MOST_CARDS} cards")),
-        }
+    /// The mix that the checked settings ask for.
+    pub fn of(settings: &Settings) -> Self {
+        let cards = ENTRY.cards(settings).unwrap_or_default();
+        Self(std::array::from_fn(|kind| cards.get(kind).copied().unwrap_or_default()))
     }
 }
 
@@ -86,7 +66,7 @@ mod tests {
     use super::*;
 
     fn passes(seed: u64, client: u64, count: u64) -> Vec<Vec<KindId>> {
-        let mut deck = Deck::new(Mix::default());
+        let mut deck = Deck::new(Mix::of(&Settings::default()));
         (0..count).map(|pass| (0..23).map(|at| deck.card(seed, client, pass * 23 + at)).collect()).collect()
     }
 
@@ -114,27 +94,20 @@ mod tests {
 
     #[test]
     fn cards_do_not_depend_on_what_was_drawn_before() {
-        let mut deck = Deck::new(Mix::default());
+        let mut deck = Deck::new(Mix::of(&Settings::default()));
         let forward: Vec<KindId> = (0..100).map(|number| deck.card(1, 1, number)).collect();
         let backward: Vec<KindId> = (0..100).rev().map(|number| deck.card(1, 1, number)).collect();
         assert!(forward.iter().eq(backward.iter().rev()));
     }
 
     #[test]
-    fn a_mix_is_five_numbers() {
-        assert_eq!(Mix::parse(" 45, 43,4,4 ,4").unwrap(), Mix([45, 43, 4, 4, 4]));
-        for (text, why) in [
-            ("1,2,3,4", "not five"),
-            ("1,2,3,4,5,6", "not five"),
-            ("1,2,x,4,5", "not whole"),
-            ("0,0,0,0,0", "no card"),
-            ("10000,1,0,0,0", "more than 10000"),
-            ("4294967295,1,0,0,0", "more than 10000"),
-        ] {
-            let error = Mix::parse(text).unwrap_err();
-            assert!(error.to_string().contains(why) && error.to_string().contains("mix=10,10,1,1,1"), "{error}");
-        }
-        let mut only = Deck::new(Mix::parse("0,0,0,0,3").unwrap());
+    fn the_mix_is_a_setting() {
+        let of = |mix: &str| Mix::of(&Settings::new([("mix".to_string(), mix.to_string())]));
+        assert_eq!(
+            (of(" 45, 43,4,4 ,4"), Mix::of(&Settings::default())),
+            (Mix([45, 43, 4, 4, 4]), Mix([10, 10, 1, 1, 1]))
+        );
+        let mut only = Deck::new(of("0,0,0,0,3"));
         assert!((0..10).all(|number| only.card(1, 1, number) == 4));
     }
 }

@@ -12,6 +12,7 @@ pub mod client;
 pub mod company;
 pub mod deck;
 pub mod delivery;
+pub mod entry;
 pub mod input;
 pub mod names;
 pub mod new_order;
@@ -24,17 +25,18 @@ pub mod wording;
 
 use std::sync::Arc;
 
-use dsbench_core::clock::Nanos;
-use dsbench_core::engine::{Connection, Dialect};
+use dsbench_core::engine::Connection;
 use dsbench_core::error::Result;
 use dsbench_core::workload::{
     Client, ClientId, Condition, Expected, KindId, Pace, Part, Population, Progress, Workload,
 };
 
+use crate::entry::names_of;
 use crate::{Call, Options, Settings};
 use client::{Plan, TpccClient};
 use company::Company;
 use deck::Mix;
+use entry::ENTRY;
 
 /// Number of the kind New-Order.
 pub const NEW_ORDER: KindId = 0;
@@ -47,56 +49,31 @@ pub const DELIVERY: KindId = 3;
 /// Number of the kind Stock-Level.
 pub const STOCK_LEVEL: KindId = 4;
 
-const KINDS: &[&str] = &["new_order", "payment", "order_status", "delivery", "stock_level"];
-
-/// Names of its settings; see [`plan_of`].
-pub(crate) const SETTINGS: &[&str] = &["mix", "affinity", "delivery", "foreign_keys"];
-
-const SECOND: Nanos = 1_000_000_000;
-
-/// Keying and mean think time of each kind, in seconds (clause 5.2.5.7).
-const PACES_S: [(Nanos, Nanos); deck::KINDS] = [(18, 12), (3, 12), (2, 10), (2, 5), (2, 5)];
-
 struct Tpcc {
     company: Arc<Company>,
     plan: Plan,
+    settings: Settings,
 }
 
 /// Opens the workload. Errors: see [`crate::open`].
-pub(crate) fn open(options: &Options) -> Result<Box<dyn Workload>> {
-    let plan = plan_of(options.call, &options.settings)?;
-    let keys = options.settings.word("foreign_keys", &["on", "off"])? == 0;
-    Ok(Box::new(Tpcc { company: Arc::new(Company::new(options.scale, options.dialect, keys)?), plan }))
+fn open(options: &Options) -> Result<Box<dyn Workload>> {
+    let plan = plan_of(options.call, &options.settings);
+    let keys = ENTRY.value(&options.settings, "foreign_keys") == "on";
+    let company = Arc::new(Company::new(options.scale, options.dialect, keys)?);
+    Ok(Box::new(Tpcc { company, plan, settings: options.settings.clone() }))
 }
 
-/// `mix`: cards of each kind; `affinity`: on, each client has a home warehouse (or, when there are fewer
-/// clients than warehouses, a share of them), off, it draws one for each transaction; `delivery`: inline, the terminal waits for it, or deferred, it does not; `foreign_keys`: on
-/// or off.
-fn plan_of(call: Call, settings: &Settings) -> Result<Plan> {
-    settings.only("tpcc", SETTINGS)?;
-    let deferred = settings.word("delivery", &["inline", "deferred"])? == 1;
-    let mix = settings.get("mix").map_or(Ok(Mix::default()), Mix::parse)?;
-    let affinity = settings.word("affinity", &["on", "off"])? == 0;
-    Ok(Plan { call, mix, affinity, deferred })
-}
-
-/// One call of a procedure, where there are procedures.
-pub(crate) fn default_call(dialect: &Dialect) -> Call {
-    match dialect.procedures {
-        true => Call::Procedure,
-        false => Call::Statements,
-    }
+fn plan_of(call: Call, settings: &Settings) -> Plan {
+    Plan { call, mix: Mix::of(settings), affinity: ENTRY.value(settings, "affinity") == "on" }
 }
 
 impl Workload for Tpcc {
     fn kinds(&self) -> &'static [&'static str] {
-        KINDS
+        const { &names_of(entry::KINDS) }
     }
 
     fn pace(&self, kind: KindId) -> Option<Pace> {
-        let (keying, think) = PACES_S.get(usize::from(kind))?;
-        let waits = kind != DELIVERY || !self.plan.deferred;
-        Some(Pace { keying: keying * SECOND, mean_think: think * SECOND, waits })
+        ENTRY.pace(kind, &self.settings)
     }
 
     fn create(&self, conn: &mut dyn Connection) -> Result<()> {

@@ -32,7 +32,7 @@ def conditions(run: RunRecord) -> str:
         f"{connections} connections each" if connections > 1 else "",
         run.in_force.replace("-", " "),
         f"{counted(spec.cycles, 'cycle')} of {spec.duration:g} s",
-        pacing(spec),
+        pacing(run),
         "with retry" if spec.retry else "",
         "reconnecting" if spec.reconnect else "",
     ]

@@ -90,7 +90,6 @@ def _text(value: object) -> str:
 
 
 _TERMS: Final = (
-    ("scale", "Size of the database in the sense of TPC-B: one branch, ten tellers, 100,000 accounts for each unit."),
     ("cycle", "One interval of demanded duration. Its rate is the transactions that ended in it, divided by the "
      "duration. Cycles of one scale share a database, so they are no independent repetitions."),
     ("transaction rate", "Median over the cycles of a scale, in transactions per second (tps)."),
@@ -110,6 +109,9 @@ _TERMS: Final = (
 )
 
 
-def glossary() -> Html:
+def glossary(run: RunRecord) -> Html:
     """How to read the page."""
-    return section("How to read this page", terms(_TERMS), key="glossary")
+    unit = run.entry.unit
+    what = f"one {unit.name}" + (f", {unit.about}," if unit.about else "")
+    scale = ("scale", f"Size of the database: {what} for each unit.")
+    return section("How to read this page", terms((scale, *_TERMS)), key="glossary")

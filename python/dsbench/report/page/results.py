@@ -15,6 +15,7 @@ from dsbench.evaluation.naming import server, subject
 from dsbench.evaluation.series import phrases
 from dsbench.report.diagrams.heading import conditions
 from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
+from dsbench.workloads import Headline
 
 _HEADS: Final = [f"{one.label} [{one.unit}]" if one.unit else one.label for one in RESULT_COLUMNS.values()]
 _FIRST_LEVEL = COLUMNS.index("rate_p50_tps")
@@ -25,7 +26,7 @@ def headline(evaluation: Evaluation, run: RunRecord) -> Html:
     parts = list(evaluation.series.values()) or [evaluation]
     sound = [(part, r) for part in parts for r in part.scales if r.scale not in part.void_scales]
     rates = [(r.rate_median_tps, r.scale, part.key) for part, r in sound if r.rate_median_tps > 0]
-    figures = [_nopm(evaluation)] if evaluation.nopm else _ratings(evaluation.index)
+    figures = [_nopm(evaluation, run.entry.headline)] if evaluation.nopm else _ratings(evaluation.index)
     if rates:
         best_tps, scale, key = max(rates)
         shown = f" and {phrases(evaluation.series)[key]}" if evaluation.series else ""
@@ -51,7 +52,7 @@ def _ratings(index: Index) -> list[Html]:
     ]
 
 
-def _nopm(evaluation: Evaluation) -> Html:
+def _nopm(evaluation: Evaluation, headline: Headline) -> Html:
     """The highest NOPM, over all scales that are not void and all numbers of threads."""
     parts = list(evaluation.series.values()) or [evaluation]
     found = [
@@ -59,10 +60,10 @@ def _nopm(evaluation: Evaluation) -> Html:
         for part in parts for x, row in part.nopm.items() if x not in part.void_scales
     ]  # fmt: skip
     if not found:
-        return _figure("NOPM", "none", "every scale is void")
+        return _figure(headline.label, "none", "every scale is void")
     _, scale, connections, best = max(found, key=lambda entry: np.nan_to_num(entry[0], nan=-1.0))
     note = f"median of the cycles, {scale} warehouse{'s' if scale > 1 else ''}, {connections} connections; "
-    return _figure(best.label, number(best.median), note + "committed New-Orders per minute, no tpmC")
+    return _figure(best.label, number(best.median), note + headline.about)
 
 
 def _index_value(index: Index) -> str:

@@ -1,0 +1,287 @@
+//! What a workload says of itself. Whatever is special about one stands here, once: the rest of dsbench reads it
+//! and asks for no workload by name.
+
+use dsbench_core::clock::Nanos;
+use dsbench_core::engine::Dialect;
+use dsbench_core::error::{Error, Result};
+use dsbench_core::workload::{KindId, Pace, Workload};
+
+use crate::settings::{Setting, Settings, Values};
+use crate::{Call, Options};
+
+const SECOND: Nanos = 1_000_000_000;
+
+/// How a workload is opened.
+pub type Open = fn(&Options) -> Result<Box<dyn Workload>>;
+
+/// A workload as the registry knows it. [`Entry::plain`] is one that leaves everything special out.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name, as `--workload` takes it.
+    pub name: &'static str,
+    /// What its figures are called: "TPC-B-like".
+    pub label: &'static str,
+    /// What it is, in one sentence.
+    pub about: &'static str,
+    /// The specification whose rules a run is held against, as texts name it: "TPC-B"; empty without one.
+    pub specification: &'static str,
+    /// What its figures are not; empty where that needs no saying.
+    pub disclaimer: &'static str,
+    /// What a scale of 1 is.
+    pub unit: Unit,
+    /// Opens it, once the settings are checked.
+    pub open: Open,
+    /// How transactions are sent when nobody says otherwise: procedures only where the engine has them.
+    pub call: Call,
+    /// Whether a transaction that a collision ended is run again when nobody says otherwise.
+    pub retries: bool,
+    /// Whether a stored procedure can write its rows.
+    pub fills_by_procedure: bool,
+    /// People at terminals for each unit of scale when nobody says how many; `None` without people.
+    pub terminals_per_unit: Option<u32>,
+    /// Its settings.
+    pub settings: &'static [Setting],
+    /// What goes together with other options only.
+    pub rules: &'static [Rule],
+    /// Its kinds of transactions, by number.
+    pub kinds: &'static [Kind],
+    /// The figure by which runs are told apart.
+    pub headline: Headline,
+    /// Transactions that reach another unit of scale, where there should be a certain share of them.
+    pub remote: Option<Remote>,
+    /// Whether every transaction changes the one row of its unit of scale, so that writers collide there.
+    pub hot_row: bool,
+    /// Whether its unit of scale is as small as the ladder of the index wants it.
+    pub indexed: bool,
+    /// The analysis of this workload alone, by its word (python/dsbench/analysis/special.py); empty without one.
+    pub analysis: &'static str,
+}
+
+/// The unit of scale.
+#[derive(Debug, Clone, Copy)]
+pub struct Unit {
+    /// "branch"
+    pub name: &'static str,
+    /// What belongs to one.
+    pub about: &'static str,
+}
+
+/// A kind of transactions. Start from [`Kind::named`].
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// Its name in tables.
+    pub name: &'static str,
+    /// Share (0-1) that it must have in the mix.
+    pub least_share: Option<f64>,
+    /// Seconds that 90 % of its response times must not exceed.
+    pub limit_s: Option<f64>,
+    /// Seconds to key its inputs in, and the mean of those to think after it.
+    pub keying_and_think_s: Option<(u32, u32)>,
+    /// When its terminal only queues it.
+    pub queued: Option<Queued>,
+}
+
+/// A kind that a terminal does not wait for where a setting says so.
+#[derive(Debug, Clone, Copy)]
+pub struct Queued {
+    /// Name of the setting.
+    pub setting: &'static str,
+    /// Its value.
+    pub value: &'static str,
+    /// The limit then, from queueing to the end, in seconds.
+    pub limit_s: f64,
+}
+
+/// A value of a setting that means something together with another option of the run only.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// Name of the setting.
+    pub setting: &'static str,
+    /// Its value.
+    pub value: &'static str,
+    /// The other option, by the name of the specification.
+    pub option: &'static str,
+    /// What that has to be.
+    pub needs: &'static str,
+    /// Why, and what to do.
+    pub why: &'static str,
+}
+
+/// The figure by which runs are told apart.
+#[derive(Debug, Clone, Copy)]
+pub struct Headline {
+    /// "tps"
+    pub label: &'static str,
+    /// The kind that counts; `None`: all.
+    pub kind: Option<&'static str>,
+    /// Of how many seconds it is the number.
+    pub per_s: u32,
+    /// What it is, in words.
+    pub about: &'static str,
+}
+
+/// All transactions per second.
+pub const TPS: Headline = Headline { label: "tps", kind: None, per_s: 1, about: "committed transactions per second" };
+
+/// Transactions that reach another unit of scale.
+#[derive(Debug, Clone, Copy)]
+pub struct Remote {
+    /// The clients' sum that counts them: the archive's column `remote`.
+    pub sum: &'static str,
+    /// What they did: "changed another branch's account".
+    pub what: &'static str,
+    /// The share (0-1) of all that the inputs give them.
+    pub share: f64,
+    /// The least and the most that a valid run shows.
+    pub window: (f64, f64),
+}
+
+impl Kind {
+    /// A kind of which nothing is asked.
+    pub const fn named(name: &'static str) -> Self {
+        Self { name, least_share: None, limit_s: None, keying_and_think_s: None, queued: None }
+    }
+}
+
+/// The names of `kinds`, for [`Workload::kinds`].
+pub const fn names_of<const N: usize>(kinds: &[Kind; N]) -> [&'static str; N] {
+    let mut names = [""; N];
+    let mut at = 0;
+    while at < N {
+        names[at] = kinds[at].name;
+        at += 1;
+    }
+    names
+}
+
+impl Entry {
+    /// A workload with nothing special: sent by statements, counted in tps.
+    pub const fn plain(name: &'static str, about: &'static str, open: Open, kinds: &'static [Kind]) -> Self {
+        Self {
+            name,
+            label: name,
+            about,
+            specification: "",
+            disclaimer: "",
+            unit: Unit { name: "unit", about: "" },
+            open,
+            call: Call::Statements,
+            retries: false,
+            fills_by_procedure: false,
+            terminals_per_unit: None,
+            settings: &[],
+            rules: &[],
+            kinds,
+            headline: TPS,
+            remote: None,
+            hot_row: false,
+            indexed: false,
+            analysis: "",
+        }
+    }
+
+    /// How transactions are sent on a database of `dialect` when nobody says otherwise.
+    pub fn default_call(&self, dialect: &Dialect) -> Call {
+        match dialect.procedures {
+            true => self.call,
+            false => Call::Statements,
+        }
+    }
+
+    /// Refuses, with errors of kind `Configuration`, settings that it does not declare and values out of range.
+    pub fn check(&self, settings: &Settings) -> Result<()> {
+        for (name, value) in settings.given() {
+            let Some(setting) = self.settings.iter().find(|setting| setting.name == name) else {
+                return Err(self.unknown(name, value));
+            };
+            setting.check(value, self.kinds)?;
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, name: &str, value: &str) -> Error {
+        let known: Vec<&str> = self.settings.iter().map(|setting| setting.name).collect();
+        let remedy = match known.is_empty() {
+            true => "it has no settings, leave it out".to_string(),
+            false => format!("it knows {}", known.join(", ")),
+        };
+        Error::configuration(format!("--set {name}={value}: the workload {} does not know it; {remedy}", self.name))
+    }
+
+    /// What was given for a setting, else its default; empty for one that is not declared.
+    pub fn value<'a>(&self, settings: &'a Settings, name: &str) -> &'a str {
+        let default = || self.settings.iter().find(|setting| setting.name == name).map_or("", |found| found.default);
+        settings.get(name).unwrap_or_else(default)
+    }
+
+    /// The cards of each kind in the deck that the settings ask for, where the workload deals from one; 0 for what
+    /// [`Entry::check`] refuses.
+    pub fn cards(&self, settings: &Settings) -> Option<Vec<u32>> {
+        let deck = self.settings.iter().find(|setting| matches!(setting.values, Values::Cards { .. }))?;
+        let cards = self.value(settings, deck.name).split(',');
+        Some(cards.map(|count| count.trim().parse().unwrap_or_default()).collect())
+    }
+
+    /// Seconds that 90 % of the response times of a kind must not exceed, under these settings.
+    pub fn limit_s(&self, kind: &Kind, settings: &Settings) -> Option<f64> {
+        self.queued(kind, settings).map(|queued| queued.limit_s).or(kind.limit_s)
+    }
+
+    /// How long people take around a transaction of a kind, under these settings.
+    pub fn pace(&self, kind: KindId, settings: &Settings) -> Option<Pace> {
+        let kind = self.kinds.get(usize::from(kind))?;
+        let (keying, think) = kind.keying_and_think_s?;
+        Some(Pace {
+            keying: Nanos::from(keying) * SECOND,
+            mean_think: Nanos::from(think) * SECOND,
+            waits: self.queued(kind, settings).is_none(),
+        })
+    }
+
+    fn queued(&self, kind: &Kind, settings: &Settings) -> Option<Queued> {
+        kind.queued.filter(|queued| self.value(settings, queued.setting) == queued.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::REGISTRY;
+
+    #[test]
+    fn every_entry_fits_together() {
+        for entry in REGISTRY {
+            let name = entry.name;
+            assert!(!entry.label.is_empty() && entry.about.ends_with('.') && !entry.kinds.is_empty(), "{name}");
+            assert!(!entry.unit.name.is_empty() && !entry.unit.about.is_empty(), "{name}: what a scale of 1 is");
+            for setting in entry.settings {
+                assert!(setting.check(setting.default, entry.kinds).is_ok(), "{name}: default of {}", setting.name);
+                assert!(!setting.help.is_empty(), "{name}: {}", setting.name);
+            }
+            let takes = |setting: &str, value: &str| {
+                let found = entry.settings.iter().find(|known| known.name == setting);
+                found.is_some_and(|known| known.check(value, entry.kinds).is_ok())
+            };
+            let queued = entry.kinds.iter().filter_map(|kind| kind.queued);
+            assert!(queued.into_iter().all(|queued| takes(queued.setting, queued.value)), "{name}");
+            assert!(entry.rules.iter().all(|rule| takes(rule.setting, rule.value)), "{name}");
+            let counted = entry.headline.kind;
+            assert!(counted.is_none_or(|of| entry.kinds.iter().any(|kind| kind.name == of)), "{name}");
+            let paced = entry.kinds.iter().filter(|kind| kind.keying_and_think_s.is_some()).count();
+            assert!(paced == if entry.terminals_per_unit.is_some() { entry.kinds.len() } else { 0 }, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_workload_does_not_know_is_refused_with_a_remedy() {
+        let refused = |workload: &str, name: &str, value: &str| {
+            let entry = REGISTRY.iter().find(|entry| entry.name == workload).unwrap();
+            entry.check(&Settings::new([(name.to_string(), value.to_string())])).err().map(|error| error.to_string())
+        };
+        let message = refused("tpcb", "mix", "1").unwrap();
+        assert!(message.contains("--set mix=1: the workload tpcb does not know it; it has no settings"), "{message}");
+        assert!(refused("tpcc", "mixx", "1").unwrap().contains("it knows mix, affinity, delivery, foreign_keys"));
+        assert!(refused("tpcc", "affinity", "no").unwrap().contains("--set affinity=no: use on or off"));
+        assert_eq!(refused("tpcc", "affinity", "off"), None);
+    }
+}

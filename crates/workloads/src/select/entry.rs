@@ -1,0 +1,22 @@
+//! What is special about point selects.
+
+use crate::entry::{Entry, Kind};
+use crate::tpcb::entry::BRANCH;
+use crate::Call;
+
+pub(super) const KINDS: &[Kind; 1] = &[Kind::named("select")];
+
+/// Its entry in the registry.
+pub static ENTRY: Entry = Entry {
+    label: "SELECT",
+    unit: BRANCH,
+    call: Call::Procedure,
+    fills_by_procedure: true,
+    indexed: true,
+    ..Entry::plain(
+        "select",
+        "The shortest transactions: each reads the balance of one account of the bank of tpcb.",
+        super::open,
+        KINDS,
+    )
+};

@@ -1,0 +1,28 @@
+//! What is special about TPC-B.
+
+use crate::entry::{Entry, Kind, Remote, Unit};
+use crate::Call;
+
+/// The unit of scale of all that runs on the bank.
+pub const BRANCH: Unit = Unit { name: "branch", about: "10 tellers and 100,000 accounts" };
+
+pub(super) const KINDS: &[Kind; 1] = &[Kind::named("tpcb")];
+
+/// Its entry in the registry.
+pub static ENTRY: Entry = Entry {
+    label: "TPC-B-like",
+    specification: "TPC-B",
+    disclaimer: "no result in the sense of the TPC",
+    unit: BRANCH,
+    call: Call::Procedure,
+    fills_by_procedure: true,
+    remote: Some(Remote { sum: "remote", what: "changed another branch's account", share: 0.15, window: (0.14, 0.16) }),
+    hot_row: true,
+    indexed: true,
+    ..Entry::plain(
+        "tpcb",
+        "A bank: each transaction changes an account, a teller and a branch and writes a row of history.",
+        super::open,
+        KINDS,
+    )
+};

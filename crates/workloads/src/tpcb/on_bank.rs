@@ -1,0 +1,82 @@
+//! A workload on the bank: schema, rows and keys are the bank's, transactions and check those of its entry.
+
+use std::sync::Arc;
+
+use dsbench_core::engine::Connection;
+use dsbench_core::error::Result;
+use dsbench_core::workload::{Client, ClientId, Condition, Expected, Part, Population, Progress, Workload};
+
+use super::bank::Bank;
+use crate::{Call, Options};
+
+type Check = fn(&Bank, &mut dyn Connection, Option<&Expected>) -> Result<Vec<Condition>>;
+type MakeClient = fn(&OnBank, id: u64, seed: u64) -> Box<dyn Client>;
+
+/// A workload on the bank; see the module.
+pub struct OnBank {
+    /// The bank.
+    pub bank: Arc<Bank>,
+    /// How transactions are sent.
+    pub call: Call,
+    kinds: &'static [&'static str],
+    check: Check,
+    client: MakeClient,
+}
+
+impl OnBank {
+    /// Opens a workload whose conditions are those of `check` and whose clients `client` makes, by number and seed.
+    /// Errors: see [`crate::open`].
+    pub fn open(
+        options: &Options,
+        kinds: &'static [&'static str],
+        check: Check,
+        client: MakeClient,
+    ) -> Result<Box<dyn Workload>> {
+        let bank = Arc::new(Bank::new(options.scale, options.dialect)?);
+        Ok(Box::new(Self { bank, call: options.call, kinds, check, client }))
+    }
+}
+
+impl Workload for OnBank {
+    fn kinds(&self) -> &'static [&'static str] {
+        self.kinds
+    }
+
+    fn create(&self, conn: &mut dyn Connection) -> Result<()> {
+        self.bank.create(conn)
+    }
+
+    fn rows(&self) -> u64 {
+        self.bank.rows()
+    }
+
+    fn populate(&self, conn: &mut dyn Connection, how: Population, part: Part, progress: &Progress) -> Result<()> {
+        self.bank.populate(conn, how, part, progress)
+    }
+
+    fn settle(&self, conn: &mut dyn Connection) -> Result<()> {
+        conn.script(&self.bank.sql.script("settle"))
+    }
+
+    fn primary_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+        self.bank.steps(conn, "primary_keys", progress)
+    }
+
+    fn foreign_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+        self.bank.foreign_keys(conn, progress)
+    }
+
+    /// Space of dead rows is freed for reuse and statistics are brought up to date; no checkpoint,
+    /// whose cost belongs to the cycles.
+    fn clean(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+        self.bank.steps(conn, "clean", progress)
+    }
+
+    fn check(&self, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
+        (self.check)(&self.bank, conn, expected)
+    }
+
+    fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {
+        (self.client)(self, who.id, seed)
+    }
+}

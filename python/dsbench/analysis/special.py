@@ -1,0 +1,23 @@
+"""Analyses of one workload alone, by the word under which its entry names one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from dsbench.analysis.tpcc import Nopm, nopm
+from dsbench.analysis.windows import Window, windows
+
+
+@dataclass(frozen=True)
+class Special:
+    """What is computed of a workload beside what all have."""
+
+    headline: Callable[..., Nopm]
+    """The headline of a scale out of the committed transactions of the kind that it counts; called as ``nopm`` is."""
+    windows: Callable[[Mapping[str, int], int], tuple[Window, ...]]
+    """What the sums of its clients must look like at a scale."""
+
+
+ANALYSES: Final[Mapping[str, Special]] = {"tpcc": Special(nopm, windows)}

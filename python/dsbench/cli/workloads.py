@@ -1,0 +1,61 @@
+"""``dsbench workloads``: what can be run, with kinds, rules and settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from dsbench import workloads
+from dsbench.cli import errors
+from dsbench.workloads import Entry, Kind
+
+EPILOG = "Example: dsbench workloads tpcc"
+
+
+def command(
+    name: Annotated[str | None, typer.Argument(help="One of them. Default: all.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print them as one JSON document.")] = False,
+) -> None:
+    """What can be run: each workload with its unit of scale, its kinds of transactions and its settings."""
+    if name is not None:
+        errors.known_workload(name, option="NAME")
+    entries = [workloads.find(one) for one in ([name] if name is not None else workloads.names())]
+    if as_json:
+        print(json.dumps([asdict(entry) for entry in entries], indent=2, ensure_ascii=False))
+        return
+    print("\n\n".join("\n".join(_lines(entry)) for entry in entries))
+
+
+def choices() -> str:
+    """Names with labels, for the help of ``--workload``: ``tpcb (TPC-B-like), …``."""
+    entries = [workloads.find(name) for name in workloads.names()]
+    return ", ".join(f"{entry.name} ({entry.label})" for entry in entries)
+
+
+def _lines(entry: Entry) -> Iterator[str]:
+    notes = [entry.label, entry.disclaimer]
+    yield f"{entry.name} ({', '.join(note for note in notes if note)})"
+    yield f"  {entry.about}"
+    yield f"  scale: 1 is one {entry.unit.name}, {entry.unit.about}"
+    yield f"  figure: {entry.headline.label}, {entry.headline.about}"
+    call = "procedure where the engine has them" if entry.call == "procedure" else entry.call
+    retry = "--retry" if entry.retries else "--no-retry"
+    yield f"  by default: {retry}, --call {call}"
+    if entry.terminals_per_unit is not None:
+        yield f"  --pace terminals: {entry.terminals_per_unit} for each {entry.unit.name}"
+    yield from (f"  kind {kind.name}{_rules(kind)}" for kind in entry.kinds)
+    for setting in entry.settings:
+        yield f"  --set {setting.name}=VALUE: {setting.takes} [{setting.default}]; {setting.help}"
+
+
+def _rules(kind: Kind) -> str:
+    parts = [
+        f"{kind.least_share:.0%} of the mix at least" if kind.least_share is not None else "",
+        f"90 % within {kind.limit_s:g} s" if kind.limit_s is not None else "",
+        f"{kind.keying_s:g} s of keying, {kind.mean_think_s:g} s of thinking" if kind.keying_s is not None else "",
+    ]
+    return ": " * any(parts) + ", ".join(part for part in parts if part)

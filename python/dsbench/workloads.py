@@ -1,0 +1,155 @@
+"""What the workloads say of themselves, as the core's registry has it: nothing else knows one by name.
+
+``find`` gives what one says today; an archive keeps what its workload said when it was run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from pydantic import TypeAdapter
+
+from dsbench import _core
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a scale of 1 is."""
+
+    name: str = "unit"
+    """``branch``"""
+    about: str = ""
+    """What belongs to one."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of transactions under the settings of the workload; ``None`` where it has no such rule."""
+
+    name: str
+    least_share: float | None = None
+    """Share (0-1) that it must have in the mix."""
+    limit_s: float | None = None
+    """Seconds that 90 % of its response times must not exceed."""
+    keying_s: float | None = None
+    """Seconds to key its inputs in."""
+    mean_think_s: float | None = None
+    """Mean of the seconds to think after it."""
+    cards: int | None = None
+    """Its cards in the deck from which the workload deals."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of the workload alone."""
+
+    name: str
+    default: str
+    takes: str
+    """Its values in words."""
+    words: tuple[str, ...]
+    """Its values where they are a few words; empty where they are numbers."""
+    help: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A value of a setting that means something together with another option of the run only."""
+
+    setting: str
+    value: str
+    option: str
+    """The other option, by its name in the specification."""
+    needs: str
+    """What that has to be."""
+    why: str
+    """Why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The figure by which runs are told apart."""
+
+    label: str = "tps"
+    about: str = ""
+    kind: str | None = None
+    """The kind that counts; ``None``: all."""
+    per_s: int = 1
+    """Of how many seconds it is the number."""
+
+
+@dataclass(frozen=True)
+class Remote:
+    """Transactions that reach another unit of scale."""
+
+    sum: str
+    """The clients' sum that counts them: column ``remote`` of the table ``cycles``."""
+    what: str
+    """What they did: ``changed another branch's account``."""
+    share: float
+    """The share (0-1) of all that the inputs give them."""
+    least: float
+    most: float
+    """The window of shares that a valid run shows."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A workload. The defaults are those of one that says nothing, such as one that only a newer dsbench knows."""
+
+    name: str
+    label: str
+    """What its figures are called: ``TPC-B-like``."""
+    about: str = ""
+    """What it is, in one sentence."""
+    specification: str = ""
+    """The specification whose rules a run is held against: ``TPC-B``; empty without one."""
+    disclaimer: str = ""
+    """What its figures are not; empty where that needs no saying."""
+    analysis: str = ""
+    """The analysis of this workload alone (``analysis.special``); empty without one."""
+    call: str = "statements"
+    """``procedure`` where the engine has them, or ``statements``: when nobody says otherwise."""
+    retries: bool = False
+    """Whether ``--retry`` is the default."""
+    fills_by_procedure: bool = False
+    hot_row: bool = False
+    """Whether every transaction changes the one row of its unit of scale, so that writers collide there."""
+    indexed: bool = False
+    """Whether its unit of scale is as small as the ladder of profile ``dsi`` wants it."""
+    terminals_per_unit: int | None = None
+    """Terminals for each unit of scale when nobody says how many; ``None`` without keying and thinking times."""
+    unit: Unit = Unit()
+    kinds: tuple[Kind, ...] = ()
+    """Under the settings that were asked for."""
+    settings: tuple[Setting, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    headline: Headline = Headline()
+    remote: Remote | None = None
+
+
+_ENTRY = TypeAdapter(Entry)
+
+
+def names() -> list[str]:
+    """Names of the workloads, that of the default first."""
+    return _core.workloads()
+
+
+def find(name: str, settings: Mapping[str, str] | None = None) -> Entry:
+    """What the workload ``name`` says of itself under ``settings``.
+
+    Of an unknown name, or of settings that the core refuses when the workload is opened, it is an entry that says
+    nothing: whoever needs to refuse them does.
+    """
+    return _find(name, tuple(sorted((settings or {}).items())))
+
+
+@cache
+def _find(name: str, settings: tuple[tuple[str, str], ...]) -> Entry:
+    try:
+        return _ENTRY.validate_python(_core.workload_entry(name, dict(settings)))
+    except _core.CoreError:
+        return _find(name, ()) if settings else Entry(name, name)

@@ -1,0 +1,86 @@
+"""What is special about a workload stands in the core's registry: Python finds it there, whatever it is called."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+import dsbench
+from dsbench import workloads
+from dsbench.archive import RunRecord
+from dsbench.spec import RunSpec
+
+PACKAGE = Path(dsbench.__file__).parent
+NAMING = {
+    "analysis/special.py": "the word of an analysis",
+    "spec/run.py": "the default of a run",
+    "cli/calibrate.py": "the default of a calibration",
+    "report/document.py": "a word of Vega-Lite",
+}
+
+
+def test_no_other_source_names_a_workload() -> None:
+    naming = set()
+    for file in PACKAGE.rglob("*.py"):
+        words = {node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant)}
+        if words & set(workloads.names()):
+            naming.add(str(file.relative_to(PACKAGE)))
+    assert naming == set(NAMING)
+
+
+def test_the_default_is_the_first() -> None:
+    assert workloads.names()[0] == RunSpec().workload
+
+
+def test_what_is_said_depends_on_the_settings() -> None:
+    (delivery,) = (kind for kind in workloads.find("tpcc").kinds if kind.name == "delivery")
+    assert (delivery.least_share, delivery.limit_s, delivery.keying_s, delivery.mean_think_s) == (0.04, 5.0, 2.0, 5.0)
+    queued = workloads.find("tpcc", {"delivery": "deferred", "mix": "45, 43,4,4 ,4"}).kinds
+    assert [kind.cards for kind in queued] == [45, 43, 4, 4, 4]
+    assert [kind.limit_s for kind in queued] == [5.0, 5.0, 5.0, 80.0, 20.0]
+    assert [kind.cards for kind in workloads.find("tpcb").kinds] == [None]
+
+
+def test_an_unknown_workload_says_nothing_and_settings_that_are_refused_change_nothing() -> None:
+    assert workloads.find("tpcz") == workloads.Entry("tpcz", "tpcz")
+    assert workloads.find("tpcc", {"mix": "1"}) == workloads.find("tpcc")
+
+
+def test_an_archive_is_judged_by_what_the_workload_said_when_it_was_run() -> None:
+    spec = {"workload": "tpcc", "workload_settings": {"delivery": "deferred"}}
+    old = RunRecord.of({"spec": spec}).entry
+    assert old == workloads.find("tpcc", {"delivery": "deferred"})
+    kept = json.loads(json.dumps(asdict(old)))
+    assert RunRecord.of({"spec": spec, "workload": kept}).entry == old
+    kept["kinds"][0]["limit_s"] = 7.0
+    kept["of a newer version"] = 1
+    again = RunRecord.of({"spec": spec, "workload": kept})
+    assert again.entry.kinds[0].limit_s == 7.0
+    assert RunRecord.of(again.described()).entry == again.entry
+    assert RunRecord.of({}).entry.kinds == ()
+
+
+@pytest.mark.parametrize("name", [*workloads.names()])
+def test_a_workload_describes_itself(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dsbench", "workloads", name], capture_output=True, text=True, check=True
+    )
+    entry = workloads.find(name)
+    told = [entry.label, entry.about, entry.unit.name, entry.headline.label, entry.disclaimer]
+    told += [f"kind {kind.name}" for kind in entry.kinds]
+    told += [f"--set {setting.name}=VALUE: {setting.takes} [{setting.default}]" for setting in entry.settings]
+    assert [words for words in told if words not in done.stdout] == []
+
+
+def test_all_are_listed() -> None:
+    command = [sys.executable, "-m", "dsbench", "workloads", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert [entry["name"] for entry in json.loads(done.stdout)] == workloads.names()
+    done = subprocess.run([*command[:-1], "tpcz"], capture_output=True, text=True, check=False)
+    assert (done.returncode, "no workload 'tpcz'" in done.stderr) == (2, True)
