@@ -9,9 +9,9 @@ import pytest
 
 from dsbench import run
 from dsbench.archive import Archive
+from dsbench.evaluation import evaluate
 from dsbench.monitors import statistics_of
 from dsbench.monitors.statistics.figure import figures
-from dsbench.report.evaluation import evaluate
 from dsbench.spec import build
 
 

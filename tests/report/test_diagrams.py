@@ -12,18 +12,20 @@ from typing import Any
 import altair as alt
 import numpy as np
 import pytest
-import sample
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsbench.analysis.values import Evaluation, Frequency, Interval
+from dsbench.analysis.values import Frequency, Interval
+from dsbench.evaluation import naming
+from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report import render
 from dsbench.report.diagrams import axes, heading, specs, theme
 from dsbench.report.diagrams.conf import conf
 from dsbench.report.diagrams.cycle import cycle
 from dsbench.report.diagrams.freq import curve, freq
-from dsbench.report.diagrams.node import node
+from dsbench.report.diagrams.node_rates import node
 from dsbench.report.diagrams.rate import rate
+from fixtures import sample
 
 FIVE = ("rate", "node", "cycle", "freq", "conf")
 """Of one kind and one number of threads; the others: see test_kinds."""
@@ -350,7 +352,7 @@ def test_ticks_of_log_axes() -> None:
     ],
 )
 def test_server_is_named_in_few_words(engine: str, version: str, text: str) -> None:
-    assert heading.server({"engine": engine, "server_version": version}) == text
+    assert naming.server({"engine": engine, "server_version": version}) == text
 
 
 def test_conditions_are_told_in_one_line() -> None:

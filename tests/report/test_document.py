@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sample
 
-from dsbench.analysis.values import Collision, Doubt, Evaluation, Interval
+from dsbench.analysis.values import Collision, Doubt, Interval
 from dsbench.cli.run import command
+from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report.document import page
 from dsbench.report.page import course
 from dsbench.report.page.command import command_line, config_file
 from dsbench.report.page.markup import Html, data, number, table, tag
 from dsbench.spec import RunSpec, build
+from fixtures import sample
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 EVIL = """</script><script>document.body.id='taken'</script><img src=x onerror="document.body.id='taken'">'"&"""

@@ -12,11 +12,11 @@ import pytest
 
 from dsbench.analysis.kinds import ALL
 from dsbench.archive import Archive
+from dsbench.evaluation import evaluate
 from dsbench.report import render, tables
 from dsbench.report.diagrams import specs
 from dsbench.report.document import page
-from dsbench.report.evaluation import evaluate
-from dsbench.report.kind_tables import kind_lines, nopm_text
+from dsbench.report.kind_text import kind_lines, nopm_text
 from dsbench.report.page.command import command_line
 from dsbench.spec import build
 from fixtures.archives import MS, S, bucket_rows, cycle_row, phase_rows, run_json, write

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsbench.analysis.values import COLUMNS, Doubt, Evaluation
+from dsbench.analysis.values import COLUMNS, Doubt
+from dsbench.evaluation import evaluate
+from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report import tables
-from dsbench.report.evaluation import evaluate
 from fixtures import small
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from dsbench import run, servers
 from dsbench.archive import Archive
+from dsbench.evaluation import evaluate
 from dsbench.report import finish
-from dsbench.report.evaluation import evaluate
 from dsbench.spec import RunSpec, build
 from fixtures.program import described
 

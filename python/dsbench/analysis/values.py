@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, fields
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:  # They are made of the values below.
-    from dsbench.analysis.kinds import KindResult
-    from dsbench.analysis.tpcc import Nopm
-    from dsbench.analysis.windows import Window
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -144,110 +139,3 @@ class Doubt:
     scale: int | None = None
     severe: bool = False
     """True when the figures must not be used (a failed check)."""
-
-
-@dataclass(frozen=True)
-class NodeShare:
-    """What one remote node did at one scale, over the cycles in which it took part wholly."""
-
-    rate_median_tps: float
-    """Of T_in (eq. 6); nan as all figures when it took part in no cycle."""
-    rate_min_tps: float
-    rate_max_tps: float
-    p50_ns: float
-    p99_ns: float
-    """Of its residence times."""
-    cpu_busy: float
-    """Share (0-1) of its CPUs that was in use, by whomever."""
-    sent_bytes: float
-    received_bytes: float
-    """Through its network interfaces, per committed transaction of its own."""
-    ceiling_tps: float
-    """Its rate against an engine that answers at once, as calibrated before the run."""
-    start_late_ns: float
-    """Its latest first start of a transaction after the agreed start of a cycle, by its own clock; nan in the
-    open loop, where the first transaction is due later."""
-    clock_error_ns: int
-    """By how much its clock may have been off at a start: half of the shortest round trip and the drift."""
-    cycles: int
-    """In which it took part wholly."""
-    absent: tuple[str, ...]
-    """The other cycles, in words, with the reason."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """One statistic that the database keeps of itself, around the cycles of a scale."""
-
-    of: str
-    """Table, or empty for the database or the server."""
-    name: str
-    unit: str
-    before: float
-    after: float
-    """nan where it was not read."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """All that tables, diagrams and pages show of one archive.
-
-    ``scales`` holds every scale that was begun. The mappings by scale hold only scales that have
-    something to show: a scale that was cut short before its first cycle is in none of them.
-    """
-
-    name: str
-    scales: tuple[ScaleResult, ...]
-    levels: tuple[float, ...]
-    void_scales: frozenset[int]
-    """Scales whose check failed: shown, marked, and left out of the index."""
-    cycle_rates: Mapping[int, Floats]
-    """Scale to T_i (eq. 7), by cycle in order."""
-    node_rates: Mapping[str, Mapping[int, Floats]]
-    """Node to scale to T_in (eq. 6); one entry, the local node, for a local run."""
-    kind_counts: Mapping[int, Mapping[str, int]]
-    """Scale to kind to committed transactions."""
-    frequency: Mapping[int, Frequency]
-    response: Mapping[int, Frequency]
-    """As ``frequency``, from the intended starts; empty in the closed loop."""
-    seconds: Mapping[int, Floats]
-    """Scale to array of shape (seconds of all cycles in order, 5): count, failed, p50_ns, p99_ns, max_ns.
-
-    Each cycle has ceil(D) rows, seconds without an end included (times nan there). With several nodes or
-    kinds p50 and p99 are means weighted by count, an approximation; the maximum is exact.
-    """
-    success_share: Mapping[int, float]
-    """q: successful attempts / attempts."""
-    remote_share: Mapping[int, float]
-    """Share of committed transactions on another branch's account; empty when the workload has none."""
-    errors: Mapping[int, Mapping[str, int]]
-    """Scale to class ("serialization 40001") to count."""
-    resources: Mapping[int, tuple[Resource, ...]]
-    index: Index
-    doubts: tuple[Doubt, ...]
-    collision: Collision | None = None
-    """``None`` where the model does not apply: one client, read committed, no failure, fewer than three scales."""
-    nodes: Mapping[str, Mapping[int, NodeShare]] = field(default_factory=dict)
-    """Remote node to scale to its share; empty for a local run."""
-    kinds: Mapping[int, tuple[KindResult, ...]] = field(default_factory=dict)
-    """Scale to the figures of each kind, and of all of them where there are several."""
-    kind_errors: Mapping[int, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
-    """Scale to kind to class ("serialization 40001") to failed attempts; empty where there is one kind."""
-    kind_frequency: Mapping[int, Mapping[str, Frequency]] = field(default_factory=dict)
-    """Scale to kind to its residence times; empty where there is one kind."""
-    kind_response: Mapping[int, Mapping[str, Frequency]] = field(default_factory=dict)
-    """The same from the intended starts; empty in the closed loop."""
-    nopm: Mapping[int, Nopm] = field(default_factory=dict)
-    """By scale; empty for other workloads than TPC-C."""
-    windows: Mapping[int, tuple[Window, ...]] = field(default_factory=dict)
-    """By scale: what the inputs of TPC-C must look like; empty for other workloads."""
-    changes: Mapping[int, tuple[Change, ...]] = field(default_factory=dict)
-    """By scale: what the database's own statistics said before and after the cycles."""
-    threads: int = 0
-    """Threads of each node in these cycles."""
-    connections: int = 0
-    """Connections of all nodes and threads together."""
-    cycle_numbers: Mapping[int, Ints] = field(default_factory=dict)
-    """Scale to the numbers of its cycles in the archive, in the order of ``cycle_rates``."""
-    steps: Mapping[int, Evaluation] = field(default_factory=dict)
-    """Number of threads to its evaluation, where a run takes several; the whole is that of the largest."""

@@ -24,17 +24,19 @@ def command(
     """Set archives side by side: rates, relative rates with intervals, DSI, what differs, one diagram."""
     if len(archives) < 2:
         raise spec.SpecError("ARCHIVES", "one archive has nothing beside it", "name two or more")
-    from dsbench.report import compared  # Late: its drawing libraries take a second, and help should not.
+    # Late: the libraries that draw and compute take a second, and help should not.
+    from dsbench.evaluation.side_by_side import read
+    from dsbench.report import side_by_side
 
-    comparison = compared.read(archives)
+    comparison = read(archives)
     if out is not None:
         try_out(out)
     if as_json:
-        print(json.dumps(compared.document(comparison), indent=2, ensure_ascii=False))
+        print(json.dumps(side_by_side.document(comparison), indent=2, ensure_ascii=False))
     else:
-        print(compared.text(comparison), end="")
+        print(side_by_side.text(comparison), end="")
     if out is not None:
-        _write(out, compared.files(comparison), quiet=as_json)
+        _write(out, side_by_side.files(comparison), quiet=as_json)
 
 
 def _write(out: Path, files: dict[str, bytes], *, quiet: bool) -> None:

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Set
 from importlib import resources
 from typing import Final
 
-from dsbench.analysis.values import Evaluation
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run, subject
+from dsbench.evaluation.series import run_shown
 from dsbench.report import diagrams
-from dsbench.report.diagrams.heading import Run, subject
 from dsbench.report.diagrams.theme import Spec
-from dsbench.report.page import conditions, course, kinds, nodes, results
+from dsbench.report.page import conditions, course, kind_sections, node_section, results
 from dsbench.report.page.markup import Html, data, join, section, tag
 from dsbench.report.page.vega import vega
-from dsbench.report.steps import run_shown
 
 POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
@@ -46,8 +46,8 @@ def page(evaluation: Evaluation, run: Run, drawn: Mapping[str, Spec] | None = No
     """The page of an evaluation and its run.json; ``drawn`` are its diagrams, if they exist already."""
     specs = dict(drawn) if drawn is not None else diagrams.specs(evaluation, run)
     own = run_shown(run, evaluation)
-    of_connections, of_kinds = kinds.by_connections(evaluation), kinds.kinds(evaluation)
-    statistics = kinds.statistics(evaluation)
+    of_connections, of_kinds = kind_sections.by_connections(evaluation), kind_sections.kinds(evaluation)
+    statistics = kind_sections.statistics(evaluation)
     absent = {key for key, part in (("connections", of_connections), ("kinds", of_kinds), ("statistics", statistics))
               if part is None}
     body = tag(
@@ -63,7 +63,7 @@ def page(evaluation: Evaluation, run: Run, drawn: Mapping[str, Spec] | None = No
         results.resources(evaluation),
         statistics or "",
         course.section_of_courses(evaluation, own),
-        nodes.section_of_nodes(evaluation, own),
+        node_section.section_of_nodes(evaluation, own),
         results.errors(evaluation),
         conditions.checks(run),
         conditions.durability(run),

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dsbench.analysis.values import Evaluation
 from dsbench.archive import Archive, ArchiveError, Writer, try_out
-from dsbench.report import by_node, diagrams, render, tables
+from dsbench.evaluation import evaluate
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.report import diagrams, node_table, render, tables
 from dsbench.report.document import page
-from dsbench.report.evaluation import evaluate
 from dsbench.spec import RunSpec
 
 
@@ -61,7 +61,7 @@ def read(path: Path, *, nodes: bool = False) -> Shown:
     archive = Archive.open(path)
     evaluation = evaluate(archive)
     shown = _shown(evaluation, archive, [path])
-    return replace(shown, text=by_node.text(evaluation)) if nodes else shown
+    return replace(shown, text=node_table.text(evaluation)) if nodes else shown
 
 
 def specification(path: Path) -> RunSpec:

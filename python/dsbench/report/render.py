@@ -11,9 +11,9 @@ from typing import Final
 
 import vl_convert
 
-from dsbench.analysis.values import Evaluation
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run
 from dsbench.report.diagrams import specs
-from dsbench.report.diagrams.heading import Run
 from dsbench.report.diagrams.theme import Spec
 
 from ..archive import ArchiveError

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dsbench.analysis.values import COLUMNS, Doubt, Evaluation, Index, ScaleResult
-from dsbench.report.kind_tables import kind_lines
-from dsbench.report.words import listed, pacing
+from dsbench.analysis.values import COLUMNS, Doubt, Index, ScaleResult
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import listed, pacing
+from dsbench.report.kind_text import kind_lines
 from dsbench.spec import threads_of
 
 DIGITS = 9

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from dsbench.analysis.values import Evaluation
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run
+from dsbench.evaluation.series import run_shown
 from dsbench.report.diagrams.conf import conf
 from dsbench.report.diagrams.connections import connections, response
 from dsbench.report.diagrams.cycle import cycle
 from dsbench.report.diagrams.freq import freq
-from dsbench.report.diagrams.heading import Run
-from dsbench.report.diagrams.kinds import kinds
-from dsbench.report.diagrams.node import node
+from dsbench.report.diagrams.kind_curves import kinds
+from dsbench.report.diagrams.node_rates import node
 from dsbench.report.diagrams.rate import rate
 from dsbench.report.diagrams.theme import Spec
-from dsbench.report.steps import run_shown
 
 Diagram = Callable[[Evaluation, Run], Spec | None]
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 import altair as alt
 
-from dsbench.analysis.values import Evaluation
+from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report.diagrams.theme import HEIGHT, WIDTH, log_domain, log_ticks, number_labels, spans_decades
 
 

@@ -8,9 +8,11 @@ from typing import Final
 
 import altair as alt
 
-from dsbench.analysis.values import Evaluation, ScaleResult
+from dsbench.analysis.values import ScaleResult
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run, subject
 from dsbench.report.diagrams.axes import ScaleAxis, ValueAxis
-from dsbench.report.diagrams.heading import Run, subject, title
+from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import ORDERED, SHAPES, Row, Spec, finish
 
 _FIELDS: Final = ("rate_p50_tps", "rate_p68_tps", "rate_p87_tps", "rate_p95_tps", "rate_p99_tps", "rate_p99_7_tps")

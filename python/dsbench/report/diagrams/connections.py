@@ -9,9 +9,10 @@ from typing import Final
 import altair as alt
 
 from dsbench.analysis.kinds import ALL, KindResult
-from dsbench.analysis.values import Evaluation
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run, subject
 from dsbench.report.diagrams.axes import ValueAxis
-from dsbench.report.diagrams.heading import Run, subject, title
+from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import (
     HUES,
     ORDERED,

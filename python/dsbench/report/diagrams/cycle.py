@@ -6,9 +6,10 @@ import math
 
 import altair as alt
 
-from dsbench.analysis.values import Evaluation
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run, subject
 from dsbench.report.diagrams.axes import ValueAxis
-from dsbench.report.diagrams.heading import Run, subject, title
+from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import ORDERED, Row, Spec, finish, legend_columns
 
 _MANY = 20     # ticks of the cycle axis, at most

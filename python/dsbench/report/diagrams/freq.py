@@ -9,9 +9,11 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from dsbench.analysis.values import Evaluation, Floats, Frequency
+from dsbench.analysis.values import Floats, Frequency
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run, subject
 from dsbench.report.diagrams.axes import ValueAxis
-from dsbench.report.diagrams.heading import Run, subject, title
+from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import (
     GREY,
     HEIGHT,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from dsbench.evaluation.naming import Run
 from dsbench.report.diagrams.axes import ScaleAxis, size_text
-from dsbench.report.diagrams.heading import Run
 from dsbench.report.diagrams.theme import GREY, HEIGHT, Row, spread
 
 Pixel = tuple[float, float]

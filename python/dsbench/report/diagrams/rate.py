@@ -8,9 +8,11 @@ from typing import Any, Final, NamedTuple
 
 import altair as alt
 
-from dsbench.analysis.values import Evaluation, ScaleResult
+from dsbench.analysis.values import ScaleResult
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run, subject
 from dsbench.report.diagrams.axes import ScaleAxis, ValueAxis
-from dsbench.report.diagrams.heading import Run, index_note, index_text, subject, title
+from dsbench.report.diagrams.heading import index_note, index_text, title
 from dsbench.report.diagrams.marks import mark_layers, mark_rows
 from dsbench.report.diagrams.theme import GREEN, GREY, HUES, RED, Row, Spec, finish, positive
 

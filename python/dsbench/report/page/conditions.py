@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dsbench.report.diagrams.heading import Run
+from dsbench.evaluation.naming import Run
 from dsbench.report.page.command import command_line, config_file
 from dsbench.report.page.markup import Html, section, table, tag, terms
 

@@ -9,8 +9,9 @@ from typing import Any, Final
 import altair as alt
 import numpy as np
 
-from dsbench.analysis.values import Evaluation, Floats
-from dsbench.report.diagrams.heading import Run
+from dsbench.analysis.values import Floats
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run
 from dsbench.report.diagrams.theme import GREY, HUES, RED, Spec, config
 from dsbench.report.page.markup import Html, number, section, tag
 

@@ -8,8 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from dsbench.analysis.values import COLUMNS, Doubt, Evaluation, Index, ScaleResult
-from dsbench.report.diagrams.heading import Run, conditions, server, subject
+from dsbench.analysis.values import COLUMNS, Doubt, Index, ScaleResult
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run, server, subject
+from dsbench.report.diagrams.heading import conditions
 from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
 
 _COLUMNS: Final = (

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from dsbench.analysis.values import Evaluation, Frequency
+from dsbench.analysis.values import Frequency
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run, subject
 from dsbench.report.diagrams.axes import ValueAxis
 from dsbench.report.diagrams.freq import curve, drawable
-from dsbench.report.diagrams.heading import Run, subject, title
+from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import HUES, Row, Spec, finish, log_domain, log_ticks, number_labels
 
 

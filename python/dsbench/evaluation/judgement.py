@@ -12,14 +12,15 @@ from dsbench.analysis.doubts import REMOTE_WORKLOAD, doubts
 from dsbench.analysis.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch, outside_share
 from dsbench.analysis.models import fit_collision
 from dsbench.analysis.steady import Drift, drift
-from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, NodeShare, Resource
-from dsbench.report.rows import Load
+from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Resource
+from dsbench.evaluation.evaluated import NodeShare
+from dsbench.evaluation.measured import Measured
 
 
 def judge(
     run: Mapping[str, Any],
     begun: Iterable[int],
-    load: Mapping[int, Load],
+    load: Mapping[int, Measured],
     frequency: Mapping[int, Frequency],
     seconds: Mapping[int, Floats],
     resources: Mapping[int, tuple[Resource, ...]],
@@ -32,7 +33,7 @@ def judge(
     duration_s = float(run["spec"]["duration"])
     facts = []
     for scale in begun:
-        part = load.get(scale, Load.empty())
+        part = load.get(scale, Measured.empty())
         curve = frequency.get(scale)
         facts.append(
             _scale_facts(
@@ -60,7 +61,7 @@ def failed_checks(run: Mapping[str, Any]) -> dict[int, tuple[str, ...]]:
     return {scale: words for scale, words in sorted(broken.items()) if words}
 
 
-def collision(run: Mapping[str, Any], success: Mapping[int, float], load: Mapping[int, Load]) -> Collision | None:
+def collision(run: Mapping[str, Any], success: Mapping[int, float], load: Mapping[int, Measured]) -> Collision | None:
     """The model of collisions where it applies: snapshots of branch rows, several writers at a time.
 
     It supposes that K clients always have a transaction under way: in the closed loop, with every node.
@@ -90,7 +91,7 @@ def _waits(run: Mapping[str, Any]) -> bool:
 
 def _scale_facts(
     scale: int,
-    load: Load,
+    load: Measured,
     *,
     main_error: str,
     histogram_count: int,
@@ -144,7 +145,7 @@ def _absent(nodes: Iterable[NodeFacts]) -> int:
     return len({words.partition(":")[0] for node in nodes for words in node.absent})
 
 
-def _populations(run: Mapping[str, Any], scale: int, load: Load) -> int:
+def _populations(run: Mapping[str, Any], scale: int, load: Measured) -> int:
     """Populations of ``scale`` from which a cycle was measured; one that was cut short before left none."""
     begins = sorted({segment["first_cycle"] for segment in run.get("segments", []) if segment["scale"] == scale})
     return len({bisect_right(begins, cycle) for cycle in load.cycles.tolist()} - {0})

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import altair as alt
 import numpy as np
 
-from dsbench.analysis.values import Evaluation
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run, subject
 from dsbench.report.diagrams.axes import ScaleAxis, ValueAxis
-from dsbench.report.diagrams.heading import Run, subject, title
+from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import HUES, SHAPES, Row, Spec, finish, legend_columns
 
 _STEP_PIXELS = 4.0     # sideways distance of two nodes at the same scale

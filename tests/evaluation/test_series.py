@@ -6,10 +6,10 @@ from dataclasses import replace
 from math import isnan
 
 import pytest
-import sample
 
 from dsbench.analysis.values import Doubt
-from dsbench.report.steps import run_at, together
+from dsbench.evaluation.series import run_at, together
+from fixtures import sample
 
 MOCK = [{"against": "mock engine", "threads": n, "rate_tps": 1e6 * n} for n in (1, 2)]
 NULL = [{"against": "null PostgreSQL", "threads": n, "rate_tps": 1000.0 * n} for n in (2, 8, 64)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from dsbench.analysis.values import Change, Evaluation
-from dsbench.report.kind_tables import (
+from dsbench.evaluation.evaluated import Change, Evaluation
+from dsbench.report.kind_text import (
     COUNT_HEADS,
     TIME_HEADS,
     class_cells,

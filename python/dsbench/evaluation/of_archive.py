@@ -20,14 +20,16 @@ from dsbench.analysis import histogram as hist
 from dsbench.analysis.doubts import REMOTE_WORKLOAD
 from dsbench.analysis.index import index
 from dsbench.analysis.resources import Counter, costs, gains
-from dsbench.analysis.values import Evaluation, Floats, Frequency, Resource, ScaleResult
+from dsbench.analysis.values import Floats, Frequency, Resource, ScaleResult
 from dsbench.analysis.windows import window_doubts
 from dsbench.archive import TABLES, Archive
-from dsbench.report.judgement import collision, failed_checks, judge, noticed
-from dsbench.report.kinds import changes_of, errors_of_kinds, kind_doubts, nopm_of, of_kinds, windows_of
-from dsbench.report.nodes import apart, shares
-from dsbench.report.rows import Load, counts_by, grouped, loads, of_cycles, whole, with_class
-from dsbench.report.steps import cycles_at, run_at, together
+from dsbench.evaluation.arrow import counts_by, grouped, of_cycles, whole, with_class
+from dsbench.evaluation.by_kind import changes_of, errors_of_kinds, kind_doubts, nopm_of, of_kinds, windows_of
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.judgement import collision, failed_checks, judge, noticed
+from dsbench.evaluation.measured import Measured, measured
+from dsbench.evaluation.node_shares import apart, shares
+from dsbench.evaluation.series import cycles_at, run_at, together
 from dsbench.spec import LEVELS, PROFILES, threads_of
 
 OTHER_QUANTILES = (0.5, 0.9, 0.99, 0.999, 1.0)
@@ -66,7 +68,7 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
     duration_s = float(spec["duration"])
     levels = tuple(float(level) for level in spec.get("levels", LEVELS))
     cycles = tables["cycles"]
-    load = loads(cycles)
+    load = measured(cycles)
     finished = set(zip(whole(cycles, "scale").tolist(), whole(cycles, "cycle").tolist(), strict=True))
     phases = _phases(tables["phases"], finished)
     buckets = of_cycles(tables["buckets"], cycles)
@@ -143,13 +145,13 @@ def _as_profile(run: Mapping[str, Any]) -> bool:
 
 def _result(
     scale: int,
-    load: Load | None,
+    load: Measured | None,
     phases: _Phases | None,
     frequency: Frequency | None,
     duration_s: float,
     levels: tuple[float, ...],
 ) -> ScaleResult:
-    part = load or Load.empty()
+    part = load or Measured.empty()
     steps = phases or _Phases(*[np.nan] * 6)
     spread = eq.spread(eq.cycle_rate_tps(part.committed, duration_s))
     multiplier = eq.rate_multiplier(part.residence_ns, duration_s)
@@ -219,7 +221,7 @@ def _phases(table: pa.Table, finished: Set[tuple[int, int]]) -> dict[int, _Phase
 
 
 def _frequency(
-    buckets: pa.Table, measure: str, load: Mapping[int, Load], levels: Iterable[float]
+    buckets: pa.Table, measure: str, load: Mapping[int, Measured], levels: Iterable[float]
 ) -> dict[int, Frequency]:
     """The distribution by scale; ``load`` gives the exact extremes of the residence times."""
     chosen = buckets.filter(pc.field("measure") == measure)
@@ -234,7 +236,7 @@ def _frequency(
     return result
 
 
-def _seconds(table: pa.Table, load: Mapping[int, Load], duration_s: float) -> dict[int, Floats]:
+def _seconds(table: pa.Table, load: Mapping[int, Measured], duration_s: float) -> dict[int, Floats]:
     """See ``Evaluation.seconds``."""
     length = ceil(duration_s)
     scale, cycle, second = (whole(table, name) for name in ("scale", "cycle", "second"))
@@ -260,7 +262,7 @@ def _seconds(table: pa.Table, load: Mapping[int, Load], duration_s: float) -> di
     return result
 
 
-def _node_rates(load: Mapping[int, Load], duration_s: float) -> dict[str, dict[int, Floats]]:
+def _node_rates(load: Mapping[int, Measured], duration_s: float) -> dict[str, dict[int, Floats]]:
     """T_in (eq. 6) by node and scale; nan for a cycle in which the node is missing."""
     result: dict[str, dict[int, Floats]] = {}
     for x, part in load.items():
@@ -270,7 +272,7 @@ def _node_rates(load: Mapping[int, Load], duration_s: float) -> dict[str, dict[i
     return dict(sorted(result.items()))
 
 
-def _remote_share(workload: str, load: Mapping[int, Load]) -> dict[int, float]:
+def _remote_share(workload: str, load: Mapping[int, Measured]) -> dict[int, float]:
     """By scale, out of all commits, early and late ones included, as ``remote`` counts them."""
     totals = {x: (int(part.remote.sum()), part.kept) for x, part in load.items()}
     if workload != REMOTE_WORKLOAD and not any(remote for remote, _ in totals.values()):
@@ -278,7 +280,7 @@ def _remote_share(workload: str, load: Mapping[int, Load]) -> dict[int, float]:
     return {x: remote / of for x, (remote, of) in totals.items() if of}
 
 
-def _resources(table: pa.Table, load: Mapping[int, Load], duration_s: float) -> dict[int, tuple[Resource, ...]]:
+def _resources(table: pa.Table, load: Mapping[int, Measured], duration_s: float) -> dict[int, tuple[Resource, ...]]:
     """Costs by scale out of the cumulative counters (their unit ends in " total")."""
     table = table.filter(pc.ends_with(table["unit"], " total"))
     keys = ("scale", "cycle", "node", "monitor", "metric", "unit")

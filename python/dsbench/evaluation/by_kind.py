@@ -13,16 +13,18 @@ from dsbench.analysis import histogram as hist
 from dsbench.analysis import tpcc
 from dsbench.analysis.kinds import QUANTILES, KindCounts, KindResult, kind_results
 from dsbench.analysis.tpcc import Nopm
-from dsbench.analysis.values import Change, Doubt, Frequency
+from dsbench.analysis.values import Doubt, Frequency
 from dsbench.analysis.windows import Window, windows
-from dsbench.report.rows import Load, counts_by, texts, whole
+from dsbench.evaluation.arrow import counts_by, texts, whole
+from dsbench.evaluation.evaluated import Change
+from dsbench.evaluation.measured import Measured
 from dsbench.spec import terminals_of
 
 ByKind = Mapping[str, hist.Histogram]
 
 
 def of_kinds(
-    run: Mapping[str, Any], cycles: pa.Table, buckets: pa.Table, load: Mapping[int, Load]
+    run: Mapping[str, Any], cycles: pa.Table, buckets: pa.Table, load: Mapping[int, Measured]
 ) -> tuple[
     dict[int, tuple[KindResult, ...]], dict[int, Mapping[str, Frequency]], dict[int, Mapping[str, Frequency]]
 ]:
@@ -105,7 +107,7 @@ def errors_of_kinds(
 
 
 def nopm_of(
-    run: Mapping[str, Any], cycles: pa.Table, load: Mapping[int, Load], kinds: Mapping[int, tuple[KindResult, ...]]
+    run: Mapping[str, Any], cycles: pa.Table, load: Mapping[int, Measured], kinds: Mapping[int, tuple[KindResult, ...]]
 ) -> dict[int, Nopm]:
     """NOPM by scale; empty for other workloads."""
     spec = run["spec"]
@@ -130,7 +132,7 @@ def nopm_of(
     return result
 
 
-def windows_of(run: Mapping[str, Any], sums: pa.Table, load: Mapping[int, Load]) -> dict[int, tuple[Window, ...]]:
+def windows_of(run: Mapping[str, Any], sums: pa.Table, load: Mapping[int, Measured]) -> dict[int, tuple[Window, ...]]:
     """TPC-C's windows by scale; empty for other workloads."""
     if run["spec"]["workload"] != tpcc.WORKLOAD:
         return {}

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from dsbench.report import compared
-from dsbench.report.compared.reading import Comparison
-from dsbench.report.compared.showing import spec
+from dsbench.evaluation.side_by_side import Comparison, read
+from dsbench.report import side_by_side
 from dsbench.report.diagrams.compared import compared as diagram
+from dsbench.report.side_by_side import spec
 from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.program import Program
 
@@ -45,15 +45,15 @@ def three(tmp_path: Path) -> Comparison:
                  checks={"1": [{"name": "sums", "holds": False, "detail": "1"}]},
                  durability=[{"switch": "fsync", "value": "off", "safe": False, "meaning": ""}], host="pavonis"),
     ]  # fmt: skip
-    return compared.read(paths)
+    return read(paths)
 
 
 def test_labels_tell_archives_apart_in_few_words(three: Comparison, tmp_path: Path) -> None:
     assert three.labels == ("PostgreSQL 15.18", "PostgreSQL 18.6", "PostgreSQL 15.18, fsync off")
     again = [_archive(tmp_path / "x", name, REFERENCE) for name in ("one", "two", "three")]
-    assert compared.read(again).labels == ("PostgreSQL 15.18", "PostgreSQL 15.18 (2)", "PostgreSQL 15.18 (3)")
+    assert read(again).labels == ("PostgreSQL 15.18", "PostgreSQL 15.18 (2)", "PostgreSQL 15.18 (3)")
     threads = [_archive(tmp_path / "y", f"t{n}", REFERENCE, spec={"threads": n}) for n in (1, 8)]
-    assert compared.read(threads).labels == ("PostgreSQL 15.18, threads 1", "PostgreSQL 15.18, threads 8")
+    assert read(threads).labels == ("PostgreSQL 15.18, threads 1", "PostgreSQL 15.18, threads 8")
 
 
 def test_labels_name_the_variant_of_a_product(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_labels_name_the_variant_of_a_product(tmp_path: Path) -> None:
 
     firebird = {"engine": "firebird", "server_version": "Firebird 3.0.11"}
     maria = {"engine": "mysql", "server_version": "MariaDB 10.11.19 (10.11.19-MariaDB-0)"}
-    named = compared.read([
+    named = read([
         run("a", {"server mode": "Classic"}, spec={"cycles": 2}, **firebird),
         run("b", {"server mode": "Super"}, **firebird),
         run("c", {"server mode": "Super"}, settings={"page_size": "16384"}, spec={"cycles": 2}, **firebird),
@@ -79,7 +79,7 @@ def test_labels_name_the_variant_of_a_product(tmp_path: Path) -> None:
 
 
 def test_the_text_has_rates_and_factors_by_scale(three: Comparison) -> None:
-    lines = [" ".join(line.split()) for line in compared.text(three).splitlines()]
+    lines = [" ".join(line.split()) for line in side_by_side.text(three).splitlines()]
     assert lines[:3] == ["A PostgreSQL 15.18", "B PostgreSQL 18.6", "C PostgreSQL 15.18, fsync off"]
     for line in ("1 100 200 –", "10 200 400 200", "100 – 8 –", "of scales 1–10 1–100 10–10"):
         assert line in lines, "the scale whose check failed is left out"
@@ -98,11 +98,11 @@ def test_other_loads_and_workloads_are_doubted(tmp_path: Path) -> None:
         _archive(tmp_path, "one", REFERENCE, spec={"threads": 4}),
         _archive(tmp_path, "two", REFERENCE, spec={"threads": 16, "workload": "select"}),
     ]
-    doubts = list(compared.read(paths).warnings())
+    doubts = list(read(paths).warnings())
     assert any("the load is not the same: threads" in doubt for doubt in doubts)
     assert any("workloads differ" in doubt for doubt in doubts)
     same = [_archive(tmp_path / "x", name, REFERENCE) for name in ("one", "two")]
-    assert [line for line in compared.read(same).warnings() if OWN not in line] == []
+    assert [line for line in read(same).warnings() if OWN not in line] == []
 
 
 def test_the_doubts_of_each_archive_are_told(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_the_doubts_of_each_archive_are_told(tmp_path: Path) -> None:
     second = _archive(tmp_path, "second", REFERENCE, spec=other)
     warned = [{"code": "degraded", "message": "1 of 3 cycles", "scale": 10}]
     third = _archive(tmp_path, "third", REFERENCE, warnings=warned)
-    doubts = list(compared.read([first, second, third]).warnings())
+    doubts = list(read([first, second, third]).warnings())
     assert [line for line in doubts if OWN in line and "degraded at 10" in line] != []
     assert "the load is not the same: pace, ramp_up, mix differ" in " ".join(doubts)
 
@@ -121,12 +121,12 @@ def test_one_number_of_threads_of_several_is_named(tmp_path: Path) -> None:
     rows = [cycle_row(1, 1, [MS] * 5, threads=2), cycle_row(1, 2, [MS] * 9, threads=4)]
     asked = {"scales": [1], "cycles": 1, "duration": 1.0, "threads": [2, 4]}
     stepped = write(tmp_path, run_json(asked, name="steps"), {"cycles": rows}).path
-    doubts = " ".join(compared.read([stepped, _archive(tmp_path, "one", REFERENCE)]).warnings())
+    doubts = " ".join(read([stepped, _archive(tmp_path, "one", REFERENCE)]).warnings())
     assert "its rates are those of 4 threads; those of 2 stand in its own report" in doubts
 
 
 def test_the_document_holds_every_figure(three: Comparison) -> None:
-    found = json.loads(json.dumps(compared.document(three), allow_nan=False))
+    found = json.loads(json.dumps(side_by_side.document(three), allow_nan=False))
     assert found["reference"] == "PostgreSQL 15.18"
     second = found["archives"][1]
     assert second["scales"]["10"] == {
@@ -140,7 +140,7 @@ def test_the_document_holds_every_figure(three: Comparison) -> None:
 
 
 def test_the_files_are_whole_and_load_nothing(three: Comparison) -> None:
-    files = compared.files(three)
+    files = side_by_side.files(three)
     assert sorted(files) == [f"comparison.{end}" for end in ("html", "json", "pdf", "svg", "txt", "vl.json")]
     assert files["comparison.pdf"].startswith(b"%PDF")
     svg = files["comparison.svg"].decode()

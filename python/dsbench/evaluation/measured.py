@@ -1,17 +1,17 @@
-"""Rows of an archive as arrays: what ``evaluation`` computes with."""
+"""The table ``cycles`` of an archive as arrays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dsbench.analysis.values import Ints
+from dsbench.evaluation.arrow import texts, whole
 
 _SUMS: Final = (
     "committed",
@@ -29,7 +29,7 @@ _LATEST: Final = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
-class Load:
+class Measured:
     """The rows of ``cycles`` of one scale, kinds added up; arrays have the shape (cycles, nodes, threads)."""
 
     cycles: Ints
@@ -55,7 +55,7 @@ class Load:
     """Least and greatest residence time; ``None`` when nothing was counted."""
 
     @classmethod
-    def empty(cls) -> Load:
+    def empty(cls) -> Measured:
         """A scale without a cycle."""
         none: Ints = np.zeros((0, 1, 1), dtype=np.int64)
         arrays = dict.fromkeys((*_SUMS, "first_start_ns", "last_end_ns"), none)
@@ -77,7 +77,7 @@ class Load:
         return int(self.committed.sum() + self.rolled_back.sum() + self.failed.sum())
 
 
-def loads(cycles: pa.Table) -> dict[int, Load]:
+def measured(cycles: pa.Table) -> dict[int, Measured]:
     """The table ``cycles`` by scale."""
     nodes, node = np.unique(np.array(texts(cycles, "node"), dtype=object).astype(str), return_inverse=True)
     names = (
@@ -92,12 +92,12 @@ def loads(cycles: pa.Table) -> dict[int, Load]:
     )
     columns = {name: whole(cycles, name) for name in names} | {"node": node.astype(np.int64)}
     return {
-        int(scale): _load({name: values[columns["scale"] == scale] for name, values in columns.items()}, nodes.tolist())
-        for scale in np.unique(columns["scale"])
+        int(x): _measured({name: values[columns["scale"] == x] for name, values in columns.items()}, nodes.tolist())
+        for x in np.unique(columns["scale"])
     }
 
 
-def _load(rows: dict[str, Ints], nodes: list[str]) -> Load:
+def _measured(rows: dict[str, Ints], nodes: list[str]) -> Measured:
     numbers, cycle = np.unique(rows["cycle"], return_inverse=True)
     shape = (numbers.size, len(nodes), int(rows["thread"].max()) + 1)
     at = (cycle, rows["node"], rows["thread"])
@@ -117,7 +117,7 @@ def _load(rows: dict[str, Ints], nodes: list[str]) -> Load:
         if some.any()
         else (None, None)
     )
-    return Load(
+    return Measured(
         numbers,
         tuple(nodes),
         present,
@@ -126,54 +126,3 @@ def _load(rows: dict[str, Ints], nodes: list[str]) -> Load:
         extremes_ns=extremes,
         **sums,
     )
-
-
-def whole(table: pa.Table, name: str) -> Ints:
-    """A column of whole numbers; 0 where an older version of dsbench wrote none."""
-    column: Any = table[name]
-    return np.asarray((column.fill_null(0) if column.null_count else column).to_numpy().astype(np.int64))
-
-
-def texts(table: pa.Table, name: str) -> list[str]:
-    """A column of text."""
-    return [str(value) for value in table[name].to_pylist()]
-
-
-def of_cycles(table: pa.Table, cycles: pa.Table) -> pa.Table:
-    """The rows of ``table`` whose cycle has a row in ``cycles``."""
-    known = np.unique(_cycle_code(cycles))
-    return table.filter(pa.array(np.isin(_cycle_code(table), known), pa.bool_()))
-
-
-def _cycle_code(table: pa.Table) -> Ints:
-    return (whole(table, "scale") << 32) + whole(table, "cycle")
-
-
-def with_class(errors: pa.Table) -> pa.Table:
-    """The table ``errors`` with one more column, ``class``: dsbench's word and the engine's code."""
-    pairs = zip(*(texts(errors, name) for name in ("error", "code")), strict=True)
-    return errors.append_column("class", pa.array([f"{error} {code}".strip() for error, code in pairs], pa.string()))
-
-
-def counts_by(table: pa.Table, name: str, count: str) -> dict[int, dict[str, int]]:
-    """Scale to the values of the text column ``name`` to the sum of the column ``count``."""
-    result: dict[int, dict[str, int]] = {}
-    sums = (
-        table.group_by(["scale", name])
-        .aggregate([(count, "sum")])
-        .sort_by([("scale", "ascending"), (name, "ascending")])
-    )
-    for row in sums.to_pylist():
-        result.setdefault(row["scale"], {})[row[name]] = row[f"{count}_sum"]
-    return result
-
-
-def grouped(table: pa.Table, keys: tuple[str, ...]) -> tuple[list[tuple[Any, ...]], Ints]:
-    """The distinct values of ``keys``, and for each row the number of its own."""
-    code: Ints = np.zeros(table.num_rows, dtype=np.int64)
-    for key in keys:
-        values = pc.unique(table[key])
-        code = code * max(len(values), 1) + pc.index_in(table[key], values).to_numpy().astype(np.int64)
-    _, first, number = np.unique(code, return_index=True, return_inverse=True)
-    distinct = table.select(list(keys)).take(first)
-    return list(zip(*(distinct[key].to_pylist() for key in keys), strict=True)), number.astype(np.int64)

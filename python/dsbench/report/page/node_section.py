@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from dsbench.analysis.values import Evaluation
-from dsbench.report import by_node
-from dsbench.report.diagrams.heading import Run
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run
+from dsbench.report import node_table
 from dsbench.report.page.markup import Html, section, table, tag
 
 
@@ -33,6 +33,6 @@ def section_of_nodes(evaluation: Evaluation, run: Run) -> Html:
     return section(
         "Nodes",
         table("Machines that made the load", ["node", "CPUs", "processor", "system"], machines, numbers=False),
-        table("Nodes by scale", list(by_node.HEADS), [list(row) for row in by_node.rows(evaluation)]),
+        table("Nodes by scale", list(node_table.HEADS), [list(row) for row in node_table.rows(evaluation)]),
         start, *missing, key="nodes",
     )  # fmt: skip

@@ -7,8 +7,8 @@ from math import isfinite
 
 from dsbench.analysis.kinds import QUANTILES, KindResult
 from dsbench.analysis.tpcc import Nopm
-from dsbench.analysis.values import Evaluation
 from dsbench.analysis.windows import Window, shown
+from dsbench.evaluation.evaluated import Evaluation
 
 _NAMES: Mapping[float, str] = {0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9", 1.0: "max"}
 COUNT_HEADS = (

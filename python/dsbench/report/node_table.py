@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isnan, nan
 from typing import Final
 
-from dsbench.analysis.values import Evaluation, NodeShare
+from dsbench.evaluation.evaluated import Evaluation, NodeShare
 
 HEADS: Final = (
     "scale", "node", "tps", "min–max tps", "share", "p50 ms", "p99 ms", "CPU", "ceiling tps", "sent B/tx",

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from dsbench.analysis.comparison import Compared, compare, differing
-from dsbench.analysis.values import Evaluation, Floats
+from dsbench.analysis.values import Floats
 from dsbench.archive import Archive
-from dsbench.report.diagrams.heading import Run, server, subject, warnings
-from dsbench.report.evaluation import evaluate
-from dsbench.report.words import listed
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import Run, listed, server, subject, warnings
+from dsbench.evaluation.of_archive import evaluate
 
 _CHANCE = frozenset({
     "spec.seed", "spec.profile", "spec.target.directory", "file system.free", "RDBMS.database before the run",

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from dsbench.analysis.values import Doubt, Evaluation
-from dsbench.report.evaluation import evaluate
+from dsbench.analysis.values import Doubt
+from dsbench.evaluation import evaluate
+from dsbench.evaluation.evaluated import Evaluation
 from fixtures.archives import MS, S, bucket_rows, cycle_row, run_json, write
 
 SPEC = {"scales": (10,), "cycles": 3, "duration": 60.0, "threads": 1}

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsbench.analysis.values import COLUMNS, Evaluation
-from dsbench.report.evaluation import evaluate
+from dsbench.analysis.values import COLUMNS
+from dsbench.evaluation import evaluate
+from dsbench.evaluation.evaluated import Evaluation
 from fixtures import small
 from fixtures.archives import MS, S, bucket_rows, cycle_row, phase_rows, run_json, write
 

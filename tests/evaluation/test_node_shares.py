@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from dsbench.analysis.values import Evaluation
-from dsbench.report import by_node
+from dsbench.evaluation import evaluate
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.report import node_table
 from dsbench.report.document import page
-from dsbench.report.evaluation import evaluate
 from fixtures.archives import MS, S, bucket_rows, cycle_row, run_json, write
 
 KEY = {"scale": 1, "cycle": 1}
@@ -92,10 +92,10 @@ def test_nodes_that_were_never_there_are_missed(tmp_path: Path) -> None:
     assert "1 cycle without all nodes" in doubt.message
     assert "node c, cycle 1: it was gone when the cycle began" in doubt.message
     assert math.isnan(found.nodes["c"][1].rate_median_tps)
-    assert "node c at scale 1, cycle 1: it was gone" in by_node.text(found)
+    assert "node c at scale 1, cycle 1: it was gone" in node_table.text(found)
 
 
 def test_the_table_and_the_page_show_all_nodes(found: Evaluation) -> None:
-    rows = by_node.rows(found)
+    rows = node_table.rows(found)
     assert [(row[1], row[4], row[-1]) for row in rows] == [("a", "60%", "1 of 1"), ("b", "40%", "1 of 1")]
     assert "Machines that made the load" in page(found, run_json({"nodes": 2}), {})

@@ -9,10 +9,10 @@ from math import isfinite
 from typing import Any
 
 from dsbench.analysis.values import Interval
+from dsbench.evaluation.naming import counted
+from dsbench.evaluation.side_by_side import Comparison
 from dsbench.report import render
-from dsbench.report.compared.reading import Comparison
 from dsbench.report.diagrams.compared import compared as diagram
-from dsbench.report.diagrams.heading import counted
 from dsbench.report.diagrams.theme import Spec
 from dsbench.report.document import POLICY
 from dsbench.report.page.markup import Html, data, join, section, table, tag

@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 
 from dsbench.analysis import histogram as hist
 from dsbench.analysis.resources import gains
-from dsbench.analysis.values import Floats, NodeShare
+from dsbench.analysis.values import Floats
 from dsbench.archive import LOCAL
-from dsbench.report.rows import grouped, texts, whole
+from dsbench.evaluation.arrow import grouped, texts, whole
+from dsbench.evaluation.evaluated import NodeShare
 
 SHARED: Final = "nodes"
 """Name under which the network of all nodes together is counted beside that of the system under test."""

@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dsbench.analysis.values import Doubt, Evaluation
+from dsbench.analysis.values import Doubt
+from dsbench.evaluation.evaluated import Evaluation
 
 
 def run_at(run: Mapping[str, Any], threads: int) -> dict[str, Any]:

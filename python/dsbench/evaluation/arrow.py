@@ -1,0 +1,62 @@
+"""Rows of Arrow tables as arrays and counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dsbench.analysis.values import Ints
+
+
+def whole(table: pa.Table, name: str) -> Ints:
+    """A column of whole numbers; 0 where an older version of dsbench wrote none."""
+    column: Any = table[name]
+    return np.asarray((column.fill_null(0) if column.null_count else column).to_numpy().astype(np.int64))
+
+
+def texts(table: pa.Table, name: str) -> list[str]:
+    """A column of text."""
+    return [str(value) for value in table[name].to_pylist()]
+
+
+def of_cycles(table: pa.Table, cycles: pa.Table) -> pa.Table:
+    """The rows of ``table`` whose cycle has a row in ``cycles``."""
+    known = np.unique(_cycle_code(cycles))
+    return table.filter(pa.array(np.isin(_cycle_code(table), known), pa.bool_()))
+
+
+def _cycle_code(table: pa.Table) -> Ints:
+    return (whole(table, "scale") << 32) + whole(table, "cycle")
+
+
+def with_class(errors: pa.Table) -> pa.Table:
+    """The table ``errors`` with one more column, ``class``: dsbench's word and the engine's code."""
+    pairs = zip(*(texts(errors, name) for name in ("error", "code")), strict=True)
+    return errors.append_column("class", pa.array([f"{error} {code}".strip() for error, code in pairs], pa.string()))
+
+
+def counts_by(table: pa.Table, name: str, count: str) -> dict[int, dict[str, int]]:
+    """Scale to the values of the text column ``name`` to the sum of the column ``count``."""
+    result: dict[int, dict[str, int]] = {}
+    sums = (
+        table.group_by(["scale", name])
+        .aggregate([(count, "sum")])
+        .sort_by([("scale", "ascending"), (name, "ascending")])
+    )
+    for row in sums.to_pylist():
+        result.setdefault(row["scale"], {})[row[name]] = row[f"{count}_sum"]
+    return result
+
+
+def grouped(table: pa.Table, keys: tuple[str, ...]) -> tuple[list[tuple[Any, ...]], Ints]:
+    """The distinct values of ``keys``, and for each row the number of its own."""
+    code: Ints = np.zeros(table.num_rows, dtype=np.int64)
+    for key in keys:
+        values = pc.unique(table[key])
+        code = code * max(len(values), 1) + pc.index_in(table[key], values).to_numpy().astype(np.int64)
+    _, first, number = np.unique(code, return_index=True, return_inverse=True)
+    distinct = table.select(list(keys)).take(first)
+    return list(zip(*(distinct[key].to_pylist() for key in keys), strict=True)), number.astype(np.int64)
