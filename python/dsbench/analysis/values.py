@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,50 +14,66 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class ResultColumn:
+    """What one of the 23 columns says."""
+
+    label: str
+    """For people; its unit stands beside it."""
+    unit: str
+    """Empty where there is none."""
+    sentence: str
+    equation: str
+    """Of the paper; empty where it needs none."""
+
+
+def _column(label: str, unit: str, sentence: str, equation: str = "") -> Any:
+    return field(metadata={"column": ResultColumn(label, unit, sentence, equation)})
+
+
+def _at_level(number: int, more: str = "") -> Any:
+    return _column(f"rate at level {number}", "tps", "f / quantile of the residence times at that level" + more, "10")
+
+
+@dataclass(frozen=True)
 class ScaleResult:
     """One row of table 1 of the paper: the fields are its 23 columns, in order, with units in the names.
 
-    Empty steps (a scale that was cut short) have ``nan`` where nothing was measured.
+    Empty columns (a scale that was cut short) have ``nan`` where nothing was measured.
     """
 
-    scale: int
-    """X_s"""
-    database_size_gb: float
-    """Size after population and keys, in 10^9 bytes."""
-    rate_median_tps: float
-    """Median over the cycles of T_i (eq. 7): the official rate of the scale."""
-    rate_mean_tps: float
-    """T (eq. 8)"""
-    rate_stddev_tps: float
-    """Sample standard deviation (n - 1) of T_i; nan for one cycle."""
-    rate_min_tps: float
-    rate_max_tps: float
-    transactions: int
-    """M (eq. 5)"""
-    failed: int
-    """Sum of E_inj: failed attempts, those that were retried included."""
-    residence_total_s: float
-    """Sum of R_inj (eq. 1)"""
-    effective_duration_s: float
-    """Sum over the cycles of: first start to last counted end, over all nodes and threads."""
-    rate_multiplier: float
-    """f (eq. 11)"""
-    rate_p50_tps: float
-    """f / quantile of the residence times at the first level; and so on for the other five."""
-    rate_p68_tps: float
-    rate_p87_tps: float
-    rate_p95_tps: float
-    rate_p99_tps: float
-    rate_p99_7_tps: float
-    populate_s: float
-    primary_key_s: float
-    foreign_key_s: float
-    cleanup_s: float
-    """Sum over the cleanings before the cycles."""
-    drop_s: float
+    scale: int = _column("scale", "", "X_s")
+    database_size_gb: float = _column("database size", "GB", "after population and keys, in 10^9 bytes")
+    rate_median_tps: float = _column(
+        "rate median", "tps", "median over the cycles of T_i: the official rate of the scale", "7"
+    )
+    rate_mean_tps: float = _column("rate mean", "tps", "T", "8")
+    rate_stddev_tps: float = _column("rate stddev", "tps", "sample standard deviation (n - 1) of T_i, from 2 cycles on")
+    rate_min_tps: float = _column("rate min", "tps", "least T_i")
+    rate_max_tps: float = _column("rate max", "tps", "greatest T_i")
+    transactions: int = _column("transactions", "", "M", "5")
+    failed: int = _column("failed attempts", "", "sum of E_inj, attempts that were retried included")
+    residence_total_s: float = _column("residence time, total", "s", "sum of R_inj", "1")
+    effective_duration_s: float = _column(
+        "effective duration", "s", "sum over the cycles of first start to last counted end, over all nodes and threads"
+    )
+    rate_multiplier: float = _column("multiplier f", "", "f: transactions under way at once, on average", "11")
+    rate_p50_tps: float = _at_level(1, "; the name is that of the usual level")
+    rate_p68_tps: float = _at_level(2)
+    rate_p87_tps: float = _at_level(3)
+    rate_p95_tps: float = _at_level(4)
+    rate_p99_tps: float = _at_level(5)
+    rate_p99_7_tps: float = _at_level(6)
+    populate_s: float = _column("populate", "s", "filling the tables; the mean where the scale was populated again")
+    primary_key_s: float = _column("primary key", "s", "adding the primary keys, as above")
+    foreign_key_s: float = _column("foreign key", "s", "adding the foreign keys, as above")
+    cleanup_s: float = _column("cleanup", "s", "sum over the cleanings before the cycles")
+    drop_s: float = _column("drop", "s", "dropping the database, as above")
 
 
-COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(ScaleResult))
+RESULT_COLUMNS: Mapping[str, ResultColumn] = {one.name: one.metadata["column"] for one in fields(ScaleResult)}
+"""Name of each of the 23 columns, in order, to what it says."""
+
+COLUMNS: tuple[str, ...] = tuple(RESULT_COLUMNS)
 """Names of the 23 columns."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -10,21 +11,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dsbench import columns
 from dsbench.analysis.values import Ints
 from dsbench.evaluation.arrow import texts, whole
 
-_SUMS: Final = (
-    "committed",
-    "rolled_back",
-    "failed",
-    "unknown",
-    "late_commits",
-    "early_commits",
-    "missed",
-    "remote",
-    "residence_ns",
-    "failed_ns",
-)
+_COLUMNS: Final = columns.TABLES["cycles"]
+_SUMS: Final = _COLUMNS.named("sum")
 _LATEST: Final = np.iinfo(np.int64).max
 
 
@@ -38,16 +30,8 @@ class Measured:
     """All nodes of the run."""
     present: NDArray[np.bool_]
     """Shape (cycles, nodes): whether the node has a row in the cycle."""
-    committed: Ints
-    rolled_back: Ints
-    failed: Ints
-    unknown: Ints
-    late_commits: Ints
-    early_commits: Ints
-    missed: Ints
-    remote: Ints
-    residence_ns: Ints
-    failed_ns: Ints
+    sums: Mapping[str, Ints]
+    """Every column that is added up over kinds, by name."""
     first_start_ns: Ints
     """Of the first counted transaction; 0 where none was counted, as in ``last_end_ns``."""
     last_end_ns: Ints
@@ -58,42 +42,42 @@ class Measured:
     def empty(cls) -> Measured:
         """A scale without a cycle."""
         none: Ints = np.zeros((0, 1, 1), dtype=np.int64)
-        arrays = dict.fromkeys((*_SUMS, "first_start_ns", "last_end_ns"), none)
-        return cls(none.reshape(0), ("",), np.zeros((0, 1), dtype=bool), extremes_ns=(None, None), **arrays)
+        return cls(
+            none.reshape(0), ("",), np.zeros((0, 1), dtype=bool), dict.fromkeys(_SUMS, none), none, none, (None, None)
+        )
+
+    def __getitem__(self, column: str) -> Ints:
+        """One of ``sums``."""
+        return self.sums[column]
+
+    def total(self, *columns: str) -> int:
+        """Sum of these columns over everything."""
+        return sum(int(self.sums[column].sum()) for column in columns)
 
     @cached_property
     def by_cycle(self) -> Ints:
         """Committed transactions of each cycle."""
-        return np.asarray(self.committed.sum(axis=(1, 2)), dtype=np.int64)
+        return np.asarray(self["committed"].sum(axis=(1, 2)), dtype=np.int64)
 
     @property
     def kept(self) -> int:
         """Transactions that the database holds, those before and after the measured time included."""
-        return int((self.committed + self.early_commits + self.late_commits).sum())
+        return self.total("committed", "early_commits", "late_commits")
 
     @property
     def attempts(self) -> int:
         """Attempts that succeeded, on purpose rolled back ones included, or failed."""
-        return int(self.committed.sum() + self.rolled_back.sum() + self.failed.sum())
+        return self.total("committed", "rolled_back", "failed")
 
 
 def measured(cycles: pa.Table) -> dict[int, Measured]:
     """The table ``cycles`` by scale."""
     nodes, node = np.unique(np.array(texts(cycles, "node"), dtype=object).astype(str), return_inverse=True)
-    names = (
-        "scale",
-        "cycle",
-        "thread",
-        *_SUMS,
-        "residence_min_ns",
-        "residence_max_ns",
-        "first_start_ns",
-        "last_end_ns",
-    )
-    columns = {name: whole(cycles, name) for name in names} | {"node": node.astype(np.int64)}
+    names = ("scale", "cycle", "thread", *(column.name for column in _COLUMNS.columns if column.adds))
+    found = {name: whole(cycles, name) for name in names} | {"node": node.astype(np.int64)}
     return {
-        int(x): _measured({name: values[columns["scale"] == x] for name, values in columns.items()}, nodes.tolist())
-        for x in np.unique(columns["scale"])
+        int(x): _measured({name: values[found["scale"] == x] for name, values in found.items()}, nodes.tolist())
+        for x in np.unique(found["scale"])
     }
 
 
@@ -112,17 +96,13 @@ def _measured(rows: dict[str, Ints], nodes: list[str]) -> Measured:
     first, last = np.full(shape, _LATEST), np.zeros(shape, dtype=np.int64)
     np.minimum.at(first, here, rows["first_start_ns"][some])
     np.maximum.at(last, here, rows["last_end_ns"][some])
-    extremes = (
-        (int(rows["residence_min_ns"][some].min()), int(rows["residence_max_ns"][some].max()))
-        if some.any()
-        else (None, None)
-    )
+    least, most = (rows[name][some] for name in ("residence_min_ns", "residence_max_ns"))
     return Measured(
         numbers,
         tuple(nodes),
         present,
+        sums,
         first_start_ns=np.where(last > 0, first, 0),
         last_end_ns=last,
-        extremes_ns=extremes,
-        **sums,
+        extremes_ns=(int(least.min()), int(most.max())) if some.any() else (None, None),
     )

@@ -76,14 +76,14 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
     seconds = _seconds(of_cycles(tables["seconds"], cycles), load, duration_s)
     begun = sorted({*load, *phases})
     results = tuple(_result(x, load.get(x), phases.get(x), frequency.get(x), duration_s, levels) for x in begun)
-    rates = {x: eq.cycle_rate_tps(part.committed, duration_s) for x, part in load.items()}
+    rates = {x: eq.cycle_rate_tps(part["committed"], duration_s) for x, part in load.items()}
     monitors = of_cycles(tables["monitors"], cycles)
     resources = _resources(apart(monitors, run), load, duration_s)
     node_rates = _node_rates(load, duration_s)
     nodes = shares(run, node_rates, buckets, monitors, of_cycles(tables["nodes"], cycles), duration_s)
     failed = with_class(of_cycles(tables["errors"], cycles))
     errors = counts_by(failed, "class", "count")
-    success = {x: 1 - int(part.failed.sum()) / part.attempts for x, part in load.items() if part.attempts}
+    success = {x: 1 - part.total("failed") / part.attempts for x, part in load.items() if part.attempts}
     void = frozenset(failed_checks(run))
     kinds, kind_frequency, kind_response = of_kinds(run, cycles, buckets, load)
     windows = windows_of(run, of_cycles(tables["sums"], cycles), load)
@@ -153,8 +153,8 @@ def _result(
 ) -> ScaleResult:
     part = load or Measured.empty()
     steps = phases or _Phases(*[np.nan] * 6)
-    spread = eq.spread(eq.cycle_rate_tps(part.committed, duration_s))
-    multiplier = eq.rate_multiplier(part.residence_ns, duration_s)
+    spread = eq.spread(eq.cycle_rate_tps(part["committed"], duration_s))
+    multiplier = eq.rate_multiplier(part["residence_ns"], duration_s)
     p50, p68, p87, p95, p99, p99_7 = (
         eq.level_rate_tps(multiplier, frequency.quantiles_ns[level]) if frequency else np.nan for level in levels
     )
@@ -163,13 +163,13 @@ def _result(
         scale=scale,
         database_size_gb=steps.size_gb,
         rate_median_tps=spread.median,
-        rate_mean_tps=eq.total_rate_tps(part.committed, duration_s),
+        rate_mean_tps=eq.total_rate_tps(part["committed"], duration_s),
         rate_stddev_tps=spread.stddev,
         rate_min_tps=spread.minimum,
         rate_max_tps=spread.maximum,
-        transactions=eq.transactions(part.committed),
-        failed=int(part.failed.sum()),
-        residence_total_s=eq.residence_total_s(part.residence_ns) if load else np.nan,
+        transactions=eq.transactions(part["committed"]),
+        failed=part.total("failed"),
+        residence_total_s=eq.residence_total_s(part["residence_ns"]) if load else np.nan,
         effective_duration_s=effective_s if load else np.nan,
         rate_multiplier=multiplier,
         rate_p50_tps=p50,
@@ -266,7 +266,7 @@ def _node_rates(load: Mapping[int, Measured], duration_s: float) -> dict[str, di
     """T_in (eq. 6) by node and scale; nan for a cycle in which the node is missing."""
     result: dict[str, dict[int, Floats]] = {}
     for x, part in load.items():
-        rates = np.where(part.present, eq.node_rate_tps(part.committed, duration_s), np.nan)
+        rates = np.where(part.present, eq.node_rate_tps(part["committed"], duration_s), np.nan)
         for column, node in enumerate(part.nodes):
             result.setdefault(node, {})[x] = rates[:, column]
     return dict(sorted(result.items()))
@@ -274,7 +274,7 @@ def _node_rates(load: Mapping[int, Measured], duration_s: float) -> dict[str, di
 
 def _remote_share(workload: str, load: Mapping[int, Measured]) -> dict[int, float]:
     """By scale, out of all commits, early and late ones included, as ``remote`` counts them."""
-    totals = {x: (int(part.remote.sum()), part.kept) for x, part in load.items()}
+    totals = {x: (part.total("remote"), part.kept) for x, part in load.items()}
     if workload != REMOTE_WORKLOAD and not any(remote for remote, _ in totals.values()):
         return {}
     return {x: remote / of for x, (remote, of) in totals.items() if of}

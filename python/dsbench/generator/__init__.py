@@ -1,5 +1,6 @@
 """The face of the Rust core: targets, steps and cycles. The only importer of ``dsbench._core``."""
 
+from dsbench.columns import COUNTERS
 from dsbench.generator.bench import UNCOUNTED, Bench, Condition, Counted, StepResult
 from dsbench.generator.core import (
     NULL_SERVER,
@@ -12,7 +13,7 @@ from dsbench.generator.core import (
     workload_settings,
     workloads,
 )
-from dsbench.generator.cycle import COUNTERS, TRACE_WORDS, Cycle, CycleResult, UInts, Watch
+from dsbench.generator.cycle import TRACE_WORDS, Cycle, CycleResult, UInts, Watch
 from dsbench.generator.suite import Case, Conformance, Family, families, schedules
 from dsbench.generator.target import TAKEN, Dialect, Target
 

@@ -12,14 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsbench import _core
+from dsbench.columns import COUNTERS
 from dsbench.generator.core import CoreError, errors, now_ns
-
-COUNTERS: Final = (
-    "committed", "rolled_back", "failed", "retries", "unknown", "in_flight", "late_commits", "early_commits",
-    "missed", "remote", "residence_ns", "response_ns", "failed_ns", "residence_min_ns", "residence_max_ns",
-    "first_start_ns", "last_end_ns", "cpu_ns",
-)  # fmt: skip
-"""Columns of ``CycleResult.counters``, in the core's order; names as in the archive's table ``cycles``."""
 
 TRACE_WORDS: Final = 5
 """64-bit words of a transaction in a trace file: started, ended, intended (signed, ns), thread, and in one
@@ -39,7 +33,7 @@ class CycleResult:
     """What one cycle left on this node."""
 
     counters: UInts
-    """Shape (threads, kinds, 18): the columns of ``COUNTERS``."""
+    """Shape (threads, kinds, counters): those of ``COUNTERS``."""
     histograms: tuple[tuple[int, str, UInts], ...]
     """(kind, "residence" | "response", array of shape (buckets, 3): low_ns, high_ns, count)."""
     seconds: UInts

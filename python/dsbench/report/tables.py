@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dsbench.analysis.values import COLUMNS, Doubt, Index, ScaleResult
+from dsbench.analysis.values import COLUMNS, RESULT_COLUMNS, Doubt, Index, ScaleResult
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import listed, pacing
 from dsbench.report.kind_text import kind_lines
@@ -18,7 +18,6 @@ from dsbench.spec import threads_of
 DIGITS = 9
 """Significant digits of results.txt and results.csv: nanoseconds of a second."""
 
-_UNITS = {"_tps": "tps", "_gb": "GB", "_s": "s"}
 _LIKE = {
     "tpcb": "tpcb (TPC-B-like, no result in the sense of the TPC)",
     "tpcc": "tpcc (TPC-C-like, no result in the sense of the TPC)",
@@ -201,10 +200,8 @@ def _number(value: float, *, missing: str) -> str:
 
 def _split(column: str) -> tuple[str, str]:
     """(name, unit) of a column: rate_median_tps is rate_median in tps."""
-    for ending, unit in _UNITS.items():
-        if column.endswith(ending):
-            return column.removesuffix(ending), f"[{unit}]"
-    return column, "-"
+    unit = RESULT_COLUMNS[column].unit
+    return (column.removesuffix(f"_{unit.lower()}"), f"[{unit}]") if unit else (column, "-")
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -8,18 +8,13 @@ from typing import Final
 
 import numpy as np
 
-from dsbench.analysis.values import COLUMNS, Doubt, Index, ScaleResult
+from dsbench.analysis.values import COLUMNS, RESULT_COLUMNS, Doubt, Index, ScaleResult
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import Run, server, subject
 from dsbench.report.diagrams.heading import conditions
 from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
 
-_COLUMNS: Final = (
-    "scale", "database size [GB]", "rate median [tps]", "rate mean [tps]", "rate stddev [tps]", "rate min [tps]",
-    "rate max [tps]", "transactions", "failed attempts", "residence time, total [s]", "effective duration [s]",
-    "multiplier f", *(f"rate at level {n} [tps]" for n in range(1, 7)), "populate [s]", "primary key [s]",
-    "foreign key [s]", "cleanup [s]", "drop [s]",
-)  # fmt: skip
+_HEADS: Final = [f"{one.label} [{one.unit}]" if one.unit else one.label for one in RESULT_COLUMNS.values()]
 _FIRST_LEVEL = COLUMNS.index("rate_p50_tps")
 
 
@@ -174,7 +169,7 @@ def _summary_row(evaluation: Evaluation, r: ScaleResult) -> list[object]:
 
 def columns(evaluation: Evaluation) -> Html:
     """The 23 columns of the paper, table 1."""
-    heads: list[object] = [join([tag("small", i), " ", name]) for i, name in enumerate(_COLUMNS, start=1)]
+    heads: list[object] = [join([tag("small", i), " ", name]) for i, name in enumerate(_HEADS, start=1)]
     for i, level in enumerate(evaluation.levels, start=_FIRST_LEVEL):
         heads[i] = join([tag("small", i + 1), f" rate at {level * 100:.6g} % [tps]"])
     rows = [

@@ -1,0 +1,23 @@
+"""What a run leaves: a folder written as results arrive, sealed at the end into one zip.
+
+Layout of an archive, format 1::
+
+    run.json                     specification, seed, versions, stack, checks, warnings, status
+    cycles/  buckets/  seconds/  monitors/  phases/  errors/  nodes/    one Parquet part per event, while it runs
+    cycles.parquet  buckets.parquet …                              the same rows in one file, once sealed
+    trace/                       only with --trace: one Parquet part per cycle
+    results.txt results.csv results.log  results-*.{pdf,svg,vl.json}  report.html
+
+A part appears under its name only when it is complete, so an archive that was cut short holds all
+finished cycles and nothing half-written.
+"""
+
+from __future__ import annotations
+
+from dsbench.archive.errors import ArchiveError, OutError
+from dsbench.archive.reader import Archive
+from dsbench.archive.redaction import redacted_lines
+from dsbench.archive.schemas import FORMAT, LOCAL, TABLES
+from dsbench.archive.writer import Writer, try_out
+
+__all__ = ["FORMAT", "LOCAL", "TABLES", "Archive", "ArchiveError", "OutError", "Writer", "redacted_lines", "try_out"]

@@ -1,0 +1,38 @@
+"""What goes wrong with archives, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+LEFT: Final = "name the folder or the .zip that a run left"
+"""What to do about a path that is no archive."""
+
+
+class ArchiveError(Exception):
+    """An archive that cannot be written or read. ``remedy`` says what to do, ``usage`` that the wrong one was named."""
+
+    def __init__(self, problem: str, remedy: str = "", *, usage: bool = False) -> None:
+        super().__init__(problem)
+        self.remedy = remedy
+        self.usage = usage
+
+
+class OutError(ArchiveError):
+    """The folder for what is written cannot be used."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem, "name a folder that can be written with --out", usage=True)
+
+
+@contextmanager
+def told(path: Path, temporary: Path | None = None) -> Iterator[None]:
+    """Errors of the file system as ``ArchiveError``; nothing half-written is left."""
+    try:
+        yield
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise ArchiveError(f"cannot write {path}: {error.strerror}; what was written before stays readable") from error

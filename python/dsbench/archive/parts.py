@@ -1,0 +1,61 @@
+"""Parquet files of a table: its parts while a run goes on, and one for the whole."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dsbench.archive.errors import told
+from dsbench.archive.schemas import DESCRIBED, TABLES
+
+MERGED: Final = ".merged.parquet"
+"""Ending of a merged file whose parts are not away yet."""
+_GROUP_ROWS: Final = 1_000_000
+
+
+def rows_of(source: Path | io.BytesIO) -> pa.Table:
+    """Rows of one Parquet file, on this thread: a run leaves hundreds of small ones, which a pool only delays."""
+    with pq.ParquetFile(source) as file:
+        return file.read(use_threads=False)
+
+
+def completed(name: str, rows: pa.Table) -> pa.Table:
+    """``rows`` with all columns of their table: those that an older version did not know are empty."""
+    schema = TABLES.get(name)
+    if schema is None or rows.schema.names == schema.names:
+        return rows
+    columns = [
+        rows[field.name] if field.name in rows.schema.names else pa.nulls(rows.num_rows, field.type) for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def merge(name: str, sources: Sequence[Path], target: Path) -> None:
+    """Writes the rows of ``sources`` into one file, in row groups of about a million: a trace may be large."""
+    temporary = target.with_name(target.name + ".part")
+    with told(target, temporary):
+        schema = DESCRIBED.get(name) or pq.read_schema(sources[0])
+        with pq.ParquetWriter(temporary, schema, compression="zstd") as file:
+            waiting: list[pa.Table] = []
+            for source in sources:
+                waiting.append(completed(name, rows_of(source)))
+                if sum(rows.num_rows for rows in waiting) >= _GROUP_ROWS:
+                    file.write_table(pa.concat_tables(waiting))
+                    waiting = []
+            if waiting:
+                file.write_table(pa.concat_tables(waiting))
+        os.replace(temporary, target)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Writes a file whole, or not at all."""
+    temporary = path.with_name(path.name + ".part")
+    with told(path, temporary):
+        temporary.write_bytes(content)
+        os.replace(temporary, path)

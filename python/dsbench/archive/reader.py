@@ -1,0 +1,82 @@
+"""Reads an archive."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from dsbench.archive.errors import LEFT, ArchiveError
+from dsbench.archive.parts import MERGED, completed, rows_of
+from dsbench.archive.schemas import FORMAT, TABLES
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Reads an archive, folder or zip alike."""
+
+    path: Path
+
+    @classmethod
+    def open(cls, path: Path) -> Archive:
+        """Opens an archive; ``ArchiveError`` when there is none or its format is newer than this program."""
+        archive = cls(path)
+        if not path.exists():
+            raise ArchiveError(f"no archive at {path}", LEFT, usage=True)
+        found = archive.run.get("format")
+        if found != FORMAT:
+            words = f"{path} has format {found}, this program reads {FORMAT}"
+            raise ArchiveError(words, "use the dsbench that wrote it", usage=True)
+        return archive
+
+    @property
+    def name(self) -> str:
+        """Name of the archive, without ``.zip``."""
+        return self.path.name.removesuffix(".zip")
+
+    @cached_property
+    def run(self) -> dict[str, Any]:
+        """``run.json``."""
+        try:
+            data: dict[str, Any] = json.loads(self.read("run.json"))
+        except (KeyError, OSError, zipfile.BadZipFile, ValueError) as error:
+            words = f"{self.path} is no dsbench archive: run.json cannot be read ({error})"
+            raise ArchiveError(words, LEFT, usage=True) from None
+        return data
+
+    def read(self, name: str) -> bytes:
+        """The content of one file; ``KeyError`` or ``OSError`` when it is not there."""
+        if self.path.is_dir():
+            return (self.path / name).read_bytes()
+        with zipfile.ZipFile(self.path) as pack:
+            return pack.read(f"{self._root(pack)}{name}")
+
+    def names(self) -> list[str]:
+        """Names of all files, relative to the archive."""
+        if self.path.is_dir():
+            return sorted(p.relative_to(self.path).as_posix() for p in self.path.rglob("*") if p.is_file())
+        with zipfile.ZipFile(self.path) as pack:
+            root = self._root(pack)
+            return sorted(n.removeprefix(root) for n in pack.namelist() if not n.endswith("/"))
+
+    @staticmethod
+    def _root(pack: zipfile.ZipFile) -> str:
+        return next((n.removesuffix("run.json") for n in pack.namelist() if n.split("/")[-1] == "run.json"), "")
+
+    def table(self, name: str) -> pa.Table:
+        """All rows of a table; empty, with the right columns, when nothing was written."""
+        names = self.names()
+        whole, folder = f"{name}.parquet", f"{name}/"
+        if any(n.startswith(f"{name}.merged/") for n in names) and f"{name}{MERGED}" in names:
+            whole = f"{name}{MERGED}"  # A sealing that ended between its two steps.
+        parts = [n for n in names if n == whole or (n.startswith(folder) and n.endswith(".parquet"))]
+        tables = [completed(name, rows_of(io.BytesIO(self.read(part)))) for part in parts]
+        if tables:
+            return pa.concat_tables(tables)
+        return TABLES[name].empty_table() if name in TABLES else pa.table({})

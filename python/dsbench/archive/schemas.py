@@ -1,0 +1,38 @@
+"""The tables' columns as Arrow has them: with bare types for rows on their way, described for whole tables."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pyarrow as pa
+
+from dsbench import columns
+
+FORMAT: Final = 1
+
+LOCAL: Final = "local"
+"""Name of the node that is the machine of ``dsbench run`` itself."""
+
+
+def _type(column: columns.Column) -> pa.DataType:
+    plain = pa.type_for_alias(column.type)
+    return pa.dictionary(pa.int32(), plain) if column.few else plain
+
+
+def _described(column: columns.Column) -> pa.Field[Any]:
+    """The field with what a reader of the file wants to know."""
+    known = {"description": column.sentence, "unit": column.unit, "adds": column.adds}
+    return pa.field(column.name, _type(column), metadata={name: text for name, text in known.items() if text})
+
+
+TABLES: Final[dict[str, pa.Schema]] = {
+    name: pa.schema([(column.name, _type(column)) for column in table.columns])
+    for name, table in columns.TABLES.items()
+}
+"""Table to its columns."""
+
+DESCRIBED: Final[dict[str, pa.Schema]] = {
+    name: pa.schema([_described(column) for column in table.columns], metadata={"description": table.sentence})
+    for name, table in columns.TABLES.items()
+}
+"""The same with sentences and units, as the files of a sealed archive carry them."""

@@ -1,0 +1,178 @@
+"""The tables of an archive. To add a column is to add a line here; a counter has to come from the core as well."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dsbench.columns.column import Column, Table
+
+_SCALE = Column("scale", "uint32", "Size of the database, X_s.")
+_CYCLE = Column("cycle", "uint32", "Number of the cycle, from 1; several numbers of threads are numbered on.")
+_KEY = (
+    _SCALE,
+    _CYCLE,
+    Column("node", "string", "Machine that made load; local is the one of dsbench run."),
+    Column("threads", "uint32", "Threads of each node in the cycle.", "threads"),
+)
+_KIND = Column("kind", "string", "Kind of transaction.")
+
+
+_COUNTERS: Final = (
+    Column("committed", "uint64", "M_inj: committed and ended within the demanded duration.", "transactions", "sum"),
+    Column("rolled_back", "uint64", "Rolled back on purpose, counted as done.", "transactions", "sum"),
+    Column("failed", "uint64", "E_inj: attempts that failed, those that were retried included.", "attempts", "sum"),
+    Column("retries", "uint64", "Attempts after the first.", "attempts", "sum"),
+    Column("unknown", "uint64", "The connection was lost in commit.", "transactions", "sum"),
+    Column("in_flight", "uint64", "Ended after the demanded duration: not counted.", "transactions", "sum"),
+    Column("late_commits", "uint64", "Those of in_flight that the database keeps.", "transactions", "sum"),
+    Column(
+        "early_commits", "uint64", "Committed in the ramp-up: not counted, but the database keeps them.",
+        "transactions", "sum",
+    ),
+    Column("missed", "uint64", "Open loop: starts that were due and never made.", "transactions", "sum"),
+    Column(
+        "remote", "uint64", "Committed on another branch's account, early and late ones included.",
+        "transactions", "sum",
+    ),
+    Column(
+        "residence_ns", "uint64", "R_inj: sum of the residence times of the committed and the rolled back.",
+        "ns", "sum",
+    ),
+    Column(
+        "response_ns", "uint64", "The same from the intended start; equal in the closed loop.", "ns", "sum"
+    ),
+    Column("failed_ns", "uint64", "Time spent in transactions that did not succeed.", "ns", "sum"),
+    Column("residence_min_ns", "uint64", "Least residence time; 0 where nothing was counted.", "ns", "min"),
+    Column("residence_max_ns", "uint64", "Greatest residence time.", "ns", "max"),
+    Column(
+        "first_start_ns", "uint64", "First start of a counted transaction; 0 where nothing was counted.", "ns", "min"
+    ),
+    Column(
+        "last_end_ns", "uint64", "Last counted end, 0 where there is none: L_inj = last_end_ns - first_start_ns.",
+        "ns", "max",
+    ),
+    Column(
+        "cpu_ns", "uint64", "CPU time with that of the ramp-up; clients on one carrier have equal shares.", "ns", "sum"
+    ),
+)  # fmt: skip
+"""What the core counts, in its order."""
+
+COUNTERS: Final = tuple(column.name for column in _COUNTERS)
+"""Names of what the core counts by thread and kind, in its order."""
+
+_TABLES: Final = (
+    Table(
+        "cycles",
+        "One row per cycle, node, thread and kind. Starts and ends count from the cycle's start.",
+        (*_KEY, Column("thread", "uint32", "Number of the thread on its node, from 0."), _KIND, *_COUNTERS),
+    ),
+    Table(
+        "buckets",
+        "Histogram of residence times: how many lie between two bounds, both inclusive.",
+        (
+            *_KEY,
+            _KIND,
+            Column(
+                "measure", "string", "residence: from the first attempt; response: from the intended start, "
+                "in the open loop only.",
+            ),
+            Column("low_ns", "uint64", "Least time of the bucket.", "ns"),
+            Column("high_ns", "uint64", "Greatest time of the bucket.", "ns"),
+            Column("count", "uint64", "Transactions in it.", "transactions", "sum"),
+        ),
+    ),
+    Table(
+        "seconds",
+        "The course of a cycle, per second of its demanded duration in which transactions ended.",
+        (
+            *_KEY,
+            _KIND,
+            Column("second", "uint32", "Second since the cycle's start: 0, 1, 2 …", "s"),
+            Column("count", "uint64", "Transactions that ended in it.", "transactions", "sum"),
+            Column("failed", "uint64", "Attempts that failed in it.", "attempts", "sum"),
+            Column("p50_ns", "uint64", "Median of their residence times.", "ns"),
+            Column("p99_ns", "uint64", "99 % quantile of their residence times.", "ns"),
+            Column("max_ns", "uint64", "Greatest of their residence times.", "ns", "max"),
+        ),
+    ),
+    Table(
+        "monitors",
+        "Samples of the system under test, about one per second.",
+        (
+            *_KEY,
+            Column("at_ns", "int64", "Since the cycle's start; negative before it.", "ns"),
+            Column("monitor", "string", "What was watched: os, device, network, client, server."),
+            Column("metric", "string", "Name of the counter or gauge."),
+            Column("unit", "string", "Unit of the value; it ends in total for a counter that only grows."),
+            Column("value", "double", "The counter or gauge at that time."),
+        ),
+    ),
+    Table(
+        "phases",
+        "What is timed around the cycles.",
+        (
+            _SCALE,
+            Column("cycle", "uint32", "Cycle that a clean came before; 0 for what concerns the whole scale."),
+            Column("phase", "string", "create, populate, primary_key, foreign_key, clean, check or drop."),
+            Column("duration_ns", "uint64", "How long it took.", "ns"),
+            Column("rows", "uint64", "Rows that it wrote, where it is populate.", "rows"),
+            Column("size_bytes", "uint64", "Size of the database, measured after foreign_key.", "bytes"),
+        ),
+    ),
+    Table(
+        "nodes",
+        "Only with remote nodes: how each took part in each cycle. The other tables have its rows when state is "
+        "complete.",
+        (
+            *_KEY,
+            Column("state", "string", "complete; partial: known but not counted; lost: it may have committed; absent."),
+            Column("why", "string", "Why it is not complete."),
+            Column("clock_offset_ns", "int64", "Clock of dsbench run minus the node's.", "ns"),
+            Column("clock_error_ns", "uint64", "Half of the shortest round trip.", "ns"),
+            Column("clock_drift_ns", "int64", "Offset after the cycle minus offset before it.", "ns"),
+            Column("armed_before_ns", "uint64", "How long before the start all its clients were armed.", "ns"),
+            Column(
+                "start_late_ns", "uint64", "First start of a transaction after the agreed start; empty in the open "
+                "loop.", "ns",
+            ),
+        ),
+    ),
+    Table(
+        "errors",
+        "Failed attempts by kind of transaction and class of error.",
+        (
+            *_KEY,
+            _KIND,
+            Column("error", "string", "Kind of error, in dsbench's word."),
+            Column("code", "string", "The engine's own code."),
+            Column("count", "uint64", "Attempts that failed so.", "attempts", "sum"),
+            Column("example", "string", "One of the messages."),
+        ),
+    ),
+    Table(
+        "sums",
+        "What the workload's clients added up over a cycle, such as the lines of all orders. Transactions that ended "
+        "before the cycle's clock started or after its end are included.",
+        (
+            *_KEY,
+            Column("name", "string", "The workload's name for it."),
+            Column("value", "int64", "The sum.", "", "sum"),
+        ),
+    ),
+    Table(
+        "statistics",
+        "Statistics that the database keeps of itself, around the cycles of a scale.",
+        (
+            _SCALE,
+            Column("segment", "uint32", "Number of the population within the run."),
+            Column("moment", "string", "before the first cycle of the scale, or after the last."),
+            Column("object", "string", "A table, or empty for the whole."),
+            Column("metric", "string", "The database's name for it."),
+            Column("unit", "string", "Unit of the value."),
+            Column("value", "double", "The statistic."),
+        ),
+    ),
+)  # fmt: skip
+
+TABLES: Final = {table.name: table for table in _TABLES}
+"""Name to table, in the order of the documentation."""
