@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dsbench.archive import Writer
+from dsbench.archive import RunRecord, Writer
 from dsbench.generator import COUNTERS, CycleResult, UInts
 from dsbench.run.rows import write_cycle
 from dsbench.spec import DSI_SCALES, RunSpec
@@ -44,7 +44,7 @@ def measure() -> Sealed:
 def _write(folder: Path) -> Path:
     spec = RunSpec(scales=DSI_SCALES, cycles=CYCLES, duration=SECONDS, threads=THREADS)
     writer = Writer.create(folder, "bench")
-    writer.describe(_run(spec))
+    writer.describe(RunRecord.of(_run(spec)))
     random = np.random.default_rng(1)
     for scale in DSI_SCALES:
         phases = [{"scale": scale, "cycle": 0, "phase": name, "duration_ns": scale * 10**8} for name in _PHASES]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dsbench.archive import FORMAT, TABLES, Archive, ArchiveError, Writer, redacted_lines
+from dsbench.archive import FORMAT, TABLES, Archive, ArchiveError, RunRecord, Writer, redacted_lines
 
 PHASE = {"scale": 1, "cycle": 0, "phase": "populate", "duration_ns": 5, "rows": 7, "size_bytes": 0}
 
@@ -18,7 +18,7 @@ PHASE = {"scale": 1, "cycle": 0, "phase": "populate", "duration_ns": 5, "rows": 
 @pytest.fixture
 def writer(tmp_path: Path) -> Writer:
     made = Writer.create(tmp_path, "run")
-    made.describe({"format": FORMAT, "name": "run"})
+    made.describe(RunRecord(format=FORMAT, name="run"))
     return made
 
 
@@ -86,17 +86,38 @@ def test_what_is_no_archive_is_told(tmp_path: Path, writer: Writer) -> None:
     (tmp_path / "text.zip").write_text("no zip")
     with pytest.raises(ArchiveError, match="no dsbench archive"):
         Archive.open(tmp_path / "text.zip")
-    writer.describe({"format": FORMAT + 1})
+    writer.describe(RunRecord(format=FORMAT + 1))
     with pytest.raises(ArchiveError, match="format"):
         Archive.open(writer.path)
 
 
 def test_a_zip_under_another_name_is_read(writer: Writer, tmp_path: Path) -> None:
     packed = writer.seal().rename(tmp_path / "renamed.zip")
-    assert Archive.open(packed).run == json.loads((writer.path / "run.json").read_text())
+    assert Archive.open(packed).run.described() == json.loads((writer.path / "run.json").read_text())
     with zipfile.ZipFile(packed) as pack:
         assert all(name.startswith("run/") for name in pack.namelist())
 
 
 def test_secrets_leave_the_lines_of_a_log() -> None:
     assert redacted_lines(["login pw1 failed", "fine"], ["pw1", ""]) == ["login *** failed", "fine"]
+
+
+def test_a_field_of_another_type_is_named(writer: Writer) -> None:
+    def told(**fields: object) -> str:
+        (writer.path / "run.json").write_text(json.dumps({"format": FORMAT, **fields}))
+        with pytest.raises(ArchiveError) as error:
+            _ = Archive.open(writer.path).run
+        return str(error.value)
+
+    assert told(spec={"duration": "ten"}) == 'run.json: field spec.duration is "ten": has to be a number'
+    assert told(checks=3) == "run.json: field checks is 3: has to be a table of names and values"
+    assert told(nodes=[{"name": 5}]) == "run.json: field nodes.0.name is 5: has to be text"
+
+
+def test_what_an_older_version_left_out_has_defaults_and_is_not_made_up(writer: Writer) -> None:
+    (writer.path / "run.json").write_text(json.dumps({"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb"}}))
+    run = Archive.open(writer.path).run
+    assert (run.spec.steps, run.spec.ramp_up, run.spec.open_loop, run.broken) == ((1,), 0.0, False, {})
+    assert run.described() == {"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb"}}
+    noted = run.changed(status="failed", segments=[{"scale": 5, "first_cycle": 3}])
+    assert (noted.segments[0].scale, list(noted.described()["spec"])) == (5, ["zeal", "workload"])

@@ -35,12 +35,12 @@ def test_two_nodes_are_merged_into_one_archive(postgresql: servers.Server, tmp_p
         assert counted == sum(r["count"] for r in buckets if r["scale"] == scale)
         assert counted == sum(r["count"] for r in seconds if r["scale"] == scale)
         assert counted + late == history(archive)[scale]
-        assert all(c["holds"] for c in archive.run["checks"][str(scale)])
+        assert all(c.holds for c in archive.run.checks[scale])
     took_part = archive.table("nodes").to_pylist()
     assert {r["state"] for r in took_part} == {"complete"}
     # All nodes share one clock here, so the true offset is 0 and must lie within the error that is claimed.
     assert all(abs(r["clock_offset_ns"]) <= r["clock_error_ns"] for r in took_part)
-    assert [n["name"] for n in archive.run["nodes"]] == ["alba", "syrtis"]
+    assert [n.name for n in archive.run.nodes] == ["alba", "syrtis"]
     assert {"local", "alba", "syrtis"} == set(archive.table("monitors").column("node").to_pylist())
 
 

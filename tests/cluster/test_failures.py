@@ -40,7 +40,7 @@ def test_four_nodes_climb_a_ladder_of_three_scales(
         here = [r for r in cycles if r["scale"] == scale]
         assert {r["node"] for r in here} == {"n1", "n2", "n3", "n4"}
         assert sum(r["committed"] + r["late_commits"] for r in here) == rows[scale]
-        assert all(c["holds"] for c in archive.run["checks"][str(scale)])
+        assert all(c.holds for c in archive.run.checks[scale])
     password = database.url.split(":")[2].split("@")[0]
     assert len(password) > 20
     for bundle in bed.invitation.bundles:
@@ -84,9 +84,9 @@ def test_a_run_survives_dead_frozen_and_cut_off_nodes(
     assert "node n2 is lost: no beat for" in log
     assert "node n3 is lost: no beat for" in log
     # What n2 and n3 did until their leases ran out came late, and the database is exactly what is known and n4's.
-    warned = [w["message"] for w in archive.run["warnings"] if w["code"] == "uncounted"]
+    warned = [w.message for w in archive.run.warnings if w.code == "uncounted"]
     assert warned == ["node n4 was lost in cycle 1: what it committed there is not known"]
-    assert all(c["holds"] for c in archive.run["checks"]["1"])
+    assert all(c.holds for c in archive.run.checks[1])
     counted = {(r["cycle"], r["node"]) for r in archive.table("cycles").to_pylist()}
     assert counted == {key for key, state in states.items() if state == "complete"}
 

@@ -8,7 +8,7 @@ from math import isnan
 import pytest
 
 from dsbench.analysis.values import Doubt
-from dsbench.evaluation.series import run_at, together
+from dsbench.evaluation.series import together
 from fixtures import sample
 
 MOCK = [{"against": "mock engine", "threads": n, "rate_tps": 1e6 * n} for n in (1, 2)]
@@ -23,16 +23,16 @@ def test_each_number_of_threads_has_its_ceiling(
     ceilings: list[dict[str, float]], threads: int, ceiling: float
 ) -> None:
     found = {"ceiling_tps": 1.0, "ceilings": ceilings}
-    run = run_at(sample.run(calibration=found, nodes=[{"name": "alba", "calibration": found}]), threads)
-    assert run["calibration"]["ceiling_tps"] == ceiling
-    assert run["nodes"][0]["calibration"]["ceiling_tps"] == ceiling
-    assert run["spec"]["threads"] == threads
+    run = sample.run(calibration=found, nodes=[{"name": "alba", "calibration": found}]).at(threads)
+    assert run.ceiling_tps == ceiling
+    assert run.nodes[0].calibration.ceiling_tps == ceiling
+    assert run.spec.steps == (threads,)
 
 
 def test_a_ceiling_that_was_not_measured_judges_nothing() -> None:
-    run = run_at(sample.run(calibration={"ceiling_tps": 1.0, "ceilings": NULL}), 1)
-    assert isnan(run["calibration"]["ceiling_tps"])
-    assert run_at(sample.run(calibration=None), 1)["calibration"] is None
+    run = sample.run(calibration={"ceiling_tps": 1.0, "ceilings": NULL}).at(1)
+    assert isnan(run.ceiling_tps)
+    assert sample.run(calibration=None).at(1).calibration is None
 
 
 def test_what_the_run_noticed_is_told_once() -> None:

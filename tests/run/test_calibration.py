@@ -69,9 +69,10 @@ def test_a_run_keeps_its_ceiling(dsbench: Program, tmp_path: Path) -> None:
     done = dsbench("run", "--scales", "1", "--cycles", "1", "--duration", "0.2", "--threads", "2", "--quiet", "--out", "out")
     assert done.returncode == 0, done.stderr
     path = next(p for p in (tmp_path / "out").iterdir() if p.is_dir())
-    kept = Archive.open(path).run["calibration"]
-    assert kept["ceiling_tps"] == kept["ceilings"][-1]["rate_tps"]
-    assert {c["against"] for c in kept["ceilings"]} == {MOCK}
+    kept = Archive.open(path).run.calibration
+    assert kept is not None
+    assert kept.ceiling_tps == kept.ceilings[-1].rate_tps
+    assert {c.against for c in kept.ceilings} == {MOCK}
 
 
 def test_a_client_that_cannot_calibrate_still_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_a_client_that_cannot_calibrate_still_runs(monkeypatch: pytest.MonkeyPat
     values = {"target": {"url": "mock:"}, "scales": (1,), "cycles": 1, "duration": 0.1, "threads": 1}
     outcome = run.execute(spec.build(values), tmp_path, run.Silent())
     data = Archive.open(outcome.archive).run
-    assert (data["calibration"], [w["code"] for w in data["warnings"]]) == (None, ["calibration"])
+    assert (data.calibration, [w.code for w in data.warnings]) == (None, ["calibration"])
 
 
 def test_the_command_prints_a_table_or_a_document(dsbench: Program) -> None:

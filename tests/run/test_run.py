@@ -38,9 +38,9 @@ def test_a_ladder_on_postgresql(postgresql: servers.Server, tmp_path: Path, work
     outcome = run.execute(spec_for(postgresql.url, workload=workload, call=call), tmp_path, run.Silent())
     assert (outcome.status, outcome.error, outcome.void_scales) == ("complete", None, ())
     archive = Archive.open(outcome.archive)
-    assert (archive.run["call"], archive.run["engine"]) == (call, "postgres")
-    assert set(archive.run["checks"]) == {"1", "2"}
-    assert all(c["holds"] for checks in archive.run["checks"].values() for c in checks)
+    assert (archive.run.call, archive.run.engine) == (call, "postgres")
+    assert set(archive.run.checks) == {1, 2}
+    assert all(c.holds for checks in archive.run.checks.values() for c in checks)
     scale, cycle, committed = columns(archive, "cycles", "scale", "cycle", "committed")
     assert sorted(set(zip(scale.tolist(), cycle.tolist(), strict=True))) == [(1, 1), (1, 2), (2, 1), (2, 2)]
     assert committed.min() > 0, "every thread did something in every cycle"
@@ -65,7 +65,7 @@ def test_histograms_counters_course_and_history_agree(tmp_path: Path, url: str) 
         assert counted == count[bucket_scale == x].sum() == ended[second_scale == x].sum()
         inside = (trace_scale == x) & (outcomes == "committed") & (trace_end <= 1_000_000_000)
         assert counted == inside.sum()
-        history = next(c for c in archive.run["checks"][str(x)] if c["name"] == "history rows = committed transactions")
+        history = next(c for c in archive.run.checks[x] if c.name == "history rows = committed transactions")
         assert history["holds"]
         assert f"history {counted + late[scale == x].sum()}," in history["detail"]
 

@@ -68,9 +68,9 @@ def test_a_late_start_is_a_warning_of_the_run(tmp_path: Path) -> None:
         setting = cast(cycle.Setting, SimpleNamespace(journal=journal, spec=spec(nodes=nodes)))
         for number, start_ns in ((1, 250 * MS), (2, 3 * MS)):
             cycle._check_start(setting, 7, number, [Part("local", "", NodeResult("local", result([start_ns])), True)])
-    (warning,) = journal.data["warnings"]
-    assert (warning["code"], warning["scale"]) == ("late-start", 7)
-    assert warning["message"].startswith("cycle 1 of scale 7 began 250.0 ms late")
+    (warning,) = journal.record.warnings
+    assert (warning.code, warning.scale) == ("late-start", 7)
+    assert warning.message.startswith("cycle 1 of scale 7 began 250.0 ms late")
 
 
 class Slow:

@@ -48,7 +48,7 @@ def test_the_cycles_of_every_scale_are_run_at_each_number_of_threads(tmp_path: P
     assert all(rates.size == 2 for part in found.steps.values() for rates in part.cycle_rates.values())
     assert not [doubt for doubt in found.doubts if doubt.code == "missing-cycles"]
     assert not any(part.index.comparable for part in found.steps.values()), "each finds what the others left"
-    ceilings = {c["threads"] for c in archive.run["calibration"]["ceilings"]}
+    ceilings = {c.threads for c in archive.run.calibration.ceilings}
     assert [part.cycle_numbers[1].tolist() for part in found.steps.values()] == [[1, 2], [3, 4], [5, 6]]
     assert {1, 2} <= ceilings, "each number of clients has a ceiling of its own"
     document = json.loads(json.dumps(finish.write(outcome.archive).document))

@@ -14,10 +14,15 @@ finished cycles and nothing half-written.
 
 from __future__ import annotations
 
+from dsbench.archive.asked import Asked
 from dsbench.archive.errors import ArchiveError, OutError
 from dsbench.archive.reader import Archive
+from dsbench.archive.record import RunRecord
 from dsbench.archive.redaction import redacted_lines
 from dsbench.archive.schemas import FORMAT, LOCAL, TABLES
 from dsbench.archive.writer import Writer, try_out
 
-__all__ = ["FORMAT", "LOCAL", "TABLES", "Archive", "ArchiveError", "OutError", "Writer", "redacted_lines", "try_out"]
+__all__ = [
+    "FORMAT", "LOCAL", "TABLES", "Archive", "ArchiveError", "Asked", "OutError", "RunRecord", "Writer",
+    "redacted_lines", "try_out",
+]  # fmt: skip

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from dsbench.archive.errors import LEFT, ArchiveError
 from dsbench.archive.parts import MERGED, completed, rows_of
+from dsbench.archive.record import RunRecord
 from dsbench.archive.schemas import FORMAT, TABLES
 
 
@@ -29,7 +30,7 @@ class Archive:
         archive = cls(path)
         if not path.exists():
             raise ArchiveError(f"no archive at {path}", LEFT, usage=True)
-        found = archive.run.get("format")
+        found = archive._described.get("format")
         if found != FORMAT:
             words = f"{path} has format {found}, this program reads {FORMAT}"
             raise ArchiveError(words, "use the dsbench that wrote it", usage=True)
@@ -41,13 +42,19 @@ class Archive:
         return self.path.name.removesuffix(".zip")
 
     @cached_property
-    def run(self) -> dict[str, Any]:
-        """``run.json``."""
+    def run(self) -> RunRecord:
+        """``run.json``; ``ArchiveError`` where a field is of another type."""
+        return RunRecord.of(self._described)
+
+    @cached_property
+    def _described(self) -> dict[str, Any]:
         try:
-            data: dict[str, Any] = json.loads(self.read("run.json"))
+            data = json.loads(self.read("run.json"))
         except (KeyError, OSError, zipfile.BadZipFile, ValueError) as error:
             words = f"{self.path} is no dsbench archive: run.json cannot be read ({error})"
             raise ArchiveError(words, LEFT, usage=True) from None
+        if not isinstance(data, dict):
+            raise ArchiveError(f"{self.path} is no dsbench archive: run.json holds no table", LEFT, usage=True)
         return data
 
     def read(self, name: str) -> bytes:

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from dsbench.archive.errors import OutError, told
 from dsbench.archive.parts import MERGED, merge, replace
+from dsbench.archive.record import RunRecord
 from dsbench.archive.schemas import TABLES
 
 
@@ -79,9 +80,9 @@ class Writer:
                     with told(path):
                         path.unlink(missing_ok=True)
 
-    def describe(self, run: Mapping[str, Any]) -> None:
+    def describe(self, run: RunRecord) -> None:
         """Writes ``run.json``."""
-        replace(self.path / "run.json", (json.dumps(run, indent=2, ensure_ascii=False) + "\n").encode())
+        replace(self.path / "run.json", (json.dumps(run.described(), indent=2, ensure_ascii=False) + "\n").encode())
 
     def text(self, name: str, content: str | bytes) -> Path:
         """Writes another file of the archive, whole."""

@@ -15,16 +15,16 @@ from dsbench.analysis.kinds import QUANTILES, KindCounts, KindResult, kind_resul
 from dsbench.analysis.tpcc import Nopm
 from dsbench.analysis.values import Doubt, Frequency
 from dsbench.analysis.windows import Window, windows
+from dsbench.archive import RunRecord
 from dsbench.evaluation.arrow import counts_by, texts, whole
 from dsbench.evaluation.evaluated import Change
 from dsbench.evaluation.measured import Measured
-from dsbench.spec import terminals_of
 
 ByKind = Mapping[str, hist.Histogram]
 
 
 def of_kinds(
-    run: Mapping[str, Any], cycles: pa.Table, buckets: pa.Table, load: Mapping[int, Measured]
+    run: RunRecord, cycles: pa.Table, buckets: pa.Table, load: Mapping[int, Measured]
 ) -> tuple[
     dict[int, tuple[KindResult, ...]], dict[int, Mapping[str, Frequency]], dict[int, Mapping[str, Frequency]]
 ]:
@@ -32,9 +32,9 @@ def of_kinds(
 
     The distributions are there where the workload has several kinds.
     """
-    spec, names = run["spec"], list(run.get("kinds", []))
+    spec, names = run.spec, run.kinds
     known = sorted(set(texts(cycles, "kind")), key=lambda kind: names.index(kind) if kind in names else len(names))
-    rules = spec["workload"] == tpcc.WORKLOAD
+    rules = spec.workload == tpcc.WORKLOAD
     results: dict[int, tuple[KindResult, ...]] = {}
     service_curves: dict[int, Mapping[str, Frequency]] = {}
     response_curves: dict[int, Mapping[str, Frequency]] = {}
@@ -48,9 +48,9 @@ def of_kinds(
             counts,
             service,
             response,
-            part.cycles.size * float(spec["duration"]),
+            part.cycles.size * spec.duration,
             least_shares=tpcc.LEAST_SHARES if rules else {},
-            limits_s=tpcc.limits_of(spec.get("workload_settings", {})) if rules else {},
+            limits_s=tpcc.limits_of(spec.workload_settings) if rules else {},
         )
         if len(known) > 1:
             service_curves[scale] = _curves(service)
@@ -107,13 +107,13 @@ def errors_of_kinds(
 
 
 def nopm_of(
-    run: Mapping[str, Any], cycles: pa.Table, load: Mapping[int, Measured], kinds: Mapping[int, tuple[KindResult, ...]]
+    run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured], kinds: Mapping[int, tuple[KindResult, ...]]
 ) -> dict[int, Nopm]:
     """NOPM by scale; empty for other workloads."""
-    spec = run["spec"]
-    if spec["workload"] != tpcc.WORKLOAD:
+    spec = run.spec
+    if spec.workload != tpcc.WORKLOAD:
         return {}
-    deck = tpcc.deck_of(spec.get("workload_settings", {}))
+    deck = tpcc.deck_of(spec.workload_settings)
     rows = cycles.filter(pc.field("kind") == tpcc.NEW_ORDER)
     scale, cycle, committed = (whole(rows, name) for name in ("scale", "cycle", "committed"))
     result = {}
@@ -123,18 +123,18 @@ def nopm_of(
         orders = np.bincount(np.searchsorted(part.cycles, cycle[here]), committed[here].astype(float), size)
         result[x] = tpcc.nopm(
             orders.astype(np.float64),
-            float(spec["duration"]),
+            spec.duration,
             x,
             deck=deck,
-            terminals=terminals_of(spec, x),
+            terminals=spec.terminals_at(x),
             mix_met=not any(row.share_missed for row in kinds.get(x, ())),
         )
     return result
 
 
-def windows_of(run: Mapping[str, Any], sums: pa.Table, load: Mapping[int, Measured]) -> dict[int, tuple[Window, ...]]:
+def windows_of(run: RunRecord, sums: pa.Table, load: Mapping[int, Measured]) -> dict[int, tuple[Window, ...]]:
     """TPC-C's windows by scale; empty for other workloads."""
-    if run["spec"]["workload"] != tpcc.WORKLOAD:
+    if run.spec.workload != tpcc.WORKLOAD:
         return {}
     by_scale = counts_by(sums, "name", "value")
     return {x: windows(by_scale.get(x, {}), x) for x in load}

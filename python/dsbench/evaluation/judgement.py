@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -13,12 +12,13 @@ from dsbench.analysis.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch
 from dsbench.analysis.models import fit_collision
 from dsbench.analysis.steady import Drift, drift
 from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Resource
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import NodeShare
 from dsbench.evaluation.measured import Measured
 
 
 def judge(
-    run: Mapping[str, Any],
+    run: RunRecord,
     begun: Iterable[int],
     load: Mapping[int, Measured],
     frequency: Mapping[int, Frequency],
@@ -29,8 +29,6 @@ def judge(
 ) -> tuple[Doubt, ...]:
     """The doubts about a run; ``begun`` are its scales, the mappings what was measured at them."""
     broken = failed_checks(run)
-    checked = {int(scale) for scale in run.get("checks", {})}
-    duration_s = float(run["spec"]["duration"])
     facts = []
     for scale in begun:
         part = load.get(scale, Measured.empty())
@@ -42,8 +40,8 @@ def judge(
                 main_error=_most(errors.get(scale, {})),
                 histogram_count=curve.count if curve else 0,
                 client_cpus=_client_cpus(resources.get(scale, ())),
-                drifts=_drifts(seconds.get(scale), part.cycles.size, duration_s),
-                checked=scale in checked,
+                drifts=_drifts(seconds.get(scale), part.cycles.size, run.spec.duration),
+                checked=scale in run.checks,
                 broken=broken.get(scale, ()),
                 populations=_populations(run, scale, part),
                 nodes=_nodes(nodes, scale),
@@ -52,41 +50,33 @@ def judge(
     return doubts(_run_facts(run), facts, noticed(run))
 
 
-def failed_checks(run: Mapping[str, Any]) -> dict[int, tuple[str, ...]]:
+def failed_checks(run: RunRecord) -> dict[int, tuple[str, ...]]:
     """Scale to the conditions that do not hold, in words; only scales that have one."""
-    broken = {
-        int(scale): tuple(f"{c['name']} ({c['detail']})" for c in conditions if not c["holds"])
-        for scale, conditions in run.get("checks", {}).items()
-    }
-    return {scale: words for scale, words in sorted(broken.items()) if words}
+    return {scale: tuple(f"{c.name} ({c.detail})" for c in conditions) for scale, conditions in run.broken.items()}
 
 
-def collision(run: Mapping[str, Any], success: Mapping[int, float], load: Mapping[int, Measured]) -> Collision | None:
+def collision(run: RunRecord, success: Mapping[int, float], load: Mapping[int, Measured]) -> Collision | None:
     """The model of collisions where it applies: snapshots of branch rows, several writers at a time.
 
     It supposes that K clients always have a transaction under way: in the closed loop, with every node.
     """
-    spec = run["spec"]
-    broken = failed_checks(run)
-    shares = {x: share for x, share in success.items() if x not in broken and load[x].present.all()}
+    spec = run.spec
+    shares = {x: share for x, share in success.items() if x not in run.broken and load[x].present.all()}
     applies = (
-        spec["workload"] == REMOTE_WORKLOAD
-        and spec.get("rate") is None
-        and (run.get("isolation") or spec["isolation"]) != "read-committed"
-        and not (run.get("dialect") or {}).get("single_writer", False)
+        spec.workload == REMOTE_WORKLOAD
+        and spec.rate is None
+        and run.in_force != "read-committed"
+        and not run.dialect.single_writer
         and not _waits(run)
         and any(share < 1 for share in shares.values())
     )
-    clients = max(int(spec["nodes"]), 1) * int(spec["threads"])
+    clients = max(spec.nodes, 1) * max(spec.steps)
     return fit_collision(list(shares), list(shares.values()), clients) if applies else None
 
 
-def _waits(run: Mapping[str, Any]) -> bool:
+def _waits(run: RunRecord) -> bool:
     """InnoDB lets an update wait for the one before it and then go on: what fails there are deadlocks."""
-    items: dict[str, Any] = {}
-    for layer in run.get("stack", ()):
-        items |= layer.get("items", {})
-    return str(items.get("storage engine", "")).lower() == "innodb"
+    return run.item("RDBMS", "storage engine").lower() == "innodb"
 
 
 def _scale_facts(
@@ -145,30 +135,29 @@ def _absent(nodes: Iterable[NodeFacts]) -> int:
     return len({words.partition(":")[0] for node in nodes for words in node.absent})
 
 
-def _populations(run: Mapping[str, Any], scale: int, load: Measured) -> int:
+def _populations(run: RunRecord, scale: int, load: Measured) -> int:
     """Populations of ``scale`` from which a cycle was measured; one that was cut short before left none."""
-    begins = sorted({segment["first_cycle"] for segment in run.get("segments", []) if segment["scale"] == scale})
+    begins = sorted({segment.first_cycle for segment in run.segments if segment.scale == scale})
     return len({bisect_right(begins, cycle) for cycle in load.cycles.tolist()} - {0})
 
 
-def _run_facts(run: Mapping[str, Any]) -> RunFacts:
-    spec = run["spec"]
-    unsafe = [switch for switch in run.get("durability", []) if not switch["safe"]]
+def _run_facts(run: RunRecord) -> RunFacts:
+    spec = run.spec
     return RunFacts(
-        workload=spec["workload"],
-        status=run.get("status", "running"),
-        reason=run.get("reason") or "",
-        duration_s=float(spec["duration"]),
-        cycles=int(spec["cycles"]),
-        isolation=spec["isolation"],
-        retry=bool(spec["retry"]),
-        reconnect=bool(spec["reconnect"]),
-        open_loop=spec["rate"] is not None or spec.get("pace", "none") != "none",
-        nodes=int(spec["nodes"]),
-        embedded=bool(run.get("embedded")),
-        cpus=int(run.get("cpus") or 0),
-        ceiling_tps=float((run.get("calibration") or {}).get("ceiling_tps", np.nan)),
-        unsafe=tuple(UnsafeSwitch(s["switch"], str(s["value"]), s["meaning"]) for s in unsafe),
+        workload=spec.workload,
+        status=run.status,
+        reason=run.reason,
+        duration_s=spec.duration,
+        cycles=spec.cycles,
+        isolation=spec.isolation,
+        retry=spec.retry,
+        reconnect=spec.reconnect,
+        open_loop=spec.open_loop,
+        nodes=spec.nodes,
+        embedded=run.embedded,
+        cpus=run.cpus or 0,
+        ceiling_tps=run.ceiling_tps,
+        unsafe=tuple(UnsafeSwitch(s.switch, str(s.value), s.meaning) for s in run.unsafe),
     )
 
 
@@ -198,9 +187,6 @@ def _drifts(course: Floats | None, cycles: int, duration_s: float) -> tuple[tupl
     return (within, (f"over the {cycles} cycles", drift(level.reshape(-1))))
 
 
-def noticed(run: Mapping[str, Any]) -> list[Doubt]:
+def noticed(run: RunRecord) -> list[Doubt]:
     """What the run itself found doubtful while it went on."""
-    return [
-        Doubt(w["code"], w["message"], w.get("remedy", ""), w.get("scale"), bool(w.get("severe", False)))
-        for w in run.get("warnings", [])
-    ]
+    return [Doubt(w.code, w.message, w.remedy, w.scale, w.severe) for w in run.warnings]

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from dsbench.analysis import histogram as hist
 from dsbench.analysis.resources import gains
 from dsbench.analysis.values import Floats
-from dsbench.archive import LOCAL
+from dsbench.archive import LOCAL, RunRecord
 from dsbench.evaluation.arrow import grouped, texts, whole
 from dsbench.evaluation.evaluated import NodeShare
 
@@ -24,13 +24,13 @@ _BUSY: Final = ("cpu_user", "cpu_system", "cpu_steal")
 _IDLE: Final = ("cpu_idle", "cpu_iowait")
 
 
-def apart(monitors: pa.Table, run: Mapping[str, Any]) -> pa.Table:
+def apart(monitors: pa.Table, run: RunRecord) -> pa.Table:
     """The rows of ``monitors`` that tell what a transaction cost, whoever paid.
 
     With remote nodes the system under test is the machine of dsbench run. Its own CPU as a client is only that of
     the coordinator and is left out, as are the CPUs of the nodes; the clients' CPU time and network are the nodes'.
     """
-    if not run["spec"].get("nodes"):
+    if not run.spec.nodes:
         return monitors
     here, monitor = pc.field("node") == LOCAL, pc.field("monitor")
     kept = monitors.filter((here & (monitor != "client")) | (~here & monitor.isin(["client", "network"])))
@@ -40,14 +40,13 @@ def apart(monitors: pa.Table, run: Mapping[str, Any]) -> pa.Table:
 
 
 def shares(
-    run: Mapping[str, Any], rates: Mapping[str, Mapping[int, Floats]], buckets: pa.Table, monitors: pa.Table,
+    run: RunRecord, rates: Mapping[str, Mapping[int, Floats]], buckets: pa.Table, monitors: pa.Table,
     taken: pa.Table, duration_s: float,
 ) -> dict[str, dict[int, NodeShare]]:
     """Node to scale to its share; empty for a local run. ``taken`` is the table ``nodes``."""
-    if not run["spec"].get("nodes"):
+    if not run.spec.nodes:
         return {}
-    calibrations = {node["name"]: node.get("calibration") or {} for node in run.get("nodes", ())}
-    ceilings = {node: found.get("ceiling_tps", np.nan) for node, found in calibrations.items()}
+    ceilings = {node.name: node.calibration.ceiling_tps for node in run.nodes if node.calibration}
     costs, times = _gains(monitors, duration_s), _quantiles(buckets)
     courses: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     for row in taken.to_pylist():
@@ -69,7 +68,7 @@ def shares(
             cpu_busy=_busy(cost),
             sent_bytes=_per(cost.get(("network", "sent_bytes")), transactions),
             received_bytes=_per(cost.get(("network", "received_bytes")), transactions),
-            ceiling_tps=float(ceilings.get(node, np.nan)),
+            ceiling_tps=ceilings.get(node, np.nan),
             start_late_ns=max(late, default=np.nan),
             clock_error_ns=max((row["clock_error_ns"] + abs(row["clock_drift_ns"]) for row in whole_rows), default=0),
             cycles=len(whole_rows),

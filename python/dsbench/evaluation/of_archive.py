@@ -22,15 +22,15 @@ from dsbench.analysis.index import index
 from dsbench.analysis.resources import Counter, costs, gains
 from dsbench.analysis.values import Floats, Frequency, Resource, ScaleResult
 from dsbench.analysis.windows import window_doubts
-from dsbench.archive import TABLES, Archive
+from dsbench.archive import TABLES, Archive, Asked, RunRecord
 from dsbench.evaluation.arrow import counts_by, grouped, of_cycles, whole, with_class
 from dsbench.evaluation.by_kind import changes_of, errors_of_kinds, kind_doubts, nopm_of, of_kinds, windows_of
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.judgement import collision, failed_checks, judge, noticed
+from dsbench.evaluation.judgement import collision, judge, noticed
 from dsbench.evaluation.measured import Measured, measured
 from dsbench.evaluation.node_shares import apart, shares
-from dsbench.evaluation.series import cycles_at, run_at, together
-from dsbench.spec import LEVELS, PROFILES, threads_of
+from dsbench.evaluation.series import cycles_at, together
+from dsbench.spec import PROFILES
 
 OTHER_QUANTILES = (0.5, 0.9, 0.99, 0.999, 1.0)
 """Quantiles beside the confidence levels, whatever those are; TPC-B's limit of 2 s is one for 0.9."""
@@ -52,21 +52,23 @@ def evaluate(archive: Archive) -> Evaluation:
     """Everything that is shown of ``archive``; also of one that was cut short or still grows."""
     run = archive.run
     tables = {name: archive.table(name) for name in TABLES}
-    steps = threads_of(run["spec"])
+    steps = run.spec.steps
     if len(steps) == 1:
-        return _evaluate(archive.name, run, tables)
+        return _evaluate(archive.name, run, tables, alone=True)
     parts = {}
     for threads in steps:
         cycles = cycles_at(tables["cycles"], threads)
-        parts[threads] = _evaluate(archive.name, run_at(run, threads), {**tables, "cycles": cycles})
+        parts[threads] = _evaluate(archive.name, run.at(threads), {**tables, "cycles": cycles}, alone=False)
     return together(parts, noticed(run))
 
 
-def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> Evaluation:
-    """The cycles of ``tables["cycles"]``, which all have the one number of threads that ``run`` names."""
-    spec = run["spec"]
-    duration_s = float(spec["duration"])
-    levels = tuple(float(level) for level in spec.get("levels", LEVELS))
+def _evaluate(name: str, run: RunRecord, tables: Mapping[str, pa.Table], *, alone: bool) -> Evaluation:
+    """The cycles of ``tables["cycles"]``, which all have the one number of threads that ``run`` names.
+
+    ``alone``: the run has no others.
+    """
+    spec = run.spec
+    duration_s, levels = spec.duration, spec.levels
     cycles = tables["cycles"]
     load = measured(cycles)
     finished = set(zip(whole(cycles, "scale").tolist(), whole(cycles, "cycle").tolist(), strict=True))
@@ -84,10 +86,10 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
     failed = with_class(of_cycles(tables["errors"], cycles))
     errors = counts_by(failed, "class", "count")
     success = {x: 1 - part.total("failed") / part.attempts for x, part in load.items() if part.attempts}
-    void = frozenset(failed_checks(run))
+    void = frozenset(run.broken)
     kinds, kind_frequency, kind_response = of_kinds(run, cycles, buckets, load)
     windows = windows_of(run, of_cycles(tables["sums"], cycles), load)
-    threads = threads_of(spec)[0]
+    (threads,) = spec.steps
     return Evaluation(
         name=name,
         scales=results,
@@ -101,7 +103,7 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
         response=_frequency(buckets, "response", {}, levels),
         seconds=seconds,
         success_share=success,
-        remote_share=_remote_share(spec["workload"], load),
+        remote_share=_remote_share(spec.workload, load),
         errors=errors,
         resources=resources,
         index=index(
@@ -109,7 +111,7 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
             void=void,
             ladder=PROFILES["dsi"]["scales"],
             duration_s=duration_s,
-            conduct=_as_profile(run),
+            conduct=alone and _as_profile(spec),
         ),
         doubts=(
             *judge(run, begun, load, frequency, seconds, resources, errors, nodes),
@@ -126,21 +128,19 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
         windows=windows,
         changes=changes_of(tables["statistics"]),
         threads=threads,
-        connections=threads * int(spec["connections"]) * max(int(spec["nodes"]), 1),
+        connections=threads * spec.connections * max(spec.nodes, 1),
     )
 
 
-def _as_profile(run: Mapping[str, Any]) -> bool:
+def _as_profile(spec: Asked) -> bool:
     """Whether the run was conducted as profile dsi wants it; the ladder itself is judged by what was measured.
 
     With several numbers of threads it was not: a later one finds the database as the cycles of the others left it.
     What an older version of dsbench did not know, it did as the profile wants it.
     """
-    spec = run["spec"]
-    if run.get("of_steps"):
-        return False
+    asked = spec.described()
     wanted = {k: v for k, v in PROFILES["dsi"].items() if k not in ("scales", "cycles", "duration")}
-    return all(spec.get(name, value) == value for name, value in wanted.items())
+    return all(asked.get(name, value) == value for name, value in wanted.items())
 
 
 def _result(

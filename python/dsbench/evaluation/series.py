@@ -4,39 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import nan
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.analysis.values import Doubt
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 
 
-def run_at(run: Mapping[str, Any], threads: int) -> dict[str, Any]:
-    """``run.json`` as if ``threads`` had been its only number of threads, but that it says ``of_steps``."""
-    nodes = [
-        {**node, "calibration": _calibration_at(node.get("calibration"), threads)} for node in run.get("nodes", ())
-    ]
-    own = _calibration_at(run.get("calibration"), threads)
-    return {**run, "spec": {**run["spec"], "threads": threads}, "calibration": own, "nodes": nodes, "of_steps": True}
-
-
-def _calibration_at(found: Mapping[str, Any] | None, threads: int) -> Mapping[str, Any] | None:
-    """``found`` with the ceiling of that number of clients: one client cannot reach what many do."""
-    if not found:
-        return found
-    ceilings = found.get("ceilings") or []
-    against = ceilings[-1]["against"] if ceilings else None
-    fitting = [c for c in ceilings if c["against"] == against and c["threads"] <= threads]
-    nearest = max(fitting, key=lambda c: int(c["threads"]), default={"rate_tps": nan})
-    return {**found, "ceiling_tps": nearest["rate_tps"]}
-
-
-def run_shown(run: Mapping[str, Any], evaluation: Evaluation) -> Mapping[str, Any]:
+def run_shown(run: RunRecord, evaluation: Evaluation) -> RunRecord:
     """``run.json`` for what ``evaluation`` itself shows: of several numbers of threads one."""
-    return run_at(run, evaluation.threads) if evaluation.steps else run
+    return run.at(evaluation.threads) if evaluation.steps else run
 
 
 def cycles_at(cycles: pa.Table, threads: int) -> pa.Table:

@@ -10,9 +10,9 @@ from typing import Any
 
 from dsbench.analysis.comparison import Compared, compare, differing
 from dsbench.analysis.values import Floats
-from dsbench.archive import Archive
+from dsbench.archive import Archive, RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run, listed, server, subject, warnings
+from dsbench.evaluation.naming import listed, server, subject, warnings
 from dsbench.evaluation.of_archive import evaluate
 
 _CHANCE = frozenset({
@@ -36,7 +36,7 @@ class Comparison:
     labels: tuple[str, ...]
     """Short names, each once."""
     evaluations: tuple[Evaluation, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[RunRecord, ...]
     compared: tuple[Compared, ...]
     differences: Mapping[str, Sequence[str]]
     """Setting to its values, where they are not all the same."""
@@ -56,7 +56,7 @@ class Comparison:
         for label, evaluation, run in zip(self.labels, self.evaluations, self.runs, strict=True):
             for line in [*warnings(evaluation, run), *_doubts(evaluation), *_steps(evaluation)]:
                 yield f"{label}: {line}"
-        hosts = {str(run.get("host", "")) for run in self.runs}
+        hosts = {run.host for run in self.runs}
         if len(hosts) > 1:
             yield f"measured on several machines: {', '.join(sorted(hosts))}"
         different = [name for name in _CONDUCT if f"spec.{name}" in self.differences]
@@ -107,17 +107,16 @@ def _sound(evaluation: Evaluation) -> dict[int, Floats]:
     return {x: rates for x, rates in evaluation.cycle_rates.items() if x not in evaluation.void_scales}
 
 
-def _described(run: Run) -> dict[str, str]:
+def _described(run: RunRecord) -> dict[str, str]:
     """Everything that was set or found, by dotted names."""
-    found = {"server": server(run), **_flat(run.get("spec", {}), "spec.")}
+    found = {"server": server(run), **_flat(run.spec.described(), "spec.")}
     # What was in force counts, not what was asked for.
-    for name in ("isolation", "call"):
-        if run.get(name):
-            found[f"spec.{name}"] = str(run[name])
-    found |= {f"durability.{d.get('switch')}": str(d.get("value")) for d in run.get("durability", ())}
-    found |= {f"setting.{name}": str(value) for name, value in sorted(run.get("settings", {}).items())}
-    for layer in run.get("stack", ()):
-        found |= {f"{layer.get('layer')}.{name}": str(value) for name, value in layer.get("items", {}).items()}
+    in_force = {"isolation": run.isolation, "call": run.call}
+    found |= {f"spec.{name}": value for name, value in in_force.items() if value}
+    found |= {f"durability.{switch.switch}": str(switch.value) for switch in run.durability}
+    found |= {f"setting.{name}": str(value) for name, value in sorted(run.settings.items())}
+    for layer in run.stack:
+        found |= {f"{layer.layer}.{name}": str(value) for name, value in layer.items.items()}
     return found
 
 
@@ -132,7 +131,7 @@ def _flat(values: Mapping[str, Any], prefix: str) -> dict[str, str]:
 
 
 def _labels(
-    runs: Sequence[Run], described: Sequence[Mapping[str, str]], differences: Mapping[str, Sequence[str]]
+    runs: Sequence[RunRecord], described: Sequence[Mapping[str, str]], differences: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
     """Server and workload, and as many of the differing settings as tell the archives apart."""
     mixed = "spec.workload" in differences

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Set
 from importlib import resources
 from typing import Final
 
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run, subject
+from dsbench.evaluation.naming import subject
 from dsbench.evaluation.series import run_shown
 from dsbench.report import diagrams
 from dsbench.report.diagrams.theme import Spec
@@ -42,7 +43,7 @@ _LINKS: Final = (
 )  # fmt: skip
 
 
-def page(evaluation: Evaluation, run: Run, drawn: Mapping[str, Spec] | None = None) -> str:
+def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | None = None) -> str:
     """The page of an evaluation and its run.json; ``drawn`` are its diagrams, if they exist already."""
     specs = dict(drawn) if drawn is not None else diagrams.specs(evaluation, run)
     own = run_shown(run, evaluation)
@@ -102,7 +103,7 @@ def _diagrams(names: list[str]) -> Html:
     return section("Diagrams", without, note, tag("div", *figures, cls="diagrams"), key="diagrams")
 
 
-def _scripts(evaluation: Evaluation, run: Run, specs: Mapping[str, Spec]) -> Html:
+def _scripts(evaluation: Evaluation, run: RunRecord, specs: Mapping[str, Spec]) -> Html:
     ready = {name: _zoomable(spec) if name in _ZOOMED else spec for name, spec in specs.items()}
     ready["course"] = course.spec()
     return join([

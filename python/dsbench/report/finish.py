@@ -66,7 +66,7 @@ def read(path: Path, *, nodes: bool = False) -> Shown:
 
 def specification(path: Path) -> RunSpec:
     """What the run of an archive was asked to do."""
-    return RunSpec.model_validate(Archive.open(path).run["spec"])
+    return RunSpec.model_validate(Archive.open(path).run.spec.described())
 
 
 def plot(path: Path, out: Path | None, *, fresh: bool) -> list[Path]:
@@ -101,12 +101,12 @@ def _copy_specs(archive: Archive, out: Path) -> None:
 
 def _shown(evaluation: Evaluation, archive: Archive, files: list[Path]) -> Shown:
     lines = [tables.summary_text(evaluation).rstrip("\n")]
-    status = archive.run["status"]
-    if status != "complete":
-        lines.append(f"status: {status}" + (f" ({archive.run['reason']})" if archive.run["reason"] else ""))
+    run = archive.run
+    if run.status != "complete":
+        lines.append(f"status: {run.status}" + (f" ({run.reason})" if run.reason else ""))
     names = {"report.html": "report", ".zip": "archive"}
     for file in files:
         label = next((word for end, word in names.items() if file.name.endswith(end)), "folder")
         lines.append(f"{label}: {file}")
-    document = {"run": archive.run, **tables.to_json(evaluation), "files": [str(file) for file in files]}
+    document = {"run": run.described(), **tables.to_json(evaluation), "files": [str(file) for file in files]}
     return Shown("\n".join(line.rstrip() for line in lines), document)

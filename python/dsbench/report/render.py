@@ -11,8 +11,8 @@ from typing import Final
 
 import vl_convert
 
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run
 from dsbench.report.diagrams import specs
 from dsbench.report.diagrams.theme import Spec
 
@@ -25,7 +25,7 @@ class DiagramError(ArchiveError):
     """A diagram that cannot be drawn: says which, why and what to do."""
 
 
-def diagrams(evaluation: Evaluation, run: Run) -> dict[str, bytes]:
+def diagrams(evaluation: Evaluation, run: RunRecord) -> dict[str, bytes]:
     """File name to content for every diagram that has something to show: .vl.json, .svg and .pdf."""
     return files(specs(evaluation, run))
 

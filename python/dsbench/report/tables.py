@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from dsbench.analysis.values import COLUMNS, RESULT_COLUMNS, Doubt, Index, ScaleResult
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import listed, pacing
 from dsbench.report.kind_text import kind_lines
-from dsbench.spec import threads_of
 
 DIGITS = 9
 """Significant digits of results.txt and results.csv: nanoseconds of a second."""
@@ -28,7 +28,7 @@ _SUMMARY = ("scale", "size GB", "tps", "min–max tps", "failed", "f", "p50 ms",
 _TIMES = (0.5, 0.99, 1.0)
 
 
-def results_txt(evaluation: Evaluation, run: Mapping[str, Any]) -> str:
+def results_txt(evaluation: Evaluation, run: RunRecord) -> str:
     """The 23 columns of the paper, table 1, aligned; gnuplot and numpy read it, as all else starts with #.
 
     What is missing is ``nan``. ``run`` is ``run.json``: what was measured stands above the figures,
@@ -208,16 +208,16 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
 
 
-def _preamble(evaluation: Evaluation, run: Mapping[str, Any]) -> list[str]:
-    spec = run["spec"]
-    nodes = f"{spec['nodes']} nodes" if spec["nodes"] else "local"
+def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
+    spec = run.spec
+    nodes = f"{spec.nodes} nodes" if spec.nodes else "local"
     lines = [
-        f"{evaluation.name}: {run.get('status', '')}, started {run.get('started', '')}",
-        f"{run.get('server_version') or run.get('engine', '')} on {run.get('host', '')}, "
-        f"workload {_LIKE.get(spec['workload'], spec['workload'])}, dsbench {run.get('dsbench', '')}",
-        f"{spec['cycles']} x {spec['duration']:g} s, {nodes}, threads {listed(threads_of(spec))}, "
-        f"connections {spec['connections']}, {run.get('isolation') or spec['isolation']}, {pacing(spec)}, "
-        f"seed {spec['seed']}",
+        f"{evaluation.name}: {run.status}, started {run.started}",
+        f"{run.server_version or run.engine} on {run.host}, "
+        f"workload {_LIKE.get(spec.workload, spec.workload)}, dsbench {run.dsbench}",
+        f"{spec.cycles} x {spec.duration:g} s, {nodes}, threads {listed(spec.steps)}, "
+        f"connections {spec.connections}, {run.in_force}, {pacing(spec)}, "
+        f"seed {spec.seed}",
         "confidence levels: " + " ".join(f"{level:.1%}" for level in evaluation.levels),
     ]
     # A message may span lines; each of them has to start with the comment sign.

@@ -6,13 +6,14 @@ import datetime
 import os
 import platform
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import psutil
 
 import dsbench
-from dsbench.archive import FORMAT, Archive, Writer
+from dsbench.archive import FORMAT, Archive, Asked, RunRecord, Writer
+from dsbench.archive.record import Checked, Noticed, Segment
 from dsbench.generator import Condition
 from dsbench.run.events import Observer
 from dsbench.spec import RunSpec
@@ -43,57 +44,58 @@ class Journal:
 
     writer: Writer
     observer: Observer
-    data: dict[str, Any] = field(default_factory=dict)
+    record: RunRecord
 
     @classmethod
     def begin(cls, writer: Writer, observer: Observer, spec: RunSpec) -> Journal:
         """The journal of a new run."""
-        data: dict[str, Any] = {
-            "format": FORMAT,
-            "dsbench": dsbench.__version__,
-            "name": writer.path.name,
-            "started": now(),
-            "ended": None,
-            "status": "running",
-            "reason": "",
-            "spec": spec.described(),
-            "host": platform.node(),
-            "process": this_process(),
-            "cpus": psutil.cpu_count() or 1,
-            "kinds": [],
-            "stack": [],
-            "settings": {},
-            "durability": [],
-            "marks": {},
-            "checks": {},
-            "segments": [],
-            "calibration": None,
-            "warnings": [],
-        }
-        journal = cls(writer, observer, data)
+        record = RunRecord(
+            format=FORMAT,
+            dsbench=dsbench.__version__,
+            name=writer.path.name,
+            started=now(),
+            ended=None,
+            status="running",
+            reason="",
+            spec=Asked.model_validate(spec.described()),
+            host=platform.node(),
+            process=this_process(),
+            cpus=psutil.cpu_count() or 1,
+            kinds=(),
+            stack=(),
+            settings={},
+            durability=(),
+            marks={},
+            checks={},
+            segments=(),
+            calibration=None,
+            warnings=(),
+        )
+        journal = cls(writer, observer, record)
         journal.save()
         return journal
 
     @classmethod
     def go_on(cls, writer: Writer, observer: Observer) -> Journal:
         """The journal of a run that is resumed."""
-        data = dict(Archive.open(writer.path).run)
-        data.update(status="running", reason="", ended=None, process=this_process())
-        data.setdefault("resumed", []).append(now())
-        journal = cls(writer, observer, data)
-        journal.save()
-        if data["host"] != platform.node():
-            words = f"resumed on {platform.node()}, begun on {data['host']}"
+        begun = Archive.open(writer.path).run
+        journal = cls(writer, observer, begun)
+        journal.note(
+            format=FORMAT, status="running", reason="", ended=None, process=this_process(),
+            resumed=(*begun.resumed, now()),
+        )  # fmt: skip
+        if begun.host != platform.node():
+            words = f"resumed on {platform.node()}, begun on {begun.host}"
             journal.warn("resumed", words, "repeat the run on one host")
         return journal
 
     def save(self) -> None:
         """Writes ``run.json``."""
-        self.writer.describe(self.data)
+        self.writer.describe(self.record)
 
     def note(self, **values: Any) -> None:
         """Sets fields of ``run.json``."""
-        self.data.update(values)
+        self.record = self.record.changed(**values)
         self.save()
 
     def say(self, text: str) -> None:
@@ -103,21 +105,19 @@ class Journal:
 
     def segment(self, scale: int, first_cycle: int) -> None:
         """A population of ``scale`` begins, for the cycles from ``first_cycle`` on."""
-        self.data["segments"].append({"started": now(), "scale": scale, "first_cycle": first_cycle})
-        self.save()
+        begins = Segment(started=now(), scale=scale, first_cycle=first_cycle)
+        self.note(segments=(*self.record.segments, begins))
 
     def checked(self, scale: int, conditions: Iterable[Condition]) -> None:
         """The outcome of a check."""
-        rows = [{"name": c.name, "holds": c.holds, "detail": c.detail} for c in conditions]
-        self.data["checks"][str(scale)] = rows
-        self.save()
+        found = tuple(Checked(name=c.name, holds=c.holds, detail=c.detail) for c in conditions)
+        self.note(checks={**self.record.checks, scale: found})
 
     def warn(self, code: str, message: str, remedy: str, scale: int | None = None) -> None:
         """A doubt that only the run itself can notice."""
-        warning = {"code": code, "message": message, "remedy": remedy, "scale": scale}
-        if warning not in self.data["warnings"]:
-            self.data["warnings"].append(warning)
-            self.save()
+        warning = Noticed(code=code, message=message, remedy=remedy, scale=scale)
+        if warning not in self.record.warnings:
+            self.note(warnings=(*self.record.warnings, warning))
             self.say(f"warning: {message}")
 
     def end(self, status: str, reason: str) -> None:

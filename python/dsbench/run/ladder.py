@@ -109,9 +109,8 @@ class _Ladder:
         self.server = server
         self.journal = journal
         self.stop = stop
-        self.own_mark = place.mark(journal.data["name"])
-        checks = journal.data["checks"].items()
-        self.void = [int(scale) for scale, found in checks if not all(c["holds"] for c in found)]
+        self.own_mark = place.mark(journal.record.name)
+        self.void = list(journal.record.broken)
         self.monitors: tuple[Monitor, ...] = ()
         self.load = load
         self.statistics: Statistics | None = None
@@ -153,7 +152,7 @@ class _Ladder:
         moment = Moment(scale, number, len(spec.scales), "create", cycles=cycles)
         self.journal.note(kinds=bench.kinds, call=bench.call)
         self.journal.segment(scale, done + 1)
-        segment = len(self.journal.data["segments"])
+        segment = len(self.journal.record.segments)
         snapshots = Snapshots(self.journal, self.statistics, scale, segment)
         setting = Setting(
             spec, self.target, self.journal, bench, self.load, self.monitors, self.stop, moment, snapshots
@@ -212,7 +211,7 @@ class _Ladder:
 
     def _phase(self, scale: int, phase: str, result: StepResult, rows: int = 0, size_bytes: int = 0) -> None:
         row = {"scale": scale, "cycle": 0, "phase": phase, "duration_ns": result.duration_ns}
-        segment = len(self.journal.data["segments"])
+        segment = len(self.journal.record.segments)
         self.journal.writer.rows(
             "phases", f"scale-{scale:05d}_{segment:03d}_{phase}", [{**row, "rows": rows, "size_bytes": size_bytes}]
         )
@@ -225,8 +224,8 @@ class _Ladder:
         self.statistics = statistics_of(name, queries)
         described = stack.describe(name, directory, queries, self._url())
         version = described.server_version or (self.server.version if self.server else "")
-        before = self.journal.data.get("server_version", version)
-        if before != version:
+        before = self.journal.record.server_version
+        if before not in ("", version):
             words = f"resumed on {version}, begun on {before}"
             self.journal.warn("resumed", words, "repeat the run on one version")
         self.journal.note(

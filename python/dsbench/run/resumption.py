@@ -16,11 +16,11 @@ def specification(path: Path) -> RunSpec:
     if not path.is_dir():
         raise RunError(f"{path} is no folder", "name the archive's folder; unpack a .zip first", usage=True)
     data = Archive.open(path).run
-    if data.get("status") == "complete":
+    if data.status == "complete":
         raise RunError(f"{path} is complete", "there is nothing to resume", usage=True)
-    if data.get("status") == "running" and owner_alive(data.get("process")):
+    if data.status == "running" and owner_alive(data.process):
         raise RunError(f"the run of {path} is still going on", "wait until it has ended", usage=True)
-    described = dict(data["spec"])
+    described = data.spec.described()
     url = described["target"]["url"]
     # Where the password stood in the authority it may come from the environment; in the query it cannot.
     described["target"] = {**described["target"], "url": url.replace(":***@", "@")}

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run
 from dsbench.evaluation.series import run_shown
 from dsbench.report.diagrams.conf import conf
 from dsbench.report.diagrams.connections import connections, response
@@ -22,7 +22,7 @@ from dsbench.report.diagrams.node_rates import node
 from dsbench.report.diagrams.rate import rate
 from dsbench.report.diagrams.theme import Spec
 
-Diagram = Callable[[Evaluation, Run], Spec | None]
+Diagram = Callable[[Evaluation, RunRecord], Spec | None]
 
 DIAGRAMS: Final[Mapping[str, Diagram]] = {
     "rate": rate, "node": node, "cycle": cycle, "freq": freq, "conf": conf,
@@ -34,7 +34,7 @@ _OF_STEPS: Final = frozenset({"connections", "response"})
 """Those that show every number of threads; the others show the largest."""
 
 
-def specs(evaluation: Evaluation, run: Run) -> dict[str, Spec]:
+def specs(evaluation: Evaluation, run: RunRecord) -> dict[str, Spec]:
     """The specifications of all diagrams that have something to show."""
     own = run_shown(run, evaluation)
     drawn = {name: draw(evaluation, run if name in _OF_STEPS else own) for name, draw in DIAGRAMS.items()}

@@ -9,8 +9,9 @@ from typing import Final
 import altair as alt
 
 from dsbench.analysis.values import ScaleResult
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run, subject
+from dsbench.evaluation.naming import subject
 from dsbench.report.diagrams.axes import ScaleAxis, ValueAxis
 from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import ORDERED, SHAPES, Row, Spec, finish
@@ -20,7 +21,7 @@ _FIELDS: Final = ("rate_p50_tps", "rate_p68_tps", "rate_p87_tps", "rate_p95_tps"
 _NOTE = "levels are quantiles of the residence time turned into rates (f / quantile), not confidence intervals"
 
 
-def conf(evaluation: Evaluation, run: Run) -> Spec | None:
+def conf(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """f / quantile (eq. 11) for each level: what the slowest per cent of transactions do to the rate."""
     names = [f"{q * 100:.6g} %" for q in evaluation.levels]
     rows = [row for r in evaluation.scales for row in _rows(r, names)]

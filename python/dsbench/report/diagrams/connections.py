@@ -9,8 +9,9 @@ from typing import Final
 import altair as alt
 
 from dsbench.analysis.kinds import ALL, KindResult
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run, subject
+from dsbench.evaluation.naming import subject
 from dsbench.report.diagrams.axes import ValueAxis
 from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import (
@@ -30,7 +31,7 @@ _MEAN, _MAXIMUM = "mean", "maximum"
 _DASHES: Final = {_MEAN: [1, 0], _MAXIMUM: [5, 3]}
 
 
-def connections(evaluation: Evaluation, run: Run) -> Spec | None:
+def connections(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """Median and range of the cycles' NOPM, or rate, one curve per scale; ``None`` with one number of threads."""
     rows = [row for part in evaluation.steps.values() for row in _rate_rows(part)]
     if not rows:
@@ -48,7 +49,7 @@ def connections(evaluation: Evaluation, run: Run) -> Spec | None:
     )
 
 
-def response(evaluation: Evaluation, run: Run) -> Spec | None:
+def response(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """Mean and maximum of the response times by kind, at the largest scale; ``None`` with one number of threads."""
     scale = max((x for part in evaluation.steps.values() for x in part.kinds), default=0)
     rows = [row for part in evaluation.steps.values() for row in _time_rows(part, scale)]

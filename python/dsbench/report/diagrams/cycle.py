@@ -6,8 +6,9 @@ import math
 
 import altair as alt
 
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run, subject
+from dsbench.evaluation.naming import subject
 from dsbench.report.diagrams.axes import ValueAxis
 from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import ORDERED, Row, Spec, finish, legend_columns
@@ -15,7 +16,7 @@ from dsbench.report.diagrams.theme import ORDERED, Row, Spec, finish, legend_col
 _MANY = 20     # ticks of the cycle axis, at most
 
 
-def cycle(evaluation: Evaluation, run: Run) -> Spec | None:
+def cycle(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """T_i (eq. 7) over the number of the cycle: how the rate moves with the age of the database."""
     rows: list[Row] = [
         {"scale": scale, "cycle": number, "rate": float(rate)}

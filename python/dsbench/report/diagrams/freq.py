@@ -10,8 +10,9 @@ import altair as alt
 import numpy as np
 
 from dsbench.analysis.values import Floats, Frequency
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run, subject
+from dsbench.evaluation.naming import subject
 from dsbench.report.diagrams.axes import ValueAxis
 from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import (
@@ -34,7 +35,7 @@ _EXACT_TAIL = 80      # slowest buckets of a curve, all of which are kept
 _LABEL_GAP = 11       # pixels between the labels of neighbouring levels
 
 
-def freq(evaluation: Evaluation, run: Run) -> Spec | None:
+def freq(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """Share of transactions that take longer than x, one curve per scale, on two log axes."""
     curves = {scale: found for scale, found in sorted(evaluation.frequency.items()) if drawable(found)}
     if not curves:

@@ -9,33 +9,32 @@ from collections.abc import Sequence
 import altair as alt
 
 from dsbench.analysis.values import Index
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run, counted, listed, pacing, warnings
-from dsbench.spec import threads_of
+from dsbench.evaluation.naming import counted, listed, pacing, warnings
 
 _LINE = 108     # characters of the subtitle's font that fit the width of a diagram
 
 
-def title(headline: str, evaluation: Evaluation, run: Run, notes: Sequence[str] = ()) -> alt.TitleParams:
+def title(headline: str, evaluation: Evaluation, run: RunRecord, notes: Sequence[str] = ()) -> alt.TitleParams:
     """``headline`` over the conditions of the run, then ``notes``, then what is unsafe or void."""
     lines = [conditions(run), *notes, *warnings(evaluation, run)]
     return alt.TitleParams(text=headline, subtitle=[part for line in lines for part in textwrap.wrap(line, _LINE)])
 
 
-def conditions(run: Run) -> str:
+def conditions(run: RunRecord) -> str:
     """Load, isolation and repetition in one line."""
-    spec = run.get("spec", {})
-    nodes, connections = spec.get("nodes", 0), spec.get("connections", 1)
-    steps = threads_of(spec)
+    spec = run.spec
+    nodes, connections, steps = spec.nodes, spec.connections, spec.steps
     threads = counted(steps[0], "thread") if len(steps) == 1 else f"{listed(steps)} threads"
     parts = [
         f"{counted(nodes, 'node')} × {threads}" if nodes else threads,
         f"{connections} connections each" if connections > 1 else "",
-        str(run.get("isolation") or spec.get("isolation", "")).replace("-", " "),
-        f"{counted(spec.get('cycles', 0), 'cycle')} of {spec.get('duration', 0):g} s",
+        run.in_force.replace("-", " "),
+        f"{counted(spec.cycles, 'cycle')} of {spec.duration:g} s",
         pacing(spec),
-        "with retry" if spec.get("retry") else "",
-        "reconnecting" if spec.get("reconnect") else "",
+        "with retry" if spec.retry else "",
+        "reconnecting" if spec.reconnect else "",
     ]
     return ", ".join(part for part in parts if part)
 

@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from dsbench.analysis.values import Frequency
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run, subject
+from dsbench.evaluation.naming import subject
 from dsbench.report.diagrams.axes import ValueAxis
 from dsbench.report.diagrams.freq import curve, drawable
 from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import HUES, Row, Spec, finish, log_domain, log_ticks, number_labels
 
 
-def kinds(evaluation: Evaluation, run: Run) -> Spec | None:
+def kinds(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """Share of transactions that take longer than x, one curve per kind, at the largest scale; two log axes."""
     scale = max((x for x, found in evaluation.kind_frequency.items() if found), default=None)
     if scale is None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from dsbench.evaluation.naming import Run
+from dsbench.archive import RunRecord
 from dsbench.report.diagrams.axes import ScaleAxis, size_text
 from dsbench.report.diagrams.theme import GREY, HEIGHT, Row, spread
 
@@ -20,9 +20,9 @@ _CLEAR = 6.0           # pixels around a point of data that a label keeps free
 _FOOT = 14             # pixels above the axis where the arrowheads are
 
 
-def mark_rows(x: ScaleAxis, run: Run, points: Sequence[Pixel]) -> list[Row]:
+def mark_rows(x: ScaleAxis, run: RunRecord, points: Sequence[Pixel]) -> list[Row]:
     """One row per mark whose size lies within the measured sizes; labels keep clear of ``points`` and each other."""
-    found = [(x.scale_of_size(size / 1e9), name, size / 1e9) for name, size in run.get("marks", {}).items()]
+    found = [(x.scale_of_size(size / 1e9), name, size / 1e9) for name, size in run.marks.items()]
     marks = sorted((at, name, size) for at, name, size in found if at is not None)
     across = _labels_across([x.pixel(at) for at, _, _ in marks])
     rows: list[Row] = []

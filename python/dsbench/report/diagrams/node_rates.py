@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import altair as alt
 import numpy as np
 
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run, subject
+from dsbench.evaluation.naming import subject
 from dsbench.report.diagrams.axes import ScaleAxis, ValueAxis
 from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import HUES, SHAPES, Row, Spec, finish, legend_columns
@@ -18,9 +19,9 @@ _STEP_PIXELS = 4.0     # sideways distance of two nodes at the same scale
 _SWAY_PIXELS = 14.0    # sideways distance of the first node and the last, at most
 
 
-def node(evaluation: Evaluation, run: Run) -> Spec | None:
+def node(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """Median, mean and range of T_in (eq. 6) of each node; ``None`` for a local run."""
-    if not run.get("spec", {}).get("nodes", 0) and len(evaluation.node_rates) < 2:
+    if not run.spec.nodes and len(evaluation.node_rates) < 2:
         return None
     if not evaluation.scales:
         return None

@@ -9,8 +9,9 @@ from typing import Any, Final, NamedTuple
 import altair as alt
 
 from dsbench.analysis.values import ScaleResult
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run, subject
+from dsbench.evaluation.naming import subject
 from dsbench.report.diagrams.axes import ScaleAxis, ValueAxis
 from dsbench.report.diagrams.heading import index_note, index_text, title
 from dsbench.report.diagrams.marks import mark_layers, mark_rows
@@ -36,7 +37,7 @@ _TIMES: Final = {
 _NEGLIGIBLE = 0.01     # share of the population time up to which cleanup and drop are left out
 
 
-def rate(evaluation: Evaluation, run: Run) -> Spec | None:
+def rate(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """Median, mean with standard deviation, minimum to maximum; times on the right; sizes of memory as marks."""
     rows = [r for r in evaluation.scales if math.isfinite(r.rate_median_tps)]
     if not rows:

@@ -5,56 +5,52 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dsbench.evaluation.naming import Run
+from dsbench.archive import RunRecord
 from dsbench.report.page.command import command_line, config_file
 from dsbench.report.page.markup import Html, section, table, tag, terms
 
 
-def checks(run: Run) -> Html:
+def checks(run: RunRecord) -> Html:
     """The conditions that the database had to keep, by scale."""
-    found = run.get("checks", {})
-    if not found:
+    if not run.checks:
         return section("Checks", tag("p", "No scale was checked."), key="checks")
     rows: list[list[object]] = []
     broken = []
-    for scale in sorted(found, key=int):
-        for condition in found[scale]:
-            if not condition.get("holds"):
+    for scale, conditions in sorted(run.checks.items()):
+        for condition in conditions:
+            if not condition.holds:
                 broken.append(len(rows))
-            holds = "holds" if condition.get("holds") else tag("b", "FAILED")
-            rows.append([scale, condition.get("name", ""), holds, condition.get("detail", "")])
+            holds = "holds" if condition.holds else tag("b", "FAILED")
+            rows.append([str(scale), condition.name, holds, condition.detail])
     heads = ["scale", "condition", "result", "detail"]
     return section("Checks", table("Checks by scale", heads, rows, numbers=False, marked=broken), key="checks")
 
 
-def durability(run: Run) -> Html:
+def durability(run: RunRecord) -> Html:
     """What a power cut would cost with the settings of the run."""
     rows = [
-        [d.get("switch", ""), d.get("value", ""), "safe" if d.get("safe", True) else tag("b", "NOT SAFE"),
-         d.get("meaning", "")]
-        for d in run.get("durability", ())
-    ]  # fmt: skip
+        [one.switch, one.value, "safe" if one.safe else tag("b", "NOT SAFE"), one.meaning] for one in run.durability
+    ]
     if not rows:
         return section("Durability", tag("p", "The engine names no switch of durability."), key="durability")
-    unsafe = [i for i, d in enumerate(run.get("durability", ())) if not d.get("safe", True)]
+    unsafe = [i for i, one in enumerate(run.durability) if not one.safe]
     heads = ["switch", "value", "", "in plain words"]
     return section("Durability", table("Switches", heads, rows, numbers=False, marked=unsafe), key="durability")
 
 
-def stack(run: Run) -> Html:
+def stack(run: RunRecord) -> Html:
     """The system stack, layer by layer (the paper, section 3.2)."""
     layers = [
-        tag("div", tag("h3", layer.get("layer", "")), terms(layer.get("items", {}).items()), cls="layer")
-        for layer in run.get("stack", ())
+        tag("div", tag("h3", layer.layer), terms(layer.items.items()), cls="layer") for layer in run.stack
     ]
     body = tag("div", *layers, cls="layers") if layers else tag("p", "Nothing is known of it.")
-    version = tag("p", "The server calls itself: ", str(run.get("server_version", "")), cls="note")
+    version = tag("p", "The server calls itself: ", run.server_version, cls="note")
     return section("System stack", body, version, key="stack")
 
 
-def settings(run: Run) -> Html:
+def settings(run: RunRecord) -> Html:
     """Settings of the database server that are not at their default."""
-    rows = [[name, value] for name, value in sorted(run.get("settings", {}).items())]
+    rows = [[name, value] for name, value in sorted(run.settings.items())]
     if not rows:
         return section("Settings", tag("p", "All settings of the server are at their default."), key="settings")
     heads = ["setting", "value"]
@@ -62,13 +58,13 @@ def settings(run: Run) -> Html:
     return section("Settings", body, key="settings")
 
 
-def specification(run: Run) -> Html:
+def specification(run: RunRecord) -> Html:
     """What the run was asked to do, and the command that asks for it again."""
-    spec = run.get("spec", {})
+    spec = run.spec.described()
     parts: list[object] = [tag("p", "To repeat this run:"), tag("pre", command_line(spec), tabindex=0)]
     if extra := config_file(spec):
         parts += [tag("p", "with a file beside it:"), tag("pre", extra, tabindex=0)]
-    if "***" in str(spec.get("target", {}).get("url", "")):
+    if "***" in run.spec.target.url:
         parts.append(tag("p", "Write the password where *** stands, or leave it to the client's own configuration."))
     rows = [[name, value] for name, value in _flat(spec).items()]
     parts.append(table("Specification", ["name", "value"], rows, numbers=False))

@@ -10,8 +10,8 @@ import altair as alt
 import numpy as np
 
 from dsbench.analysis.values import Floats
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run
 from dsbench.report.diagrams.theme import GREY, HUES, RED, Spec, config
 from dsbench.report.page.markup import Html, number, section, tag
 
@@ -21,9 +21,9 @@ _WIDTH: Final = 860
 _TIMES: Final = {"p50": "median", "p99": "99 % quantile", "max": "slowest"}
 
 
-def courses(evaluation: Evaluation, run: Run) -> dict[str, dict[str, Any]]:
+def courses(evaluation: Evaluation, run: RunRecord) -> dict[str, dict[str, Any]]:
     """Scale, as text, to the columns of its course: lists of equal length, times in ms, ``null`` where none ended."""
-    duration_s = run.get("spec", {}).get("duration") or 1
+    duration_s = run.spec.duration
     return {str(x): _columns(found, duration_s) for x, found in sorted(evaluation.seconds.items()) if len(found)}
 
 
@@ -94,7 +94,7 @@ def spec() -> Spec:
     return {**body, "config": {**config(), "background": "white"}}
 
 
-def section_of_courses(evaluation: Evaluation, run: Run) -> Html:
+def section_of_courses(evaluation: Evaluation, run: RunRecord) -> Html:
     """One closed part per scale; the first is open. The page draws a course when its part is opened."""
     found = courses(evaluation, run)
     if not found:

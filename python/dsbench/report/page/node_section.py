@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run
 from dsbench.report import node_table
 from dsbench.report.page.markup import Html, section, table, tag
 
 
-def section_of_nodes(evaluation: Evaluation, run: Run) -> Html:
+def section_of_nodes(evaluation: Evaluation, run: RunRecord) -> Html:
     """Who made the load, and how well together."""
     if not evaluation.nodes:
         here = tag("p", "The load was made by the machine of dsbench run itself.")
         return section("Nodes", here, key="nodes")
     machines = [
-        [node["name"], node.get("cpus", ""), node.get("core", {}).get("CPU", ""), node.get("system", "")]
-        for node in run.get("nodes") or ()
+        ["" if cell is None else cell for cell in (node.name, node.cpus, node.core.get("CPU"), node.system)]
+        for node in run.nodes
     ]
     shares = [share for by_scale in evaluation.nodes.values() for share in by_scale.values()]
     late = max((share.start_late_ns for share in shares if not math.isnan(share.start_late_ns)), default=math.nan)

@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 
 from dsbench.analysis.values import COLUMNS, RESULT_COLUMNS, Doubt, Index, ScaleResult
+from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import Run, server, subject
+from dsbench.evaluation.naming import server, subject
 from dsbench.report.diagrams.heading import conditions
 from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
 
@@ -18,7 +19,7 @@ _HEADS: Final = [f"{one.label} [{one.unit}]" if one.unit else one.label for one 
 _FIRST_LEVEL = COLUMNS.index("rate_p50_tps")
 
 
-def headline(evaluation: Evaluation, run: Run) -> Html:
+def headline(evaluation: Evaluation, run: RunRecord) -> Html:
     """The DSI and the rating where T(X) = X, or NOPM, and what was run where and when."""
     parts = list(evaluation.steps.values()) or [evaluation]
     sound = [(part, r) for part in parts for r in part.scales if r.scale not in part.void_scales]
@@ -32,7 +33,7 @@ def headline(evaluation: Evaluation, run: Run) -> Html:
     facts = terms([
         ("server", server(run)), ("host", _host(run)), ("load", conditions(run)), ("client's ceiling", _ceiling(run)),
         ("status", _status(run)), ("time", _times(run)), ("archive", evaluation.name),
-        ("made with", f"dsbench {run.get('dsbench', '')}"),
+        ("made with", f"dsbench {run.dsbench}"),
     ])  # fmt: skip
     return tag("header", tag("h1", subject(run)), tag("div", *figures, cls="figures"), facts)
 
@@ -86,22 +87,21 @@ def _crossing_value(index: Index) -> str:
     return "none" if index.crossing is None else f"{number(index.crossing)} tps"
 
 
-def _host(run: Run) -> str:
-    cpus = run.get("cpus")
-    return f"{run.get('host', '')}, {cpus} CPUs" if cpus else str(run.get("host", ""))
+def _host(run: RunRecord) -> str:
+    return f"{run.host}, {run.cpus} CPUs" if run.cpus else run.host
 
 
-def _status(run: Run) -> str:
-    return ": ".join(part for part in (str(run.get("status", "")), str(run.get("reason") or "")) if part)
+def _status(run: RunRecord) -> str:
+    return ": ".join(part for part in (run.status, run.reason) if part)
 
 
-def _ceiling(run: Run) -> str:
-    rate = (run.get("calibration") or {}).get("ceiling_tps")
-    return f"{number(rate)} tps, what the client does when the database costs nothing" if rate else ""
+def _ceiling(run: RunRecord) -> str:
+    rate_tps = run.ceiling_tps
+    return f"{number(rate_tps)} tps, what the client does when the database costs nothing" if rate_tps > 0 else ""
 
 
-def _times(run: Run) -> str:
-    started, ended = (_moment(run.get(name)) for name in ("started", "ended"))
+def _times(run: RunRecord) -> str:
+    started, ended = (_moment(text) for text in (run.started, run.ended))
     if started is None:
         return ""
     text = f"{started:%Y-%m-%d %H:%M:%S %Z}".strip()

@@ -1,0 +1,96 @@
+"""What a run was asked to do, as its archive says it: read leniently, for runs of older versions as well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from dsbench.spec import LEVELS, terminals_of
+
+
+class Recorded(BaseModel):
+    """A part of ``run.json``. Fields that it lacks have defaults, those of a newer version are kept as they are."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    def described(self) -> dict[str, Any]:
+        """As JSON values: what was read or set, without the defaults."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+    def changed(self, **values: Any) -> Self:
+        """The same with other ``values``, which are checked as if they had been read."""
+        known = {name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set}
+        return type(self).model_validate({**known, **(self.model_extra or {}), **values})
+
+
+class AskedTarget(Recorded):
+    """The database that was addressed; the URL holds no password."""
+
+    url: str = ""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    version: str | None = None
+    directory: str | None = None
+
+
+class Asked(Recorded):
+    """The specification of a run. What a version did not know, it did as the defaults say; units as in ``RunSpec``."""
+
+    target: AskedTarget = AskedTarget()
+    workload: str = ""
+    workload_settings: dict[str, str] = Field(default_factory=dict)
+    scales: tuple[int, ...] = ()
+    cycles: int = 0
+    duration: float = 1.0
+    """Seconds of a cycle."""
+    threads: int | tuple[int, ...] = 1
+    connections: int = 1
+    nodes: int = 0
+    isolation: str = ""
+    retry: bool = False
+    reconnect: bool = False
+    rate: float | None = None
+    pace: str = "none"
+    terminals: int | None = None
+    ramp_up: float = 0.0
+    levels: tuple[float, ...] = LEVELS
+    seed: int | None = None
+
+    _order: tuple[str, ...] = PrivateAttr(())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _in_order(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        made = handler(values)
+        if isinstance(values, Mapping):
+            made._order = tuple(values)
+        return made
+
+    @model_serializer(mode="wrap")
+    def _as_it_came(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values: dict[str, Any] = handler(self)
+        return {name: values[name] for name in dict.fromkeys((*self._order, *values)) if name in values}
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Numbers of threads, rising; one at least."""
+        return self.threads if isinstance(self.threads, tuple) else (self.threads,)
+
+    @property
+    def open_loop(self) -> bool:
+        """Whether something else than the answers of the database says when a transaction starts."""
+        return self.rate is not None or self.pace != "none"
+
+    def terminals_at(self, scale: int) -> int | None:
+        """Terminals of all nodes together at ``scale``; ``None`` when nobody keys in and thinks."""
+        return terminals_of({"pace": self.pace, "terminals": self.terminals}, scale)

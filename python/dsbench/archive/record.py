@@ -1,0 +1,185 @@
+"""``run.json``: everything about a run that is no row of a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from math import nan
+from typing import Any, Self
+
+from pydantic import Field, ValidationError
+
+from dsbench.archive.asked import Asked, Recorded
+from dsbench.archive.errors import ArchiveError
+from dsbench.spec import plain
+
+
+class Layer(Recorded):
+    """A layer of the system stack."""
+
+    layer: str = ""
+    items: dict[str, Any] = Field(default_factory=dict)
+
+
+class Durability(Recorded):
+    """A switch that may trade committed transactions for speed."""
+
+    switch: str = ""
+    value: Any = ""
+    safe: bool = True
+    meaning: str = ""
+
+
+class Checked(Recorded):
+    """A condition that the database had to keep."""
+
+    name: str = ""
+    holds: bool = False
+    detail: str = ""
+
+
+class Segment(Recorded):
+    """A population, for the cycles from ``first_cycle`` on."""
+
+    started: str = ""
+    scale: int
+    first_cycle: int = 1
+
+
+class Ceiling(Recorded):
+    """What clients reached against an engine that costs nothing."""
+
+    against: str = ""
+    threads: int = 1
+    rate_tps: float = nan
+
+
+class Ceilings(Recorded):
+    """What the client costs on one machine."""
+
+    ceilings: tuple[Ceiling, ...] = ()
+    ceiling_tps: float = nan
+    """The rate of that ceiling which is nearest to the run."""
+
+    def at(self, threads: int) -> Self:
+        """With the ceiling of that number of clients: one client cannot reach what many do."""
+        against = self.ceilings[-1].against if self.ceilings else None
+        fitting = [c for c in self.ceilings if c.against == against and c.threads <= threads]
+        nearest = max(fitting, key=lambda c: c.threads, default=Ceiling())
+        return self.model_copy(update={"ceiling_tps": nearest.rate_tps})
+
+
+class Machine(Recorded):
+    """A remote node."""
+
+    name: str = ""
+    cpus: int | None = None
+    system: str = ""
+    core: dict[str, Any] = Field(default_factory=dict)
+    calibration: Ceilings | None = None
+
+
+class Noticed(Recorded):
+    """A doubt that the run itself had while it went on."""
+
+    code: str = ""
+    message: str = ""
+    remedy: str = ""
+    scale: int | None = None
+    severe: bool = False
+
+
+class Dialect(Recorded):
+    """What the engine can and cannot do."""
+
+    single_writer: bool = False
+
+
+class RunRecord(Recorded):
+    """The content of ``run.json``."""
+
+    format: int = 0
+    dsbench: str = ""
+    """Version of the program."""
+    name: str = ""
+    started: str = ""
+    ended: str | None = None
+    """Times of day in UTC, ISO 8601."""
+    status: str = "running"
+    """"running", "complete", "cut-short" or "failed"."""
+    reason: str = ""
+    """Why it is neither running nor complete."""
+    spec: Asked = Asked()
+    host: str = ""
+    process: dict[str, Any] = Field(default_factory=dict)
+    cpus: int | None = None
+    kinds: tuple[str, ...] = ()
+    """Kinds of transaction, in the workload's order."""
+    stack: tuple[Layer, ...] = ()
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Settings of the database server that are not at their default."""
+    durability: tuple[Durability, ...] = ()
+    marks: dict[str, int | float] = Field(default_factory=dict)
+    """Sizes of memories in bytes."""
+    checks: dict[int, tuple[Checked, ...]] = Field(default_factory=dict)
+    """By scale."""
+    segments: tuple[Segment, ...] = ()
+    calibration: Ceilings | None = None
+    warnings: tuple[Noticed, ...] = ()
+    resumed: tuple[str, ...] = ()
+    engine: str = ""
+    dialect: Dialect = Dialect()
+    embedded: bool = False
+    isolation: str | None = None
+    """What is in force, which may be stricter than what was asked for."""
+    call: str | None = None
+    server_version: str = ""
+    nodes: tuple[Machine, ...] = ()
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """From the values of a ``run.json``; ``ArchiveError`` names the field that is of another type."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(str(part) for part in first["loc"]) or "all of it"
+            found = json.dumps(first["input"], default=str)[:60]
+            raise ArchiveError(f"run.json: field {field} is {found}: {plain(first['msg'])}") from None
+
+    @property
+    def broken(self) -> dict[int, tuple[Checked, ...]]:
+        """Scale, rising, to the conditions that do not hold; only scales that have one."""
+        found = {x: tuple(c for c in conditions if not c.holds) for x, conditions in sorted(self.checks.items())}
+        return {x: conditions for x, conditions in found.items() if conditions}
+
+    @property
+    def unsafe(self) -> tuple[Durability, ...]:
+        """Switches by which committed transactions may be lost."""
+        return tuple(switch for switch in self.durability if not switch.safe)
+
+    @property
+    def ceiling_tps(self) -> float:
+        """Rate of the client against an engine that answers at once; nan when it was not calibrated."""
+        return self.calibration.ceiling_tps if self.calibration else nan
+
+    @property
+    def in_force(self) -> str:
+        """The isolation level of the transactions."""
+        return self.isolation or self.spec.isolation
+
+    def item(self, layer: str, name: str) -> str:
+        """What the system stack says of ``name`` in ``layer``; empty where it says nothing."""
+        return next((str(one.items[name]) for one in self.stack if one.layer == layer and name in one.items), "")
+
+    def at(self, threads: int) -> Self:
+        """The same as if ``threads`` had been the only number of threads."""
+        update: dict[str, Any] = {
+            "spec": self.spec.model_copy(update={"threads": threads}),
+            "calibration": self.calibration.at(threads) if self.calibration else None,
+            "nodes": tuple(
+                node.model_copy(update={"calibration": node.calibration.at(threads)}) if node.calibration else node
+                for node in self.nodes
+            ),
+        }
+        return self.model_copy(update=update)
