@@ -1,0 +1,47 @@
+"""Archives of older formats, with what the version that wrote them made of them: today's figures are the same.
+
+tests/data/archives holds one zip for each: tables, run.json and results of a short run, and ``shown.json``, which
+is what ``show --json`` printed without the run itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dsbench.archive import Archive
+from dsbench.evaluation import evaluate
+from dsbench.report import tables
+
+KEPT = sorted((Path(__file__).parent.parent / "data/archives").glob("*.zip"))
+
+
+def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
+    """Places at which two documents differ; figures may do so in the last digits, which depend on the libraries."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        yield from (f"{at}.{key}: only in one" for key in sorted(old.keys() ^ new.keys()))
+        for key in sorted(old.keys() & new.keys()):
+            yield from differences(old[key], new[key], f"{at}.{key}")
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for number, (before, after) in enumerate(zip(old, new, strict=True)):
+            yield from differences(before, after, f"{at}[{number}]")
+    elif type(old) is not type(new) or old != (pytest.approx(new, rel=1e-12) if isinstance(new, float) else new):
+        yield f"{at}: {old} became {new}"
+
+
+def test_there_are_some() -> None:
+    assert len(KEPT) >= 7
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_its_figures_are_what_they_were(path: Path) -> None:
+    archive = Archive.open(path)
+    found = evaluate(archive)
+    shown = json.loads(json.dumps(tables.to_json(found)))
+    assert list(differences(json.loads(archive.read("shown.json")), shown)) == []
+    assert tables.results_txt(found, archive.run) == archive.read("results.txt").decode()
+    assert tables.results_csv(found) == archive.read("results.csv").decode()
