@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dsbench.archive import RunRecord
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report import node_table
@@ -98,4 +99,4 @@ def test_nodes_that_were_never_there_are_missed(tmp_path: Path) -> None:
 def test_the_table_and_the_page_show_all_nodes(found: Evaluation) -> None:
     rows = node_table.rows(found)
     assert [(row[1], row[4], row[-1]) for row in rows] == [("a", "60%", "1 of 1"), ("b", "40%", "1 of 1")]
-    assert "Machines that made the load" in page(found, run_json({"nodes": 2}), {})
+    assert "Machines that made the load" in page(found, RunRecord.of(run_json({"nodes": 2})), {})

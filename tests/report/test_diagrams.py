@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsbench.analysis.values import Frequency, Interval
+from dsbench.archive import RunRecord
 from dsbench.evaluation import naming
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report import render
@@ -240,7 +241,7 @@ CASES = {
     "one scale, one cycle": (sample.evaluation(scales=(7,), cycles=1), sample.run(spec={"cycles": 1})),
     "cut short": (_missing(sample.evaluation()), sample.run(status="cut-short", reason="SIGINT")),
     "many scales": (sample.evaluation([500.0] * 40, range(1, 41), cycles=2), sample.run()),
-    "bare run.json": (sample.evaluation(scales=(1, 2)), {"spec": {}}),
+    "bare run.json": (sample.evaluation(scales=(1, 2)), RunRecord.of({"spec": {}})),
 }
 
 
@@ -352,7 +353,7 @@ def test_ticks_of_log_axes() -> None:
     ],
 )
 def test_server_is_named_in_few_words(engine: str, version: str, text: str) -> None:
-    assert naming.server({"engine": engine, "server_version": version}) == text
+    assert naming.server(RunRecord(engine=engine, server_version=version)) == text
 
 
 def test_conditions_are_told_in_one_line() -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from dsbench.analysis.values import Collision, Doubt, Interval
+from dsbench.archive import RunRecord
 from dsbench.cli.run import command
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report.document import page
@@ -59,7 +60,7 @@ class Reader(HTMLParser):
         return [attributes for found, attributes in self.elements if found == name]
 
 
-def hostile() -> tuple[Evaluation, dict[str, Any]]:
+def hostile() -> tuple[Evaluation, RunRecord]:
     """Everything that a target, a node or a user can name is an attack."""
     found = sample.evaluation(scales=(1, 2), nodes=(EVIL, "alba"))
     found = replace(
@@ -183,11 +184,11 @@ def test_hostile_names_stay_text() -> None:
         (sample.evaluation(scales=(10,)), sample.run()),
         (sample.evaluation(cycles=1, scales=(1, 2)), sample.run()),
         (sample.evaluation([], []), sample.run(status="failed", reason="the server cannot be reached", ended=None)),
-        (sample.evaluation(scales=(1, 2), open_loop=True), {"spec": {}}),
+        (sample.evaluation(scales=(1, 2), open_loop=True), RunRecord.of({"spec": {}})),
     ],
     ids=["one scale", "one cycle", "nothing measured", "bare run.json"],
 )
-def test_unusual_archives_have_a_page(case: tuple[Evaluation, dict[str, Any]]) -> None:
+def test_unusual_archives_have_a_page(case: tuple[Evaluation, RunRecord]) -> None:
     reader = Reader(page(*case))
     assert "How to read this page" in reader.text
     assert set(json.loads(reader.scripts["specs"])) - {"course"} == {

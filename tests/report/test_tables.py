@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dsbench.analysis.values import COLUMNS, Doubt
+from dsbench.archive import RunRecord
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report import tables
@@ -25,7 +26,7 @@ def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     return replace(found, scales=(*found.scales, type(found.scales[0])(**missing)))
 
 
-# The arithmetic of these figures stands in test_evaluation.py.
+# The arithmetic of these figures stands in test_of_archive.py.
 CSV = """\
 scale,database_size_gb,rate_median_tps,rate_mean_tps,rate_stddev_tps,rate_min_tps,rate_max_tps,transactions,failed,\
 residence_total_s,effective_duration_s,rate_multiplier,rate_p50_tps,rate_p68_tps,rate_p87_tps,rate_p95_tps,\
@@ -47,14 +48,14 @@ def test_csv_reads_back(evaluation: Evaluation) -> None:
 
 
 def test_txt_reads_back_as_numbers_with_nan(evaluation: Evaluation) -> None:
-    data = np.loadtxt(io.StringIO(tables.results_txt(evaluation, small.RUN)))
+    data = np.loadtxt(io.StringIO(tables.results_txt(evaluation, RunRecord.of(small.RUN))))
     assert data.shape == (3, 23)
     truth = np.genfromtxt(io.StringIO(CSV), delimiter=",", skip_header=1)
     assert data == pytest.approx(truth, nan_ok=True)
 
 
 def test_txt_is_aligned_and_its_head_numbers_names_and_units_the_columns(evaluation: Evaluation) -> None:
-    lines = tables.results_txt(evaluation, small.RUN).splitlines()
+    lines = tables.results_txt(evaluation, RunRecord.of(small.RUN)).splitlines()
     numbers, names, units, *rows = lines[-6:]
     assert numbers.split() == ["#", *(str(n) for n in range(1, 24))]
     assert names.split()[:6] == ["#", "scale", "database_size", "rate_median", "rate_mean", "rate_stddev"]
@@ -69,7 +70,7 @@ def test_txt_is_aligned_and_its_head_numbers_names_and_units_the_columns(evaluat
 def test_txt_says_what_was_measured_and_what_to_doubt(evaluation: Evaluation) -> None:
     doubt = Doubt("durability", "fsync = off: a power cut\nloses it", "switch it on", severe=False)
     broken = Doubt("check-failed", "the database is wrong", "do not use", 10, severe=True)
-    text = tables.results_txt(replace(evaluation, doubts=(broken, doubt)), small.RUN)
+    text = tables.results_txt(replace(evaluation, doubts=(broken, doubt)), RunRecord.of(small.RUN))
     for words in (
         "PostgreSQL 15.18 on syrtis, workload tpcb (TPC-B-like", "2 x 10 s, 2 nodes, threads 2", "closed loop", "seed 7",
         "DSI 0.75 [0.73, 0.77] (95%, over the cycles) over scales 1-10; not comparable",
@@ -136,5 +137,5 @@ def test_json_has_null_for_nan_and_reads_back(evaluation: Evaluation) -> None:
 
 def test_writing_through_the_archive_keeps_the_text(evaluation: Evaluation, tmp_path: Path) -> None:
     path = tmp_path / "results.txt"
-    path.write_text(tables.results_txt(evaluation, small.RUN), encoding="utf-8")
+    path.write_text(tables.results_txt(evaluation, RunRecord.of(small.RUN)), encoding="utf-8")
     assert np.loadtxt(path, encoding="utf-8").shape == (3, 23)
