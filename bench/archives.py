@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dsbench.archive import RunRecord, Writer
+from dsbench.archive import FORMAT, RunRecord, Writer
 from dsbench.generator import COUNTERS, CycleResult, UInts
-from dsbench.run.rows import write_cycle
+from dsbench.run.rows import STAGE, group_row, write_cycle
 from dsbench.spec import DSI_SCALES, RunSpec
 
 THREADS = 64
@@ -47,12 +47,13 @@ def _write(folder: Path) -> Path:
     writer.describe(RunRecord.of(_run(spec)))
     random = np.random.default_rng(1)
     for scale in DSI_SCALES:
-        phases = [{"scale": scale, "cycle": 0, "phase": name, "duration_ns": scale * 10**8} for name in _PHASES]
-        writer.rows("phases", f"scale-{scale:05d}", phases)
+        phase = {"scale": scale, "stage": STAGE, "cycle": 0, "duration_ns": scale * 10**8}
+        writer.rows("phases", f"scale-{scale:05d}", [{**phase, "phase": name} for name in _PHASES])
         for cycle in range(1, CYCLES + 1):
-            key = {"scale": scale, "cycle": cycle, "node": "local", "threads": THREADS}
+            key = {"scale": scale, "stage": STAGE, "cycle": cycle, "node": "local", "threads": THREADS}
             write_cycle(writer, f"scale-{scale:05d}_cycle-{cycle:05d}", ["tpcb"], [(key, _cycle(random))])
-            clean = {"scale": scale, "cycle": cycle, "phase": "clean", "duration_ns": 10**9}
+            writer.rows("groups", f"scale-{scale:05d}_cycle-{cycle:05d}", [group_row(key, spec)])
+            clean = {"scale": scale, "stage": STAGE, "cycle": cycle, "phase": "clean", "duration_ns": 10**9}
             writer.rows("phases", f"scale-{scale:05d}-{cycle:03d}", [clean])
     return writer.path
 
@@ -84,7 +85,7 @@ def _run(spec: RunSpec) -> dict[str, object]:
     holds = {"name": "sums", "holds": True, "detail": "equal"}
     began = "2026-01-01T00:00:00+00:00"
     return {
-        "format": 1, "dsbench": "0", "name": "bench", "started": began, "ended": began, "status": "complete",
+        "format": FORMAT, "dsbench": "0", "name": "bench", "started": began, "ended": began, "status": "complete",
         "reason": "", "spec": spec.described(), "engine": "postgres", "call": "procedure", "kinds": ["tpcb"],
         "embedded": False, "server_version": "PostgreSQL", "host": "bench", "cpus": 2, "stack": [], "settings": {},
         "durability": [], "marks": {}, "checks": {scale: [holds] for scale in scales},

@@ -18,7 +18,7 @@ RUN = RunFacts(
 SCALE = ScaleFacts(
     scale=10, cycles=10, committed=100_000, failed=0, main_error="", attempts=100_000, unknown=0, missed=0, remote=15_000,
     remote_of=100_000, absent=0, outside_share=0.02, client_cpus=0.5, histogram_count=100_000, rolled_back=0,
-    drifts=(), checked=True, broken=(), populations=1,
+    drifts=(), checked=True, broken=(), measured_s=600.0, populations=1,
 )  # fmt: skip
 
 

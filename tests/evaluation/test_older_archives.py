@@ -42,6 +42,7 @@ def test_its_figures_are_what_they_were(path: Path) -> None:
     archive = Archive.open(path)
     found = evaluate(archive)
     shown = json.loads(json.dumps(tables.to_json(found)))
-    assert list(differences(json.loads(archive.read("shown.json")), shown)) == []
+    kept = archive.read("shown.json").replace(b'"steps": {', b'"series": {')
+    assert list(differences(json.loads(kept), shown)) == []
     assert tables.results_txt(found, archive.run) == archive.read("results.txt").decode()
     assert tables.results_csv(found) == archive.read("results.csv").decode()

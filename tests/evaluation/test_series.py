@@ -8,7 +8,8 @@ from math import isnan
 import pytest
 
 from dsbench.analysis.values import Doubt
-from dsbench.evaluation.series import together
+from dsbench.evaluation.evaluated import Series
+from dsbench.evaluation.series import headings, labels, phrases, together
 from fixtures import sample
 
 MOCK = [{"against": "mock engine", "threads": n, "rate_tps": 1e6 * n} for n in (1, 2)]
@@ -38,7 +39,20 @@ def test_a_ceiling_that_was_not_measured_judges_nothing() -> None:
 def test_what_the_run_noticed_is_told_once() -> None:
     lost = Doubt("uncounted", "node b was lost in cycle 5", "", 1)
     slow = Doubt("failures", "5 % of the attempts failed", "", 1)
-    parts = {n: replace(sample.evaluation(scales=(1,)), doubts=(lost, slow), threads=n) for n in (2, 4)}
+    one = sample.evaluation(scales=(1,))
+    parts = {Series("load", n): replace(one, doubts=(lost, slow), threads=n) for n in (2, 4)}
     assert [doubt.message for doubt in together(parts, [lost]).doubts] == [
         "node b was lost in cycle 5", "2 threads: 5 % of the attempts failed", "4 threads: 5 % of the attempts failed",
     ]  # fmt: skip
+
+
+def test_a_series_is_called_by_what_tells_it_from_the_others() -> None:
+    threads = [Series("load", 1), Series("load", 1000)]
+    assert list(headings(threads).values()) == ["threads 1", "threads 1000"]
+    assert list(phrases(threads).values()) == ["1 threads", "1,000 threads"]
+    stages = [Series("reading", 4), Series("writing", 4)]
+    assert list(headings(stages).values()) == ["stage reading", "stage writing"]
+    assert list(phrases(stages).values()) == ["stage reading", "stage writing"]
+    both = [Series("reading", 4), Series("reading", 8), Series("writing", 4)]
+    assert labels(both)[both[1]] == {"stage": "reading", "threads": "8"}
+    assert phrases(both)[both[1]] == "stage reading with 8 threads"

@@ -230,7 +230,7 @@ def test_browser_runs_nothing_that_the_page_shows(tmp_path: Path) -> None:
 
 def test_course_keeps_every_second_of_a_usual_run() -> None:
     found = sample.evaluation(scales=(1,))
-    columns = course.courses(found, sample.run())["1"]
+    columns = course.courses(found)["1"]
     assert columns["step"] == 1
     assert columns["boundaries"] == list(range(60, 600, 60))
     assert columns["columns"]["count"][:-1] == pytest.approx(found.seconds[1][:, 0].tolist(), rel=1e-3)
@@ -239,8 +239,8 @@ def test_course_keeps_every_second_of_a_usual_run() -> None:
 
 def test_long_course_is_shown_in_steps_with_mean_rates_and_worst_times() -> None:
     seconds = np.column_stack([np.arange(4000.0), np.zeros(4000), *[np.full(4000, 1e6)] * 2, np.arange(4000) * 1e6])
-    found = replace(sample.evaluation(scales=(1,)), seconds={1: seconds})
-    part = course.courses(found, sample.run(spec={"duration": 400.0}))["1"]
+    found = replace(sample.evaluation(scales=(1,)), seconds={1: seconds}, durations_s={1: np.full(10, 400.0)})
+    part = course.courses(found)["1"]
     assert part["step"] == 3
     assert len(part["columns"]["second"]) == 1334 + 1
     assert part["columns"]["second"][-2:] == [3999, 4000]
@@ -251,8 +251,8 @@ def test_long_course_is_shown_in_steps_with_mean_rates_and_worst_times() -> None
 
 def test_the_end_of_a_cycle_that_is_no_whole_second_keeps_its_rate() -> None:
     even = np.array([[100.0, 10.0, 1e6, 2e6, 3e6], [25.0, 5.0, 1e6, 2e6, 3e6]] * 2)
-    found = replace(sample.evaluation(scales=(1,)), seconds={1: even})
-    columns = course.courses(found, sample.run(spec={"duration": 1.25}))["1"]["columns"]
+    found = replace(sample.evaluation(scales=(1,)), seconds={1: even}, durations_s={1: np.full(2, 1.25)})
+    columns = course.courses(found)["1"]["columns"]
     assert columns["count"] == [100, 100, 100, 100, 100]
     assert columns["failed"] == [10, 20, 10, 20, 20]
 
@@ -278,8 +278,9 @@ def test_void_scales_make_no_headline(tpcb: Evaluation) -> None:
 
 def test_seconds_without_a_transaction_have_no_times() -> None:
     nothing = [0.0, 0.0, math.nan, math.nan, math.nan]
-    found = replace(sample.evaluation(scales=(1,)), seconds={1: np.array([[5.0, 1.0, 1e6, 2e6, 3e6], nothing])})
-    columns = course.courses(found, sample.run(spec={"duration": 1.5}))["1"]["columns"]
+    found = replace(sample.evaluation(scales=(1,)), seconds={1: np.array([[5.0, 1.0, 1e6, 2e6, 3e6], nothing])},
+                    durations_s={1: np.array([1.5])})  # fmt: skip
+    columns = course.courses(found)["1"]["columns"]
     assert columns == {
         "second": [0, 1, 2], "middle": [0.5, 1.5, None], "count": [5, 0, 0], "failed": [1, 0, 0],
         "p50": [1, None, None], "p99": [2, None, None], "max": [3, None, None],

@@ -12,7 +12,7 @@ import pytest
 
 from dsbench.analysis.kinds import ALL
 from dsbench.archive import Archive
-from dsbench.evaluation import evaluate
+from dsbench.evaluation import Series, evaluate
 from dsbench.report import render, tables
 from dsbench.report.diagrams import specs
 from dsbench.report.document import page
@@ -159,7 +159,7 @@ def test_a_mix_that_is_not_met_is_in_the_label(tmp_path: Path) -> None:
 
 def test_limits_of_response_times_are_missed_when_nine_in_ten_take_longer(tmp_path: Path) -> None:
     found = evaluate(archive_of(tmp_path, [10, 20]))
-    slow = {row.kind: row.limit_met for row in found.steps[20].kinds[5]}
+    slow = {row.kind: row.limit_met for row in found.series[Series("load", 20)].kinds[5]}
     # 3, 6, 9, 12 and 15 s against 5, 5, 5, 5 and 20 s.
     assert slow == {**dict.fromkeys(KINDS, False), "new_order": True, "stock_level": True, ALL: None}
     late = [doubt.message for doubt in found.doubts if doubt.code == "response-limit"]
@@ -218,7 +218,7 @@ def test_one_kind_and_one_number_of_threads_look_as_before(tmp_path: Path) -> No
     )
     found = evaluate(archive)
     assert kind_lines(found) == []
-    assert (found.steps, found.nopm, found.windows, found.kind_frequency) == ({}, {}, {}, {})
+    assert (found.series, found.nopm, found.windows, found.kind_frequency) == ({}, {}, {}, {})
     assert {"connections", "response", "kinds"}.isdisjoint(specs(found, archive.run))
     html = page(found, archive.run)
     assert 'id="kinds"' not in html

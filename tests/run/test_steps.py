@@ -41,18 +41,18 @@ def test_the_cycles_of_every_scale_are_run_at_each_number_of_threads(tmp_path: P
         1: 0, 2: 1, 4: 3,
     }  # fmt: skip
     found = evaluate(archive)
-    assert list(found.steps) == [1, 2, 4]
+    assert [key.threads for key in found.series] == [1, 2, 4]
     assert found.threads == 4
-    rates = [part.scales[0].rate_median_tps for part in found.steps.values()]
+    rates = [part.scales[0].rate_median_tps for part in found.series.values()]
     assert rates == sorted(rates), "a mock that only waits serves more clients at once"
-    assert all(rates.size == 2 for part in found.steps.values() for rates in part.cycle_rates.values())
+    assert all(rates.size == 2 for part in found.series.values() for rates in part.cycle_rates.values())
     assert not [doubt for doubt in found.doubts if doubt.code == "missing-cycles"]
-    assert not any(part.index.comparable for part in found.steps.values()), "each finds what the others left"
+    assert not any(part.index.comparable for part in found.series.values()), "each finds what the others left"
     ceilings = {c.threads for c in archive.run.calibration.ceilings}
-    assert [part.cycle_numbers[1].tolist() for part in found.steps.values()] == [[1, 2], [3, 4], [5, 6]]
+    assert [part.cycle_numbers[1].tolist() for part in found.series.values()] == [[1, 2], [3, 4], [5, 6]]
     assert {1, 2} <= ceilings, "each number of clients has a ceiling of its own"
     document = json.loads(json.dumps(finish.write(outcome.archive).document))
-    assert list(document["steps"]) == ["1", "2", "4"]
+    assert list(document["series"]) == ["1", "2", "4"]
     csv = (outcome.archive / "results.csv").read_text().splitlines()
     assert csv[0].endswith(",drop_s,threads")
     assert [line.rpartition(",")[2] for line in csv[1:]] == ["1", "1", "2", "2", "4", "4"]

@@ -61,20 +61,26 @@ def transactions(committed: Ints) -> int:
     return int(committed.sum())
 
 
-def node_rate_tps(committed: Ints, duration_s: float) -> Floats:
-    """T_in (eq. 6) = sum over j of M_inj, divided by D; shape (cycles, nodes)."""
-    return np.asarray(committed.sum(axis=2) / duration_s, dtype=float)
+def node_rate_tps(committed: Ints, duration_s: float | Floats) -> Floats:
+    """T_in (eq. 6) = sum over j of M_inj, divided by D_i; shape (cycles, nodes)."""
+    return np.asarray(committed.sum(axis=2) / np.reshape(duration_s, (-1, 1)), dtype=float)
 
 
-def cycle_rate_tps(committed: Ints, duration_s: float) -> Floats:
-    """T_i (eq. 7) = sum over n, j of M_inj, divided by D; shape (cycles,)."""
+def cycle_rate_tps(committed: Ints, duration_s: float | Floats) -> Floats:
+    """T_i (eq. 7) = sum over n, j of M_inj, divided by D_i; shape (cycles,)."""
     return np.asarray(committed.sum(axis=(1, 2)) / duration_s, dtype=float)
 
 
-def total_rate_tps(committed: Ints, duration_s: float) -> float:
+def measured_s(cycles: int, duration_s: float | Floats) -> float:
+    """I * D, or the sum of the D_i where cycles have durations of their own, shape (cycles,)."""
+    each = np.broadcast_to(duration_s, (cycles,))
+    return float(cycles * each[0] if cycles and (each == each[0]).all() else each.sum())
+
+
+def total_rate_tps(committed: Ints, duration_s: float | Floats) -> float:
     """T (eq. 8) = M / (I * D); nan without cycles."""
     cycles = committed.shape[0]
-    return transactions(committed) / (cycles * duration_s) if cycles else np.nan
+    return transactions(committed) / measured_s(cycles, duration_s) if cycles else np.nan
 
 
 def residence_total_s(residence: Ints) -> float:
@@ -88,13 +94,13 @@ def residence_rate_tps(committed: Ints, residence: Ints) -> float:
     return transactions(committed) / total_s if total_s > 0 else np.nan
 
 
-def rate_multiplier(residence: Ints, duration_s: float) -> float:
+def rate_multiplier(residence: Ints, duration_s: float | Floats) -> float:
     """f (eq. 11) = sum of all r_injm / (I * D), so that T = f * T^r (eq. 10); nan without cycles.
 
     By Little's law it is the mean number of successful transactions in flight.
     """
     cycles = residence.shape[0]
-    return residence_total_s(residence) / (cycles * duration_s) if cycles else np.nan
+    return residence_total_s(residence) / measured_s(cycles, duration_s) if cycles else np.nan
 
 
 def level_rate_tps(multiplier: float, quantile_ns: float) -> float:

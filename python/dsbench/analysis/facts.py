@@ -28,7 +28,7 @@ class RunFacts:
     """'running', 'complete', 'cut-short' or 'failed'."""
     reason: str
     duration_s: float
-    """D"""
+    """D, that of the shortest cycle"""
     cycles: int
     """I that was demanded."""
     isolation: str
@@ -95,6 +95,8 @@ class ScaleFacts:
     """The workload's conditions were looked at after the cycles."""
     broken: tuple[str, ...]
     """Conditions of the check that do not hold, in words."""
+    measured_s: float
+    """Sum of the demanded durations of the cycles."""
     populations: int
     """Populations that the cycles come from: two when the run was resumed between them."""
     nodes: tuple[NodeFacts, ...] = ()

@@ -78,16 +78,18 @@ class Counter:
     """Time between the two samples."""
 
 
-def gains(series: Ints, at_ns: Ints, values: Floats, duration_ns: int) -> tuple[Ints, Floats, Floats]:
+def gains(series: Ints, at_ns: Ints, values: Floats, duration_ns: int | Ints) -> tuple[Ints, Floats, Floats]:
     """(series, gain, span in seconds) of many counters at once.
 
-    ``series`` numbers the counter that each sample belongs to; samples may come in any order. A gain
-    runs from the last sample at or before the start (at_ns <= 0) to the first at or after the end
-    (at_ns >= D); where one of them is missing, from the first or to the last sample there is. A
-    counter that falls between them by more than half, or ends lower than it began, was reset: nan.
+    ``series`` numbers the counter that each sample belongs to; samples may come in any order. The duration D
+    is the same for all of them or, as an array, that of each one's cycle. A gain runs from the last sample at
+    or before the start (at_ns <= 0) to the first at or after the end (at_ns >= D); where one of them is
+    missing, from the first or to the last sample there is. A counter that falls between them by more than
+    half, or ends lower than it began, was reset: nan.
     A series with a single sample gains nan.
     """
     order = np.lexsort((at_ns, series))
+    duration_ns = np.broadcast_to(duration_ns, at_ns.shape)[order]
     series, at_ns, values = series[order], at_ns[order], values[order]
     names, first, sizes = np.unique(series, return_index=True, return_counts=True)
     last = first + sizes - 1

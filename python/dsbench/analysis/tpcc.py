@@ -54,14 +54,14 @@ class Nopm:
 
 def nopm(
     new_orders: Floats,
-    duration_s: float,
+    duration_s: float | Floats,
     scale: int,
     *,
     deck: Sequence[int] = DECK,
     terminals: int | None = None,
     mix_met: bool = True,
 ) -> Nopm:
-    """NOPM of a scale out of the committed New-Orders of each cycle.
+    """NOPM of a scale out of the committed New-Orders of each cycle; the duration is one for all, or for each its own.
 
     ``terminals`` are those of all warehouses together, ``None`` without keying and thinking times.
     """

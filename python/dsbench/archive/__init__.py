@@ -1,6 +1,6 @@
 """What a run leaves: a folder written as results arrive, sealed at the end into one zip.
 
-Layout of an archive, format 1::
+Layout of an archive, format 2 (format 1 had no stages and no groups)::
 
     run.json                     specification, seed, versions, stack, checks, warnings, status
     cycles/  buckets/  seconds/  monitors/  phases/  errors/  nodes/    one Parquet part per event, while it runs

@@ -60,6 +60,7 @@ class Asked(Recorded):
     retry: bool = False
     reconnect: bool = False
     rate: float | None = None
+    arrival: str = "poisson"
     pace: str = "none"
     terminals: int | None = None
     ramp_up: float = 0.0

@@ -6,13 +6,14 @@ import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dsbench.archive.errors import told
 from dsbench.archive.schemas import DESCRIBED, TABLES
+from dsbench.columns import TABLES as TABLES_OF_COLUMNS
 
 MERGED: Final = ".merged.parquet"
 """Ending of a merged file whose parts are not away yet."""
@@ -26,14 +27,22 @@ def rows_of(source: Path | io.BytesIO) -> pa.Table:
 
 
 def completed(name: str, rows: pa.Table) -> pa.Table:
-    """``rows`` with all columns of their table: those that an older version did not know are empty."""
+    """``rows`` with all columns of their table: those that an older version did not know have what it meant."""
     schema = TABLES.get(name)
     if schema is None or rows.schema.names == schema.names:
         return rows
+    older = {column.name: column.older for column in TABLES_OF_COLUMNS[name].columns}
+    known = set(rows.schema.names)
     columns = [
-        rows[field.name] if field.name in rows.schema.names else pa.nulls(rows.num_rows, field.type) for field in schema
+        rows[field.name] if field.name in known else _same(older[field.name], field.type, rows.num_rows)
+        for field in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _same(value: str | int | None, kind: pa.DataType, count: int) -> pa.Array[Any]:
+    """``value`` for each of ``count`` rows."""
+    return pa.array([value] * count, kind)
 
 
 def merge(name: str, sources: Sequence[Path], target: Path) -> None:

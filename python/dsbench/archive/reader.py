@@ -15,7 +15,7 @@ import pyarrow as pa
 from dsbench.archive.errors import LEFT, ArchiveError
 from dsbench.archive.parts import MERGED, completed, rows_of
 from dsbench.archive.record import RunRecord
-from dsbench.archive.schemas import FORMAT, TABLES
+from dsbench.archive.schemas import READS, TABLES
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Archive:
         if not path.exists():
             raise ArchiveError(f"no archive at {path}", LEFT, usage=True)
         found = archive._described.get("format")
-        if found != FORMAT:
-            words = f"{path} has format {found}, this program reads {FORMAT}"
+        if found not in READS:
+            words = f"{path} has format {found}, this program reads {' and '.join(str(one) for one in READS)}"
             raise ArchiveError(words, "use the dsbench that wrote it", usage=True)
         return archive
 
@@ -85,5 +85,5 @@ class Archive:
         parts = [n for n in names if n == whole or (n.startswith(folder) and n.endswith(".parquet"))]
         tables = [completed(name, rows_of(io.BytesIO(self.read(part)))) for part in parts]
         if tables:
-            return pa.concat_tables(tables)
+            return pa.concat_tables(tables).unify_dictionaries()
         return TABLES[name].empty_table() if name in TABLES else pa.table({})

@@ -25,6 +25,8 @@ class Column:
     adds: Adds = ""
     few: bool = False
     """Text of which a table holds few different values: it is kept as a dictionary."""
+    older: str | int | None = None
+    """The value for archives that lack the column; ``None``: empty."""
 
 
 @dataclass(frozen=True)

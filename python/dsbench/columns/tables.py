@@ -6,10 +6,17 @@ from typing import Final
 
 from dsbench.columns.column import Column, Table
 
+ONLY_STAGE: Final = "load"
+ONLY_GROUP: Final = "all"
+"""Names of the stage and of the group of clients in an archive that knows one of each."""
+
 _SCALE = Column("scale", "uint32", "Size of the database, X_s.")
+_STAGE = Column("stage", "string", "Stretch of the run on one database.", few=True, older=ONLY_STAGE)
 _CYCLE = Column("cycle", "uint32", "Number of the cycle, from 1; several numbers of threads are numbered on.")
+_GROUP = Column("group", "string", "Clients of a stage that do the same.", few=True, older=ONLY_GROUP)
 _KEY = (
     _SCALE,
+    _STAGE,
     _CYCLE,
     Column("node", "string", "Machine that made load; local is the one of dsbench run."),
     Column("threads", "uint32", "Threads of each node in the cycle.", "threads"),
@@ -64,7 +71,43 @@ _TABLES: Final = (
     Table(
         "cycles",
         "One row per cycle, node, thread and kind. Starts and ends count from the cycle's start.",
-        (*_KEY, Column("thread", "uint32", "Number of the thread on its node, from 0."), _KIND, *_COUNTERS),
+        (
+            *_KEY,
+            _GROUP,
+            Column("thread", "uint32", "Number of the thread on its node, from 0."),
+            _KIND,
+            *_COUNTERS,
+            Column(
+                "rows", "uint64", "Rows that its transactions say they worked on; 0 where the workload counts "
+                "transactions only.", "rows", "sum", older=0,
+            ),
+        ),
+    ),
+    Table(
+        "groups",
+        "One row per cycle and group of clients: who made its load, and how long.",
+        (
+            _SCALE,
+            _STAGE,
+            _CYCLE,
+            _GROUP,
+            Column("threads", "uint32", "Clients of the group on each node.", "threads"),
+            Column("connections", "uint32", "Connections of each client.", "connections"),
+            Column("clients", "uint32", "Clients of the group on all nodes.", "threads", "sum"),
+            Column(
+                "pacing", "string", "closed; poisson or constant: starts at a rate; terminals: people who key in and "
+                "think.", few=True,
+            ),
+            Column("rate_per_s", "double", "Demanded starts of all clients together; empty without a rate.", "1/s"),
+            Column("until", "string", "What ends it: time, transactions, rows or group.", few=True),
+            Column("until_count", "uint64", "How many transactions or rows; empty for other ends."),
+            Column("until_of", "string", "Whose they are: each, all, or the name of a group; empty for time."),
+            Column(
+                "duration_ns", "uint64", "Demanded, where time is the end; else measured from the first start to the "
+                "last counted end over all nodes.", "ns", "max",
+            ),
+            Column("ramp_up_ns", "uint64", "Load before the cycle's start, which is not recorded.", "ns"),
+        ),
     ),
     Table(
         "buckets",
@@ -112,6 +155,7 @@ _TABLES: Final = (
         "What is timed around the cycles.",
         (
             _SCALE,
+            _STAGE,
             Column("cycle", "uint32", "Cycle that a clean came before; 0 for what concerns the whole scale."),
             Column("phase", "string", "create, populate, primary_key, foreign_key, clean, check or drop."),
             Column("duration_ns", "uint64", "How long it took.", "ns"),
@@ -164,6 +208,7 @@ _TABLES: Final = (
         "Statistics that the database keeps of itself, around the cycles of a scale.",
         (
             _SCALE,
+            _STAGE,
             Column("segment", "uint32", "Number of the population within the run."),
             Column("moment", "string", "before the first cycle of the scale, or after the last."),
             Column("object", "string", "A table, or empty for the whole."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsbench.evaluation.evaluated import Change, Evaluation, NodeShare
+from dsbench.evaluation.evaluated import Change, Evaluation, NodeShare, Series
 from dsbench.evaluation.of_archive import evaluate
 
-__all__ = ["Change", "Evaluation", "NodeShare", "evaluate"]
+__all__ = ["Change", "Evaluation", "NodeShare", "Series", "evaluate"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,14 @@ def of_cycles(table: pa.Table, cycles: pa.Table) -> pa.Table:
 
 def _cycle_code(table: pa.Table) -> Ints:
     return (whole(table, "scale") << 32) + whole(table, "cycle")
+
+
+def of_each(table: pa.Table, values: Mapping[tuple[int, int], int]) -> Ints:
+    """For each row of ``table`` the value of its (scale, cycle), which has to be one of ``values``."""
+    known = np.array([(scale << 32) + cycle for scale, cycle in values], dtype=np.int64)
+    found = np.array(list(values.values()), dtype=np.int64)
+    order = np.argsort(known)
+    return np.asarray(found[order[np.searchsorted(known, _cycle_code(table), sorter=order)]], dtype=np.int64)
 
 
 def with_class(errors: pa.Table) -> pa.Table:

@@ -48,7 +48,7 @@ def of_kinds(
             counts,
             service,
             response,
-            part.cycles.size * spec.duration,
+            part.measured_s,
             least_shares=tpcc.LEAST_SHARES if rules else {},
             limits_s=tpcc.limits_of(spec.workload_settings) if rules else {},
         )
@@ -123,7 +123,7 @@ def nopm_of(
         orders = np.bincount(np.searchsorted(part.cycles, cycle[here]), committed[here].astype(float), size)
         result[x] = tpcc.nopm(
             orders.astype(np.float64),
-            spec.duration,
+            part.duration_s,
             x,
             deck=deck,
             terminals=spec.terminals_at(x),

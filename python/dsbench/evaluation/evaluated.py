@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dsbench.analysis.kinds import KindResult
 from dsbench.analysis.tpcc import Nopm
 from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Index, Ints, Resource, ScaleResult
 from dsbench.analysis.windows import Window
+from dsbench.columns import ONLY_STAGE
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,14 @@ class Change:
     before: float
     after: float
     """nan where it was not read."""
+
+
+class Series(NamedTuple):
+    """Cycles that repeat each other: of one stage with one number of threads, at every scale."""
+
+    stage: str
+    threads: int
+    """Of each node."""
 
 
 @dataclass(frozen=True)
@@ -114,5 +124,14 @@ class Evaluation:
     """Connections of all nodes and threads together."""
     cycle_numbers: Mapping[int, Ints] = field(default_factory=dict)
     """Scale to the numbers of its cycles in the archive, in the order of ``cycle_rates``."""
-    steps: Mapping[int, Evaluation] = field(default_factory=dict)
-    """Number of threads to its evaluation, where a run takes several; the whole is that of the largest."""
+    durations_s: Mapping[int, Floats] = field(default_factory=dict)
+    """Scale to the demanded duration D_i of each cycle, in the order of ``cycle_rates``."""
+    stage: str = ONLY_STAGE
+    """That of these cycles."""
+    series: Mapping[Series, Evaluation] = field(default_factory=dict)
+    """Every series of cycles with its evaluation, where a run has several; the whole is that of the last."""
+
+    @property
+    def key(self) -> Series:
+        """The series of these cycles."""
+        return Series(self.stage, self.threads)

@@ -40,14 +40,14 @@ def judge(
                 main_error=_most(errors.get(scale, {})),
                 histogram_count=curve.count if curve else 0,
                 client_cpus=_client_cpus(resources.get(scale, ())),
-                drifts=_drifts(seconds.get(scale), part.cycles.size, run.spec.duration),
+                drifts=_drifts(seconds.get(scale), part.duration_s),
                 checked=scale in run.checks,
                 broken=broken.get(scale, ()),
                 populations=_populations(run, scale, part),
                 nodes=_nodes(nodes, scale),
             )
         )
-    return doubts(_run_facts(run), facts, noticed(run))
+    return doubts(_run_facts(run, load), facts, noticed(run))
 
 
 def failed_checks(run: RunRecord) -> dict[int, tuple[str, ...]]:
@@ -111,6 +111,7 @@ def _scale_facts(
         rolled_back=load.total("rolled_back"),
         drifts=drifts,
         checked=checked,
+        measured_s=load.measured_s,
         broken=broken,
         populations=populations,
     )
@@ -141,13 +142,14 @@ def _populations(run: RunRecord, scale: int, load: Measured) -> int:
     return len({bisect_right(begins, cycle) for cycle in load.cycles.tolist()} - {0})
 
 
-def _run_facts(run: RunRecord) -> RunFacts:
+def _run_facts(run: RunRecord, load: Mapping[int, Measured]) -> RunFacts:
     spec = run.spec
+    durations_s = [float(part.duration_s.min()) for part in load.values()]
     return RunFacts(
         workload=spec.workload,
         status=run.status,
         reason=run.reason,
-        duration_s=spec.duration,
+        duration_s=min(durations_s, default=spec.duration),
         cycles=spec.cycles,
         isolation=spec.isolation,
         retry=spec.retry,
@@ -170,15 +172,18 @@ def _client_cpus(resources: Iterable[Resource]) -> float:
     return next((r.per_second / 1e6 for r in resources if r.scope == "client" and r.unit == "µs"), np.nan)
 
 
-def _drifts(course: Floats | None, cycles: int, duration_s: float) -> tuple[tuple[str, Drift], ...]:
-    """Drift within the cycles laid over each other, and over all cycles; a broken last second is left out.
+def _drifts(course: Floats | None, durations_s: Floats) -> tuple[tuple[str, Drift], ...]:
+    """Drift within the cycles laid over each other, and over all cycles, by the whole seconds that all of them have.
 
     Over all cycles the course that they share is divided out, so that a fall in each of them is not
     taken for one from the first to the last.
     """
-    if course is None or duration_s < 1:
+    cycles, shortest = durations_s.size, int(durations_s.min()) if durations_s.size else 0
+    if course is None or shortest < 1:
         return ()
-    full = course[:, 0].reshape(cycles, -1)[:, : int(duration_s)]
+    ends = np.cumsum(np.ceil(durations_s)).astype(int)
+    begins = np.concatenate([[0], ends[:-1]])
+    full = course[begins[:, np.newaxis] + np.arange(shortest), 0]
     shared = full.mean(axis=0)
     within = ("within the cycle", drift(full.sum(axis=0)))
     if cycles == 1:

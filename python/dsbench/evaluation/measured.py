@@ -12,8 +12,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dsbench import columns
-from dsbench.analysis.values import Ints
+from dsbench.analysis.equations import measured_s
+from dsbench.analysis.values import Floats, Ints
 from dsbench.evaluation.arrow import texts, whole
+from dsbench.evaluation.groups import durations_ns
 
 _COLUMNS: Final = columns.TABLES["cycles"]
 _SUMS: Final = _COLUMNS.named("sum")
@@ -26,6 +28,8 @@ class Measured:
 
     cycles: Ints
     """Numbers of the cycles, rising."""
+    duration_ns: Ints
+    """Demanded duration of each cycle; shape (cycles,)."""
     nodes: tuple[str, ...]
     """All nodes of the run."""
     present: NDArray[np.bool_]
@@ -42,9 +46,8 @@ class Measured:
     def empty(cls) -> Measured:
         """A scale without a cycle."""
         none: Ints = np.zeros((0, 1, 1), dtype=np.int64)
-        return cls(
-            none.reshape(0), ("",), np.zeros((0, 1), dtype=bool), dict.fromkeys(_SUMS, none), none, none, (None, None)
-        )
+        flat, present = none.reshape(0), np.zeros((0, 1), dtype=bool)
+        return cls(flat, flat, ("",), present, dict.fromkeys(_SUMS, none), none, none, (None, None))
 
     def __getitem__(self, column: str) -> Ints:
         """One of ``sums``."""
@@ -53,6 +56,16 @@ class Measured:
     def total(self, *columns: str) -> int:
         """Sum of these columns over everything."""
         return sum(int(self.sums[column].sum()) for column in columns)
+
+    @cached_property
+    def duration_s(self) -> Floats:
+        """D_i of each cycle; shape (cycles,)."""
+        return self.duration_ns / 1e9
+
+    @property
+    def measured_s(self) -> float:
+        """Sum of the D_i."""
+        return measured_s(self.cycles.size, self.duration_s)
 
     @cached_property
     def by_cycle(self) -> Ints:
@@ -70,11 +83,12 @@ class Measured:
         return self.total("committed", "rolled_back", "failed")
 
 
-def measured(cycles: pa.Table) -> dict[int, Measured]:
-    """The table ``cycles`` by scale."""
+def measured(cycles: pa.Table, groups: pa.Table) -> dict[int, Measured]:
+    """The table ``cycles`` by scale; its rows, and those of ``groups``, are of one stage."""
     nodes, node = np.unique(np.array(texts(cycles, "node"), dtype=object).astype(str), return_inverse=True)
     names = ("scale", "cycle", "thread", *(column.name for column in _COLUMNS.columns if column.adds))
     found = {name: whole(cycles, name) for name in names} | {"node": node.astype(np.int64)}
+    found["duration_ns"] = durations_ns(groups, cycles)
     return {
         int(x): _measured({name: values[found["scale"] == x] for name, values in found.items()}, nodes.tolist())
         for x in np.unique(found["scale"])
@@ -82,7 +96,7 @@ def measured(cycles: pa.Table) -> dict[int, Measured]:
 
 
 def _measured(rows: dict[str, Ints], nodes: list[str]) -> Measured:
-    numbers, cycle = np.unique(rows["cycle"], return_inverse=True)
+    numbers, first_row, cycle = np.unique(rows["cycle"], return_index=True, return_inverse=True)
     shape = (numbers.size, len(nodes), int(rows["thread"].max()) + 1)
     at = (cycle, rows["node"], rows["thread"])
     present = np.zeros(shape[:2], dtype=bool)
@@ -99,6 +113,7 @@ def _measured(rows: dict[str, Ints], nodes: list[str]) -> Measured:
     least, most = (rows[name][some] for name in ("residence_min_ns", "residence_max_ns"))
     return Measured(
         numbers,
+        rows["duration_ns"][first_row],
         tuple(nodes),
         present,
         sums,

@@ -16,6 +16,8 @@ from dsbench.analysis.values import Floats
 from dsbench.archive import LOCAL, RunRecord
 from dsbench.evaluation.arrow import grouped, texts, whole
 from dsbench.evaluation.evaluated import NodeShare
+from dsbench.evaluation.groups import durations_ns
+from dsbench.evaluation.measured import Measured
 
 SHARED: Final = "nodes"
 """Name under which the network of all nodes together is counted beside that of the system under test."""
@@ -41,13 +43,13 @@ def apart(monitors: pa.Table, run: RunRecord) -> pa.Table:
 
 def shares(
     run: RunRecord, rates: Mapping[str, Mapping[int, Floats]], buckets: pa.Table, monitors: pa.Table,
-    taken: pa.Table, duration_s: float,
+    taken: pa.Table, load: Mapping[int, Measured], groups: pa.Table,
 ) -> dict[str, dict[int, NodeShare]]:
     """Node to scale to its share; empty for a local run. ``taken`` is the table ``nodes``."""
     if not run.spec.nodes:
         return {}
     ceilings = {node.name: node.calibration.ceiling_tps for node in run.nodes if node.calibration}
-    costs, times = _gains(monitors, duration_s), _quantiles(buckets)
+    costs, times = _gains(monitors, groups), _quantiles(buckets)
     courses: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     for row in taken.to_pylist():
         courses[row["node"], row["scale"]].append(row)
@@ -56,7 +58,7 @@ def shares(
         found = rates.get(node, {}).get(scale, np.empty(0))
         counted = found[np.isfinite(found)]
         cost = costs.get((scale, node), {})
-        transactions = float(counted.sum()) * duration_s
+        transactions = _committed(load.get(scale), node)
         whole_rows = [row for row in rows if row["state"] == "complete"]
         late = [float(row["start_late_ns"]) for row in whole_rows if row["start_late_ns"] is not None]
         result.setdefault(node, {})[scale] = NodeShare(
@@ -77,16 +79,23 @@ def shares(
     return result
 
 
-def _gains(monitors: pa.Table, duration_s: float) -> dict[tuple[int, str], dict[tuple[str, str], float]]:
+def _committed(load: Measured | None, node: str) -> int:
+    """Transactions that ``node`` committed in the cycles in which it took part."""
+    if load is None or node not in load.nodes:
+        return 0
+    return int(load["committed"][:, load.nodes.index(node)].sum())
+
+
+def _gains(monitors: pa.Table, groups: pa.Table) -> dict[tuple[int, str], dict[tuple[str, str], float]]:
     """(scale, node) to (monitor, metric) to what its counter gained over the cycles."""
     table = monitors.filter(pc.ends_with(pc.field("unit"), " total") & (pc.field("node") != LOCAL))
-    groups, series = grouped(table, ("scale", "cycle", "node", "monitor", "metric"))
+    counters, series = grouped(table, ("scale", "cycle", "node", "monitor", "metric"))
     result: dict[tuple[int, str], dict[tuple[str, str], float]] = defaultdict(lambda: defaultdict(float))
-    if groups:
+    if counters:
         values = table["value"].to_numpy()
-        names, gain, _ = gains(series, whole(table, "at_ns"), values, round(duration_s * 1e9))
+        names, gain, _ = gains(series, whole(table, "at_ns"), values, durations_ns(groups, table))
         for name, gained in zip(names, gain, strict=True):
-            scale, _cycle, node, monitor, metric = groups[int(name)]
+            scale, _cycle, node, monitor, metric = counters[int(name)]
             result[scale, node][monitor, metric] += float(gained)
     return result
 
@@ -113,5 +122,5 @@ def _busy(cost: Mapping[tuple[str, str], float]) -> float:
     return busy / total if total > 0 else np.nan
 
 
-def _per(gained: float | None, transactions: float) -> float:
+def _per(gained: float | None, transactions: int) -> float:
     return gained / transactions if gained is not None and transactions > 0 else np.nan

@@ -6,90 +6,81 @@ short is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
-from math import ceil
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.analysis import equations as eq
-from dsbench.analysis import histogram as hist
 from dsbench.analysis.doubts import REMOTE_WORKLOAD
 from dsbench.analysis.index import index
-from dsbench.analysis.resources import Counter, costs, gains
-from dsbench.analysis.values import Floats, Frequency, Resource, ScaleResult
+from dsbench.analysis.values import Floats
 from dsbench.analysis.windows import window_doubts
 from dsbench.archive import TABLES, Archive, Asked, RunRecord
-from dsbench.evaluation.arrow import counts_by, grouped, of_cycles, whole, with_class
+from dsbench.evaluation.arrow import counts_by, of_cycles, whole, with_class
 from dsbench.evaluation.by_kind import changes_of, errors_of_kinds, kind_doubts, nopm_of, of_kinds, windows_of
-from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.distributions import frequency, seconds
+from dsbench.evaluation.evaluated import Evaluation, Series
+from dsbench.evaluation.groups import groups_of, series_of, with_threads
 from dsbench.evaluation.judgement import collision, judge, noticed
 from dsbench.evaluation.measured import Measured, measured
 from dsbench.evaluation.node_shares import apart, shares
-from dsbench.evaluation.series import cycles_at, together
+from dsbench.evaluation.resources import resources
+from dsbench.evaluation.scale_results import phases_of, result
+from dsbench.evaluation.series import together
 from dsbench.spec import PROFILES
 
-OTHER_QUANTILES = (0.5, 0.9, 0.99, 0.999, 1.0)
-"""Quantiles beside the confidence levels, whatever those are; TPC-B's limit of 2 s is one for 0.9."""
-
-
-@dataclass(frozen=True)
-class _Phases:
-    """Durations of the steps around the cycles of one scale, in s, and its size."""
-
-    size_gb: float
-    populate_s: float
-    primary_key_s: float
-    foreign_key_s: float
-    clean_s: float
-    drop_s: float
+Tables = Mapping[str, pa.Table]
 
 
 def evaluate(archive: Archive) -> Evaluation:
     """Everything that is shown of ``archive``; also of one that was cut short or still grows."""
     run = archive.run
     tables = {name: archive.table(name) for name in TABLES}
-    steps = run.spec.steps
-    if len(steps) == 1:
-        return _evaluate(archive.name, run, tables, alone=True)
+    cycles = tables["cycles"] = with_threads(tables["cycles"], run.spec)
+    tables["groups"] = groups_of(tables["groups"], cycles, run.spec)
+    keys = series_of(cycles, run.spec)
+    if len(keys) == 1:
+        return _evaluate(archive.name, run, _of_stage(tables, keys[0]), keys[0], alone=True)
     parts = {}
-    for threads in steps:
-        cycles = cycles_at(tables["cycles"], threads)
-        parts[threads] = _evaluate(archive.name, run.at(threads), {**tables, "cycles": cycles}, alone=False)
+    for key in keys:
+        of_stage = _of_stage(tables, key)
+        of_key = {**of_stage, "cycles": of_stage["cycles"].filter(pc.field("threads") == key.threads)}
+        parts[key] = _evaluate(archive.name, run.at(key.threads), of_key, key, alone=False)
     return together(parts, noticed(run))
 
 
-def _evaluate(name: str, run: RunRecord, tables: Mapping[str, pa.Table], *, alone: bool) -> Evaluation:
-    """The cycles of ``tables["cycles"]``, which all have the one number of threads that ``run`` names.
+def _of_stage(tables: Tables, key: Series) -> Tables:
+    """The rows of one stage; what is timed or read around the cycles concerns all stages of a scale."""
+    around = ("phases", "statistics")
+    here = pc.field("stage") == key.stage
+    return {name: rows if name in around else rows.filter(here) for name, rows in tables.items()}
 
-    ``alone``: the run has no others.
-    """
-    spec = run.spec
-    duration_s, levels = spec.duration, spec.levels
-    cycles = tables["cycles"]
-    load = measured(cycles)
+
+def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: bool) -> Evaluation:
+    """The cycles of ``tables["cycles"]``, which are all of the series ``key``; ``alone``: the run has no other."""
+    spec, levels = run.spec, run.spec.levels
+    cycles, groups = tables["cycles"], tables["groups"]
+    load = measured(cycles, groups)
     finished = set(zip(whole(cycles, "scale").tolist(), whole(cycles, "cycle").tolist(), strict=True))
-    phases = _phases(tables["phases"], finished)
+    phases = phases_of(tables["phases"], key.stage, finished)
     buckets = of_cycles(tables["buckets"], cycles)
-    frequency = _frequency(buckets, "residence", load, levels)
-    seconds = _seconds(of_cycles(tables["seconds"], cycles), load, duration_s)
+    residence = frequency(buckets, "residence", load, levels)
+    course = seconds(of_cycles(tables["seconds"], cycles), load)
     begun = sorted({*load, *phases})
-    results = tuple(_result(x, load.get(x), phases.get(x), frequency.get(x), duration_s, levels) for x in begun)
-    rates = {x: eq.cycle_rate_tps(part["committed"], duration_s) for x, part in load.items()}
+    results = tuple(result(x, load.get(x), phases.get(x), residence.get(x), levels) for x in begun)
+    rates = {x: eq.cycle_rate_tps(part["committed"], part.duration_s) for x, part in load.items()}
     monitors = of_cycles(tables["monitors"], cycles)
-    resources = _resources(apart(monitors, run), load, duration_s)
-    node_rates = _node_rates(load, duration_s)
-    nodes = shares(run, node_rates, buckets, monitors, of_cycles(tables["nodes"], cycles), duration_s)
+    spent = resources(apart(monitors, run), load, groups)
+    node_rates = _node_rates(load)
+    nodes = shares(run, node_rates, buckets, monitors, of_cycles(tables["nodes"], cycles), load, groups)
     failed = with_class(of_cycles(tables["errors"], cycles))
     errors = counts_by(failed, "class", "count")
     success = {x: 1 - part.total("failed") / part.attempts for x, part in load.items() if part.attempts}
     void = frozenset(run.broken)
     kinds, kind_frequency, kind_response = of_kinds(run, cycles, buckets, load)
     windows = windows_of(run, of_cycles(tables["sums"], cycles), load)
-    (threads,) = spec.steps
     return Evaluation(
         name=name,
         scales=results,
@@ -99,22 +90,22 @@ def _evaluate(name: str, run: RunRecord, tables: Mapping[str, pa.Table], *, alon
         cycle_numbers={x: part.cycles for x, part in load.items()},
         node_rates=node_rates,
         kind_counts=counts_by(cycles, "kind", "committed"),
-        frequency=frequency,
-        response=_frequency(buckets, "response", {}, levels),
-        seconds=seconds,
+        frequency=residence,
+        response=frequency(buckets, "response", {}, levels),
+        seconds=course,
         success_share=success,
         remote_share=_remote_share(spec.workload, load),
         errors=errors,
-        resources=resources,
+        resources=spent,
         index=index(
             rates,
             void=void,
             ladder=PROFILES["dsi"]["scales"],
-            duration_s=duration_s,
+            duration_s=min((float(part.duration_s.min()) for part in load.values()), default=spec.duration),
             conduct=alone and _as_profile(spec),
         ),
         doubts=(
-            *judge(run, begun, load, frequency, seconds, resources, errors, nodes),
+            *judge(run, begun, load, residence, course, spent, errors, nodes),
             *kind_doubts(kinds),
             *window_doubts(windows),
         ),
@@ -127,8 +118,10 @@ def _evaluate(name: str, run: RunRecord, tables: Mapping[str, pa.Table], *, alon
         nopm=nopm_of(run, cycles, load, kinds),
         windows=windows,
         changes=changes_of(tables["statistics"]),
-        threads=threads,
-        connections=threads * spec.connections * max(spec.nodes, 1),
+        durations_s={x: part.duration_s for x, part in load.items()},
+        stage=key.stage,
+        threads=key.threads,
+        connections=key.threads * spec.connections * max(spec.nodes, 1),
     )
 
 
@@ -143,130 +136,11 @@ def _as_profile(spec: Asked) -> bool:
     return all(asked.get(name, value) == value for name, value in wanted.items())
 
 
-def _result(
-    scale: int,
-    load: Measured | None,
-    phases: _Phases | None,
-    frequency: Frequency | None,
-    duration_s: float,
-    levels: tuple[float, ...],
-) -> ScaleResult:
-    part = load or Measured.empty()
-    steps = phases or _Phases(*[np.nan] * 6)
-    spread = eq.spread(eq.cycle_rate_tps(part["committed"], duration_s))
-    multiplier = eq.rate_multiplier(part["residence_ns"], duration_s)
-    p50, p68, p87, p95, p99, p99_7 = (
-        eq.level_rate_tps(multiplier, frequency.quantiles_ns[level]) if frequency else np.nan for level in levels
-    )
-    effective_s = eq.effective_duration_s(part.first_start_ns, part.last_end_ns)
-    return ScaleResult(
-        scale=scale,
-        database_size_gb=steps.size_gb,
-        rate_median_tps=spread.median,
-        rate_mean_tps=eq.total_rate_tps(part["committed"], duration_s),
-        rate_stddev_tps=spread.stddev,
-        rate_min_tps=spread.minimum,
-        rate_max_tps=spread.maximum,
-        transactions=eq.transactions(part["committed"]),
-        failed=part.total("failed"),
-        residence_total_s=eq.residence_total_s(part["residence_ns"]) if load else np.nan,
-        effective_duration_s=effective_s if load else np.nan,
-        rate_multiplier=multiplier,
-        rate_p50_tps=p50,
-        rate_p68_tps=p68,
-        rate_p87_tps=p87,
-        rate_p95_tps=p95,
-        rate_p99_tps=p99,
-        rate_p99_7_tps=p99_7,
-        populate_s=steps.populate_s,
-        primary_key_s=steps.primary_key_s,
-        foreign_key_s=steps.foreign_key_s,
-        cleanup_s=steps.clean_s,
-        drop_s=steps.drop_s,
-    )
-
-
-def _phases(table: pa.Table, finished: Set[tuple[int, int]]) -> dict[int, _Phases]:
-    """A scale that was populated again (resumed) shows the mean of its populations.
-
-    Of the cleanings only those count that a cycle of ``finished``, as (scale, cycle), followed: the last of each.
-    """
-    rows: list[dict[str, Any]] = table.to_pylist()
-    cleaned = {(row["scale"], row["cycle"]): row for row in rows if row["phase"] == "clean"}
-    rows = [row for row in rows if row["phase"] != "clean"]
-    rows += [row for cycle, row in cleaned.items() if cycle in finished]
-    result = {}
-    for scale in sorted({row["scale"] for row in rows}):
-        of_scale = [row for row in rows if row["scale"] == scale]
-        took = {
-            name: [row["duration_ns"] / 1e9 for row in of_scale if row["phase"] == name]
-            for name in ("populate", "primary_key", "foreign_key", "clean", "drop")
-        }
-        sizes = [
-            row["size_bytes"]
-            for name in ("populate", "primary_key", "foreign_key")
-            for row in of_scale
-            if row["phase"] == name and row["size_bytes"]
-        ]
-        mean = {name: float(np.mean(values)) if values else np.nan for name, values in took.items()}
-        result[scale] = _Phases(
-            size_gb=sizes[-1] / 1e9 if sizes else np.nan,
-            populate_s=mean["populate"],
-            primary_key_s=mean["primary_key"],
-            foreign_key_s=mean["foreign_key"],
-            clean_s=float(np.sum(took["clean"])) if took["clean"] else np.nan,
-            drop_s=mean["drop"],
-        )
-    return result
-
-
-def _frequency(
-    buckets: pa.Table, measure: str, load: Mapping[int, Measured], levels: Iterable[float]
-) -> dict[int, Frequency]:
-    """The distribution by scale; ``load`` gives the exact extremes of the residence times."""
-    chosen = buckets.filter(pc.field("measure") == measure)
-    scale, low, high, count = (whole(chosen, name) for name in ("scale", "low_ns", "high_ns", "count"))
-    result = {}
-    for x in np.unique(scale):
-        here = scale == x
-        exact = load[int(x)].extremes_ns if int(x) in load else (None, None)
-        values = hist.histogram(low[here], high[here], count[here], min_ns=exact[0], max_ns=exact[1])
-        if values.count:
-            result[int(x)] = hist.frequency(values, (*levels, *OTHER_QUANTILES))
-    return result
-
-
-def _seconds(table: pa.Table, load: Mapping[int, Measured], duration_s: float) -> dict[int, Floats]:
-    """See ``Evaluation.seconds``."""
-    length = ceil(duration_s)
-    scale, cycle, second = (whole(table, name) for name in ("scale", "cycle", "second"))
-    values = {name: whole(table, name) for name in ("count", "failed", "p50_ns", "p99_ns", "max_ns")}
-    result = {}
-    for x, part in load.items():
-        here = (scale == x) & (second < length)
-        if not here.any():
-            continue
-        at = np.searchsorted(part.cycles, cycle[here]) * length + second[here]
-        size = part.cycles.size * length
-        count = np.bincount(at, values["count"][here], size)
-        course = np.full((size, 5), np.nan)
-        course[:, 0] = count
-        course[:, 1] = np.bincount(at, values["failed"][here], size)
-        for column, name in ((2, "p50_ns"), (3, "p99_ns")):
-            weighted = np.bincount(at, values[name][here] * values["count"][here].astype(float), size)
-            np.divide(weighted, count, out=course[:, column], where=count > 0)
-        most = np.zeros(size)
-        np.maximum.at(most, at, values["max_ns"][here])
-        course[:, 4] = np.where(count > 0, most, np.nan)
-        result[x] = course
-    return result
-
-
-def _node_rates(load: Mapping[int, Measured], duration_s: float) -> dict[str, dict[int, Floats]]:
+def _node_rates(load: Mapping[int, Measured]) -> dict[str, dict[int, Floats]]:
     """T_in (eq. 6) by node and scale; nan for a cycle in which the node is missing."""
     result: dict[str, dict[int, Floats]] = {}
     for x, part in load.items():
-        rates = np.where(part.present, eq.node_rate_tps(part["committed"], duration_s), np.nan)
+        rates = np.where(part.present, eq.node_rate_tps(part["committed"], part.duration_s), np.nan)
         for column, node in enumerate(part.nodes):
             result.setdefault(node, {})[x] = rates[:, column]
     return dict(sorted(result.items()))
@@ -278,20 +152,3 @@ def _remote_share(workload: str, load: Mapping[int, Measured]) -> dict[int, floa
     if workload != REMOTE_WORKLOAD and not any(remote for remote, _ in totals.values()):
         return {}
     return {x: remote / of for x, (remote, of) in totals.items() if of}
-
-
-def _resources(table: pa.Table, load: Mapping[int, Measured], duration_s: float) -> dict[int, tuple[Resource, ...]]:
-    """Costs by scale out of the cumulative counters (their unit ends in " total")."""
-    table = table.filter(pc.ends_with(table["unit"], " total"))
-    keys = ("scale", "cycle", "node", "monitor", "metric", "unit")
-    groups, series = grouped(table, keys)
-    if not groups:
-        return {}
-    values = table["value"].to_numpy()
-    names, gain, span_s = gains(series, whole(table, "at_ns"), values, round(duration_s * 1e9))
-    found: dict[int, list[Counter]] = {}
-    for name, gained, span in zip(names, gain, span_s, strict=True):
-        scale, cycle, _, monitor, metric, unit = groups[int(name)]
-        found.setdefault(scale, []).append(Counter(monitor, metric, unit, cycle, float(gained), float(span)))
-    committed = {x: dict(zip(part.cycles.tolist(), part.by_cycle.tolist(), strict=True)) for x, part in load.items()}
-    return {x: costs(counters, committed[x]) for x, counters in sorted(found.items())}

@@ -1,43 +1,61 @@
-"""A run at several numbers of threads, as one evaluation for each of them and one for the whole."""
+"""A run of several series, as one evaluation for each of them and one for the whole; and what they are called."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from dsbench.analysis.values import Doubt
 from dsbench.archive import RunRecord
-from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.evaluated import Evaluation, Series
 
 
 def run_shown(run: RunRecord, evaluation: Evaluation) -> RunRecord:
-    """``run.json`` for what ``evaluation`` itself shows: of several numbers of threads one."""
-    return run.at(evaluation.threads) if evaluation.steps else run
+    """``run.json`` for what ``evaluation`` itself shows: of several series one."""
+    return run.at(evaluation.threads) if evaluation.series else run
 
 
-def cycles_at(cycles: pa.Table, threads: int) -> pa.Table:
-    """The rows of the table ``cycles`` with that number of threads."""
-    return cycles.filter(pc.field("threads") == threads)
+def labels(series: Iterable[Series]) -> dict[Series, dict[str, str]]:
+    """For each of ``series`` what tells it from the others: its threads, its stage, or both, by these names."""
+    found = list(series)
+    stages = {key.stage for key in found}
+    if len(stages) < 2:
+        return {key: {"threads": str(key.threads)} for key in found}
+    if len(stages) == len(found):
+        return {key: {"stage": key.stage} for key in found}
+    return {key: {"stage": key.stage, "threads": str(key.threads)} for key in found}
 
 
-def together(parts: Mapping[int, Evaluation], noticed: Sequence[Doubt]) -> Evaluation:
-    """The evaluation of the largest number of threads, with all ``parts`` and the doubts of all of them.
+def headings(series: Iterable[Series]) -> dict[Series, str]:
+    """``threads 10``, ``stage queries`` or ``stage queries, threads 10``."""
+    return {key: ", ".join(f"{name} {value}" for name, value in said.items()) for key, said in labels(series).items()}
+
+
+def phrases(series: Iterable[Series]) -> dict[Series, str]:
+    """The same within a sentence: ``10 threads``, ``stage queries`` or ``stage queries with 10 threads``."""
+    found = {}
+    for key, said in labels(series).items():
+        threads, stage = f"{key.threads:,} threads" * ("threads" in said), f"stage {key.stage}" * ("stage" in said)
+        found[key] = " with ".join(part for part in (stage, threads) if part)
+    return found
+
+
+def together(parts: Mapping[Series, Evaluation], noticed: Sequence[Doubt]) -> Evaluation:
+    """The evaluation of the last series, with all ``parts`` and the doubts of all of them.
 
     ``noticed`` are those of them that stand in ``run.json``.
     """
-    return replace(parts[max(parts)], steps=dict(parts), doubts=_doubts(parts, noticed))
+    return replace(list(parts.values())[-1], series=dict(parts), doubts=_doubts(parts, noticed))
 
 
-def _doubts(parts: Mapping[int, Evaluation], noticed: Sequence[Doubt]) -> tuple[Doubt, ...]:
+def _doubts(parts: Mapping[Series, Evaluation], noticed: Sequence[Doubt]) -> tuple[Doubt, ...]:
     found: list[Doubt] = []
-    for threads, part in parts.items():
+    names = phrases(parts)
+    for key, part in parts.items():
         for doubt in part.doubts:
-            # What concerns the whole run or the database is the same for every number of threads, and what the
-            # run noticed while it went on is told with its cycle.
+            # What concerns the whole run or the database is the same for every series, and what the run noticed
+            # while it went on is told with its cycle.
             general = doubt.scale is None or doubt.severe or doubt.code == "unchecked" or doubt in noticed
-            told = doubt if general else replace(doubt, message=f"{threads} threads: {doubt.message}")
+            told = doubt if general else replace(doubt, message=f"{names[key]}: {doubt.message}")
             found += [] if told in found else [told]
     return tuple(sorted(found, key=lambda doubt: not doubt.severe))

@@ -14,6 +14,7 @@ from dsbench.archive import Archive, RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import listed, server, subject, warnings
 from dsbench.evaluation.of_archive import evaluate
+from dsbench.evaluation.series import phrases
 
 _CHANCE = frozenset({
     "spec.seed", "spec.profile", "spec.target.directory", "file system.free", "RDBMS.database before the run",
@@ -54,7 +55,7 @@ class Comparison:
     def warnings(self) -> Iterator[str]:
         """What makes figures unsafe, void or incomparable, with the label of the archive."""
         for label, evaluation, run in zip(self.labels, self.evaluations, self.runs, strict=True):
-            for line in [*warnings(evaluation, run), *_doubts(evaluation), *_steps(evaluation)]:
+            for line in [*warnings(evaluation, run), *_doubts(evaluation), *_other_series(evaluation)]:
                 yield f"{label}: {line}"
         hosts = {run.host for run in self.runs}
         if len(hosts) > 1:
@@ -96,10 +97,14 @@ def _doubts(evaluation: Evaluation) -> Iterator[str]:
         yield f"doubts of its own report: {'; '.join(found)}"
 
 
-def _steps(evaluation: Evaluation) -> Iterator[str]:
-    if evaluation.steps:
-        others = listed(sorted(set(evaluation.steps) - {evaluation.threads}))
-        yield f"its rates are those of {evaluation.threads:,} threads; those of {others} stand in its own report"
+def _other_series(evaluation: Evaluation) -> Iterator[str]:
+    if evaluation.series:
+        *others, shown = phrases(evaluation.series).values()
+        if len({key.stage for key in evaluation.series}) == 1:
+            told = listed(key.threads for key in list(evaluation.series)[:-1])
+        else:
+            told = ", ".join(others)
+        yield f"its rates are those of {shown}; those of {told} stand in its own report"
 
 
 def _sound(evaluation: Evaluation) -> dict[int, Floats]:

@@ -63,7 +63,7 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         results.columns(evaluation),
         results.resources(evaluation),
         statistics or "",
-        course.section_of_courses(evaluation, own),
+        course.section_of_courses(evaluation),
         node_section.section_of_nodes(evaluation, own),
         results.errors(evaluation),
         conditions.checks(run),
@@ -80,7 +80,7 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         tag("title", f"{subject(run)} – {evaluation.name}"),
         tag("style", Html(_file("page.css"))),
     ])
-    scripts = _scripts(evaluation, run, specs)
+    scripts = _scripts(evaluation, specs)
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}\n{scripts}</body></html>\n'
 
 
@@ -103,12 +103,12 @@ def _diagrams(names: list[str]) -> Html:
     return section("Diagrams", without, note, tag("div", *figures, cls="diagrams"), key="diagrams")
 
 
-def _scripts(evaluation: Evaluation, run: RunRecord, specs: Mapping[str, Spec]) -> Html:
+def _scripts(evaluation: Evaluation, specs: Mapping[str, Spec]) -> Html:
     ready = {name: _zoomable(spec) if name in _ZOOMED else spec for name, spec in specs.items()}
     ready["course"] = course.spec()
     return join([
         tag("script", data(ready), type="application/json", id="specs"), "\n",
-        tag("script", data(course.courses(evaluation, run)), type="application/json", id="courses"), "\n",
+        tag("script", data(course.courses(evaluation)), type="application/json", id="courses"), "\n",
         tag("script", vega(ready["course"])), "\n",
         tag("script", Html(_file("page.js"))), "\n",
     ])

@@ -13,6 +13,7 @@ from dsbench.analysis.values import COLUMNS, RESULT_COLUMNS, Doubt, Index, Scale
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import listed, pacing
+from dsbench.evaluation.series import headings, labels
 from dsbench.report.kind_text import kind_lines
 
 DIGITS = 9
@@ -22,7 +23,9 @@ _LIKE = {
     "tpcb": "tpcb (TPC-B-like, no result in the sense of the TPC)",
     "tpcc": "tpcc (TPC-C-like, no result in the sense of the TPC)",
 }
-_LARGE = frozenset({"frequency", "response", "seconds", "kind_frequency", "kind_response", "steps"})
+_LARGE = frozenset({
+    "frequency", "response", "seconds", "kind_frequency", "kind_response", "series", "stage", "durations_s",
+})  # fmt: skip
 """Fields that no JSON holds as they are."""
 _SUMMARY = ("scale", "size GB", "tps", "min–max tps", "failed", "f", "p50 ms", "p99 ms", "max ms", "populate s")
 _TIMES = (0.5, 0.99, 1.0)
@@ -32,18 +35,19 @@ def results_txt(evaluation: Evaluation, run: RunRecord) -> str:
     """The 23 columns of the paper, table 1, aligned; gnuplot and numpy read it, as all else starts with #.
 
     What is missing is ``nan``. ``run`` is ``run.json``: what was measured stands above the figures,
-    switched off durability and every other doubt as well. With several numbers of threads there is a block
-    for each, two empty lines apart, as gnuplot's ``index`` counts them.
+    switched off durability and every other doubt as well. With several series there is a block for each, two
+    empty lines apart, as gnuplot's ``index`` counts them.
     """
     lines = [f"# {line}".rstrip() for line in _preamble(evaluation, run)]
-    if not evaluation.steps:
+    if not evaluation.series:
         return "\n".join([*lines, *_block(evaluation)]) + "\n"
-    blocks = ["\n".join([f"# threads {n}", *_block(part)]) for n, part in evaluation.steps.items()]
+    names = headings(evaluation.series)
+    blocks = ["\n".join([f"# {names[key]}", *_block(part)]) for key, part in evaluation.series.items()]
     return "\n".join([*lines, "\n\n\n".join(blocks)]) + "\n"
 
 
 def _block(evaluation: Evaluation) -> list[str]:
-    """The columns of one number of threads, below what is known of its kinds."""
+    """The columns of one series, below what is known of its kinds."""
     body = [[_number(value, missing="nan") for value in _values(row)] for row in evaluation.scales]
     heads = [
         [str(number) for number in range(1, len(COLUMNS) + 1)],
@@ -60,12 +64,13 @@ def _block(evaluation: Evaluation) -> list[str]:
 def results_csv(evaluation: Evaluation) -> str:
     """The 23 columns with their names, separated by commas, with decimal points; empty where missing.
 
-    With several numbers of threads a 24th column, ``threads``, tells them apart.
+    Several series are told apart by a 24th column, ``threads`` or ``stage``, or by both.
     """
-    if not evaluation.steps:
-        return "\n".join([",".join(COLUMNS), *_csv(evaluation)]) + "\n"
-    rows = [f"{line},{threads}" for threads, part in evaluation.steps.items() for line in _csv(part)]
-    return "\n".join([",".join((*COLUMNS, "threads")), *rows]) + "\n"
+    said = labels(evaluation.series)
+    more = list(next(iter(said.values()), {}))
+    parts = evaluation.series.items() or ((None, evaluation),)
+    rows = [",".join((line, *(said[key].values() if key else ()))) for key, part in parts for line in _csv(part)]
+    return "\n".join([",".join((*COLUMNS, *more)), *rows]) + "\n"
 
 
 def _csv(evaluation: Evaluation) -> list[str]:
@@ -78,10 +83,11 @@ def summary_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
 
 
 def summary_text(evaluation: Evaluation) -> str:
-    """The summary as plain text, without colour or frame; one table for each number of threads."""
+    """The summary as plain text, without colour or frame; one table for each series."""
     lines = []
-    for threads, part in evaluation.steps.items():
-        lines += [f"threads {threads}", *_summary_lines(part), ""]
+    names = headings(evaluation.series)
+    for key, part in evaluation.series.items():
+        lines += [names[key], *_summary_lines(part), ""]
     return "\n".join([*(lines or _summary_lines(evaluation)), *summary_notes(evaluation)]) + "\n"
 
 
@@ -114,7 +120,8 @@ def summary_notes(evaluation: Evaluation) -> list[str]:
         # Doubts about the whole run differ in what they are about: each stands for itself.
         key = (doubt.code, doubt.remedy if doubt.scale is not None else doubt.message, doubt.severe)
         groups.setdefault(key, []).append(doubt)
-    index = [f"threads {n}: {line}" for n, part in evaluation.steps.items() for line in _index_lines(part)]
+    names = headings(evaluation.series)
+    index = [f"{names[key]}: {line}" for key, part in evaluation.series.items() for line in _index_lines(part)]
     told = [line for group in groups.values() for line in _doubt_lines(group)]
     return [*(index or _index_lines(evaluation)), *told]
 
@@ -162,7 +169,8 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
         str(scale): [{**_plain(w), "met": w.met, "decided": w.decided, "verdict": w.verdict} for w in row]
         for scale, row in evaluation.windows.items()
     }
-    result["steps"] = {str(threads): to_json(part) for threads, part in evaluation.steps.items()}
+    names = {key: " ".join(said.values()) for key, said in labels(evaluation.series).items()}
+    result["series"] = {names[key]: to_json(part) for key, part in evaluation.series.items()}
     for name in ("frequency", "response"):
         curves = getattr(evaluation, name)
         result[name] = {

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from dsbench.archive import LOCAL
 from dsbench.cluster.outcome import Course, Part
@@ -18,7 +19,7 @@ from dsbench.run.interrupts import Stop
 from dsbench.run.journal import Journal
 from dsbench.run.load import Load, Wanted
 from dsbench.run.opening import ended, is_lost, lost, step
-from dsbench.run.rows import DETAILS, write_cycle
+from dsbench.run.rows import DETAILS, STAGE, group_row, write_cycle
 from dsbench.run.snapshots import Snapshots
 from dsbench.spec import RunSpec
 
@@ -80,7 +81,7 @@ def run_cycle(setting: Setting, scale: int, cycle: int) -> list[Part]:
     with setting.step("clean", cycle):
         setting.target.hold()
         cleaned = setting.bench.step("clean", setting.watch("clean", cycle))
-    phase = {"scale": scale, "cycle": cycle, "phase": "clean", "duration_ns": cleaned.duration_ns}
+    phase = {"scale": scale, "stage": STAGE, "cycle": cycle, "phase": "clean", "duration_ns": cleaned.duration_ns}
     journal.writer.rows("phases", f"scale-{scale:05d}_cycle-{cycle:05d}_clean", [phase])
     setting.snapshots.before()
     trace = journal.writer.path / "trace.bin" if setting.spec.trace else None
@@ -92,7 +93,8 @@ def run_cycle(setting: Setting, scale: int, cycle: int) -> list[Part]:
         if trace is not None:
             trace.unlink(missing_ok=True)
         raise
-    _write(setting, {"scale": scale, "cycle": cycle, "threads": setting.spec.threads}, parts, samples)
+    key = {"scale": scale, "stage": STAGE, "cycle": cycle, "threads": setting.spec.threads}
+    _write(setting, key, parts, samples)
     _check_start(setting, scale, cycle, parts)
     whole = [part.found.result for part in parts if part.found and not part.why]
     if untraced := sum(result.untraced for result in whole):
@@ -142,7 +144,7 @@ def _why(setting: Setting, part: Part) -> str:
     return words if part.node == LOCAL else f"node {part.node}: {words}"
 
 
-def _write(setting: Setting, key: dict[str, int], parts: list[Part], samples: list[dict[str, object]]) -> None:
+def _write(setting: Setting, key: dict[str, Any], parts: list[Part], samples: list[dict[str, object]]) -> None:
     """Everything of one cycle, or nothing: what an earlier attempt at it or a failing one left is taken away."""
     writer, name = setting.journal.writer, f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}"
     by_node = {LOCAL: samples} | {part.node: list(part.found.samples) for part in parts if part.found and not part.why}
@@ -151,6 +153,7 @@ def _write(setting: Setting, key: dict[str, int], parts: list[Part], samples: li
     results = [({**key, "node": part.node}, part.found.result) for part in parts if part.found and not part.why]
     writer.forget(DETAILS, name)
     try:
+        writer.rows("groups", name, [group_row(key, setting.spec)])
         for node, rows in by_node.items():
             writer.rows("monitors", f"{name}_{node}", [{**key, "node": node, **row} for row in rows])
         if setting.spec.nodes:

@@ -27,6 +27,7 @@ from dsbench.run.interrupts import Stop, listening
 from dsbench.run.journal import Journal, RunError
 from dsbench.run.load import Joining, Load, load_of
 from dsbench.run.opening import opened, step, told
+from dsbench.run.rows import STAGE
 from dsbench.run.snapshots import Snapshots
 from dsbench.spec import RunSpec, secrets_of
 from dsbench.spec import Target as TargetSpec
@@ -210,7 +211,7 @@ class _Ladder:
             self.void.append(scale)
 
     def _phase(self, scale: int, phase: str, result: StepResult, rows: int = 0, size_bytes: int = 0) -> None:
-        row = {"scale": scale, "cycle": 0, "phase": phase, "duration_ns": result.duration_ns}
+        row = {"scale": scale, "stage": STAGE, "cycle": 0, "phase": phase, "duration_ns": result.duration_ns}
         segment = len(self.journal.record.segments)
         self.journal.writer.rows(
             "phases", f"scale-{scale:05d}_{segment:03d}_{phase}", [{**row, "rows": rows, "size_bytes": size_bytes}]

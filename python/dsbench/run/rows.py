@@ -10,14 +10,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dsbench import columns
 from dsbench.archive import TABLES, Writer
 from dsbench.generator import COUNTERS, TRACE_WORDS, CycleResult, UInts
+from dsbench.spec import RunSpec
 
 Key = Mapping[str, Any]
-"""scale, cycle, node and threads: the first columns of most tables."""
+"""scale, stage, cycle, node and threads: the first columns of most tables."""
 
+STAGE, GROUP = columns.ONLY_STAGE, columns.ONLY_GROUP
+"""What every run consists of as yet."""
 
-DETAILS = ("monitors", "nodes", "errors", "sums", "seconds", "buckets", "trace")
+DETAILS = ("groups", "monitors", "nodes", "errors", "sums", "seconds", "buckets", "trace")
 """Tables of a cycle beside ``cycles``, whose part makes it count."""
 
 
@@ -43,10 +47,30 @@ def _write_details(writer: Writer, part: str, key: Key, kinds: Sequence[str], re
 
 def _cycles(key: Key, kinds: Sequence[str], result: CycleResult) -> pa.Table:
     threads, width, _ = result.counters.shape
-    columns: dict[str, Any] = {name: result.counters[:, :, i].reshape(-1) for i, name in enumerate(COUNTERS)}
-    columns["thread"] = np.repeat(np.arange(threads), width)
-    columns["kind"] = list(kinds) * threads
-    return _keyed("cycles", key, columns, threads * width)
+    found: dict[str, Any] = {name: result.counters[:, :, i].reshape(-1) for i, name in enumerate(COUNTERS)}
+    found["thread"] = np.repeat(np.arange(threads), width)
+    found["kind"] = list(kinds) * threads
+    # The core counts no rows as yet.
+    found |= {"group": [GROUP] * (threads * width), "rows": np.zeros(threads * width, np.uint64)}
+    return _keyed("cycles", key, found, threads * width)
+
+
+def group_row(key: Key, spec: RunSpec) -> dict[str, Any]:
+    """The row of ``groups`` for the clients of a cycle; ``spec`` has one number of threads."""
+    pacing = spec.pace if spec.pace != "none" else spec.arrival if spec.rate is not None else "closed"
+    return {
+        **{name: key[name] for name in ("scale", "stage", "cycle", "threads")},
+        "group": GROUP,
+        "connections": spec.connections,
+        "clients": spec.threads * max(spec.nodes, 1),
+        "pacing": pacing,
+        "rate_per_s": spec.rate,
+        "until": "time",
+        "until_count": None,
+        "until_of": "",
+        "duration_ns": round(spec.duration * 1e9),
+        "ramp_up_ns": round(spec.ramp_up * 1e9),
+    }
 
 
 def _buckets(key: Key, kinds: Sequence[str], result: CycleResult) -> pa.Table:
@@ -71,9 +95,9 @@ def _buckets(key: Key, kinds: Sequence[str], result: CycleResult) -> pa.Table:
 def _seconds(key: Key, kinds: Sequence[str], result: CycleResult) -> pa.Table:
     rows = result.seconds
     names = ("second", "", "count", "failed", "p50_ns", "p99_ns", "max_ns")
-    columns: dict[str, Any] = {name: rows[:, i] for i, name in enumerate(names) if name}
-    columns["kind"] = [kinds[int(kind)] for kind in rows[:, 1]]
-    return _keyed("seconds", key, columns, len(rows))
+    found: dict[str, Any] = {name: rows[:, i] for i, name in enumerate(names) if name}
+    found["kind"] = [kinds[int(kind)] for kind in rows[:, 1]]
+    return _keyed("seconds", key, found, len(rows))
 
 
 def _errors(kinds: Sequence[str], result: CycleResult) -> list[dict[str, Any]]:
@@ -105,6 +129,7 @@ def _trace(key: Key, kinds: Sequence[str], words: UInts) -> pa.Table:
     return pa.table(
         {
             "scale": pa.array(np.full(rows, key["scale"], np.uint32)),
+            "stage": pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [key["stage"]]),
             "cycle": pa.array(np.full(rows, key["cycle"], np.uint32)),
             "node": nodes,
             "thread": pa.array(words[:, 3].astype(np.uint32)),
@@ -118,10 +143,10 @@ def _trace(key: Key, kinds: Sequence[str], words: UInts) -> pa.Table:
     )
 
 
-def _keyed(table: str, key: Key, columns: Mapping[str, Any], rows: int) -> pa.Table:
+def _keyed(table: str, key: Key, found: Mapping[str, Any], rows: int) -> pa.Table:
     schema = TABLES[table]
     arrays = [
-        pa.array([key[field.name]] * rows if field.name in key else columns[field.name], type=field.type)
+        pa.array([key[field.name]] * rows if field.name in key else found[field.name], type=field.type)
         for field in schema
     ]
     return pa.Table.from_arrays(arrays, schema=schema)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsbench.monitors import Statistics
 from dsbench.run.journal import Journal
+from dsbench.run.rows import STAGE
 
 
 class Snapshots:
@@ -29,7 +30,7 @@ class Snapshots:
     def _take(self, moment: str) -> None:
         if self._statistics is None:
             return
-        key = {"scale": self._scale, "segment": self._segment, "moment": moment}
+        key = {"scale": self._scale, "stage": STAGE, "segment": self._segment, "moment": moment}
         try:
             found = self._statistics.take()
         except Exception as error:  # no right, a version without the view: the run does not fail for it

@@ -30,12 +30,12 @@ DIAGRAMS: Final[Mapping[str, Diagram]] = {
 }  # fmt: skip
 """Name, as in ``results-<name>.pdf``, to function; in the order of the papers."""
 
-_OF_STEPS: Final = frozenset({"connections", "response"})
-"""Those that show every number of threads; the others show the largest."""
+_OF_SERIES: Final = frozenset({"connections", "response"})
+"""Those that show every series; the others show the last."""
 
 
 def specs(evaluation: Evaluation, run: RunRecord) -> dict[str, Spec]:
     """The specifications of all diagrams that have something to show."""
     own = run_shown(run, evaluation)
-    drawn = {name: draw(evaluation, run if name in _OF_STEPS else own) for name, draw in DIAGRAMS.items()}
+    drawn = {name: draw(evaluation, run if name in _OF_SERIES else own) for name, draw in DIAGRAMS.items()}
     return {name: spec for name, spec in drawn.items() if spec is not None}

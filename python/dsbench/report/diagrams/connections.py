@@ -33,7 +33,7 @@ _DASHES: Final = {_MEAN: [1, 0], _MAXIMUM: [5, 3]}
 
 def connections(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """Median and range of the cycles' NOPM, or rate, one curve per scale; ``None`` with one number of threads."""
-    rows = [row for part in evaluation.steps.values() for row in _rate_rows(part)]
+    rows = [row for part in _apart(evaluation) for row in _rate_rows(part)]
     if not rows:
         return None
     label = next((found.label for found in evaluation.nopm.values()), "")
@@ -51,8 +51,8 @@ def connections(evaluation: Evaluation, run: RunRecord) -> Spec | None:
 
 def response(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """Mean and maximum of the response times by kind, at the largest scale; ``None`` with one number of threads."""
-    scale = max((x for part in evaluation.steps.values() for x in part.kinds), default=0)
-    rows = [row for part in evaluation.steps.values() for row in _time_rows(part, scale)]
+    scale = max((x for part in _apart(evaluation) for x in part.kinds), default=0)
+    rows = [row for part in _apart(evaluation) for row in _time_rows(part, scale)]
     if not rows:
         return None
     y = ValueAxis.logarithmic("response time [ms]", [row["ms"] for row in rows])
@@ -62,6 +62,11 @@ def response(evaluation: Evaluation, run: RunRecord) -> Spec | None:
         title=title(f"{subject(run)}: response time by connections", evaluation, run, notes),
         description="Mean and maximum of the response times over the number of connections, one colour per kind.",
     )
+
+
+def _apart(evaluation: Evaluation) -> list[Evaluation]:
+    """The series of the stage that the whole shows: others do something else with their connections."""
+    return [part for key, part in evaluation.series.items() if key.stage == evaluation.stage]
 
 
 def _rate_rows(part: Evaluation) -> list[Row]:

@@ -10,7 +10,6 @@ import altair as alt
 import numpy as np
 
 from dsbench.analysis.values import Floats
-from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report.diagrams.theme import GREY, HUES, RED, Spec, config
 from dsbench.report.page.markup import Html, number, section, tag
@@ -21,18 +20,19 @@ _WIDTH: Final = 860
 _TIMES: Final = {"p50": "median", "p99": "99 % quantile", "max": "slowest"}
 
 
-def courses(evaluation: Evaluation, run: RunRecord) -> dict[str, dict[str, Any]]:
+def courses(evaluation: Evaluation) -> dict[str, dict[str, Any]]:
     """Scale, as text, to the columns of its course: lists of equal length, times in ms, ``null`` where none ended."""
-    duration_s = run.spec.duration
-    return {str(x): _columns(found, duration_s) for x, found in sorted(evaluation.seconds.items()) if len(found)}
+    measured = ((x, found) for x, found in sorted(evaluation.seconds.items()) if len(found))
+    return {str(x): _columns(found, evaluation.durations_s.get(x, np.empty(0))) for x, found in measured}
 
 
-def _columns(seconds: Floats, duration_s: float) -> dict[str, Any]:
+def _columns(seconds: Floats, durations_s: Floats) -> dict[str, Any]:
     """Steps of several seconds show the mean rate, the worst p50 and p99 and the maximum of their seconds."""
-    per_cycle = math.ceil(duration_s)
+    whole = np.ceil(durations_s)
+    ends = np.cumsum(whole).astype(int)
     lengths = np.ones(len(seconds))
     # The last second of a cycle may be a part of one: its rate is that of this part.
-    lengths[per_cycle - 1 :: per_cycle] = duration_s - (per_cycle - 1)
+    lengths[ends - 1] = durations_s - (whole - 1)
     step = math.ceil(len(seconds) / _POINTS)
     starts = np.arange(0, len(seconds), step)
     widths = np.diff(np.append(starts, len(seconds)))
@@ -46,9 +46,8 @@ def _columns(seconds: Floats, duration_s: float) -> dict[str, Any]:
     for i, name in enumerate(("count", "failed")):
         columns[name] = [_short(v) for v in (*sums[:, i], sums[-1, i])]
     columns |= {name: [*(_short(v) if v > 0 else None for v in worst[:, i]), None] for i, name in enumerate(_TIMES)}
-    # Without whole cycles of equal length there is no telling where one ends.
-    ends = range(per_cycle, len(seconds), per_cycle) if len(seconds) % per_cycle == 0 else range(0)
-    return {"step": step, "columns": columns, "boundaries": list(ends) if len(ends) < _BOUNDARIES else []}
+    between = ends[:-1].tolist()
+    return {"step": step, "columns": columns, "boundaries": between if len(between) < _BOUNDARIES else []}
 
 
 def _short(value: float) -> float:
@@ -94,9 +93,9 @@ def spec() -> Spec:
     return {**body, "config": {**config(), "background": "white"}}
 
 
-def section_of_courses(evaluation: Evaluation, run: RunRecord) -> Html:
+def section_of_courses(evaluation: Evaluation) -> Html:
     """One closed part per scale; the first is open. The page draws a course when its part is opened."""
-    found = courses(evaluation, run)
+    found = courses(evaluation)
     if not found:
         return section("Course per second", tag("p", "No second was recorded."), key="course")
     rates = {str(r.scale): r.rate_median_tps for r in evaluation.scales}

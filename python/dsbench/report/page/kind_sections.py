@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from dsbench.evaluation.evaluated import Change, Evaluation
+from dsbench.evaluation.series import labels, phrases
 from dsbench.report.kind_text import (
     COUNT_HEADS,
     TIME_HEADS,
@@ -19,23 +20,25 @@ from dsbench.report.page.markup import Html, number, section, table, tag
 
 
 def by_connections(evaluation: Evaluation) -> Html | None:
-    """One row for each scale and number of threads; ``None`` where there is one number."""
-    if not evaluation.steps:
+    """One row for each scale and series; ``None`` where there is one series."""
+    if not evaluation.series:
         return None
     rows: list[list[object]] = []
-    for threads, part in evaluation.steps.items():
+    said = labels(evaluation.series)
+    for key, part in evaluation.series.items():
         for r in part.scales:
             kinds = part.kinds.get(r.scale, ())
             found = part.nopm.get(r.scale)
             mean_ns, most_ns = (kinds[-1].response_mean_ns, kinds[-1].response_ns[1.0]) if kinds else (math.nan,) * 2
             rows.append([
-                str(r.scale), str(threads), str(part.connections), number(r.rate_median_tps),
+                str(r.scale), *said[key].values(), str(part.connections), number(r.rate_median_tps),
                 number(found.median) if found else "–", number(mean_ns / 1e6, 3), number(most_ns / 1e6, 3),
                 number(r.failed),
             ])  # fmt: skip
-    heads = ["scale", "threads", "connections", "rate, median [tps]", "NOPM", "response, mean [ms]",
+    heads = ["scale", *next(iter(said.values())), "connections", "rate, median [tps]", "NOPM", "response, mean [ms]",
              "response, maximum [ms]", "failed attempts"]
-    note = tag("p", f"All other tables and diagrams show the {evaluation.threads} threads.", cls="note")
+    shown = phrases(evaluation.series)[evaluation.key]
+    note = tag("p", f"All other tables and diagrams show the {shown}.", cls="note")
     body = table("Rate and response time by connections", heads, sorted(rows, key=lambda row: int(str(row[0]))))
     return section("Connections", body, note, key="connections")
 

@@ -12,6 +12,7 @@ from dsbench.analysis.values import COLUMNS, RESULT_COLUMNS, Doubt, Index, Scale
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import server, subject
+from dsbench.evaluation.series import phrases
 from dsbench.report.diagrams.heading import conditions
 from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
 
@@ -21,13 +22,13 @@ _FIRST_LEVEL = COLUMNS.index("rate_p50_tps")
 
 def headline(evaluation: Evaluation, run: RunRecord) -> Html:
     """The DSI and the rating where T(X) = X, or NOPM, and what was run where and when."""
-    parts = list(evaluation.steps.values()) or [evaluation]
+    parts = list(evaluation.series.values()) or [evaluation]
     sound = [(part, r) for part in parts for r in part.scales if r.scale not in part.void_scales]
-    rates = [(r.rate_median_tps, r.scale, part.threads) for part, r in sound if r.rate_median_tps > 0]
+    rates = [(r.rate_median_tps, r.scale, part.key) for part, r in sound if r.rate_median_tps > 0]
     figures = [_nopm(evaluation)] if evaluation.nopm else _ratings(evaluation.index)
     if rates:
-        best_tps, scale, threads = max(rates)
-        shown = f" and {threads} threads" if evaluation.steps else ""
+        best_tps, scale, key = max(rates)
+        shown = f" and {phrases(evaluation.series)[key]}" if evaluation.series else ""
         note = f"median of the cycles, at scale {scale}{shown}"
         figures.append(_figure("highest rate", f"{number(best_tps)} tps", note))
     facts = terms([
@@ -52,7 +53,7 @@ def _ratings(index: Index) -> list[Html]:
 
 def _nopm(evaluation: Evaluation) -> Html:
     """The highest NOPM, over all scales that are not void and all numbers of threads."""
-    parts = list(evaluation.steps.values()) or [evaluation]
+    parts = list(evaluation.series.values()) or [evaluation]
     found = [
         (row.median, x, part.connections, row)
         for part in parts for x, row in part.nopm.items() if x not in part.void_scales

@@ -1,0 +1,75 @@
+"""Who made the load of each cycle, and how long: the table ``groups``, and what older archives say in its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from dsbench.analysis.values import Ints
+from dsbench.archive import TABLES, Asked
+from dsbench.columns import ONLY_GROUP, ONLY_STAGE
+from dsbench.evaluation.arrow import of_each
+from dsbench.evaluation.evaluated import Series
+
+_CYCLE = ["scale", "stage", "cycle"]
+
+
+def with_threads(cycles: pa.Table, asked: Asked) -> pa.Table:
+    """The table ``cycles``; rows of archives that did not tell the number of threads have the only one there was."""
+    told: Any = cycles["threads"]
+    at = cycles.column_names.index("threads")
+    return cycles.set_column(at, TABLES["cycles"].field("threads"), told.fill_null(asked.steps[-1]))
+
+
+def groups_of(groups: pa.Table, cycles: pa.Table, asked: Asked) -> pa.Table:
+    """The table ``groups`` with a row for each of ``cycles``, also for those of older archives.
+
+    These had one group of clients in every cycle, as ``asked`` says of all of them.
+    """
+    known = {tuple(row.values()) for row in groups.select(_CYCLE).to_pylist()}
+    found = _distinct(cycles, [*_CYCLE, "threads"])
+    rows = [_asked(row, asked) for row in found if tuple(row[name] for name in _CYCLE) not in known]
+    return pa.concat_tables([groups, pa.Table.from_pylist(rows, schema=TABLES["groups"])]).unify_dictionaries()
+
+
+def series_of(cycles: pa.Table, asked: Asked) -> tuple[Series, ...]:
+    """The series of a run in the order in which it has them, those included of which no cycle was finished."""
+    found = {Series(row["stage"], row["threads"]): row["cycle_min"] for row in _distinct(cycles, ["stage", "threads"])}
+    planned = [Series(ONLY_STAGE, threads) for threads in asked.steps]
+    # What a run of several stages had planned beyond its cycles is nothing that can be shown.
+    begun = planned if {key.stage for key in found} <= {ONLY_STAGE} else []
+    return tuple(dict.fromkeys([*begun, *sorted(found, key=lambda key: found[key])]))
+
+
+def durations_ns(groups: pa.Table, table: pa.Table) -> Ints:
+    """For each row of ``table`` the duration of its cycle: that of its longest group. Both are of one stage."""
+    longest: dict[tuple[int, int], int] = {}
+    for row in groups.select(["scale", "cycle", "duration_ns"]).to_pylist():
+        key = (row["scale"], row["cycle"])
+        longest[key] = max(longest.get(key, 0), row["duration_ns"] or 0)
+    return of_each(table, longest)
+
+
+def _distinct(cycles: pa.Table, names: list[str]) -> list[dict[str, Any]]:
+    """Distinct values of ``names``, with the least number of a cycle as ``cycle_min``."""
+    at = cycles.column_names.index("stage")
+    plain = cycles.set_column(at, "stage", cycles["stage"].cast(pa.string()))
+    rows: list[dict[str, Any]] = plain.group_by(names).aggregate([("cycle", "min")]).to_pylist()
+    return rows
+
+
+def _asked(row: dict[str, Any], asked: Asked) -> dict[str, Any]:
+    pacing = asked.pace if asked.pace != "none" else asked.arrival if asked.rate is not None else "closed"
+    return {
+        **row,
+        "group": ONLY_GROUP,
+        "connections": asked.connections,
+        "clients": row["threads"] * max(asked.nodes, 1),
+        "pacing": pacing,
+        "rate_per_s": asked.rate,
+        "until": "time",
+        "until_of": "",
+        "duration_ns": round(asked.duration * 1e9),
+        "ramp_up_ns": round(asked.ramp_up * 1e9),
+    }
