@@ -223,7 +223,7 @@ def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
         f"{evaluation.name}: {run.status}, started {run.started}",
         f"{run.server_version or run.engine} on {run.host}, "
         f"workload {_LIKE.get(spec.workload, spec.workload)}, dsbench {run.dsbench}",
-        f"{spec.cycles} x {spec.duration:g} s, {nodes}, threads {listed(spec.steps)}, "
+        f"{spec.cycles} x {spec.duration:g} s, {nodes}, threads {listed(spec.thread_numbers)}, "
         f"connections {spec.connections}, {run.in_force}, {pacing(spec)}, "
         f"seed {spec.seed}",
         "confidence levels: " + " ".join(f"{level:.1%}" for level in evaluation.levels),
