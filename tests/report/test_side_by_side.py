@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dsbench.evaluation.side_by_side import Comparison, read
-from dsbench.report import side_by_side
+from dsbench.report import several
 from dsbench.report.diagrams.compared import compared as diagram
-from dsbench.report.side_by_side import spec
+from dsbench.report.several import spec
 from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.program import Program
 
@@ -79,7 +79,7 @@ def test_labels_name_the_variant_of_a_product(tmp_path: Path) -> None:
 
 
 def test_the_text_has_rates_and_factors_by_scale(three: Comparison) -> None:
-    lines = [" ".join(line.split()) for line in side_by_side.text(three).splitlines()]
+    lines = [" ".join(line.split()) for line in several.text(three).splitlines()]
     assert lines[:3] == ["A PostgreSQL 15.18", "B PostgreSQL 18.6", "C PostgreSQL 15.18, fsync off"]
     for line in ("1 100 200 –", "10 200 400 200", "100 – 8 –", "of scales 1–10 1–100 10–10"):
         assert line in lines, "the scale whose check failed is left out"
@@ -126,7 +126,7 @@ def test_one_number_of_threads_of_several_is_named(tmp_path: Path) -> None:
 
 
 def test_the_document_holds_every_figure(three: Comparison) -> None:
-    found = json.loads(json.dumps(side_by_side.document(three), allow_nan=False))
+    found = json.loads(json.dumps(several.document(three), allow_nan=False))
     assert found["reference"] == "PostgreSQL 15.18"
     second = found["archives"][1]
     assert second["scales"]["10"] == {
@@ -140,7 +140,7 @@ def test_the_document_holds_every_figure(three: Comparison) -> None:
 
 
 def test_the_files_are_whole_and_load_nothing(three: Comparison) -> None:
-    files = side_by_side.files(three)
+    files = several.files(three)
     assert sorted(files) == [f"comparison.{end}" for end in ("html", "json", "pdf", "svg", "txt", "vl.json")]
     assert files["comparison.pdf"].startswith(b"%PDF")
     svg = files["comparison.svg"].decode()

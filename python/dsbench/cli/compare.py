@@ -26,17 +26,17 @@ def command(
         raise spec.SpecError("ARCHIVES", "one archive has nothing beside it", "name two or more")
     # Late: the libraries that draw and compute take a second, and help should not.
     from dsbench.evaluation.side_by_side import read
-    from dsbench.report import side_by_side
+    from dsbench.report import several
 
     comparison = read(archives)
     if out is not None:
         try_out(out)
     if as_json:
-        print(json.dumps(side_by_side.document(comparison), indent=2, ensure_ascii=False))
+        print(json.dumps(several.document(comparison), indent=2, ensure_ascii=False))
     else:
-        print(side_by_side.text(comparison), end="")
+        print(several.text(comparison), end="")
     if out is not None:
-        _write(out, side_by_side.files(comparison), quiet=as_json)
+        _write(out, several.files(comparison), quiet=as_json)
 
 
 def _write(out: Path, files: dict[str, bytes], *, quiet: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pyarrow as pa
 from dsbench.analysis.values import Ints
 from dsbench.archive import TABLES, Asked
 from dsbench.columns import ONLY_GROUP, ONLY_STAGE
-from dsbench.evaluation.arrow import of_each
+from dsbench.evaluation.arrow import of_cycles, of_each
 from dsbench.evaluation.evaluated import Series
 
 _CYCLE = ["scale", "stage", "cycle"]
@@ -19,7 +20,7 @@ def with_threads(cycles: pa.Table, asked: Asked) -> pa.Table:
     """The table ``cycles``; rows of archives that did not tell the number of threads have the only one there was."""
     told: Any = cycles["threads"]
     at = cycles.column_names.index("threads")
-    return cycles.set_column(at, TABLES["cycles"].field("threads"), told.fill_null(asked.steps[-1]))
+    return cycles.set_column(at, TABLES["cycles"].field("threads"), told.fill_null(asked.thread_numbers[-1]))
 
 
 def groups_of(groups: pa.Table, cycles: pa.Table, asked: Asked) -> pa.Table:
@@ -36,7 +37,7 @@ def groups_of(groups: pa.Table, cycles: pa.Table, asked: Asked) -> pa.Table:
 def series_of(cycles: pa.Table, asked: Asked) -> tuple[Series, ...]:
     """The series of a run in the order in which it has them, those included of which no cycle was finished."""
     found = {Series(row["stage"], row["threads"]): row["cycle_min"] for row in _distinct(cycles, ["stage", "threads"])}
-    planned = [Series(ONLY_STAGE, threads) for threads in asked.steps]
+    planned = [Series(ONLY_STAGE, threads) for threads in asked.thread_numbers]
     # What a run of several stages had planned beyond its cycles is nothing that can be shown.
     begun = planned if {key.stage for key in found} <= {ONLY_STAGE} else []
     return tuple(dict.fromkeys([*begun, *sorted(found, key=lambda key: found[key])]))
@@ -49,6 +50,14 @@ def durations_ns(groups: pa.Table, table: pa.Table) -> Ints:
         key = (row["scale"], row["cycle"])
         longest[key] = max(longest.get(key, 0), row["duration_ns"] or 0)
     return of_each(table, longest)
+
+
+def connections_of(groups: pa.Table, cycles: pa.Table) -> int:
+    """Connections of all groups and nodes together in one of ``cycles``; 0 without a cycle."""
+    found: Counter[tuple[int, int]] = Counter()
+    for row in of_cycles(groups, cycles).to_pylist():
+        found[row["scale"], row["cycle"]] += row["clients"] * row["connections"]
+    return max(found.values(), default=0)
 
 
 def _distinct(cycles: pa.Table, names: list[str]) -> list[dict[str, Any]]:

@@ -19,13 +19,13 @@ from dsbench.analysis.windows import window_doubts
 from dsbench.archive import TABLES, Archive, Asked, RunRecord
 from dsbench.evaluation.arrow import counts_by, of_cycles, whole, with_class
 from dsbench.evaluation.by_kind import changes_of, errors_of_kinds, kind_doubts, nopm_of, of_kinds, windows_of
+from dsbench.evaluation.costs import resources
 from dsbench.evaluation.distributions import frequency, seconds
 from dsbench.evaluation.evaluated import Evaluation, Series
-from dsbench.evaluation.groups import groups_of, series_of, with_threads
+from dsbench.evaluation.groups import connections_of, groups_of, series_of, with_threads
 from dsbench.evaluation.judgement import collision, judge, noticed
 from dsbench.evaluation.measured import Measured, measured
 from dsbench.evaluation.node_shares import apart, shares
-from dsbench.evaluation.resources import resources
 from dsbench.evaluation.scale_results import phases_of, result
 from dsbench.evaluation.series import together
 from dsbench.spec import PROFILES
@@ -121,7 +121,7 @@ def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: 
         durations_s={x: part.duration_s for x, part in load.items()},
         stage=key.stage,
         threads=key.threads,
-        connections=key.threads * spec.connections * max(spec.nodes, 1),
+        connections=connections_of(groups, cycles) or key.threads * spec.connections * max(spec.nodes, 1),
     )
 
 
