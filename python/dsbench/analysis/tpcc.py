@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from dsbench.analysis.values import Floats
+from dsbench.analysis.values import Doubt, Floats
 
 WORKLOAD = "tpcc"
 NEW_ORDER = "new_order"
@@ -93,3 +93,12 @@ def deck_of(settings: Mapping[str, str]) -> tuple[int, ...]:
     """The deck that the settings of the workload ask for; the core has refused what is none."""
     mix = settings.get("mix")
     return tuple(int(cards) for cards in mix.split(",")) if mix else DECK
+
+
+def size_doubts(settings: Mapping[str, str]) -> list[Doubt]:
+    """That only a part of the specification's rows was there, by the setting ``size``."""
+    part = float(settings.get("size", 1))
+    if part == 1:
+        return []
+    message = f"the database holds {part:.0%} of the rows of TPC-C: the figures are not TPC-C-like"
+    return [Doubt("size", message, "leave --set size out; a part of the rows is for trying out")]

@@ -24,7 +24,7 @@ from dsbench.analysis.values import Evaluation, Floats, Frequency, Resource, Sca
 from dsbench.analysis.windows import window_doubts
 from dsbench.archive import TABLES, Archive
 from dsbench.report.judgement import collision, failed_checks, judge, noticed
-from dsbench.report.kinds import changes_of, errors_of_kinds, kind_doubts, nopm_of, of_kinds, windows_of
+from dsbench.report.kinds import changes_of, errors_of_kinds, kind_doubts, nopm_of, of_kinds, size_doubts, windows_of
 from dsbench.report.nodes import apart, shares
 from dsbench.report.rows import Load, counts_by, grouped, loads, of_cycles, whole, with_class
 from dsbench.report.steps import cycles_at, run_at, together
@@ -111,6 +111,7 @@ def _evaluate(name: str, run: Mapping[str, Any], tables: Mapping[str, pa.Table])
         ),
         doubts=(
             *judge(run, begun, load, frequency, seconds, resources, errors, nodes),
+            *size_doubts(run),
             *kind_doubts(kinds),
             *window_doubts(windows),
         ),

@@ -138,6 +138,12 @@ def windows_of(run: Mapping[str, Any], sums: pa.Table, load: Mapping[int, Load])
     return {x: windows(by_scale.get(x, {}), x) for x in load}
 
 
+def size_doubts(run: Mapping[str, Any]) -> list[Doubt]:
+    """That TPC-C's database was a part of what it should be; none for other workloads."""
+    spec = run["spec"]
+    return tpcc.size_doubts(spec.get("workload_settings", {})) if spec["workload"] == tpcc.WORKLOAD else []
+
+
 def kind_doubts(results: Mapping[int, tuple[KindResult, ...]]) -> list[Doubt]:
     """What the workload's rules ask of its kinds and did not get."""
     return [doubt for scale, rows in results.items() for row in rows for doubt in _of_row(scale, row)]

@@ -19,6 +19,7 @@ pub mod nurand;
 pub mod order_status;
 pub mod payment;
 pub mod rows;
+pub mod sizes;
 pub mod stock_level;
 pub mod wording;
 
@@ -33,6 +34,7 @@ use crate::{Call, Options, Settings};
 use client::{Place, Plan, TpccClient};
 use company::Company;
 use deck::Mix;
+use sizes::Sizes;
 
 /// Number of the kind New-Order.
 pub const NEW_ORDER: KindId = 0;
@@ -48,7 +50,7 @@ pub const STOCK_LEVEL: KindId = 4;
 const KINDS: &[&str] = &["new_order", "payment", "order_status", "delivery", "stock_level"];
 
 /// Names of its settings; see [`plan_of`].
-pub(crate) const SETTINGS: &[&str] = &["mix", "affinity", "delivery", "foreign_keys"];
+pub(crate) const SETTINGS: &[&str] = &["mix", "affinity", "delivery", "foreign_keys", "size"];
 
 const SECOND: Nanos = 1_000_000_000;
 
@@ -64,12 +66,14 @@ struct Tpcc {
 pub(crate) fn open(options: &Options) -> Result<Box<dyn Workload>> {
     let plan = plan_of(options.call, &options.settings)?;
     let keys = options.settings.word("foreign_keys", &["on", "off"])? == 0;
-    Ok(Box::new(Tpcc { company: Arc::new(Company::new(options.scale, options.dialect, keys)?), plan }))
+    let sizes = options.settings.get("size").map_or(Ok(Sizes::default()), Sizes::parse)?;
+    Ok(Box::new(Tpcc { company: Arc::new(Company::new(options.scale, sizes, options.dialect, keys)?), plan }))
 }
 
 /// `mix`: cards of each kind; `affinity`: on, each client has a home warehouse (or, when there are fewer
-/// clients than warehouses, a share of them), off, it draws one for each transaction; `delivery`: inline, the terminal waits for it, or deferred, it does not; `foreign_keys`: on
-/// or off.
+/// clients than warehouses, a share of them), off, it draws one for each transaction; `delivery`: inline, the
+/// terminal waits for it, or deferred, it does not. [`open`] reads the rest: `foreign_keys`, on or off, and `size`,
+/// the part of the specification's rows that is there.
 fn plan_of(call: Call, settings: &Settings) -> Result<Plan> {
     settings.only("tpcc", SETTINGS)?;
     let deferred = settings.word("delivery", &["inline", "deferred"])? == 1;

@@ -1,0 +1,20 @@
+"""A part of TPC-C's rows: the run says so, and nothing where all rows are there."""
+
+from __future__ import annotations
+
+from dsbench.analysis.tpcc import size_doubts
+from dsbench.report.kinds import size_doubts as of_run
+
+
+def test_a_part_of_the_rows_is_a_doubt_and_all_of_them_are_none() -> None:
+    assert size_doubts({}) == size_doubts({"size": "1"}) == size_doubts({"size": "1.0", "mix": "1,1,1,1,1"}) == []
+    [doubt] = size_doubts({"size": "0.02"})
+    assert (doubt.code, doubt.scale) == ("size", None)
+    assert "2% of the rows of TPC-C" in doubt.message and "not TPC-C-like" in doubt.message
+
+
+def test_other_workloads_have_no_size() -> None:
+    settings = {"size": "0.5"}
+    assert of_run({"spec": {"workload": "tpcb", "workload_settings": settings}}) == []
+    assert len(of_run({"spec": {"workload": "tpcc", "workload_settings": settings}})) == 1
+    assert of_run({"spec": {"workload": "tpcc"}}) == []
