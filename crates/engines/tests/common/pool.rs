@@ -3,6 +3,9 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, Once, PoisonError};
 
+/// The most servers that wait for a test: each takes memory, a MySQL some 400 MB.
+const MOST_IDLE: usize = 6;
+
 /// A server that can be used again.
 pub trait Reusable: Sized + 'static {
     /// Where those lie that are not in use.
@@ -12,7 +15,7 @@ pub trait Reusable: Sized + 'static {
     fn renew(&mut self) -> bool;
 }
 
-/// Servers that are running and not in use, each with its kind.
+/// Servers that are running and not in use, each with its kind, the latest last.
 pub struct Pool<S> {
     idle: Mutex<Vec<(String, S)>>,
     at_exit: Once,
@@ -33,14 +36,19 @@ impl<S> Pool<S> {
     fn take(&self, kind: &str) -> Option<S> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let at = idle.iter().position(|(found, _)| found == kind)?;
-        Some(idle.swap_remove(at).1)
+        Some(idle.remove(at).1)
     }
 
     fn put(&self, kind: String, server: S) {
         // Statics are not dropped at the end of a process.
         // SAFETY: the function takes nothing and stays.
         self.at_exit.call_once(|| assert_eq!(unsafe { libc::atexit(self.end) }, 0));
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((kind, server));
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let oldest = (idle.len() == MOST_IDLE).then(|| idle.remove(0));
+        idle.push((kind, server));
+        drop(idle);
+        // To stop it takes its time, in which others may take and give back.
+        drop(oldest);
     }
 }
 
