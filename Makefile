@@ -13,8 +13,7 @@ run: .venv/.built  ## one complete run on an embedded database, about a minute
 
 test: .venv/.built  ## every test, those against real servers included
 	scripts/need-servers
-	mysql="$$(scripts/unpacked mysql)" || mysql=; DSBENCH_TEST_MYSQL="$$mysql" \
-		cargo test --quiet --release --workspace --exclude dsbench-py --locked
+	scripts/test-rust
 	$(BIN)/python -m pytest
 
 lint: .venv/.built  ## formatting, types, layering; warnings are errors

@@ -16,6 +16,8 @@ mod isolation;
 mod loss;
 #[path = "firebird/place.rs"]
 mod place;
+#[path = "common/pool.rs"]
+mod pool;
 #[path = "firebird/server.rs"]
 mod server;
 #[path = "firebird/sessions.rs"]

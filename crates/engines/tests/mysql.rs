@@ -21,6 +21,8 @@ mod login;
 mod losses;
 #[path = "mysql/place.rs"]
 mod place;
+#[path = "common/pool.rs"]
+mod pool;
 #[path = "mysql/procedures.rs"]
 mod procedures;
 #[path = "mysql/server.rs"]

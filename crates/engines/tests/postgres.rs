@@ -20,6 +20,8 @@ mod login;
 mod losses;
 #[path = "postgres/place.rs"]
 mod place;
+#[path = "common/pool.rs"]
+mod pool;
 #[path = "postgres/server.rs"]
 mod server;
 #[path = "postgres/tls.rs"]

@@ -31,6 +31,11 @@ pub enum Values {
         /// The most.
         most: u64,
     },
+    /// A part of the whole, which is 1.
+    Part {
+        /// The least.
+        least: f64,
+    },
     /// Cards of each kind in a deck, by commas: whole numbers, one card at least in all of them.
     Cards {
         /// The most cards of a deck.
@@ -46,6 +51,10 @@ impl Setting {
             Values::Whole { least, most } => {
                 let fits = value.parse().is_ok_and(|number: u64| (least..=most).contains(&number));
                 (!fits).then(|| format!("use a whole number from {least} to {most}"))
+            }
+            Values::Part { least } => {
+                let fits = value.trim().parse().is_ok_and(|part: f64| (least..=1.0).contains(&part));
+                (!fits).then(|| format!("use a part of the whole, {least} to 1"))
             }
             Values::Cards { most } => bad_deck(value, kinds.len(), most).map(|why| {
                 let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
@@ -63,6 +72,7 @@ impl Values {
         match self {
             Self::Words(words) => words.join(" or "),
             Self::Whole { least, most } => format!("{least} to {most}"),
+            Self::Part { least } => format!("{least} to 1"),
             Self::Cards { most } => format!("a number for each kind, by commas, {most} cards at most"),
         }
     }
@@ -131,6 +141,13 @@ mod tests {
 
     #[test]
     fn a_deck_has_a_number_for_each_kind() {
+        let part = Values::Part { least: 0.01 };
+        for fits in ["0.01", " 0.5", "1"] {
+            assert_eq!(refused(part, fits), None);
+        }
+        for text in ["0", "0.009", "1.01", "-1", "NaN", "inf", "small", ""] {
+            assert_eq!(refused(part, text).unwrap(), format!("--set s={text}: use a part of the whole, 0.01 to 1"));
+        }
         let cards = Values::Cards { most: 10_000 };
         assert_eq!((refused(cards, " 45, 43 ,4"), refused(cards, "0,0,3")), (None, None));
         for (text, why) in [

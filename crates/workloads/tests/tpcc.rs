@@ -24,6 +24,9 @@ mod mysql_server;
 #[path = "tpcc/paced.rs"]
 mod paced;
 #[cfg(unix)]
+#[path = "../../engines/tests/common/pool.rs"]
+mod pool;
+#[cfg(unix)]
 #[path = "tpcc/postgres.rs"]
 mod postgres;
 #[cfg(unix)]

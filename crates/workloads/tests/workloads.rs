@@ -21,6 +21,9 @@ mod mysql;
 #[allow(dead_code)]
 mod mysql_server;
 #[cfg(unix)]
+#[path = "../../engines/tests/common/pool.rs"]
+mod pool;
+#[cfg(unix)]
 #[path = "workloads/postgres.rs"]
 mod postgres;
 #[cfg(unix)]

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from dsbench.analysis.tpcc import Nopm, nopm
+from dsbench.analysis.tpcc import Nopm, nopm, size_doubts
+from dsbench.analysis.values import Doubt
 from dsbench.analysis.windows import Window, windows
 
 
@@ -18,6 +19,8 @@ class Special:
     """The headline of a scale out of the committed transactions of the kind that it counts; called as ``nopm`` is."""
     windows: Callable[[Mapping[str, int], int], tuple[Window, ...]]
     """What the sums of its clients must look like at a scale."""
+    doubts: Callable[[Mapping[str, str]], list[Doubt]]
+    """What to think of a run with these settings of the workload."""
 
 
-ANALYSES: Final[Mapping[str, Special]] = {"tpcc": Special(nopm, windows)}
+ANALYSES: Final[Mapping[str, Special]] = {"tpcc": Special(nopm, windows, size_doubts)}

@@ -6,12 +6,12 @@ counts, the deck and the times of people at terminals are the workload's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dsbench.analysis.values import Floats
+from dsbench.analysis.values import Doubt, Floats
 from dsbench.workloads import Entry, Kind
 
 
@@ -75,3 +75,12 @@ def _around_s(kind: Kind) -> float:
     if kind.keying_s is None or kind.mean_think_s is None:
         return np.nan
     return kind.keying_s + kind.mean_think_s
+
+
+def size_doubts(settings: Mapping[str, str]) -> list[Doubt]:
+    """That only a part of the specification's rows was there, by the setting ``size``."""
+    part = float(settings.get("size", 1))
+    if part == 1:
+        return []
+    message = f"the database holds {part:.0%} of the rows of TPC-C: the figures are not TPC-C-like"
+    return [Doubt("size", message, "leave --set size out; a part of the rows is for trying out")]

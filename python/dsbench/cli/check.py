@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dsbench import run, spec
-from dsbench.cli import errors
+from dsbench.cli import errors, settings
 from dsbench.cli.workloads import choices
 
 _DEFAULT: str = spec.RunSpec.model_fields["workload"].default
@@ -23,11 +23,17 @@ def command(
     target: Annotated[str, typer.Argument(help="URL of the database.")],
     scale: Annotated[int, typer.Option(min=1, max=21_474, help="Scale at which it was populated.")],
     workload: Annotated[str, typer.Option(help=f"{choices()}.")] = _DEFAULT,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Setting of the workload that it was populated with, NAME=VALUE; may be repeated."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Check the consistency of a database that dsbench has made."""
     errors.known_workload(workload)
-    asked = spec.build({"target": {"url": target}, "workload": workload, "scales": (scale,)})
+    of_workload = settings.pairs(given or [])
+    wanted = {"target": {"url": target}, "workload": workload, "scales": (scale,), "workload_settings": of_workload}
+    asked = spec.build(wanted)
     if asked.target.private is not None:
         remedy = "name the URL of a database in which a run has left its tables"
         raise spec.SpecError("TARGET", "a private server is gone with its run: there is nothing to check", remedy)

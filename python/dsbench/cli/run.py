@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from dsbench import run, spec, workloads
-from dsbench.cli import errors
+from dsbench.cli import errors, settings
 from dsbench.cli.progress import Progress, clock
 from dsbench.cli.workloads import choices
 
@@ -175,14 +175,9 @@ def _specification(
 
 def _settings(texts: list[str], workload: str) -> tuple[dict[str, str], dict[str, str]]:
     """Settings of the workload, by the names that it knows, and all others: those of a private server."""
-    pairs = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise spec.SpecError("--set", f"{text!r} is no setting", "write NAME=VALUE, such as shared_buffers=1GB")
-        pairs[name.strip()] = value.strip()
+    given = settings.pairs(texts)
     known = {setting.name for setting in workloads.find(workload).settings}
-    return {k: v for k, v in pairs.items() if k in known}, {k: v for k, v in pairs.items() if k not in known}
+    return {k: v for k, v in given.items() if k in known}, {k: v for k, v in given.items() if k not in known}
 
 
 def _refuse_changes(context: typer.Context) -> None:

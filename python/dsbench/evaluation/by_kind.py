@@ -142,6 +142,12 @@ def windows_of(run: RunRecord, sums: pa.Table, load: Mapping[int, Measured]) -> 
     return {x: special.windows(by_scale.get(x, {}), x) for x in load}
 
 
+def special_doubts(run: RunRecord) -> list[Doubt]:
+    """What the workload's own analysis thinks of its settings."""
+    special = ANALYSES.get(run.entry.analysis)
+    return special.doubts(run.spec.workload_settings) if special is not None else []
+
+
 def kind_doubts(workload: Entry, results: Mapping[int, tuple[KindResult, ...]]) -> list[Doubt]:
     """What the workload's rules ask of its kinds and did not get."""
     rules = workload.specification or workload.name

@@ -18,7 +18,15 @@ from dsbench.analysis.values import Floats
 from dsbench.analysis.windows import window_doubts
 from dsbench.archive import TABLES, Archive, Asked, RunRecord
 from dsbench.evaluation.arrow import counts_by, of_cycles, whole, with_class
-from dsbench.evaluation.by_kind import changes_of, errors_of_kinds, kind_doubts, nopm_of, of_kinds, windows_of
+from dsbench.evaluation.by_kind import (
+    changes_of,
+    errors_of_kinds,
+    kind_doubts,
+    nopm_of,
+    of_kinds,
+    special_doubts,
+    windows_of,
+)
 from dsbench.evaluation.costs import resources
 from dsbench.evaluation.distributions import frequency, seconds
 from dsbench.evaluation.evaluated import Evaluation, Series
@@ -106,6 +114,7 @@ def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: 
         ),
         doubts=(
             *judge(run, begun, load, residence, course, spent, errors, nodes),
+            *special_doubts(run),
             *kind_doubts(run.entry, kinds),
             *window_doubts(windows),
         ),

@@ -11,12 +11,19 @@ fn the_conformance_suite_embedded() {
     assert_eq!(Suite::failures(bed.engine("").into(), None).unwrap(), [""; 0]);
 }
 
-/// The Classic mode, whose sessions are processes of their own, is tested from Python, which kills them all.
 #[test]
-fn the_conformance_suite_in_the_modes_of_one_process() {
-    for mode in ["Super", "SuperClassic"] {
-        let mut server = Server::start(mode);
-        let engine = dsbench_engines::open(&server.url(&format!("sysdba:{PASSWORD}"), "")).unwrap();
-        assert_eq!(Suite::failures(engine.into(), Some(&mut || server.kill())).unwrap(), [""; 0], "{mode}");
-    }
+fn the_conformance_suite_in_mode_super() {
+    suite_in("Super");
+}
+
+#[test]
+fn the_conformance_suite_in_mode_super_classic() {
+    suite_in("SuperClassic");
+}
+
+/// The Classic mode, whose sessions are processes of their own, is tested from Python, which kills them all.
+fn suite_in(mode: &str) {
+    let mut server = Server::start(mode);
+    let engine = dsbench_engines::open(&server.url(&format!("sysdba:{PASSWORD}"), "")).unwrap();
+    assert_eq!(Suite::failures(engine.into(), Some(&mut || server.kill())).unwrap(), [""; 0]);
 }

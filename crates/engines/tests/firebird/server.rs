@@ -1,12 +1,15 @@
-//! A private Firebird server in a folder of its own, stopped and removed when it is dropped.
+//! Private Firebird servers, each in a folder of its own, lent to one test after another.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{symlink, MetadataExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+use crate::pool::{Lent, Pool, Reusable};
 
 /// Debian's folder of the version under test.
 const INSTALLED: &str = "/usr/lib/x86_64-linux-gnu/firebird/3.0";
@@ -30,24 +33,63 @@ impl Drop for Folder {
     }
 }
 
+/// A server that a test has for itself.
+pub type Server = Lent<Running>;
+
+static IDLE: Pool<Running> = Pool::new(end);
+
+extern "C" fn end() {
+    IDLE.empty();
+}
+
 /// A running server.
-pub struct Server {
+pub struct Running {
     pub port: u16,
     process: Child,
+    /// How many tests have used it: each has a folder for its databases.
+    used: u32,
     // Last, so that it is removed after the server has ended.
     folder: Folder,
 }
 
-impl Server {
+impl Reusable for Running {
+    fn pool() -> &'static Pool<Self> {
+        &IDLE
+    }
+
+    /// With another folder for databases. Nothing else of the server is changed by a test.
+    fn renew(&mut self) -> bool {
+        if !matches!(self.process.try_wait(), Ok(None)) {
+            return false;
+        }
+        let _ = fs::remove_dir_all(self.data());
+        self.used += 1;
+        make_data(&self.data());
+        true
+    }
+}
+
+fn make_data(folder: &Path) {
+    fs::create_dir(folder).unwrap();
+    give_away(folder);
+}
+
+impl Lent<Running> {
     /// A server in a mode: Super, SuperClassic or Classic.
     pub fn start(mode: &str) -> Self {
+        Self::of(Some(mode.to_string()), || Running::start(mode))
+    }
+}
+
+impl Running {
+    fn start(mode: &str) -> Self {
         let folder = Folder::new();
         let root = &folder.0;
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         for name in ["plugins", "intl", "firebird.msg", "plugins.conf"] {
             symlink(Path::new(INSTALLED).join(name), root.join(name)).unwrap();
         }
-        for name in ["lock", "tmp", "data"] {
+        for name in ["lock", "tmp", "data0"] {
             fs::create_dir(root.join(name)).unwrap();
         }
         fs::write(root.join("databases.conf"), "").unwrap();
@@ -64,8 +106,10 @@ impl Server {
         secure(root, &security);
         let log = fs::File::create(root.join("out")).unwrap();
         let mut command = unprivileged("/usr/sbin/firebird", root);
+        // So that its end is that of the processes that it starts, too.
+        command.process_group(0);
         let process = command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-        let mut server = Self { port, process, folder };
+        let mut server = Self { port, process, used: 0, folder };
         server.wait();
         server
     }
@@ -80,13 +124,13 @@ impl Server {
 
     /// The URL of a database in its folder.
     pub fn url(&self, login: &str, parameters: &str) -> String {
-        let file = self.folder.0.join("data/test.fdb");
+        let file = self.data().join("test.fdb");
         format!("firebird://{login}@127.0.0.1:{}/{}?{parameters}", self.port, file.display())
     }
 
     /// Where it keeps databases.
     pub fn data(&self) -> PathBuf {
-        self.folder.0.join("data")
+        self.folder.0.join(format!("data{}", self.used))
     }
 
     /// Ends it without a warning.
@@ -96,14 +140,11 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for Running {
     fn drop(&mut self) {
-        let _ = Command::new("kill").arg(self.process.id().to_string()).stderr(Stdio::null()).status();
-        let end = Instant::now() + Duration::from_secs(10);
-        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let _ = self.process.kill();
+        // Its data are of no use any more, and asked to end it takes up to ten seconds.
+        let group = format!("-{}", self.process.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
         let _ = self.process.wait();
     }
 }
@@ -134,7 +175,7 @@ fn unprivileged(program: &str, root: &Path) -> Command {
     let mut command = if is_root() { Command::new("setpriv") } else { Command::new(program) };
     if is_root() {
         let reuid = format!("--reuid={}", user());
-        command.args([&reuid, "--regid=nogroup", "--clear-groups", "--pdeathsig=KILL", program]);
+        command.args([&reuid, "--regid=nogroup", "--clear-groups", program]);
     }
     command.current_dir("/").env_remove("ISC_USER").env_remove("ISC_PASSWORD");
     command.env("FIREBIRD", root).env("FIREBIRD_LOCK", root.join("lock")).env("FIREBIRD_TMP", root.join("tmp"));

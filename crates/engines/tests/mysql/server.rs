@@ -1,18 +1,24 @@
-//! A private MariaDB or MySQL server in a folder of its own, stopped and removed when it is dropped.
+//! Private MariaDB and MySQL servers, each in a folder of its own, lent to one test after another.
 
 use std::fs;
+use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, Once, Weak};
 use std::time::{Duration, Instant};
 
 use dsbench_core::engine::{Connection, Engine, Isolation, Session};
 
+use crate::pool::{Lent, Pool, Reusable};
+
+/// A server that a test has for itself.
+pub type Server = Lent<Running>;
+
 /// A running server.
-pub struct Server {
+pub struct Running {
     pub folder: PathBuf,
     pub port: u16,
     process: Child,
@@ -91,9 +97,16 @@ impl Product {
     }
 }
 
-/// MySQL is not in Debian: its tests run where DSBENCH_TEST_MYSQL names the folder of one.
+/// MySQL is not in Debian: its tests run where DSBENCH_TEST_MYSQL names the folder of one. Tests that are about
+/// nothing else are ignored unless asked for; of the others the half that is left out is told.
 fn mysql() -> Option<Product> {
+    static TOLD: Once = Once::new();
     let base = std::env::var_os("DSBENCH_TEST_MYSQL").filter(|base| !base.is_empty());
+    if base.is_none() {
+        // What is printed is not shown of a test that passes; what is written to the stream is.
+        let told = b"LEFT OUT: MySQL's half of the tests on MariaDB and MySQL: DSBENCH_TEST_MYSQL names no folder\n";
+        TOLD.call_once(|| std::io::stderr().write_all(told).unwrap());
+    }
     base.map(|base| Product::Mysql(base.into()))
 }
 
@@ -107,38 +120,95 @@ fn fresh_folder() -> PathBuf {
     folder
 }
 
-impl Server {
+static IDLE: Pool<Running> = Pool::new(end);
+
+extern "C" fn end() {
+    IDLE.empty();
+}
+
+impl Reusable for Running {
+    fn pool() -> &'static Pool<Self> {
+        &IDLE
+    }
+
+    /// Without sessions, databases and users of the test.
+    fn renew(&mut self) -> bool {
+        let Ok(mut admin) = self.engine().connect(ADMIN) else { return false };
+        let end = Instant::now() + Duration::from_secs(5);
+        while cells(&mut *admin, SESSIONS).len() > 1 {
+            if Instant::now() > end {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let databases = cells(&mut *admin, DATABASES).into_iter().map(|name| format!("DROP DATABASE `{name}`"));
+        let users = cells(&mut *admin, USERS).into_iter().map(|name| format!("DROP USER {name}"));
+        databases.chain(users).all(|sql| admin.script(&[&sql]).is_ok())
+    }
+}
+
+/// Sessions of clients.
+const SESSIONS: &str = "SELECT ID FROM information_schema.PROCESSLIST \
+    WHERE USER NOT IN ('system user', 'event_scheduler') AND COMMAND <> 'Daemon'";
+
+/// Databases that a new server does not have.
+const DATABASES: &str = "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA \
+    WHERE SCHEMA_NAME NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys')";
+
+/// Users that a new server does not have.
+const USERS: &str = "SELECT concat(quote(User), '@', quote(Host)) FROM mysql.user \
+    WHERE User NOT IN ('root', 'mysql', 'mariadb.sys', 'mysql.infoschema', 'mysql.session', 'mysql.sys', 'PUBLIC')";
+
+fn cells(connection: &mut dyn Connection, sql: &str) -> Vec<String> {
+    let rows = connection.fetch(sql).unwrap().rows;
+    rows.into_iter().map(|mut row| row.remove(0).unwrap_or_default()).collect()
+}
+
+impl Lent<Running> {
     /// A MariaDB server.
     pub fn start() -> Self {
-        Self::start_with(&[], |_| ())
+        Self::of_product(&Product::MariaDb, &[])
     }
 
     /// A MariaDB server with MyRocks.
     pub fn start_with_rocksdb() -> Self {
-        Self::start_with(&["--plugin-load-add=ha_rocksdb", "--rocksdb-block-cache-size=16M"], |_| ())
+        Self::of_product(&Product::MariaDb, &["--plugin-load-add=ha_rocksdb", "--rocksdb-block-cache-size=16M"])
     }
 
-    /// A MariaDB server with options; `prepare` may put files into its folder.
+    /// A MariaDB server with options, for this test alone; `prepare` may put files into its folder.
     pub fn start_with(options: &[&str], prepare: impl FnOnce(&Path)) -> Self {
-        Self::start_product(&Product::MariaDb, options, prepare)
+        Self::of(None, || Running::start(&Product::MariaDb, options, prepare))
     }
 
-    /// The same of both products, as far as they are here.
+    /// Servers of both products, as far as they are here.
     pub fn of_both(options: &[&str]) -> Vec<Self> {
         let products = [Some(Product::MariaDb), mysql()].into_iter().flatten();
-        products.map(|product| Self::start_product(&product, options, |_| ())).collect()
+        products.map(|product| Self::of_product(&product, options)).collect()
     }
 
-    /// A MySQL server, where there is one.
-    pub fn mysql(options: &[&str]) -> Option<Self> {
-        mysql().map(|product| Self::start_product(&product, options, |_| ()))
+    /// A MySQL server.
+    pub fn mysql(options: &[&str]) -> Self {
+        let product = mysql().expect("this test needs MySQL: DSBENCH_TEST_MYSQL names its folder");
+        Self::of_product(&product, options)
     }
 
-    fn start_product(product: &Product, options: &[&str], prepare: impl FnOnce(&Path)) -> Self {
+    fn of_product(product: &Product, options: &[&str]) -> Self {
+        let kind = format!("{} {options:?}", if product.is_mysql() { "MySQL" } else { "MariaDB" });
+        Self::of(Some(kind), || Running::start(product, options, |_| ()))
+    }
+}
+
+impl Running {
+    fn start(product: &Product, options: &[&str], prepare: impl FnOnce(&Path)) -> Self {
         let template = Template::get(product);
         let folder = fresh_folder();
         let data = folder.join("data");
-        let copied = Command::new("cp").arg("-a").arg(template.0.join("data")).arg(&data).status().unwrap();
+        let copied = Command::new("cp")
+            .args(["-a", "--sparse=always"])
+            .arg(template.0.join("data"))
+            .arg(&data)
+            .status()
+            .unwrap();
         assert!(copied.success());
         // Two servers of one number would be the same.
         let _ = fs::remove_file(data.join("auto.cnf"));
@@ -224,7 +294,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for Running {
     fn drop(&mut self) {
         // Nobody will ever read its data.
         if matches!(self.process.try_wait(), Ok(None)) {

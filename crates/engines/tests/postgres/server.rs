@@ -1,4 +1,4 @@
-//! A private PostgreSQL server in a folder of its own, stopped and removed when it is dropped.
+//! Private PostgreSQL servers, each in a folder of its own, lent to one test after another.
 
 use std::fs;
 use std::net::TcpListener;
@@ -11,8 +11,13 @@ use std::time::{Duration, Instant};
 
 use dsbench_core::engine::{Connection, Engine, Isolation, Session};
 
+use crate::pool::{Lent, Pool, Reusable};
+
+/// A server that a test has for itself.
+pub type Server = Lent<Running>;
+
 /// A running server.
-pub struct Server {
+pub struct Running {
     pub folder: PathBuf,
     pub port: u16,
     process: Child,
@@ -55,14 +60,48 @@ fn fresh_folder() -> PathBuf {
     folder
 }
 
-impl Server {
-    /// A server that trusts everybody.
-    pub fn start() -> Self {
-        Self::start_with(&[], "local all all trust\nhost all all 127.0.0.1/32 trust\n", |_| ())
+static IDLE: Pool<Running> = Pool::new(end);
+
+extern "C" fn end() {
+    IDLE.empty();
+}
+
+impl Reusable for Running {
+    fn pool() -> &'static Pool<Self> {
+        &IDLE
     }
 
-    /// A server with `settings` and the lines `hba` of pg_hba.conf; `prepare` may put files into its folder.
+    /// With a new database and without roles of the test.
+    fn renew(&mut self) -> bool {
+        let elsewhere = dsbench_engines::postgres::open(&self.url().replace("/postgres?", "/template1?")).unwrap();
+        let Ok(mut admin) = elsewhere.connect(ADMIN) else { return false };
+        let again = ["DROP DATABASE postgres WITH (FORCE)", "CREATE DATABASE postgres TEMPLATE template0"];
+        // One by one: neither may stand in a transaction.
+        if again.iter().any(|sql| admin.script(&[sql]).is_err()) {
+            return false;
+        }
+        let roles = "SELECT quote_ident(rolname) FROM pg_roles WHERE rolname <> 'admin' AND left(rolname, 3) <> 'pg_'";
+        let roles = admin.fetch(roles).unwrap().rows;
+        roles.iter().all(|row| admin.script(&[&format!("DROP ROLE {}", row[0].as_deref().unwrap_or_default())]).is_ok())
+    }
+}
+
+impl Lent<Running> {
+    /// A server that trusts everybody.
+    pub fn start() -> Self {
+        let hba = "local all all trust\nhost all all 127.0.0.1/32 trust\n";
+        Self::of(Some("trusting".to_string()), || Running::start(&[], hba, |_| ()))
+    }
+
+    /// A server with `settings` and the lines `hba` of pg_hba.conf, for this test alone; `prepare` may put files
+    /// into its folder.
     pub fn start_with(settings: &[&str], hba: &str, prepare: impl FnOnce(&Path)) -> Self {
+        Self::of(None, || Running::start(settings, hba, prepare))
+    }
+}
+
+impl Running {
+    fn start(settings: &[&str], hba: &str, prepare: impl FnOnce(&Path)) -> Self {
         let cluster = Cluster::get();
         let folder = fresh_folder();
         let data = folder.join("data");
@@ -144,7 +183,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for Running {
     fn drop(&mut self) {
         if matches!(self.process.try_wait(), Ok(None)) {
             let _ = Command::new("kill").args(["-QUIT", &self.process.id().to_string()]).status();

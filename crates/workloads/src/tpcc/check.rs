@@ -6,7 +6,7 @@ use dsbench_core::value::{Rows, Type};
 use dsbench_core::workload::{Condition, Expected, UNCOUNTED};
 
 use super::company::Company;
-use super::rows::{loaded_stock, Table, ITEMS};
+use super::rows::{loaded_stock, Table};
 use super::{NEW_ORDER, PAYMENT};
 
 /// The sections of the conditions that the database answers alone, with the names of their columns.
@@ -34,7 +34,7 @@ const WITHIN: &[(&str, &[&str])] = &[
             "payments of the customer = its history",
         ],
     ),
-    ("condition_11", &["11: orders - new orders = 2100 + deliveries"]),
+    ("condition_11", &["11: orders - new orders = {delivered} + deliveries"]),
     (
         "lines_since_the_load",
         &[
@@ -62,7 +62,11 @@ pub fn check(company: &Company, conn: &mut dyn Connection, expected: Option<&Exp
     }
     for (section, names) in WITHIN {
         for (name, off) in names.iter().zip(company.sums(conn, section, names.len())?) {
-            conditions.push(Condition { name: (*name).into(), holds: off == 0, detail: format!("{off} rows are off") });
+            conditions.push(Condition {
+                name: company.filled(name),
+                holds: off == 0,
+                detail: format!("{off} rows are off"),
+            });
         }
     }
     conditions.extend(stock(company, conn)?);
@@ -77,7 +81,7 @@ pub fn check(company: &Company, conn: &mut dyn Connection, expected: Option<&Exp
 fn stock(company: &Company, conn: &mut dyn Connection) -> Result<Vec<Condition>> {
     const REFILL: i64 = 91;
     let columns = [Type::Int64, Type::Int64, Type::Int64, Type::Int64, Type::Decimal(0)];
-    let query = Statement { sql: company.sql.one("stock")?, params: &[], columns: &columns };
+    let query = Statement { sql: &company.filled(company.sql.one("stock")?), params: &[], columns: &columns };
     let query = conn.prepare(&query, Prepare::Once)?;
     let mut rows = Rows::new();
     conn.query(query, &[], &mut rows)?;
@@ -86,8 +90,8 @@ fn stock(company: &Company, conn: &mut dyn Connection) -> Result<Vec<Condition>>
         counters += rows.int(row, 2)?;
         out_of_range += rows.int(row, 3)?;
         let (warehouse, there) = (rows.int(row, 0)?, rows.int(row, 1)?);
-        let loaded = loaded_stock(warehouse as u64);
-        let refilled = there == ITEMS as i64 && (rows.decimal(row, 4, 0)? - loaded) % REFILL == 0;
+        let loaded = loaded_stock(company.sizes.items, warehouse as u64);
+        let refilled = there == company.sizes.items as i64 && (rows.decimal(row, 4, 0)? - loaded) % REFILL == 0;
         not_refilled += i64::from(!refilled);
     }
     let cases = [

@@ -12,7 +12,7 @@ use super::company::Company;
 use super::deck::{Deck, Mix};
 use super::input::{Delivery, Home, NewOrder, OrderStatus, Payment, StockLevel, Who};
 use super::nurand::{Constants, C_LOAD};
-use super::rows::DISTRICTS;
+use super::sizes::DISTRICTS;
 use super::wording::Speaker;
 use super::{delivery, new_order, order_status, payment, stock_level};
 use super::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
@@ -88,12 +88,12 @@ impl TpccClient {
     /// The client `who` with the stream of `seed`.
     pub fn new(company: Arc<Company>, plan: Plan, who: ClientId, seed: u64) -> Self {
         Self {
-            company,
             plan,
             who,
             seed,
             deck: Deck::new(plan.mix),
-            constants: Constants::new(seed, C_LOAD),
+            constants: Constants::new(seed, C_LOAD, &company.sizes),
+            company,
             constants_read: false,
             inputs: Inputs::Delivery(Delivery::default()),
             known: None,
@@ -110,7 +110,7 @@ impl TpccClient {
         let mut speaker = Speaker { conn, sql: &self.company.sql, when };
         let query = speaker.know("c_load", &[], &[Type::Int32])?;
         conn.query(query, &[], &mut self.rows)?;
-        self.constants = Constants::new(self.seed, self.rows.int(0, 0)?);
+        self.constants = Constants::new(self.seed, self.rows.int(0, 0)?, &self.company.sizes);
         self.constants_read = true;
         Ok(())
     }

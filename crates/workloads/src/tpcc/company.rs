@@ -9,7 +9,8 @@ use dsbench_core::workload::{Part, Population, Progress};
 
 use super::names::Names;
 use super::nurand::C_LOAD;
-use super::rows::{lines_of, Source, Table, CUSTOMERS, DISTRICTS, ITEMS, NEW_ORDERS};
+use super::rows::{lines_of, Source, Table};
+use super::sizes::{Sizes, DISTRICTS};
 use crate::sql::Sections;
 use crate::steps;
 
@@ -56,6 +57,8 @@ const CHUNK: u64 = 500_000;
 pub struct Company {
     /// Number of warehouses.
     pub scale: u32,
+    /// What each holds.
+    pub sizes: Sizes,
     /// How the engine speaks SQL.
     pub dialect: &'static Dialect,
     /// The SQL of that dialect.
@@ -68,7 +71,7 @@ pub struct Company {
 
 impl Company {
     /// Errors of kind `Configuration`: a scale of 0 or above [`LARGEST_SCALE`], a dialect without SQL.
-    pub fn new(scale: u32, dialect: &'static Dialect, keys: bool) -> Result<Self> {
+    pub fn new(scale: u32, sizes: Sizes, dialect: &'static Dialect, keys: bool) -> Result<Self> {
         if scale == 0 || scale > LARGEST_SCALE {
             return Err(Error::configuration(format!(
                 "scale {scale} is out of range: choose 1 to {LARGEST_SCALE} warehouses"
@@ -78,26 +81,26 @@ impl Company {
         if !keys {
             may_lack_keys(dialect, &sql)?;
         }
-        Ok(Self { scale, dialect, sql, names: Names::default(), keys })
+        Ok(Self { scale, sizes, dialect, sql, names: Names::default(), keys })
     }
 
     /// Rows of a full population.
     pub fn rows(&self) -> u64 {
         let by_number = |table: Table| match table {
-            Table::OrderLine => (0..table.numbers(self.scale)).map(lines_of).sum(),
-            other => other.numbers(self.scale),
+            Table::OrderLine => (0..self.rows_of(table)).map(lines_of).sum(),
+            other => self.rows_of(other),
         };
         Table::ALL.into_iter().map(by_number).sum()
     }
 
     /// Rows that `table` has after the load; lines by their orders.
     pub fn rows_of(&self, table: Table) -> u64 {
-        table.numbers(self.scale)
+        table.numbers(&self.sizes, self.scale)
     }
 
     /// Orders that are delivered already when they are loaded.
     pub fn loaded_delivered(&self) -> u64 {
-        u64::from(self.scale) * DISTRICTS * (CUSTOMERS - NEW_ORDERS)
+        u64::from(self.scale) * DISTRICTS * self.sizes.delivered()
     }
 
     /// Makes the tables and, where the dialect has them, the stored procedures; stores the constant of
@@ -123,7 +126,7 @@ impl Company {
             let numbers = CHUNK / table.rows_per_number();
             for start in share.clone().step_by(numbers as usize) {
                 let chunk = start..share.end.min(start + numbers);
-                let mut source = Source::new(table, chunk, &self.names, progress);
+                let mut source = Source::new(table, chunk, self.sizes, &self.names, progress);
                 let load = conn.bulk().ok_or_else(|| {
                     Error::configuration("this engine has no bulk load, which the workload tpcc needs".to_string())
                 })?;
@@ -135,11 +138,12 @@ impl Company {
 
     fn share(&self, table: Table, part: Part) -> Range<u64> {
         match table {
-            Table::Item => part.range(ITEMS),
+            Table::Item => part.range(self.sizes.items),
             Table::Warehouse => part.range(u64::from(self.scale)),
             other => {
                 let districts = part.range(u64::from(self.scale) * DISTRICTS);
-                districts.start * other.per_district()..districts.end * other.per_district()
+                let each = other.per_district(&self.sizes);
+                districts.start * each..districts.end * each
             }
         }
     }
@@ -157,10 +161,17 @@ impl Company {
         }
     }
 
+    /// SQL, or the name of a condition, with the numbers of loaded orders of a district in it.
+    pub fn filled(&self, text: &str) -> String {
+        let (orders, delivered) = (self.sizes.customers, self.sizes.delivered());
+        text.replace("{orders}", &orders.to_string()).replace("{delivered}", &delivered.to_string())
+    }
+
     /// Asks for one row of whole numbers.
     pub fn numbers(&self, conn: &mut dyn Connection, sql: &str, columns: usize) -> Result<Vec<i64>> {
         let columns = vec![Type::Int64; columns];
-        let query = conn.prepare(&Statement { sql, params: &[], columns: &columns }, Prepare::Once)?;
+        let query =
+            conn.prepare(&Statement { sql: &self.filled(sql), params: &[], columns: &columns }, Prepare::Once)?;
         let mut rows = Rows::new();
         conn.query(query, &[], &mut rows)?;
         (0..columns.len()).map(|column| rows.int(0, column)).collect()

@@ -6,7 +6,7 @@ use dsbench_core::value::{Rows, Value};
 use dsbench_core::workload::End;
 
 use super::input::Delivery;
-use super::rows::DISTRICTS;
+use super::sizes::DISTRICTS;
 use super::wording::{cents, ints, one, ChangedRow, Speaker, INT, MONEY};
 use crate::Call;
 

@@ -4,7 +4,7 @@ use crate::entry::{Entry, Headline, Kind, Queued, Rule, Unit};
 use crate::settings::{Setting, Values};
 use crate::Call;
 
-use super::deck;
+use super::{deck, sizes};
 
 const DEFERRED: &str = "deferred";
 
@@ -59,6 +59,12 @@ const SETTINGS: &[Setting] = &[
         values: Values::Words(&["on", "off"]),
         default: "on",
         help: "whether the tables have foreign keys",
+    },
+    Setting {
+        name: "size",
+        values: Values::Part { least: sizes::LEAST },
+        default: "1",
+        help: "part of the specification's rows, for trying out: the figures are then not TPC-C-like",
     },
 ];
 

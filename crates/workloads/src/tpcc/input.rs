@@ -3,12 +3,12 @@
 use dsbench_core::random::Stream;
 
 use super::nurand::Constants;
-use super::rows::DISTRICTS;
+use super::sizes::DISTRICTS;
 
 /// The most lines of an order.
 pub const MOST_LINES: usize = 15;
 
-/// The number of an item that is not there.
+/// The number of an item that is not there, whatever the size.
 pub const UNUSED_ITEM: i64 = 100_001;
 
 /// Where a client works.

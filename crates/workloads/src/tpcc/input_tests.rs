@@ -1,10 +1,11 @@
 use super::*;
 use crate::tpcc::nurand::C_LOAD;
+use crate::tpcc::sizes::Sizes;
 
 const HOME: Home = Home { scale: 5, warehouse: 2, district: 3 };
 
 fn draws<T>(count: u64, draw: impl Fn(&mut Stream, &Constants) -> T) -> Vec<T> {
-    let constants = Constants::new(3, C_LOAD);
+    let constants = Constants::new(3, C_LOAD, &Sizes::default());
     (0..count).map(|number| draw(&mut Stream::new(3, 1, number), &constants)).collect()
 }
 

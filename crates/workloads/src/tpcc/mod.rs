@@ -20,6 +20,7 @@ pub mod nurand;
 pub mod order_status;
 pub mod payment;
 pub mod rows;
+pub mod sizes;
 pub mod stock_level;
 pub mod wording;
 
@@ -37,6 +38,7 @@ use client::{Plan, TpccClient};
 use company::Company;
 use deck::Mix;
 use entry::ENTRY;
+use sizes::Sizes;
 
 /// Number of the kind New-Order.
 pub const NEW_ORDER: KindId = 0;
@@ -59,7 +61,8 @@ struct Tpcc {
 fn open(options: &Options) -> Result<Box<dyn Workload>> {
     let plan = plan_of(options.call, &options.settings);
     let keys = ENTRY.value(&options.settings, "foreign_keys") == "on";
-    let company = Arc::new(Company::new(options.scale, options.dialect, keys)?);
+    let sizes = Sizes::of(&options.settings);
+    let company = Arc::new(Company::new(options.scale, sizes, options.dialect, keys)?);
     Ok(Box::new(Tpcc { company, plan, settings: options.settings.clone() }))
 }
 

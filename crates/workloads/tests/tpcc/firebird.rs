@@ -16,9 +16,15 @@ fn engine(server: &Server) -> Box<dyn Engine> {
 }
 
 #[test]
+fn a_company_of_full_size_is_consistent() {
+    let server = Server::start("Super");
+    company::of_full_size_is_consistent(&*engine(&server), Call::Procedure);
+}
+
+#[test]
 fn tpcc_is_consistent_and_finds_what_is_wrong() {
     let server = Server::start("Super");
-    company::is_consistent_and_finds_faults(&*engine(&server), &CALLS, false);
+    company::is_consistent_and_finds_faults(&*engine(&server), &CALLS);
 }
 
 #[test]

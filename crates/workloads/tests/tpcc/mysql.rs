@@ -9,17 +9,19 @@ use crate::bed::{none_refers_to_nothing, open};
 use crate::company;
 use crate::mysql_server::Server;
 
-/// Reading is not what these tests are about: the tables have room in memory.
-fn server() -> Server {
-    Server::start_with(&["--innodb-buffer-pool-size=256M"], |_| ())
-}
-
 const CALLS: [Call; 2] = [Call::Procedure, Call::Statements];
 
 #[test]
+fn a_company_of_full_size_is_consistent() {
+    // Reading is not what this test is about: the tables have room in memory.
+    let server = Server::start_with(&["--innodb-buffer-pool-size=256M"], |_| ());
+    company::of_full_size_is_consistent(&*server.engine(), Call::Procedure);
+}
+
+#[test]
 fn tpcc_is_consistent_and_finds_what_is_wrong() {
-    let server = server();
-    company::is_consistent_and_finds_faults(&*server.engine(), &CALLS, false);
+    let server = Server::start();
+    company::is_consistent_and_finds_faults(&*server.engine(), &CALLS);
 }
 
 #[test]
@@ -33,13 +35,13 @@ fn competition_is_consistent() {
 
 #[test]
 fn statements_do_what_procedures_do() {
-    let server = server();
+    let server = Server::start();
     company::statements_do_what_procedures_do(&*server.engine());
 }
 
 #[test]
 fn rows_that_refer_to_none_are_refused() {
-    let server = server();
+    let server = Server::start();
     let engine = server.engine();
     let company = open(&*engine, "tpcc", Call::Procedure, 1);
     let orphans = [

@@ -14,6 +14,7 @@ use dsbench_core::workload::{
 use dsbench_workloads::Call;
 
 use crate::bed::{broken, build, cycle_of, open, open_with, Load};
+use crate::company::small;
 
 /// A workload whose people are this many times as fast.
 struct Faster(Box<dyn Workload>, Nanos);
@@ -65,7 +66,7 @@ impl Workload for Faster {
 /// committed, each terminal counts for itself, and the database is what they say.
 pub fn terminals_share_a_thread(engine: Arc<dyn Engine>, call: Call) {
     // Some 100 transactions a second.
-    let workload: Arc<dyn Workload> = Arc::new(Faster(open(&*engine, "tpcc", call, 1), 200));
+    let workload: Arc<dyn Workload> = Arc::new(Faster(small(&*engine, call, 1, &[]), 200));
     let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
     let load = Load {
         threads: 1,

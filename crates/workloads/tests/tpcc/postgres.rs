@@ -11,9 +11,15 @@ use crate::server::Server;
 const CALLS: [Call; 2] = [Call::Procedure, Call::Statements];
 
 #[test]
+fn a_company_of_full_size_is_consistent() {
+    let server = Server::start();
+    company::of_full_size_is_consistent(&*server.engine(), Call::Procedure);
+}
+
+#[test]
 fn tpcc_is_consistent_and_finds_what_is_wrong() {
     let server = Server::start();
-    company::is_consistent_and_finds_faults(&*server.engine(), &CALLS, false);
+    company::is_consistent_and_finds_faults(&*server.engine(), &CALLS);
 }
 
 #[test]

@@ -41,10 +41,16 @@ impl Drop for Folder {
 }
 
 #[test]
+fn a_company_of_full_size_is_consistent() {
+    let folder = Folder::new();
+    company::of_full_size_is_consistent(&*folder.engine(), Call::Statements);
+}
+
+#[test]
 fn tpcc_is_consistent_and_finds_what_is_wrong() {
     let folder = Folder::new();
     // Keys would prevent some of the faults.
-    company::is_consistent_and_finds_faults(&*folder.engine_with("foreign_keys=off"), &[Call::Statements], true);
+    company::is_consistent_and_finds_faults(&*folder.engine_with("foreign_keys=off"), &[Call::Statements]);
 }
 
 #[test]
@@ -73,7 +79,8 @@ fn settings_that_cannot_be_are_refused_with_a_remedy() {
         ("affinity", "maybe", "use on or off"),
         ("delivery", "later", "use inline or deferred"),
         ("foreign_keys", "off", "?foreign_keys=off"),
-        ("warehouses", "3", "it knows mix, affinity, delivery, foreign_keys"),
+        ("size", "2", "0.01 to 1"),
+        ("warehouses", "3", "it knows mix, affinity, delivery, foreign_keys, size"),
     ] {
         let settings = Settings::new([(name.to_string(), value.to_string())]);
         let error = dsbench_workloads::open("tpcc", &Options { scale: 1, dialect, call: Call::Statements, settings });

@@ -18,20 +18,11 @@ use dsbench_core::value::{Type, Value};
 use dsbench_core::workload::Progress;
 
 use super::names::Names;
+use super::nurand::Ranges;
+use super::sizes::{Sizes, DISTRICTS};
 
 pub use orders::lines_of;
 pub use things::loaded_stock;
-
-/// Items, for all warehouses.
-pub const ITEMS: u64 = 100_000;
-/// Districts of a warehouse.
-pub const DISTRICTS: u64 = 10;
-/// Customers of a district, and orders.
-pub const CUSTOMERS: u64 = 3000;
-/// Orders of a district that are not delivered: the last ones.
-pub const NEW_ORDERS: u64 = 900;
-/// Number of a district's first order that is not delivered.
-pub const FIRST_NEW: u64 = CUSTOMERS - NEW_ORDERS + 1;
 
 /// The moment of the population, in microseconds since 1970: 2026-01-01 00:00:00. It is fixed, so that
 /// two populations are alike.
@@ -111,13 +102,13 @@ impl Table {
 
     /// Numbers of [`Source`] that belong to one district of a warehouse; 0 for tables that are not
     /// populated by district. Stock is shared out over the districts.
-    pub fn per_district(self) -> u64 {
+    pub fn per_district(self, sizes: &Sizes) -> u64 {
         match self {
             Self::Item | Self::Warehouse => 0,
             Self::District => 1,
-            Self::Stock => ITEMS / DISTRICTS,
-            Self::Customer | Self::History | Self::Orders | Self::OrderLine => CUSTOMERS,
-            Self::NewOrder => NEW_ORDERS,
+            Self::Stock => sizes.items / DISTRICTS,
+            Self::Customer | Self::History | Self::Orders | Self::OrderLine => sizes.customers,
+            Self::NewOrder => sizes.new_orders,
         }
     }
 
@@ -130,11 +121,11 @@ impl Table {
     }
 
     /// Numbers of [`Source`] at `scale` warehouses.
-    pub fn numbers(self, scale: u32) -> u64 {
+    pub fn numbers(self, sizes: &Sizes, scale: u32) -> u64 {
         match self {
-            Self::Item => ITEMS,
+            Self::Item => sizes.items,
             Self::Warehouse => u64::from(scale),
-            other => u64::from(scale) * DISTRICTS * other.per_district(),
+            other => u64::from(scale) * DISTRICTS * other.per_district(sizes),
         }
     }
 }
@@ -153,6 +144,7 @@ enum Maker<'a> {
 /// Rows number `next` to `end` (from 0, `end` excluded) of a table; lines by the number of their order.
 pub struct Source<'a> {
     maker: Maker<'a>,
+    sizes: Sizes,
     next: u64,
     end: u64,
     progress: &'a Progress,
@@ -161,14 +153,14 @@ pub struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// The rows of `range`; `progress` advances as they are taken.
-    pub fn new(table: Table, range: Range<u64>, names: &'a Names, progress: &'a Progress) -> Self {
+    pub fn new(table: Table, range: Range<u64>, sizes: Sizes, names: &'a Names, progress: &'a Progress) -> Self {
         let maker = match table {
             Table::Warehouse | Table::District => Maker::Places(table),
             Table::Item | Table::Stock => Maker::Things(table, Box::default()),
-            Table::Customer | Table::History => Maker::People(table, people::People::new(names)),
+            Table::Customer | Table::History => Maker::People(table, people::People::new(names, Ranges::new(&sizes))),
             Table::Orders | Table::NewOrder | Table::OrderLine => Maker::Orders(table, orders::Book::default()),
         };
-        Self { maker, next: range.start, end: range.end, progress, unreported: 0 }
+        Self { maker, sizes, next: range.start, end: range.end, progress, unreported: 0 }
     }
 
     fn report(&mut self) -> Result<()> {
@@ -185,10 +177,10 @@ impl RowSource for Source<'_> {
         }
         let number = self.next;
         self.unreported += match &mut self.maker {
-            Maker::Places(table) => places::make(*table, number, emit)?,
-            Maker::Things(table, buffer) => buffer.make(*table, number, emit)?,
-            Maker::People(table, people) => people.make(*table, number, emit)?,
-            Maker::Orders(table, book) => book.make(*table, number, emit)?,
+            Maker::Places(table) => places::make(*table, &self.sizes, number, emit)?,
+            Maker::Things(table, buffer) => buffer.make(*table, &self.sizes, number, emit)?,
+            Maker::People(table, people) => people.make(*table, &self.sizes, number, emit)?,
+            Maker::Orders(table, book) => book.make(*table, &self.sizes, number, emit)?,
         };
         self.next += 1;
         if self.unreported >= REPORT_EVERY {
@@ -204,9 +196,10 @@ fn stream(table: Table, number: u64) -> Stream {
 }
 
 /// Warehouse and district, from 1, and place within the district, from 0, of a number.
-fn place(table: Table, number: u64) -> (i64, i64, u64) {
-    let district = number / table.per_district();
-    ((district / DISTRICTS) as i64 + 1, (district % DISTRICTS) as i64 + 1, number % table.per_district())
+fn place(table: Table, sizes: &Sizes, number: u64) -> (i64, i64, u64) {
+    let each = table.per_district(sizes);
+    let district = number / each;
+    ((district / DISTRICTS) as i64 + 1, (district % DISTRICTS) as i64 + 1, number % each)
 }
 
 fn int(value: i64) -> Value<'static> {

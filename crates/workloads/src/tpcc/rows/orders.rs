@@ -5,7 +5,7 @@ use dsbench_core::random::{mix, Stream};
 use dsbench_core::value::{Type, Value};
 
 use super::text::{letters, text};
-use super::{cents, int, place, stream, Emit, Table, CUSTOMERS, FIRST_NEW, INT, ITEMS, LOADED_US, MONEY, TEXT};
+use super::{cents, int, place, stream, Emit, Sizes, Table, INT, LOADED_US, MONEY, TEXT};
 
 pub(super) const ORDERS: &[(&str, Type)] = &[
     ("o_w_id", INT),
@@ -48,23 +48,23 @@ pub(super) struct Book {
 
 impl Book {
     /// Makes what belongs to order `number`, or row `number` of the orders not delivered.
-    pub(super) fn make(&mut self, table: Table, number: u64, emit: &mut Emit<'_>) -> Result<u64> {
-        let (w, d, at) = place(table, number);
+    pub(super) fn make(&mut self, table: Table, sizes: &Sizes, number: u64, emit: &mut Emit<'_>) -> Result<u64> {
+        let (w, d, at) = place(table, sizes, number);
         match table {
-            Table::Orders => self.order(number, emit).map(|()| 1),
-            Table::NewOrder => emit(&[w, d, (at + FIRST_NEW) as i64].map(int)).map(|()| 1),
-            _ => lines(number, emit),
+            Table::Orders => self.order(sizes, number, emit).map(|()| 1),
+            Table::NewOrder => emit(&[w, d, (sizes.delivered() + at) as i64 + 1].map(int)).map(|()| 1),
+            _ => lines(sizes, number, emit),
         }
     }
 
-    fn order(&mut self, number: u64, emit: &mut Emit<'_>) -> Result<()> {
-        let (w, d, at) = place(Table::Orders, number);
-        let district = number / CUSTOMERS;
+    fn order(&mut self, sizes: &Sizes, number: u64, emit: &mut Emit<'_>) -> Result<()> {
+        let (w, d, at) = place(Table::Orders, sizes, number);
+        let district = number / sizes.customers;
         if self.district != Some(district) {
-            self.permute(Stream::new(0x6f72_6465_7273, 0, district));
+            self.permute(sizes.customers, Stream::new(0x6f72_6465_7273, 0, district));
             self.district = Some(district);
         }
-        let carrier = match at + 1 < FIRST_NEW {
+        let carrier = match at < sizes.delivered() {
             true => int(stream(Table::Orders, number).between(1, 10)),
             false => Value::Null,
         };
@@ -74,9 +74,9 @@ impl Book {
     }
 
     /// A random permutation of the customers' numbers: each has one order.
-    fn permute(&mut self, mut stream: Stream) {
+    fn permute(&mut self, customers: u64, mut stream: Stream) {
         self.customers.clear();
-        self.customers.extend(1..=CUSTOMERS as i64);
+        self.customers.extend(1..=customers as i64);
         for last in (1..self.customers.len()).rev() {
             self.customers.swap(last, stream.below(last as u64 + 1) as usize);
         }
@@ -84,15 +84,15 @@ impl Book {
 }
 
 /// The lines of an order; those of a delivered one cost nothing (clause 4.3.3.1).
-fn lines(number: u64, emit: &mut Emit<'_>) -> Result<u64> {
-    let (w, d, at) = place(Table::OrderLine, number);
-    let delivered = at + 1 < FIRST_NEW;
+fn lines(sizes: &Sizes, number: u64, emit: &mut Emit<'_>) -> Result<u64> {
+    let (w, d, at) = place(Table::OrderLine, sizes, number);
+    let delivered = at < sizes.delivered();
     let when = if delivered { Value::Timestamp(LOADED_US) } else { Value::Null };
     let mut stream = stream(Table::OrderLine, number);
     let [w, d, order] = [w, d, at as i64 + 1].map(int);
     let count = lines_of(number);
     for line in 1..=count as i64 {
-        let item = int(stream.between(1, ITEMS as i64));
+        let item = int(stream.between(1, sizes.items as i64));
         let amount = if delivered { 0 } else { stream.between(1, 999_999) };
         let mut dist = [0; 24];
         letters(&mut stream, &mut dist);

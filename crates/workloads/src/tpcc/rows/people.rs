@@ -4,9 +4,9 @@ use dsbench_core::error::Result;
 use dsbench_core::value::{Type, Value};
 
 use super::super::names::Names;
-use super::super::nurand::loaded_last_name;
+use super::super::nurand::Ranges;
 use super::text::{digits, length, letters, text, zip, Cutter};
-use super::{cents, int, place, stream, Emit, Table, INT, LOADED_US, MONEY, RATE, TEXT};
+use super::{cents, int, place, stream, Emit, Sizes, Table, INT, LOADED_US, MONEY, RATE, TEXT};
 
 pub(super) const CUSTOMER: &[(&str, Type)] = &[
     ("c_w_id", INT),
@@ -49,26 +49,27 @@ const LONGEST: usize = 16 + 20 + 20 + 20 + 2 + 500;
 /// Makes rows of people.
 pub(super) struct People<'a> {
     names: &'a Names,
+    ranges: Ranges,
     buffer: Box<[u8; LONGEST]>,
 }
 
 impl<'a> People<'a> {
-    pub(super) fn new(names: &'a Names) -> Self {
-        Self { names, buffer: Box::new([0; LONGEST]) }
+    pub(super) fn new(names: &'a Names, ranges: Ranges) -> Self {
+        Self { names, ranges, buffer: Box::new([0; LONGEST]) }
     }
 
     /// Makes row `number` of either table.
-    pub(super) fn make(&mut self, table: Table, number: u64, emit: &mut Emit<'_>) -> Result<u64> {
+    pub(super) fn make(&mut self, table: Table, sizes: &Sizes, number: u64, emit: &mut Emit<'_>) -> Result<u64> {
         match table {
-            Table::Customer => self.customer(number, emit)?,
-            _ => self.history(number, emit)?,
+            Table::Customer => self.customer(sizes, number, emit)?,
+            _ => self.history(sizes, number, emit)?,
         }
         Ok(1)
     }
 
-    fn customer(&mut self, number: u64, emit: &mut Emit<'_>) -> Result<()> {
+    fn customer(&mut self, sizes: &Sizes, number: u64, emit: &mut Emit<'_>) -> Result<()> {
         let mut stream = stream(Table::Customer, number);
-        let (w, d, at) = place(Table::Customer, number);
+        let (w, d, at) = place(Table::Customer, sizes, number);
         let ranges = [(8, 16), (10, 20), (10, 20), (10, 20), (2, 2), (300, 500)];
         let lengths = ranges.map(|(low, high)| length(&mut stream, low, high));
         let used = &mut self.buffer[..lengths.iter().sum()];
@@ -77,8 +78,8 @@ impl<'a> People<'a> {
         let [first, street_1, street_2, city, state, data] = lengths.map(|length| Value::Text(rest.cut(length)));
         let (zip, mut phone) = (zip(&mut stream), [0; 16]);
         digits(&mut stream, &mut phone);
-        // Each of the thousand names once, then as the load draws them.
-        let last = if at < 1000 { at as i64 } else { loaded_last_name(&mut stream) };
+        // Each name once (clause 4.3.3.1), then as the load draws them.
+        let last = if at < sizes.names { at as i64 } else { self.ranges.loaded_last_name(&mut stream) };
         let credit = if stream.below(10) == 0 { "BC" } else { "GC" };
         let discount = Value::Decimal { unscaled: stream.between(0, 5000), scale: 4 };
         emit(&[
@@ -106,9 +107,9 @@ impl<'a> People<'a> {
         ])
     }
 
-    fn history(&mut self, number: u64, emit: &mut Emit<'_>) -> Result<()> {
+    fn history(&mut self, sizes: &Sizes, number: u64, emit: &mut Emit<'_>) -> Result<()> {
         let mut stream = stream(Table::History, number);
-        let (w, d, at) = place(Table::History, number);
+        let (w, d, at) = place(Table::History, sizes, number);
         let length = length(&mut stream, 12, 24);
         let used = &mut self.buffer[..length];
         letters(&mut stream, used);

@@ -3,8 +3,9 @@
 use dsbench_core::error::Result;
 use dsbench_core::value::{Type, Value};
 
+use super::super::sizes::DISTRICTS;
 use super::text::{length, letters, text, zip, Cutter};
-use super::{cents, int, place, stream, Emit, Table, CUSTOMERS, INT, MONEY, RATE, TEXT};
+use super::{cents, int, place, stream, Emit, Sizes, Table, INT, MONEY, RATE, TEXT};
 
 pub(super) const WAREHOUSE: &[(&str, Type)] = &[
     ("w_id", INT),
@@ -33,7 +34,7 @@ pub(super) const DISTRICT: &[(&str, Type)] = &[
 ];
 
 /// Makes row `number` of either table: a name, an address, a tax, what came in.
-pub(super) fn make(table: Table, number: u64, emit: &mut Emit<'_>) -> Result<u64> {
+pub(super) fn make(table: Table, sizes: &Sizes, number: u64, emit: &mut Emit<'_>) -> Result<u64> {
     let mut stream = stream(table, number);
     let lengths = [(6, 10), (10, 20), (10, 20), (10, 20), (2, 2)].map(|(low, high)| length(&mut stream, low, high));
     let mut buffer = [0; 72];
@@ -43,13 +44,15 @@ pub(super) fn make(table: Table, number: u64, emit: &mut Emit<'_>) -> Result<u64
     let [name, street_1, street_2, city, state] = lengths.map(|length| Value::Text(rest.cut(length)));
     let zip = Value::Text(text(&zip));
     let tax = Value::Decimal { unscaled: stream.between(0, 2000), scale: 4 };
+    // 10.00 of each customer: 30,000.00 by the specification's sizes.
+    let paid = sizes.customers as i64 * 1000;
     if table == Table::Warehouse {
         let id = int(number as i64 + 1);
-        emit(&[id, name, street_1, street_2, city, state, zip, tax, cents(30_000_000)])?;
+        emit(&[id, name, street_1, street_2, city, state, zip, tax, cents(paid * DISTRICTS as i64)])?;
     } else {
-        let (w, d, _) = place(table, number);
-        let next = int(CUSTOMERS as i64 + 1);
-        emit(&[int(w), int(d), name, street_1, street_2, city, state, zip, tax, cents(3_000_000), next])?;
+        let (w, d, _) = place(table, sizes, number);
+        let next = int(sizes.customers as i64 + 1);
+        emit(&[int(w), int(d), name, street_1, street_2, city, state, zip, tax, cents(paid), next])?;
     }
     Ok(1)
 }

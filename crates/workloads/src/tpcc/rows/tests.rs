@@ -2,9 +2,15 @@ use std::collections::BTreeSet;
 
 use super::*;
 
+const FULL: Sizes = Sizes { items: 100_000, customers: 3000, names: 1000, new_orders: 900 };
+
 fn rows(table: Table, range: Range<u64>) -> Vec<Vec<String>> {
+    rows_of(FULL, table, range)
+}
+
+fn rows_of(sizes: Sizes, table: Table, range: Range<u64>) -> Vec<Vec<String>> {
     let (names, progress) = (Names::default(), Progress::default());
-    let mut source = Source::new(table, range, &names, &progress);
+    let mut source = Source::new(table, range, sizes, &names, &progress);
     let mut seen: Vec<Vec<String>> = Vec::new();
     let mut emit = |row: &[Value<'_>]| {
         assert_eq!(row.len(), table.columns().len());
@@ -29,7 +35,7 @@ fn lengths(values: &[String]) -> (usize, usize) {
 #[test]
 fn parts_make_the_same_rows_as_the_whole() {
     for table in Table::ALL {
-        let total = table.numbers(1).min(10_000);
+        let total = table.numbers(&FULL, 1).min(10_000);
         let whole = rows(table, 0..total);
         let cuts = [0, total / 3, total / 3 + 1, total];
         let parts: Vec<_> = cuts.windows(2).flat_map(|pair| rows(table, pair[0]..pair[1])).collect();
@@ -39,7 +45,7 @@ fn parts_make_the_same_rows_as_the_whole() {
 
 #[test]
 fn a_warehouse_has_the_rows_of_the_specification() {
-    let count = |table: Table| table.numbers(3);
+    let count = |table: Table| table.numbers(&FULL, 3);
     assert_eq!(
         Table::ALL.map(count),
         [100_000, 3, 30, 300_000, 90_000, 90_000, 90_000, 27_000, 90_000],
@@ -67,7 +73,7 @@ fn items_and_stocks_are_as_the_specification_says() {
         .map(|value| value["Int(".len()..value.len() - 1].parse().unwrap())
         .collect();
     assert_eq!((quantities.iter().min(), quantities.iter().max()), (Some(&10), Some(&100)));
-    assert_eq!(quantities.iter().sum::<i64>(), loaded_stock(2));
+    assert_eq!(quantities.iter().sum::<i64>(), loaded_stock(100_000, 2));
     let stock = rows(Table::Stock, 99_999..100_001);
     assert_eq!(stock[0][..2], ["Int(1)", "Int(100000)"]);
     assert_eq!(stock[1][..2], ["Int(2)", "Int(1)"]);
@@ -119,10 +125,41 @@ fn orders_lines_and_new_orders_agree() {
 }
 
 #[test]
+fn a_fiftieth_is_a_company_of_its_own() {
+    let sizes = Sizes { items: 2000, customers: 60, names: 20, new_orders: 18 };
+    let of = |table: Table| rows_of(sizes, table, 0..table.numbers(&sizes, 2));
+    let count = Table::ALL.map(|table| of(table).len() as u64);
+    let lines: u64 = (0..1200).map(lines_of).sum();
+    assert_eq!(count, [2000, 2, 20, 4000, 1200, 1200, 1200, 360, lines]);
+    let places = [(Table::Warehouse, "w_ytd", 600_000), (Table::District, "d_ytd", 60_000)];
+    for (table, name, cents) in places {
+        let wanted = format!("Decimal {{ unscaled: {cents}, scale: 2 }}");
+        assert!(column(table, &of(table), name).iter().all(|found| *found == wanted), "10.00 of each customer");
+    }
+    assert!(column(Table::District, &of(Table::District), "d_next_o_id").iter().all(|next| next == "Int(61)"));
+    let stock = of(Table::Stock);
+    assert_eq!((&stock[1999][..2], &stock[2000][..2]), (&ints([1, 2000])[..], &ints([2, 1])[..]));
+    let names = column(Table::Customer, &of(Table::Customer), "c_last");
+    let distinct = |range: Range<usize>| names[range].iter().collect::<BTreeSet<_>>();
+    assert!(distinct(60..80).len() == 20 && distinct(0..1200) == distinct(0..20), "no customer has another name");
+    let orders = of(Table::Orders);
+    assert_eq!(column(Table::Orders, &orders[60..120], "o_c_id").iter().collect::<BTreeSet<_>>().len(), 60);
+    let carriers = column(Table::Orders, &orders, "o_carrier_id");
+    assert!((0..1200).all(|at| (carriers[at] == "Null") == (at % 60 >= 42)));
+    assert_eq!(of(Table::NewOrder)[18][..], ints([1, 2, 43])[..]);
+    let items = column(Table::OrderLine, &of(Table::OrderLine), "ol_i_id");
+    assert!(items.iter().all(|item| (1..=2000).contains(&item[4..item.len() - 1].parse::<u64>().unwrap())));
+}
+
+fn ints<const N: usize>(numbers: [i64; N]) -> [String; N] {
+    numbers.map(|number| format!("Int({number})"))
+}
+
+#[test]
 fn a_wish_to_stop_ends_the_rows() {
     let (names, progress) = (Names::default(), Progress::default());
     progress.request_stop();
-    let mut source = Source::new(Table::Stock, 0..100_000, &names, &progress);
+    let mut source = Source::new(Table::Stock, 0..100_000, FULL, &names, &progress);
     let mut taken = 0;
     let error = loop {
         match source.next_row(&mut |_| Ok(())) {

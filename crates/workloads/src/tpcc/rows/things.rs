@@ -5,7 +5,7 @@ use dsbench_core::random::Stream;
 use dsbench_core::value::{Type, Value};
 
 use super::text::{length, letters, mark, text, Cutter};
-use super::{cents, int, stream, Emit, Table, INT, ITEMS, MONEY, TEXT};
+use super::{cents, int, stream, Emit, Sizes, Table, INT, MONEY, TEXT};
 
 pub(super) const ITEM: &[(&str, Type)] =
     &[("i_id", INT), ("i_im_id", INT), ("i_name", TEXT), ("i_price", MONEY), ("i_data", TEXT)];
@@ -38,10 +38,10 @@ fn quantity(stream: &mut Stream) -> i64 {
     stream.between(10, 100)
 }
 
-/// What is in stock of all items together in a warehouse (from 1) that was just loaded.
-pub fn loaded_stock(warehouse: u64) -> i64 {
-    let first = (warehouse - 1) * ITEMS;
-    (first..first + ITEMS).map(|number| quantity(&mut stream(Table::Stock, number))).sum()
+/// What is in stock of all `items` together in a warehouse (from 1) that was just loaded.
+pub fn loaded_stock(items: u64, warehouse: u64) -> i64 {
+    let first = (warehouse - 1) * items;
+    (first..first + items).map(|number| quantity(&mut stream(Table::Stock, number))).sum()
 }
 
 /// Room for the texts of one row.
@@ -55,10 +55,10 @@ impl Default for Buffer {
 
 impl Buffer {
     /// Makes row `number` of either table.
-    pub(super) fn make(&mut self, table: Table, number: u64, emit: &mut Emit<'_>) -> Result<u64> {
+    pub(super) fn make(&mut self, table: Table, sizes: &Sizes, number: u64, emit: &mut Emit<'_>) -> Result<u64> {
         match table {
             Table::Item => self.item(number, emit)?,
-            _ => self.stock(number, emit)?,
+            _ => self.stock(sizes.items, number, emit)?,
         }
         Ok(1)
     }
@@ -75,7 +75,7 @@ impl Buffer {
         emit(&[int(number as i64 + 1), int(image), name, cents(price), data])
     }
 
-    fn stock(&mut self, number: u64, emit: &mut Emit<'_>) -> Result<()> {
+    fn stock(&mut self, items: u64, number: u64, emit: &mut Emit<'_>) -> Result<()> {
         let mut stream = stream(Table::Stock, number);
         let quantity = quantity(&mut stream);
         let data = length(&mut stream, 26, 50);
@@ -83,8 +83,8 @@ impl Buffer {
         letters(&mut stream, used);
         mark(&mut stream, &mut used[DISTS..]);
         let mut row = [int(0); 17];
-        row[0] = int((number / ITEMS) as i64 + 1);
-        row[1] = int((number % ITEMS) as i64 + 1);
+        row[0] = int((number / items) as i64 + 1);
+        row[1] = int((number % items) as i64 + 1);
         row[2] = int(quantity);
         let mut rest = Cutter(text(used));
         for dist in &mut row[3..13] {

@@ -1,5 +1,6 @@
 -- The consistency conditions of TPC-C (clause 3.3.2), for every dialect: each column counts the rows
--- that are off. NULL is off wherever a row should be there.
+-- that are off. NULL is off wherever a row should be there. {orders} and {delivered} are the numbers of a
+-- district's orders that were loaded, and of those that were delivered then: 3000 and 2100 by the specification.
 
 -- name: rows
 SELECT count(*) FROM item
@@ -74,7 +75,7 @@ FROM orders
         ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
 
 -- name: lines_since_the_load
--- What New-Orders wrote; the loaded orders are numbers 1 to 3000. An item or a stock that is not there is
+-- What New-Orders wrote; the loaded orders are numbers 1 to {orders}. An item or a stock that is not there is
 -- counted once.
 SELECT count(CASE WHEN i_id IS NULL OR s_i_id IS NULL THEN 1 END),
        count(CASE WHEN i_id IS NULL OR ol_amount = ol_quantity * i_price THEN NULL ELSE 1 END),
@@ -86,7 +87,7 @@ SELECT count(CASE WHEN i_id IS NULL OR s_i_id IS NULL THEN 1 END),
 FROM order_line
     LEFT JOIN item ON i_id = ol_i_id
     LEFT JOIN stock ON s_w_id = ol_supply_w_id AND s_i_id = ol_i_id
-WHERE ol_o_id > 3000
+WHERE ol_o_id > {orders}
 
 -- name: condition_8
 SELECT count(*)
@@ -110,7 +111,7 @@ FROM district
         ON no_w_id = d_w_id AND no_d_id = d_id
     LEFT JOIN (SELECT c_w_id, c_d_id, sum(c_delivery_cnt) AS delivered FROM customer GROUP BY c_w_id, c_d_id) c
         ON c_w_id = d_w_id AND c_d_id = d_id
-WHERE ordered IS NULL OR delivered IS NULL OR ordered - coalesce(waiting, 0) <> 2100 + delivered
+WHERE ordered IS NULL OR delivered IS NULL OR ordered - coalesce(waiting, 0) <> {delivered} + delivered
 
 -- name: customers
 -- Conditions 10 and 12, and customers whose counters are not those of their history.
@@ -140,6 +141,6 @@ SELECT s_w_id, count(*),
 FROM stock
     LEFT JOIN (SELECT ol_supply_w_id, ol_i_id, count(*) AS line_count, sum(ol_quantity) AS sold,
                       sum(CASE WHEN ol_supply_w_id = ol_w_id THEN 0 ELSE 1 END) AS remote
-               FROM order_line WHERE ol_o_id > 3000 GROUP BY ol_supply_w_id, ol_i_id) l
+               FROM order_line WHERE ol_o_id > {orders} GROUP BY ol_supply_w_id, ol_i_id) l
         ON ol_supply_w_id = s_w_id AND ol_i_id = s_i_id
 GROUP BY s_w_id

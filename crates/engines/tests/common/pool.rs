@@ -1,0 +1,93 @@
+//! Servers that tests use one after another: a start takes longer than most tests.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, Once, PoisonError};
+
+/// The most servers that wait for a test: each takes memory, a MySQL some 400 MB.
+const MOST_IDLE: usize = 6;
+
+/// A server that can be used again.
+pub trait Reusable: Sized + 'static {
+    /// Where those lie that are not in use.
+    fn pool() -> &'static Pool<Self>;
+
+    /// Removes what a test has left; `false` for a server that is not as good as new then.
+    fn renew(&mut self) -> bool;
+}
+
+/// Servers that are running and not in use, each with its kind, the latest last.
+pub struct Pool<S> {
+    idle: Mutex<Vec<(String, S)>>,
+    at_exit: Once,
+    end: extern "C" fn(),
+}
+
+impl<S> Pool<S> {
+    /// A pool without a server; `end` empties it when the process ends.
+    pub const fn new(end: extern "C" fn()) -> Self {
+        Self { idle: Mutex::new(Vec::new()), at_exit: Once::new(), end }
+    }
+
+    /// Drops all servers in it.
+    pub fn empty(&self) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn take(&self, kind: &str) -> Option<S> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = idle.iter().position(|(found, _)| found == kind)?;
+        Some(idle.remove(at).1)
+    }
+
+    fn put(&self, kind: String, server: S) {
+        // Statics are not dropped at the end of a process.
+        // SAFETY: the function takes nothing and stays.
+        self.at_exit.call_once(|| assert_eq!(unsafe { libc::atexit(self.end) }, 0));
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let oldest = (idle.len() == MOST_IDLE).then(|| idle.remove(0));
+        idle.push((kind, server));
+        drop(idle);
+        // To stop it takes its time, in which others may take and give back.
+        drop(oldest);
+    }
+}
+
+/// A server that a test has for itself, and gives back at its end.
+pub struct Lent<S: Reusable> {
+    /// Of one that may be used again.
+    kind: Option<String>,
+    server: Option<S>,
+}
+
+impl<S: Reusable> Lent<S> {
+    /// One of this kind: one that is idle, else a new one. Without a kind one that no other test will use.
+    pub fn of(kind: Option<String>, start: impl FnOnce() -> S) -> Self {
+        let idle = kind.as_deref().and_then(|kind| S::pool().take(kind));
+        Self { kind, server: Some(idle.unwrap_or_else(start)) }
+    }
+}
+
+impl<S: Reusable> Deref for Lent<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        self.server.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl<S: Reusable> DerefMut for Lent<S> {
+    fn deref_mut(&mut self) -> &mut S {
+        self.server.as_mut().expect("it is there until it is dropped")
+    }
+}
+
+impl<S: Reusable> Drop for Lent<S> {
+    fn drop(&mut self) {
+        if let (Some(kind), Some(mut server)) = (self.kind.take(), self.server.take()) {
+            // What a test that failed has left is not known.
+            if !std::thread::panicking() && server.renew() {
+                S::pool().put(kind, server);
+            }
+        }
+    }
+}
