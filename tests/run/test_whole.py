@@ -12,7 +12,7 @@ import pytest
 
 from dsbench.archive import Archive, Writer
 from dsbench.cluster.outcome import NodeResult, Part
-from dsbench.generator import Bench, CycleResult, Target, now_ns
+from dsbench.generator import Bench, CycleResult, Target, load_of, now_ns
 from dsbench.run import Silent, cycle, resumption, rows
 from dsbench.run.journal import Journal
 from dsbench.spec import RunSpec
@@ -21,7 +21,7 @@ SPEC = RunSpec.model_validate(
     {"target": {"url": "mock:?latency_us=500&fail_every=7"}, "scales": [1], "cycles": 2, "duration": 0.1,
      "threads": 2, "nodes": 2}
 )  # fmt: skip
-KEY = {"scale": 1, "cycle": 1, "threads": 2}
+KEY = {"scale": 1, "stage": "load", "cycle": 1, "threads": 2}
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,10 @@ def _load(bench: Bench, first: int) -> CycleResult:
     return running.join()
 
 
+def _write(setting: Any, parts: list[Part]) -> None:
+    cycle._write(setting, KEY, load_of(setting.bench.load(""), SPEC, 1, 0, 2), parts, [])
+
+
 class Died(BaseException):
     """The end of the process."""
 
@@ -80,7 +84,7 @@ def test_a_cycle_that_was_cut_between_its_nodes_does_not_count(
 ) -> None:
     _die_at(monkeypatch, table, end)
     with pytest.raises(Died):
-        cycle._write(setting, KEY, parts, [])
+        _write(setting, parts)
     path = setting.journal.writer.path
     assert resumption.finished(path) == {}
     archive = Archive.open(path)
@@ -94,10 +98,10 @@ def test_what_a_killed_attempt_left_is_not_in_the_next(
         killed.setattr(Writer, "forget", lambda *_: None)
         _die_at(killed, "cycles", "")
         with pytest.raises(Died):
-            cycle._write(setting, KEY, parts, [])
+            _write(setting, parts)
     path = setting.journal.writer.path
     assert _nodes(Archive.open(path), "seconds") == ["n1", "n2"]
-    cycle._write(setting, KEY, [parts[0], Part("n2", "gone", None, False)], [])
+    _write(setting, [parts[0], Part("n2", "gone", None, False)])
     archive = Archive.open(path)
     assert [_nodes(archive, name) for name in ("cycles", "seconds", "buckets", "errors", "nodes")] == [
         ["n1"], ["n1"], ["n1"], ["n1"], ["n1", "n2"],
@@ -108,7 +112,7 @@ def test_what_a_killed_attempt_left_is_not_in_the_next(
 def test_all_nodes_are_in_one_part_and_archives_with_one_for_each_are_read(
     setting: Any, parts: Sequence[Part]
 ) -> None:
-    cycle._write(setting, KEY, list(parts), [])
+    _write(setting, list(parts))
     writer: Writer = setting.journal.writer
     assert [path.name for path in (writer.path / "cycles").iterdir()] == ["scale-00001_cycle-00001.parquet"]
     written = Archive.open(writer.path).table("cycles")
@@ -124,7 +128,7 @@ def test_all_nodes_are_in_one_part_and_archives_with_one_for_each_are_read(
 
 def test_forgetting_spares_other_cycles(setting: Any, parts: list[Part]) -> None:
     writer: Writer = setting.journal.writer
-    cycle._write(setting, KEY, parts, [])
+    _write(setting, parts)
     for name in ("scale-00001_cycle-000010_n1", "scale-00010_cycle-00001_n1"):
         writer.rows("errors", name, Archive.open(writer.path).table("errors").to_pylist()[:1])
     writer.forget(rows.DETAILS, "scale-00001_cycle-00001")
