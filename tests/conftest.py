@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from dsbench import servers
+from dsbench.cli import main
 from dsbench.servers import templates
 from dsbench.servers.folder import Folder
 from dsbench.spec import Target
@@ -56,5 +57,21 @@ def dsbench(tmp_path: Path) -> Program:
     def run(*arguments: str, timeout: float = 120, **options: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "dsbench", *arguments]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=timeout, **options)
+
+    return run
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
+    """As ``dsbench``, within this process: for what ends at once. An error that the program does not tell fails."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["dsbench", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return subprocess.CompletedProcess(arguments, ended.value.code, said.out, said.err)
 
     return run
