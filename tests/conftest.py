@@ -1,9 +1,11 @@
-"""What tests share: a real PostgreSQL server for the session, and the program as a process."""
+"""What tests share: a real PostgreSQL server, templates of all others, and the program as a process."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from dsbench import servers
+from dsbench.cli import main
+from dsbench.servers import templates
+from dsbench.servers.folder import Folder
 from dsbench.spec import Target
 from fixtures.products import mysql_home
 from fixtures.program import Program
@@ -21,6 +26,14 @@ __all__ = ["mysql_home"]
 # How long an example takes says nothing on a machine that does other things as well.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Has every private server of this session, whichever worker or program starts it, take a copy of one data folder."""
+    if not hasattr(config, "workerinput"):  # The workers of pytest-xdist inherit the variable.
+        folder = Folder.create(Path(tempfile.gettempdir()), "templates")
+        config.add_cleanup(folder.remove)
+        os.environ[templates.VARIABLE] = str(folder.path)
 
 
 @pytest.fixture(autouse=True)
@@ -44,5 +57,21 @@ def dsbench(tmp_path: Path) -> Program:
     def run(*arguments: str, timeout: float = 120, **options: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "dsbench", *arguments]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=timeout, **options)
+
+    return run
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
+    """As ``dsbench``, within this process: for what ends at once. An error that the program does not tell fails."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["dsbench", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return subprocess.CompletedProcess(arguments, ended.value.code, said.out, said.err)
 
     return run

@@ -11,11 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from bench.network import Network
 
 from dsbench import servers
 from dsbench.generator import Target
 from fixtures.nodes import Bed, ended, history
+
+pytestmark = pytest.mark.xdist_group("network")
 
 LEASE_S = 3.0
 AWAY_S = 8.0
@@ -49,6 +52,7 @@ def test_four_nodes_climb_a_ladder_of_three_scales(
         assert not file.is_file() or password.encode() not in file.read_bytes(), file
 
 
+@pytest.mark.serial
 def test_a_run_survives_dead_frozen_and_cut_off_nodes(
     machines: Network, database: servers.Server, tmp_path: Path
 ) -> None:

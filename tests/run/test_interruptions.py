@@ -41,7 +41,7 @@ SIGNALS = [
 
 @pytest.mark.parametrize(("target", "number", "code"), SIGNALS)
 def test_a_signal_leaves_a_readable_archive_and_nothing_else(
-    begin: Begin, tmp_path: Path, dsbench: Program, target: str, number: signal.Signals, code: int
+    begin: Begin, tmp_path: Path, called: Program, target: str, number: signal.Signals, code: int
 ) -> None:
     process = begin(target, *LADDER)
     archive = wait_for_cycle(process, tmp_path, 1)
@@ -62,7 +62,7 @@ def test_a_signal_leaves_a_readable_archive_and_nothing_else(
     _gone, alive = psutil.wait_procs(servers_of_run, timeout=10)
     assert not alive
     assert not any(path.exists() for path in data)
-    resumed = dsbench("run", "--resume", str(archive))
+    resumed = called("run", "--resume", str(archive))
     assert resumed.returncode == 0, resumed.stderr
     assert finished(archive) == [1, 2, 3]
     assert described(archive)["status"] == "complete"
@@ -108,13 +108,13 @@ def test_one_lost_connection_is_a_failure_of_one_transaction(begin: Begin, tmp_p
     assert [e for e in errors if e["error"] in ("disconnected", "unknown")], errors
 
 
-def test_a_resumed_run_keeps_its_specification(dsbench: Program, tmp_path: Path) -> None:
-    done = dsbench("run", "private:sqlite", *LADDER[:2], "--cycles", "1", "--duration", "0.5", "--out", "out")
+def test_a_resumed_run_keeps_its_specification(called: Program, tmp_path: Path) -> None:
+    done = called("run", "private:sqlite", *LADDER[:2], "--cycles", "1", "--duration", "0.5", "--out", "out")
     assert done.returncode == 0, done.stderr
     archive = only_archive(tmp_path / "out")
-    again = dsbench("run", "--resume", str(archive))
+    again = called("run", "--resume", str(archive))
     assert (again.returncode, "is complete" in again.stderr) == (2, True)
-    changed = dsbench("run", "--resume", str(archive), "--threads", "9")
+    changed = called("run", "--resume", str(archive), "--threads", "9")
     assert (changed.returncode, "--threads" in changed.stderr) == (2, True)
 
 

@@ -16,6 +16,9 @@ from dsbench.run import place
 from dsbench.run.events import Moment
 from dsbench.spec import RunSpec, build
 from dsbench.spec import Target as TargetSpec
+from fixtures.told import kept
+
+pytestmark = pytest.mark.xdist_group("place")
 
 PRODUCTS = ["private:postgresql", "private:mariadb", "private:firebird"]
 
@@ -36,7 +39,7 @@ def test_a_second_run_is_refused_and_the_first_goes_on(server: servers.Server, t
 
     class Second(run.Silent):
         def message(self, text: str) -> None:
-            if text.startswith("scale 1, cycle 1"):
+            if kept(text, 1, 1):
                 with pytest.raises(run.RunError, match="using this target") as error:
                     run.execute(_spec(server.url), tmp_path / "second", run.Silent())
                 refused.append(error.value.remedy)

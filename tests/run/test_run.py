@@ -20,6 +20,7 @@ from dsbench.generator import Bench, Cycle, Target, now_ns
 from dsbench.run.cycle import seed_of
 from dsbench.spec import RunSpec, build
 from fixtures.program import described
+from fixtures.told import kept
 
 
 def spec_for(url: str, **values: object) -> RunSpec:
@@ -156,7 +157,7 @@ def test_a_void_scale_is_told(postgresql: servers.Server, tmp_path: Path) -> Non
 
     class Saboteur(run.Silent):
         def message(self, text: str) -> None:
-            if text.startswith("scale 1, cycle 1"):
+            if kept(text, 1, 1):
                 planted.fetch("UPDATE dsbench.teller SET tbalance = tbalance + 1 WHERE tid = 3")
 
     outcome = run.execute(spec_for(postgresql.url), tmp_path, Saboteur())
@@ -171,7 +172,7 @@ def test_two_runs_against_one_target_do_not_touch_each_other(postgresql: servers
 
     class Second(run.Silent):
         def message(self, text: str) -> None:
-            if text.startswith("scale 1, cycle 1"):
+            if kept(text, 1, 1):
                 with pytest.raises(run.RunError, match="using this target") as error:
                     run.execute(spec_for(postgresql.url), tmp_path / "second", run.Silent())
                 refused.append(str(error.value))
@@ -238,7 +239,7 @@ def test_a_server_that_falls_silent_fails_the_cycle(tmp_path: Path, monkeypatch:
 def test_an_unexpected_error_leaves_no_database(postgresql: servers.Server, tmp_path: Path) -> None:
     class Broken(run.Silent):
         def message(self, text: str) -> None:
-            if text.startswith("scale 1, cycle 1"):
+            if kept(text, 1, 1):
                 raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -251,7 +252,7 @@ def test_a_consistent_database_passes_the_check_by_itself(postgresql: servers.Se
 
     class Check(run.Silent):
         def message(self, text: str) -> None:
-            if text.startswith("scale 1, cycle 2"):
+            if kept(text, 1, 2):
                 found.extend(c.holds for c in run.check_target(spec_for(postgresql.url), 1, run.Silent()))
 
     run.execute(spec_for(postgresql.url, scales=(1,)), tmp_path, Check())

@@ -14,6 +14,7 @@ from dsbench.evaluation import evaluate
 from dsbench.report import finish
 from dsbench.spec import RunSpec, build
 from fixtures.program import described
+from fixtures.told import kept
 
 
 def spec_for(url: str, **values: object) -> RunSpec:
@@ -69,7 +70,7 @@ def test_the_cycles_of_every_scale_are_run_at_each_number_of_threads(tmp_path: P
 def test_a_run_is_resumed_at_the_number_of_threads_it_had_reached(tmp_path: Path) -> None:
     class Impatient(run.Silent):
         def message(self, text: str) -> None:
-            if text.startswith("scale 1, cycle 3, 2 threads"):
+            if kept(text, 1, 3, threads=2):
                 raise run.RunError("enough", "go on")
 
     outcome = run.execute(spec_for("mock:?latency_us=500"), tmp_path, Impatient())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import optimize
 
 from dsbench.analysis.values import Collision, Floats
 
@@ -30,6 +29,7 @@ def fit_collision(scales: Sequence[int], shares: Sequence[float], clients: int) 
     x, q = np.asarray(scales, dtype=float), np.asarray(shares, dtype=float)
     if clients < 2 or x.size < FEWEST_SCALES:
         return None
+    from scipy import optimize  # Late: it takes most of a second, and a short run has too few scales for it.
 
     def residuals(lg: Floats) -> Floats:
         return np.asarray(success_share(x, 10 ** float(lg[0]), clients) - q, dtype=float)

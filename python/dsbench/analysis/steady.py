@@ -7,7 +7,6 @@ from enum import StrEnum
 from math import ceil
 
 import numpy as np
-from scipy import stats
 
 from dsbench.analysis.values import Floats
 
@@ -56,6 +55,8 @@ def drift(counts: Floats) -> Drift:
         return Drift(Verdict.TOO_SHORT, np.nan, np.nan, seconds)
     if np.ptp(bins) == 0:
         return Drift(Verdict.STEADY, 0.0, 1.0, seconds)
+    from scipy import stats  # Late: it takes most of a second, and a short run needs none of it.
+
     at = np.arange(bins.size)
     slope = float(stats.theilslopes(bins, at).slope)
     p_value = float(stats.kendalltau(at, bins).pvalue)

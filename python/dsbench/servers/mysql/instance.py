@@ -18,6 +18,7 @@ from typing import Self
 from urllib.parse import quote, urlencode
 
 from dsbench import spec
+from dsbench.servers import templates
 from dsbench.servers.errors import ServerError
 from dsbench.servers.folder import Folder
 from dsbench.servers.installation import storage_notes
@@ -147,6 +148,10 @@ class Instance:
 
     def _initialise(self) -> None:
         shape = settings.options(settings.of_the_data(self._settings))
+        key = [self._binaries.server, self.version, *shape]
+        templates.fill(self.directory, key, self._user, lambda: self._install(shape))
+
+    def _install(self, shape: list[str]) -> None:
         options = ["--no-defaults", *self._base(), f"--datadir={self.directory}", *shape]
         installer = self._binaries.installer
         if self._binaries.product is MARIADB:

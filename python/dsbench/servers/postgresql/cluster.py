@@ -19,6 +19,7 @@ from typing import Self
 from urllib.parse import quote
 
 from dsbench import spec
+from dsbench.servers import templates
 from dsbench.servers.errors import ServerError
 from dsbench.servers.folder import Folder
 from dsbench.servers.installation import storage_notes
@@ -111,7 +112,14 @@ class Cluster:
             self._secret.write_text(password)
             if self._user is not None:
                 os.chown(self._secret, self._user.uid, self._user.gid)
-            options.append(f"--pwfile={self._secret}")
+            self._initdb([*options, f"--pwfile={self._secret}"])
+            with (self.directory / "pg_hba.conf").open("a") as hba:
+                hba.write("host all all all scram-sha-256\n")
+        else:
+            key = [self._binaries.folder, self.version, *options]
+            templates.fill(self.directory, key, self._user, lambda: self._initdb(options))
+
+    def _initdb(self, options: list[str]) -> None:
         initdb = self._binaries.program("initdb")
         done = run([initdb, "-D", self.directory, *options], self._user, self._env)
         self._secret.unlink(missing_ok=True)
@@ -120,9 +128,6 @@ class Cluster:
                 f"initdb of {self.version} failed in {self.directory}:\n{done.stdout.strip()}",
                 f"see that {_named(self._user)} may enter every folder above it, or name another: directory = …",
             )
-        if password:
-            with (self.directory / "pg_hba.conf").open("a") as hba:
-                hba.write("host all all all scram-sha-256\n")
 
     def _configure(self, port: int) -> None:
         own = {"listen_addresses": "", **self._settings, "port": str(port)}
