@@ -21,7 +21,7 @@ SPEC = RunSpec.model_validate(
     {"target": {"url": "mock:?latency_us=500&fail_every=7"}, "scales": [1], "cycles": 2, "duration": 0.1,
      "threads": 2, "nodes": 2}
 )  # fmt: skip
-KEY = {"scale": 1, "cycle": 1, "threads": 2}
+KEY = {"scale": 1, "stage": "load", "cycle": 1, "threads": 2}
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_a_cycle_that_was_cut_between_its_nodes_does_not_count(
     path = setting.journal.writer.path
     assert resumption.finished(path) == {}
     archive = Archive.open(path)
-    assert [archive.table(name).num_rows for name in (*rows.DETAILS, "cycles")] == [0] * 8
+    assert [archive.table(name).num_rows for name in (*rows.DETAILS, "cycles")] == [0] * 9
 
 
 def test_what_a_killed_attempt_left_is_not_in_the_next(
