@@ -67,8 +67,8 @@ def test_histograms_counters_course_and_history_agree(tmp_path: Path, url: str) 
         inside = (trace_scale == x) & (outcomes == "committed") & (trace_end <= 1_000_000_000)
         assert counted == inside.sum()
         history = next(c for c in archive.run.checks[x] if c.name == "history rows = committed transactions")
-        assert history["holds"]
-        assert f"history {counted + late[scale == x].sum()}," in history["detail"]
+        assert history.holds
+        assert f"history {counted + late[scale == x].sum()}," in history.detail
 
 
 def test_residence_times_of_the_trace_are_those_of_the_histogram(tmp_path: Path) -> None:

@@ -30,5 +30,5 @@ def specification(path: Path) -> RunSpec:
 def finished(path: Path) -> dict[int, int]:
     """Scale to number of its finished cycles, over all numbers of threads: they are numbered on."""
     table = Archive.open(path).table("cycles")
-    pairs = set(zip(table.column("scale").to_pylist(), table.column("cycle").to_pylist(), strict=True))
-    return dict(Counter(int(scale) for scale, _cycle in pairs if scale is not None))
+    found = set(zip(*(table.column(name).to_pylist() for name in ("scale", "stage", "cycle")), strict=True))
+    return dict(Counter(int(scale) for scale, _stage, _cycle in found if scale is not None))
