@@ -21,9 +21,10 @@ KEPT = sorted((Path(__file__).parent.parent / "data/archives").glob("*.zip"))
 
 
 def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
-    """Places at which two documents differ; figures may do so in the last digits, which depend on the libraries."""
+    """Places at which two documents differ. The newer one may say more; figures may differ in the last digits, which
+    depend on the libraries."""
     if isinstance(old, dict) and isinstance(new, dict):
-        yield from (f"{at}.{key}: only in one" for key in sorted(old.keys() ^ new.keys()))
+        yield from (f"{at}.{key}: lost" for key in sorted(old.keys() - new.keys()))
         for key in sorted(old.keys() & new.keys()):
             yield from differences(old[key], new[key], f"{at}.{key}")
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):

@@ -72,8 +72,10 @@ def test_what_a_stage_leaves_open_comes_from_the_run() -> None:
     terminals = RunSpec(pace="terminals", threads=8, workload="tpcc")
     found = [load_of(load("load"), terminals, 1, node, 2).groups[0] for node in (0, 1)]
     assert [(g.threads, g.first_client, g.clients, g.pacing.amount) for g in found] == [(5, 0, 10, 5), (5, 5, 10, 5)]
+    few = RunSpec(pace="terminals", terminals=2, workload="tpcc")
     with pytest.raises(CoreError, match="fewer than the 3 nodes"):
-        load_of(load("load", group(clients=2)), paced, 1, 0, 3)
+        load_of(load("load"), few, 1, 0, 3)
+    assert [load_of(load("load", group(clients=2)), paced, 1, node, 3).threads for node in range(3)] == [0, 1, 1]
 
 
 def test_only_a_stage_that_ends_by_time_has_a_demanded_duration() -> None:

@@ -13,6 +13,7 @@ pub use entry::Entry;
 pub use settings::Settings;
 
 pub mod entry;
+pub mod rehearsal;
 pub mod select;
 pub mod settings;
 pub mod steps;
@@ -42,7 +43,8 @@ pub struct Options {
 }
 
 /// All workloads, one line each.
-pub static REGISTRY: &[&Entry] = &[&tpcb::entry::ENTRY, &tpcc::entry::ENTRY, &select::entry::ENTRY];
+pub static REGISTRY: &[&Entry] =
+    &[&tpcb::entry::ENTRY, &tpcc::entry::ENTRY, &select::entry::ENTRY, &rehearsal::entry::ENTRY];
 
 /// The names that [`open`] knows.
 pub fn names() -> Vec<&'static str> {

@@ -31,6 +31,8 @@ class KindCounts:
     """Sum of the service times of the done: from the start of the first attempt."""
     response_ns: int
     """Sum of their response times: from the intended start; the same in the closed loop."""
+    rows: int = 0
+    """Rows that the committed worked on; 0 where the workload counts none."""
 
     @property
     def done(self) -> int:
@@ -46,6 +48,7 @@ class KindCounts:
             self.unknown + other.unknown,
             self.service_ns + other.service_ns,
             self.response_ns + other.response_ns,
+            self.rows + other.rows,
         )
 
 
@@ -78,6 +81,10 @@ class KindResult:
     """Quantile (0-1) to response time: intended start to end."""
     limit_s: float | None
     """What 90 % of the response times must not exceed by the workload's rules; ``None`` without such a rule."""
+    rows: int = 0
+    """Rows that the committed worked on; 0 where the workload counts none."""
+    rows_per_s: float = 0.0
+    """The same per second."""
 
     @property
     def share_met(self) -> bool | None:
@@ -133,6 +140,8 @@ def kind_results(
             else np.nan,
             response_ns=quantiles_ns(answered if response else served, QUANTILES),
             limit_s=limits_s.get(kind),
+            rows=count.rows,
+            rows_per_s=count.rows / measured_s,
         )
 
     def of(histograms: Mapping[str, Histogram], kind: str) -> list[Histogram]:

@@ -96,6 +96,16 @@ class Dialect(Recorded):
     single_writer: bool = False
 
 
+class StageAsked(Recorded):
+    """A stage of every scale, as the workload wants it."""
+
+    name: str = ""
+    work: str = ""
+    """"build", "load", "work", "check" or "drop"."""
+    repeated: bool = True
+    """Whether it has as many cycles as the run was asked for; else one."""
+
+
 class RunRecord(Recorded):
     """The content of ``run.json``."""
 
@@ -118,6 +128,8 @@ class RunRecord(Recorded):
     """What the workload said of itself when it was run; ``None`` in an older archive: see ``entry``."""
     kinds: tuple[str, ...] = ()
     """Kinds of transaction, in the workload's order."""
+    stages: tuple[StageAsked, ...] = ()
+    """Stages of a scale, in order; older versions wrote none."""
     stack: tuple[Layer, ...] = ()
     settings: dict[str, Any] = Field(default_factory=dict)
     """Settings of the database server that are not at their default."""
@@ -179,6 +191,12 @@ class RunRecord(Recorded):
     def item(self, layer: str, name: str) -> str:
         """What the system stack says of ``name`` in ``layer``; empty where it says nothing."""
         return next((str(one.items[name]) for one in self.stack if one.layer == layer and name in one.items), "")
+
+    def of_stage(self, stage: str) -> Self:
+        """The same for one stage: a run asks for one cycle of a load that is not repeated."""
+        if all(one.repeated for one in self.stages if one.name == stage):
+            return self
+        return self.model_copy(update={"spec": self.spec.model_copy(update={"cycles": 1})})
 
     def at(self, threads: int) -> Self:
         """The same as if ``threads`` had been the only number of threads."""

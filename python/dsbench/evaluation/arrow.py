@@ -33,6 +33,23 @@ def _cycle_code(table: pa.Table) -> Ints:
     return (whole(table, "scale") << 32) + whole(table, "cycle")
 
 
+def with_all_responses(buckets: pa.Table) -> pa.Table:
+    """The table ``buckets`` where groups of an open loop work beside closed ones: with the residence times of these as
+    their response times, which they are. Without an open loop, the table as it is."""
+    keys = ["scale", "stage", "cycle", "node", "group", "kind"]
+    open_loop = buckets.filter(pc.field("measure") == "response")
+    if not open_loop.num_rows:
+        return buckets
+    told = open_loop.select(keys).combine_chunks()
+    known = {tuple(row.values()) for row in told.group_by(keys).aggregate([]).to_pylist()}
+    closed = buckets.filter(pc.field("measure") == "residence")
+    lacking = [tuple(row.values()) not in known for row in closed.select(keys).to_pylist()]
+    added = closed.filter(pa.array(lacking, pa.bool_()))
+    at = added.column_names.index("measure")
+    field = added.schema.field("measure")
+    return pa.concat_tables([buckets, added.set_column(at, field, pa.array(["response"] * added.num_rows, field.type))])
+
+
 def of_each(table: pa.Table, values: Mapping[tuple[int, int], int]) -> Ints:
     """For each row of ``table`` the value of its (scale, cycle), which has to be one of ``values``."""
     known = np.array([(scale << 32) + cycle for scale, cycle in values], dtype=np.int64)

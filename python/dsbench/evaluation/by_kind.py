@@ -61,7 +61,7 @@ def of_kinds(
 
 
 def _counts(rows: pa.Table) -> KindCounts:
-    names = ("committed", "rolled_back", "failed", "retries", "unknown", "residence_ns", "response_ns")
+    names = ("committed", "rolled_back", "failed", "retries", "unknown", "residence_ns", "response_ns", "rows")
     return KindCounts(*(int(whole(rows, name).sum()) for name in names))
 
 

@@ -17,7 +17,7 @@ from dsbench.analysis.index import index
 from dsbench.analysis.values import Floats
 from dsbench.analysis.windows import window_doubts
 from dsbench.archive import TABLES, Archive, Asked, RunRecord
-from dsbench.evaluation.arrow import counts_by, of_cycles, whole, with_class
+from dsbench.evaluation.arrow import counts_by, of_cycles, whole, with_all_responses, with_class
 from dsbench.evaluation.by_kind import (
     changes_of,
     errors_of_kinds,
@@ -50,12 +50,12 @@ def evaluate(archive: Archive) -> Evaluation:
     tables["groups"] = groups_of(tables["groups"], cycles, run.spec)
     keys = series_of(cycles, run.spec)
     if len(keys) == 1:
-        return _evaluate(archive.name, run, _of_stage(tables, keys[0]), keys[0], alone=True)
+        return _evaluate(archive.name, run.of_stage(keys[0].stage), _of_stage(tables, keys[0]), keys[0], alone=True)
     parts = {}
     for key in keys:
         of_stage = _of_stage(tables, key)
         of_key = {**of_stage, "cycles": of_stage["cycles"].filter(pc.field("threads") == key.threads)}
-        parts[key] = _evaluate(archive.name, run.at(key.threads), of_key, key, alone=False)
+        parts[key] = _evaluate(archive.name, run.at(key.threads).of_stage(key.stage), of_key, key, alone=False)
     return together(parts, noticed(run))
 
 
@@ -73,7 +73,7 @@ def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: 
     load = measured(cycles, groups)
     finished = set(zip(whole(cycles, "scale").tolist(), whole(cycles, "cycle").tolist(), strict=True))
     phases = phases_of(tables["phases"], key.stage, finished)
-    buckets = of_cycles(tables["buckets"], cycles)
+    buckets = with_all_responses(of_cycles(tables["buckets"], cycles))
     residence = frequency(buckets, "residence", load, levels)
     course = seconds(of_cycles(tables["seconds"], cycles), load)
     begun = sorted({*load, *phases})

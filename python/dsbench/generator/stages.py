@@ -77,7 +77,7 @@ class Group:
     role: int
     kinds: tuple[int, ...]
     threads: int
-    """Of this node."""
+    """Of this node: none where the group has fewer clients than there are nodes."""
     first_client: int
     clients: int
     """Of all nodes; with terminals, these."""
@@ -165,7 +165,7 @@ def stage_of(raw: Mapping[str, Any]) -> Stage:
 def load_of(stage: Stage, spec: RunSpec, scale: int, node: int = 0, nodes: int = 1) -> CycleLoad:
     """The load of one cycle of ``stage`` that falls to node number ``node`` of ``nodes``.
 
-    ``CoreError`` of kind "configuration" where a group has fewer clients than there are nodes.
+    ``CoreError`` of kind "configuration" where there are fewer terminals than nodes.
     """
     groups = tuple(_group(plan, spec, scale, node, nodes) for plan in stage.groups)
     return CycleLoad(groups, spec.carriers, spec.connections, round(spec.ramp_up * 1e9))
@@ -179,13 +179,15 @@ def _group(plan: GroupPlan, spec: RunSpec, scale: int, node: int, nodes: int) ->
     threads, mine, clients = spec.threads, range(node * spec.threads, (node + 1) * spec.threads), spec.threads * nodes
     if pacing.kind == "terminals":
         clients = int(pacing.amount)
-        mine = _of_node("--terminals", clients, node, nodes)
+        mine = _share(clients, node, nodes)
+        if not mine:
+            raise CoreError("configuration", "", f"--terminals {clients}: fewer than the {nodes} nodes that share them")
         pacing = Pacing("terminals", len(mine))
         # A thread without a terminal has nothing to do.
         threads = min(threads, len(mine))
     elif plan.clients is not None:
         clients = plan.clients
-        mine = _of_node(f"group {plan.name}: clients", clients, node, nodes)
+        mine = _share(clients, node, nodes)
         threads = len(mine)
     return Group(plan.name, plan.role, plan.kinds, threads, mine.start, clients, pacing, until)
 
@@ -199,11 +201,4 @@ def _pacing(spec: RunSpec, scale: int) -> Pacing:
 
 def _share(total: int, node: int, nodes: int) -> range:
     return range(node * total // nodes, (node + 1) * total // nodes)
-
-
-def _of_node(what: str, total: int, node: int, nodes: int) -> range:
-    mine = _share(total, node, nodes)
-    if not mine:
-        raise CoreError("configuration", "", f"{what} {total}: fewer than the {nodes} nodes that share them")
-    return mine
 

@@ -11,7 +11,7 @@ from dsbench.analysis.windows import Window, shown
 from dsbench.evaluation.evaluated import Evaluation
 
 _NAMES: Mapping[float, str] = {0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9", 1.0: "max"}
-COUNT_HEADS = (
+_COUNT_HEADS = (
     "kind", "committed", "rolled back", "failed", "retries", "unknown", "per second", "per minute", "share",
     "least share", "",
 )  # fmt: skip
@@ -19,8 +19,18 @@ TIME_HEADS = ("mean", *(_NAMES[q] for q in QUANTILES))
 
 
 def kind_lines(evaluation: Evaluation) -> list[str]:
-    """For each scale NOPM, the kinds and the windows; nothing where there is one kind only."""
-    return [line for scale, rows in evaluation.kinds.items() if len(rows) > 1 for line in _of_scale(evaluation, scale)]
+    """For each scale NOPM, the kinds and the windows; nothing where there is one kind only, that counts no rows."""
+    return [line for scale, rows in evaluation.kinds.items() if told(rows) for line in _of_scale(evaluation, scale)]
+
+
+def told(rows: Sequence[KindResult]) -> bool:
+    """Whether the kinds say more than the table of the scales."""
+    return len(rows) > 1 or any(row.rows for row in rows)
+
+
+def count_heads(rows: Sequence[KindResult]) -> tuple[str, ...]:
+    """Heads of the table of counts, with one of rows where rows are counted."""
+    return (*_COUNT_HEADS, "rows per second") if any(row.rows for row in rows) else _COUNT_HEADS
 
 
 def _of_scale(evaluation: Evaluation, scale: int) -> list[str]:
@@ -28,7 +38,8 @@ def _of_scale(evaluation: Evaluation, scale: int) -> list[str]:
     lines = ["", f"scale {scale}, {evaluation.connections} connections"]
     if scale in evaluation.nopm:
         lines.append(nopm_text(evaluation.nopm[scale], scale))
-    lines += _grid([COUNT_HEADS, *(count_cells(row) for row in rows)])
+    heads = count_heads(rows)
+    lines += _grid([heads, *(count_cells(row)[: len(heads)] for row in rows)])
     if scale in evaluation.kind_errors:
         heads, cells = class_cells(evaluation, scale)
         lines += ["", *_grid([heads, *cells])]
@@ -59,7 +70,7 @@ def nopm_text(found: Nopm, scale: int) -> str:
 
 
 def count_cells(row: KindResult) -> tuple[str, ...]:
-    """Cells below ``COUNT_HEADS``."""
+    """Cells below ``count_heads``; the last one, rows per second, only where there are rows."""
     return (
         row.kind,
         *(f"{n:,}" for n in (row.committed, row.rolled_back, row.failed, row.retries, row.unknown)),
@@ -68,6 +79,7 @@ def count_cells(row: KindResult) -> tuple[str, ...]:
         f"{row.share:.2%}" if isfinite(row.share) else "–",
         "" if row.least_share is None else f"{row.least_share:.0%}",
         _share_met(row),
+        _short(row.rows_per_s),
     )
 
 

@@ -17,6 +17,7 @@ import psutil
 
 from dsbench.generator import Bench, CoreError, Target, Watch, measuring, now_ns
 from dsbench.run.null import TCP, UNIX, null_postgresql
+from dsbench.run.rows import group_rows
 from dsbench.spec import RunSpec
 
 MOCK: Final = "mock engine"
@@ -133,7 +134,9 @@ def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, thread
         raise CoreError("setup", "", f"{against}: it cannot play the workload {spec.workload}")
     committed = max(result.total("committed"), 1)
     user_ns, system_ns = (ns / committed for ns in result.cpu_ns)
-    return Ceiling(against, transport, threads, committed / spec.duration, user_ns, system_ns)
+    # A load that ends by count has no demanded duration.
+    seconds = max(row["duration_ns"] for row in group_rows(cycle.load, [result])) / 1e9
+    return Ceiling(against, transport, threads, committed / max(seconds, 1e-9), user_ns, system_ns)
 
 
 def _transport(url: str) -> str:

@@ -147,7 +147,8 @@ class _Ladder:
         bench = _bench(spec, self.target, scale)
         cycles = planned(bench.stages, spec, done)
         moment = Moment(scale, number, len(spec.scales), "create", cycles=cycles[-1].number if cycles else 0)
-        journal.note(kinds=bench.kinds, call=bench.call)
+        stages = [{"name": one.name, "work": one.work, "repeated": one.repeated} for one in bench.stages]
+        journal.note(kinds=bench.kinds, call=bench.call, stages=stages)
         journal.segment(scale, done + 1)
         snapshots = Snapshots(journal, self.statistics, scale, len(journal.record.segments))
         setting = Setting(
@@ -161,7 +162,7 @@ class _Ladder:
         stages = _bench(self.spec, self.target, scale).stages
         if can_go_on(stages):
             return not planned(stages, self.spec, done)
-        return scale in self.journal.record.checks
+        return scale in resumption.dropped(self.journal.writer.path)
 
     def _describe(self) -> None:
         """The system stack, before the load."""

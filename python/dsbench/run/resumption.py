@@ -32,3 +32,9 @@ def finished(path: Path) -> dict[int, int]:
     table = Archive.open(path).table("cycles")
     found = set(zip(*(table.column(name).to_pylist() for name in ("scale", "stage", "cycle")), strict=True))
     return dict(Counter(int(scale) for scale, _stage, _cycle in found if scale is not None))
+
+
+def dropped(path: Path) -> set[int]:
+    """Scales whose last stage, which drops the database, was reached."""
+    rows = Archive.open(path).table("phases").to_pylist()
+    return {int(row["scale"]) for row in rows if row["phase"] == "drop"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import psutil
 
@@ -80,9 +81,11 @@ class Scale:
         with setting.step("check"):
             checked = setting.bench.check(counts.counted(), setting.watch("check"))
         self._phase(stage, "check", checked)
-        self._conditions += checked.conditions
+        several = sum(one.work == "check" for one in setting.bench.stages) > 1
+        named = [replace(c, name=f"{stage.name}: {c.name}") if several else c for c in checked.conditions]
+        self._conditions += named
         setting.journal.checked(self._scale, self._conditions)
-        for condition in (c for c in checked.conditions if not c.holds):
+        for condition in (c for c in named if not c.holds):
             setting.journal.say(f"CHECK FAILED at scale {self._scale}: {condition.name}: {condition.detail}")
 
     def _drop(self, stage: Stage) -> None:

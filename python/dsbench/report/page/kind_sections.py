@@ -7,13 +7,14 @@ import math
 from dsbench.evaluation.evaluated import Change, Evaluation
 from dsbench.evaluation.series import labels, phrases
 from dsbench.report.kind_text import (
-    COUNT_HEADS,
     TIME_HEADS,
     class_cells,
     count_cells,
+    count_heads,
     nopm_text,
     response_cells,
     times,
+    told,
     window_cells,
 )
 from dsbench.report.page.markup import Html, number, section, table, tag
@@ -48,7 +49,7 @@ def kinds(evaluation: Evaluation) -> Html | None:
     parts = [
         part
         for scale, rows in sorted(evaluation.kinds.items())
-        if len(rows) > 1
+        if told(rows)
         for part in _of_scale(evaluation, scale)
     ]
     return section("Kinds of transactions", *parts, key="kinds") if parts else None
@@ -61,7 +62,9 @@ def _of_scale(evaluation: Evaluation, scale: int) -> list[Html]:
     if scale in evaluation.nopm:
         parts.append(tag("p", nopm_text(evaluation.nopm[scale], scale)))
     missed = [i for i, row in enumerate(rows) if row.share_missed]
-    parts.append(table(f"Done and failed, {title}", COUNT_HEADS, [count_cells(row) for row in rows], marked=missed))
+    heads_of_counts = count_heads(rows)
+    counts = [count_cells(row)[: len(heads_of_counts)] for row in rows]
+    parts.append(table(f"Done and failed, {title}", heads_of_counts, counts, marked=missed))
     if scale in evaluation.kind_errors:
         heads_of, failed = class_cells(evaluation, scale)
         parts.append(table(f"Failed attempts by kind and class, {title}", heads_of, failed))

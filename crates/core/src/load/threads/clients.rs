@@ -107,7 +107,7 @@ fn client_thread(plan: &LoadPlan, shared: &Shared, index: usize, mut recorder: R
         shared.fail(error);
         (0, (0, 0))
     });
-    shared.client_ended(number, &plan.groups);
+    shared.client_ended(number);
     recorder.finish();
     let sums = clients.iter().flat_map(|client| client.sums()).collect();
     ClientOutcome { group: number, recorder, missed, sums, cpu_ns }

@@ -37,7 +37,7 @@ pub struct Group {
     pub role: u8,
     /// How they run.
     pub conduct: Conduct,
-    /// J: threads of this node. Each serves one client, or the terminals that fall to it.
+    /// J: threads of this node, which may have none. Each serves one client, or the terminals that fall to it.
     pub threads: usize,
     /// Number of this node's first client among those of the group.
     pub first_client: u64,
@@ -64,6 +64,14 @@ impl Group {
         };
         let first = self.first_client;
         (index as u64..of_node).step_by(self.threads).map(move |client| first + client)
+    }
+
+    /// Number of the group that it follows, if it does.
+    fn leader(&self) -> Option<usize> {
+        match self.until {
+            Until::Group(other) => Some(other),
+            _ => None,
+        }
     }
 
     /// Starts of an open loop have to be met to the microsecond, and connecting blocks: such clients have threads
@@ -99,12 +107,9 @@ pub struct LoadPlan {
 impl LoadPlan {
     /// Which groups and ends go together. Errors of kind `Configuration`.
     fn refuse(&self) -> Result<()> {
-        let follows = |group: &Group| match group.until {
-            Until::Group(other) => Some(other),
-            _ => None,
-        };
         for group in &self.groups {
-            let led = follows(group).map(|other| self.groups.get(other).is_some_and(|other| follows(other).is_none()));
+            let ends = |other: usize| self.groups.get(other).is_some_and(|other| other.leader().is_none());
+            let led = group.leader().map(ends);
             if led == Some(false) {
                 let words = format!("group {} ends with a group that has no end to itself", group.name);
                 return Err(Error::configuration(words));
@@ -215,6 +220,8 @@ struct Shared {
     limits: Vec<Limit>,
     /// Where the courses of each group stand.
     members: Vec<Range<usize>>,
+    /// Number of the group that a group follows, where it does.
+    leaders: Vec<Option<usize>>,
 }
 
 impl Shared {
@@ -236,16 +243,27 @@ impl Shared {
             courses: (0..threads).map(|_| Course::new(kinds)).collect(),
             limits: plan.groups.iter().map(|group| Limit::new(group.until, group.threads)).collect(),
             members: members.collect(),
+            leaders: plan.groups.iter().map(Group::leader).collect(),
         }
     }
 
+    /// The clock starts at `at`. A group that has no client on this node is over at once.
+    fn begin(&self, at: Nanos) {
+        self.limits.iter().for_each(|limit| limit.begin(at));
+        let empty = self.members.iter().enumerate().filter(|(_, members)| members.is_empty());
+        empty.for_each(|(number, _)| self.group_ended(number, at));
+    }
+
     /// A client of group `number` has ended; the last one ends the groups that follow it.
-    fn client_ended(&self, number: usize, groups: &[Group]) {
+    fn client_ended(&self, number: usize) {
         if self.limits[number].client_ended() {
-            let now = Monotonic.now();
-            let follows = |group: &Group| group.until == Until::Group(number);
-            groups.iter().zip(&self.limits).filter(|(group, _)| follows(group)).for_each(|(_, limit)| limit.end(now));
+            self.group_ended(number, Monotonic.now());
         }
+    }
+
+    fn group_ended(&self, number: usize, at: Nanos) {
+        let limits = self.leaders.iter().zip(&self.limits);
+        limits.filter(|(leader, _)| **leader == Some(number)).for_each(|(_, limit)| limit.end(at));
     }
 
     fn fail(&self, error: Error) {
@@ -332,7 +350,7 @@ impl Cycle {
 
     /// Starts all clients at `at` on the monotonic clock.
     pub fn start(&self, at: Nanos) {
-        self.shared.limits.iter().for_each(|limit| limit.begin(at));
+        self.shared.begin(at);
         *lock(&self.shared.start) = Some(at);
         self.shared.started.notify_all();
     }
