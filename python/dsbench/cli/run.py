@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dsbench import run, spec
+from dsbench import library, run, spec
 from dsbench.cli import errors, settings
 from dsbench.cli.options import taking_settings
 from dsbench.cli.progress import Progress, clock
@@ -59,24 +58,10 @@ def command(
         hours = clock(spec.dsi_seconds())
         hint = f"profile quick: a glimpse. Comparable figures: --profile dsi ({hours} and the time to populate)"
         print(hint, file=sys.stderr)
+    stop = run.Stop(signals=True)
     with Progress(asked.spec, quiet=quiet) as progress:
-        outcome = run.execute(asked.spec, out, _Listener(progress), joining)
-    _finish(outcome, as_json)
-
-
-class _Listener:
-    """The progress display, which also writes the tables as scales are done."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.moment = progress.moment
-        self.message = progress.message
-        self.archive = progress.archive
-
-    def scale_done(self, path: Path) -> None:
-        """Tables are readable while later scales run."""
-        from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
-
-        finish.write_tables(path)
+        finished = library.perform(asked.spec, out, progress, stop, joining)
+    _tell(finished, stop, as_json)
 
 
 def specification(params: Mapping[str, Any], config: Path | None) -> spec.Merged:
@@ -100,43 +85,33 @@ def _refuse_changes(context: typer.Context) -> None:
 
 
 def _resume(path: Path, target: str | None, joining: run.Joining, as_json: bool, quiet: bool) -> None:
-    from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
-
-    asked = finish.specification(path)
-    again = spec.Target(**{**asked.target.model_dump(), "url": target}) if target is not None else None
-    if again is not None:
-        spec.refuse_unused(again, asked.workload)
-    with Progress(asked, quiet=quiet) as progress:
-        outcome = run.resume(path, again, _Listener(progress), joining)
-    _finish(outcome, as_json)
+    stop = run.Stop(signals=True)
+    with Progress(library.open(path).spec, quiet=quiet) as progress:
+        finished = library.going_on(path, target, progress, stop, joining)
+    _tell(finished, stop, as_json)
 
 
-def _finish(outcome: run.Outcome, as_json: bool) -> None:
-    """Writes the report, prints the result and ends with the run's exit code."""
-    from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
-
-    finished = finish.write(outcome.archive)
+def _tell(finished: library.Finished, stop: run.Stop, as_json: bool) -> None:
+    """Prints the result and ends with the run's exit code."""
+    outcome, shown = finished.outcome, finished.shown
     if as_json:
-        print(json.dumps(finished.document, indent=2, ensure_ascii=False))
+        print(json.dumps(shown.document, indent=2, ensure_ascii=False))
     else:
-        print(finished.text)
-    if finished.problem:
-        errors.tell(finished.problem, f"free space, then dsbench plot --fresh {outcome.archive}")
+        print(shown.text)
+    if shown.problem:
+        errors.tell(shown.problem, f"free space, then dsbench plot --fresh {outcome.archive}")
     if outcome.error is not None:
-        remedy = outcome.error.remedy.replace("ARCHIVE", str(outcome.archive))
-        errors.tell(str(outcome.error), remedy)
-        sys.exit(_exit_code(outcome))
+        errors.tell(str(outcome.error), outcome.error.remedy)
+        sys.exit(_exit_code(outcome, outcome.error, stop))
     if outcome.void_scales:
         scales = ", ".join(str(x) for x in outcome.void_scales)
         errors.tell(f"the check failed: the figures of scale {scales} are void", "see results.log for the conditions")
-    if finished.problem or outcome.void_scales:
+    if shown.problem or outcome.void_scales:
         sys.exit(errors.FAILED)
 
 
-def _exit_code(outcome: run.Outcome) -> int:
+def _exit_code(outcome: run.Outcome, error: run.RunError, stop: run.Stop) -> int:
     """128 + signal where a signal ended the run, as shells have it; wrong usage may show in the middle only."""
-    text = str(outcome.error)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if outcome.status == "cut-short" and text.endswith(number.name):
-            return 128 + number
-    return errors.USAGE if outcome.error is not None and outcome.error.usage else errors.FAILED
+    if outcome.status == "cut-short" and stop.signal is not None:
+        return 128 + stop.signal
+    return errors.USAGE if error.usage else errors.FAILED

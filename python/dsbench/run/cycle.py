@@ -15,7 +15,7 @@ from dsbench.cluster.wanted import Wanted
 from dsbench.columns import COUNTERS
 from dsbench.generator import Bench, CycleLoad, CycleResult, Target, now_ns
 from dsbench.monitors import Monitor, Sampler
-from dsbench.run.events import Moment
+from dsbench.run.events import Moment, Seconds
 from dsbench.run.interrupts import Stop
 from dsbench.run.journal import Journal
 from dsbench.run.load import Load
@@ -62,15 +62,17 @@ class Setting:
 
     def watch(self, phase: str, cycle: int = 0, began: float = 0.0) -> Callable[[int, int], None]:
         """Shows progress of ``phase``, hears wishes to stop and notices when the target is another run's."""
+        seconds = Seconds()
 
         def seen(done: int, other: int) -> None:
             self.stop.check()
             self.target.check_claim()
             elapsed = monotonic() - began if began else 0.0
             total, failed = (0, other) if phase == "cycle" else (other, 0)
-            self.journal.observer.moment(
-                replace(self.moment, phase=phase, cycle=cycle, done=done, total=total, failed=failed, elapsed_s=elapsed)
-            )
+            if phase == "cycle":
+                seconds.look(elapsed, done)
+            moment = replace(self.moment, phase=phase, cycle=cycle, done=done, total=total, seconds=seconds)
+            self.journal.observer.moment(replace(moment, failed=failed, elapsed_s=elapsed))
 
         return seen
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM become one exception, raised between two looks at the run's progress."""
+"""The wish to stop, of a caller or by a signal: one exception, raised between two looks at the run's progress."""
 
 from __future__ import annotations
 
@@ -14,36 +14,62 @@ _SIGNALS = [s for s in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP",
 
 
 class Stop:
-    """Remembers that the user asked to stop; ``check`` raises ``Stopped`` once, later calls are quiet.
+    """The wish that a run ends soon. Any thread may utter it; the run hears it within a tenth of a second or so.
 
-    Being quiet afterwards lets the end of the run (dropping the database, sealing the archive) take its time.
+    What was finished until then is kept, the database of the run is dropped and its archive is sealed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, signals: bool = False) -> None:
+        """``signals``: Ctrl-C and SIGTERM are such wishes, too, while a run that has this is in the main thread."""
+        self.signals = signals
+        self.signal: int | None = None
+        """Number of the signal that was the first wish; ``None`` where it was none."""
         self._asked = ""
         self._told = False
 
-    def ask(self, why: str) -> None:
-        """The run should end soon."""
+    def request(self, why: str = "stopped by its caller") -> None:
+        """The run should end soon; ``why`` is what its archive says. Later calls change nothing."""
         self._asked = self._asked or why
 
+    @property
+    def requested(self) -> bool:
+        """Whether the wish was uttered."""
+        return bool(self._asked)
+
+    def begin(self) -> None:
+        """A run begins: it hears the wish, too, if an earlier one has heard it."""
+        self._told = False
+
     def check(self) -> None:
-        """Raises ``Stopped`` the first time after a wish to stop."""
+        """Raises ``Stopped`` the first time after the wish.
+
+        Being quiet afterwards lets the end of the run (dropping the database, sealing the archive) take its time.
+        """
         if self._asked and not self._told:
             self._told = True
             raise Stopped(self._asked)
 
+    def heard(self, number: int) -> None:
+        """Signal ``number`` came."""
+        if not self._asked:
+            self.signal = number
+        self.request(f"stopped by {signal.Signals(number).name}")
+
 
 @contextmanager
-def listening() -> Iterator[Stop]:
-    """Turns signals into wishes to stop. Outside of the main thread signals stay as they are."""
-    stop = Stop()
-    if threading.current_thread() is not threading.main_thread():
+def listening(stop: Stop | None = None) -> Iterator[Stop]:
+    """Turns signals into the wish to stop, if ``stop`` wants that; one that is made here does.
+
+    Outside of the main thread signals stay as they are.
+    """
+    stop = Stop(signals=True) if stop is None else stop
+    stop.begin()
+    if not stop.signals or threading.current_thread() is not threading.main_thread():
         yield stop
         return
 
     def heard(number: int, _frame: FrameType | None) -> None:
-        stop.ask(f"stopped by {signal.Signals(number).name}")
+        stop.heard(number)
         # Whoever asks a second time does not want to wait for the end of a statement.
         signal.signal(number, before[number])
 

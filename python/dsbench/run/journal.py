@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -27,6 +28,8 @@ class RunError(Exception):
         super().__init__(message)
         self.remedy = remedy
         self.usage = usage
+        self.archive: Path | None = None
+        """What the run left, once it has ended; ``None`` where nothing was begun."""
 
 
 def now() -> str:
