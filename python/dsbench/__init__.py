@@ -1,6 +1,7 @@
 """DSBENCH: what is a computer worth as a database server?
 
-``dsbench.open(path)`` reads what a run left. docs/library.md shows how.
+``dsbench.run("private:postgresql", scales=(1, 10), duration=20)`` makes a run and gives its ``Archive``;
+``dsbench.open(path)`` reads one. docs/library.md shows how.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         TimeLeft,
         open,
         resume,
+        run,
         specify,
     )
 
@@ -34,7 +36,7 @@ DISTRIBUTION = "dsbench-db"
 
 __all__ = [
     "Archive", "ArchiveError", "Joining", "Moment", "Observer", "RunError", "RunSpec", "Silent", "SpecError", "Stop",
-    "Target", "TimeLeft", "open", "resume", "specify",
+    "Target", "TimeLeft", "open", "resume", "run", "specify",
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dsbench.cli.progress import clock, describe
-from dsbench.run import Moment, TimeLeft
+from dsbench.runner import Moment, TimeLeft
 from dsbench.spec import build
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from dsbench import spec, workloads
-from dsbench.run import RunError
-from dsbench.run.calibration import calibrate, lines
+from dsbench.runner import RunError
+from dsbench.runner.calibration import calibrate, lines
 
 _WORKLOADS = f"{workloads.choices()}; the default has the shortest transactions."
 EPILOG = "Example: dsbench calibrate --threads 16 --workload tpcb"

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dsbench import run, spec, workloads
+from dsbench import runner, spec, workloads
 from dsbench.cli import errors, settings
 
 _DEFAULT: str = spec.RunSpec.model_fields["workload"].default
@@ -36,7 +36,7 @@ def command(
     if asked.target.private is not None:
         remedy = "name the URL of a database in which a run has left its tables"
         raise spec.SpecError("TARGET", "a private server is gone with its run: there is nothing to check", remedy)
-    found = run.check_target(asked, scale, run.Silent())
+    found = runner.check_target(asked, scale, runner.Silent())
     if as_json:
         print(json.dumps([{"name": c.name, "holds": c.holds, "detail": c.detail} for c in found], indent=2))
     else:

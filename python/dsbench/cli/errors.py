@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dsbench.archive import ArchiveError
 from dsbench.cluster import ClusterError
 from dsbench.generator import CoreError
-from dsbench.run import RunError
+from dsbench.runner import RunError
 from dsbench.servers import ServerError
 from dsbench.spec import SpecError
 

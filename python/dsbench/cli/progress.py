@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from dsbench.run import Moment, TimeLeft
+from dsbench.runner import Moment, TimeLeft
 from dsbench.spec import RunSpec
 
 _PLAIN_EVERY_S = 5.0

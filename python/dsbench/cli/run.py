@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dsbench import library, run, spec
+from dsbench import library, runner, spec
 from dsbench.cli import errors, settings
 from dsbench.cli.options import taking_settings
 from dsbench.cli.progress import Progress, clock
@@ -48,7 +48,7 @@ def command(
     **_settings: Any,
 ) -> None:
     """Measure the transaction rate over a ladder of database sizes."""
-    joining = run.Joining(cluster, patience)
+    joining = runner.Joining(cluster, patience)
     if resume is not None:
         _refuse_changes(context)
         _resume(resume, target, joining, as_json, quiet)
@@ -58,7 +58,7 @@ def command(
         hours = clock(spec.dsi_seconds())
         hint = f"profile quick: a glimpse. Comparable figures: --profile dsi ({hours} and the time to populate)"
         print(hint, file=sys.stderr)
-    stop = run.Stop(signals=True)
+    stop = runner.Stop(signals=True)
     with Progress(asked.spec, quiet=quiet) as progress:
         finished = library.perform(asked.spec, out, progress, stop, joining)
     _tell(finished, stop, as_json)
@@ -84,14 +84,14 @@ def _refuse_changes(context: typer.Context) -> None:
         raise spec.SpecError(", ".join(given), "a resumed run keeps its specification and its place", remedy)
 
 
-def _resume(path: Path, target: str | None, joining: run.Joining, as_json: bool, quiet: bool) -> None:
-    stop = run.Stop(signals=True)
+def _resume(path: Path, target: str | None, joining: runner.Joining, as_json: bool, quiet: bool) -> None:
+    stop = runner.Stop(signals=True)
     with Progress(library.open(path).spec, quiet=quiet) as progress:
         finished = library.going_on(path, target, progress, stop, joining)
     _tell(finished, stop, as_json)
 
 
-def _tell(finished: library.Finished, stop: run.Stop, as_json: bool) -> None:
+def _tell(finished: library.Finished, stop: runner.Stop, as_json: bool) -> None:
     """Prints the result and ends with the run's exit code."""
     outcome, shown = finished.outcome, finished.shown
     if as_json:
@@ -110,7 +110,7 @@ def _tell(finished: library.Finished, stop: run.Stop, as_json: bool) -> None:
         sys.exit(errors.FAILED)
 
 
-def _exit_code(outcome: run.Outcome, error: run.RunError, stop: run.Stop) -> int:
+def _exit_code(outcome: runner.Outcome, error: runner.RunError, stop: runner.Stop) -> int:
     """128 + signal where a signal ended the run, as shells have it; wrong usage may show in the middle only."""
     if outcome.status == "cut-short" and stop.signal is not None:
         return 128 + stop.signal

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dsbench.archive import ArchiveError
 from dsbench.library.archive import Archive, open
 from dsbench.library.running import Finished, going_on, perform, resume, run, specify
-from dsbench.run import Joining, Moment, Observer, RunError, Silent, Stop, TimeLeft
+from dsbench.runner import Joining, Moment, Observer, RunError, Silent, Stop, TimeLeft
 from dsbench.spec import RunSpec, SpecError, Target
 
 __all__ = [

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbench import run as runs
+from dsbench import runner
 from dsbench.archive import ArchiveError
 from dsbench.library.archive import Archive
-from dsbench.run import Joining, Observer, Outcome, Silent, Stop
+from dsbench.runner import Joining, Observer, Outcome, Silent, Stop
 from dsbench.spec import RunSpec, SpecError, Target, merged, refuse_unused
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def perform(
     spec: RunSpec, out: Path, observer: Observer, stop: Stop | None = None, joining: Joining | None = None
 ) -> Finished:
     """Makes a run and seals its archive, however it ends. Raises ``RunError`` where nothing was begun."""
-    return _finished(runs.execute(spec, out, _Writing(observer), joining, stop))
+    return _finished(runner.execute(spec, out, _Writing(observer), joining, stop))
 
 
 def going_on(
@@ -105,7 +105,7 @@ def going_on(
         asked = Archive.open(path).spec
         again = Target(**{**asked.target.model_dump(), "url": target})
         refuse_unused(again, asked.workload)
-    return _finished(runs.resume(path, again, _Writing(observer), joining, stop))
+    return _finished(runner.resume(path, again, _Writing(observer), joining, stop))
 
 
 def _finished(outcome: Outcome) -> Finished:

@@ -31,7 +31,8 @@ _STYLE: Final = """
   border-bottom: 1px solid rgba(128, 128, 128, 0.4); }
 .dsbench .severe, .dsbench tr.void { color: #c1121f; }
 .dsbench .pictures { display: flex; flex-wrap: wrap; gap: 0.8rem; margin-top: 1rem; }
-.dsbench .pictures img { max-width: 100%; background: white; }
+.dsbench .pictures img { width: min(100%, 32rem); height: auto; background: white; }
+.dsbench td { white-space: nowrap; }
 """
 
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import psutil
 
 from dsbench.generator import Bench, CoreError, Target, Watch, measuring, now_ns
-from dsbench.run.null import TCP, UNIX, null_postgresql
+from dsbench.runner.null import TCP, UNIX, null_postgresql
 from dsbench.spec import RunSpec
 
 MOCK: Final = "mock engine"

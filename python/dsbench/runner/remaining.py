@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from dsbench.run.events import Moment
+from dsbench.runner.events import Moment
 from dsbench.spec import RunSpec
 
 

@@ -17,7 +17,7 @@ from dsbench import workloads
 from dsbench.archive import FORMAT, Archive, Asked, RunRecord, Writer
 from dsbench.archive.record import Checked, Noticed, Segment
 from dsbench.generator import Condition
-from dsbench.run.events import Observer
+from dsbench.runner.events import Observer
 from dsbench.spec import RunSpec
 
 

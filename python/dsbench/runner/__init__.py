@@ -5,12 +5,12 @@ Read ``ladder`` first: it is the table of contents of a run.
 
 from __future__ import annotations
 
-from dsbench.run.events import Moment, Observer, Silent
-from dsbench.run.interrupts import Stop
-from dsbench.run.journal import RunError
-from dsbench.run.ladder import Outcome, check_target, execute, resume
-from dsbench.run.load import Joining
-from dsbench.run.remaining import TimeLeft
+from dsbench.runner.events import Moment, Observer, Silent
+from dsbench.runner.interrupts import Stop
+from dsbench.runner.journal import RunError
+from dsbench.runner.ladder import Outcome, check_target, execute, resume
+from dsbench.runner.load import Joining
+from dsbench.runner.remaining import TimeLeft
 
 __all__ = [
     "Joining", "Moment", "Observer", "Outcome", "RunError", "Silent", "Stop", "TimeLeft", "check_target", "execute",

@@ -16,16 +16,16 @@ from dsbench import servers, stack
 from dsbench.archive import ArchiveError, Writer, redacted_lines
 from dsbench.generator import Bench, Condition, CoreError, Stopped, Target
 from dsbench.monitors import Monitor, Statistics, monitors_for, statistics_of
-from dsbench.run import calibration, place, resumption
-from dsbench.run.cycle import Setting
-from dsbench.run.events import Moment, Observer
-from dsbench.run.interrupts import Stop, listening
-from dsbench.run.journal import Journal, RunError
-from dsbench.run.load import Joining, Load, load_of
-from dsbench.run.opening import opened, step, told
-from dsbench.run.plan import can_go_on, planned
-from dsbench.run.scale import Scale
-from dsbench.run.snapshots import Snapshots
+from dsbench.runner import calibration, place, resumption
+from dsbench.runner.cycle import Setting
+from dsbench.runner.events import Moment, Observer
+from dsbench.runner.interrupts import Stop, listening
+from dsbench.runner.journal import Journal, RunError
+from dsbench.runner.load import Joining, Load, load_of
+from dsbench.runner.opening import opened, step, told
+from dsbench.runner.plan import can_go_on, planned
+from dsbench.runner.scale import Scale
+from dsbench.runner.snapshots import Snapshots
 from dsbench.spec import RunSpec, secrets_of
 from dsbench.spec import Target as TargetSpec
 
