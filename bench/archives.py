@@ -12,7 +12,7 @@ import numpy as np
 from dsbench.archive import FORMAT, RunRecord, Writer
 from dsbench.columns import COUNTERS
 from dsbench.generator import SECOND_WORDS, CycleLoad, CycleResult, Group, Pacing, UInts, Until
-from dsbench.run.rows import Names, group_rows, write_cycle
+from dsbench.runner.rows import Names, group_rows, write_cycle
 from dsbench.spec import DSI_SCALES, RunSpec
 
 THREADS = 64

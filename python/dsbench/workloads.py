@@ -138,6 +138,11 @@ def names() -> list[str]:
     return _core.workloads()
 
 
+def choices() -> str:
+    """Names with labels, for the help of ``--workload``: ``tpcb (TPC-B-like), …``."""
+    return ", ".join(f"{name} ({find(name).label})" for name in names())
+
+
 def find(name: str, settings: Mapping[str, str] | None = None) -> Entry:
     """What the workload ``name`` says of itself under ``settings``.
 

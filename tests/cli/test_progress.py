@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dsbench.cli.progress import TimeLeft, clock, describe
-from dsbench.run.events import Moment
+from dsbench.cli.progress import clock, describe
+from dsbench.runner import Moment, TimeLeft
 from dsbench.spec import build
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dsbench import servers
 from dsbench.generator import Bench, Target
-from dsbench.run.cycle import seed_of
+from dsbench.runner.cycle import seed_of
 from fixtures.nodes import Bed, ended, history
 
 

@@ -13,7 +13,7 @@ from dsbench.analysis import histogram
 from dsbench.cluster.outcome import Course, DamagedError, NodeResult, Part, decode, encode
 from dsbench.columns import COUNTERS
 from dsbench.generator import SECOND_WORDS, UNCOUNTED, CoreError, CycleResult
-from dsbench.run.counts import Counts
+from dsbench.runner.counts import Counts
 
 words = st.integers(0, 2**64 - 1)
 

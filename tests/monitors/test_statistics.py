@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import run
+from dsbench import runner
 from dsbench.archive import Archive
 from dsbench.evaluation import evaluate
 from dsbench.monitors import statistics_of
@@ -51,7 +51,7 @@ def test_firebird_reads_the_header_first_and_takes_what_is_there() -> None:
 @pytest.mark.parametrize("url", ["private:postgresql", "private:mariadb"])
 def test_a_run_keeps_what_the_database_said_before_and_after(tmp_path: Path, url: str) -> None:
     spec = build({"target": {"url": url}, "scales": (1,), "cycles": 2, "duration": 1.0, "threads": 2, "seed": 3})
-    outcome = run.execute(spec, tmp_path, run.Silent())
+    outcome = runner.execute(spec, tmp_path, runner.Silent())
     assert outcome.status == "complete"
     archive = Archive.open(outcome.archive)
     rows = archive.table("statistics").to_pylist()
@@ -79,9 +79,9 @@ class Refusing:
 
 
 def test_a_login_that_may_not_read_them_does_not_end_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dsbench.run.ladder.statistics_of", lambda *_: Refusing())
+    monkeypatch.setattr("dsbench.runner.ladder.statistics_of", lambda *_: Refusing())
     spec = build({"target": {"url": "mock:"}, "scales": (1,), "cycles": 2, "duration": 0.2, "threads": 1})
-    outcome = run.execute(spec, tmp_path, run.Silent())
+    outcome = runner.execute(spec, tmp_path, runner.Silent())
     assert outcome.status == "complete"
     (warning,) = Archive.open(outcome.archive).run.warnings
     assert (warning.code, warning.message) == ("statistics", "the database's statistics cannot be read: you may not")

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 import re
-import shlex
 import shutil
 import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from dsbench.analysis.values import Collision, Doubt, Interval
 from dsbench.archive import RunRecord
-from dsbench.cli.run import command
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report.document import page
 from dsbench.report.page import course
 from dsbench.report.page.command import command_line, config_file
 from dsbench.report.page.markup import Html, data, number, table, tag
-from dsbench.spec import RunSpec, build
+from dsbench.spec import RunSpec
 from fixtures import sample
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -287,52 +283,10 @@ def test_seconds_without_a_transaction_have_no_times() -> None:
     }  # fmt: skip
 
 
-def _options(line: str) -> dict[str, list[str]]:
-    words = shlex.split(line)[3:]
-    found: dict[str, list[str]] = {}
-    while words:
-        name = words.pop(0).removeprefix("--")
-        found.setdefault(name, [])
-        if words and not words[0].startswith("--"):
-            found[name].append(words.pop(0))
-    return found
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"scales": (1, 10), "seed": 5},
-        {"target": {"url": "private:postgresql", "settings": {"shared_buffers": "1 GB", "fsync": "off"}}, "retry": True},
-        {"target": {"url": "postgresql://me@h/d b?x='y'"}, "rate": 12.5, "arrival": "constant", "call": "statements"},
-        {"duration": 0.25, "connections": 3, "trace": True, "population": "procedure", "isolation": "serializable"},
-    ],
-)
-def test_command_line_repeats_the_run(values: dict[str, Any]) -> None:
-    asked = RunSpec(**values)
-    line = command_line(asked.described())
-    given = _options(line)
-    known = {*inspect.signature(command).parameters, "set"}
-    assert {name.removeprefix("no-") for name in given} <= known
-    again: dict[str, Any] = {name: found[0] for name, found in given.items() if found and name not in ("set", "scales")}
-    again |= {name.removeprefix("no-"): not name.startswith("no-") for name, found in given.items() if not found}
-    again["scales"] = tuple(int(scale) for scale in given["scales"][0].split(","))
-    again["target"] = {"url": shlex.split(line)[2], "settings": dict(s.split("=", 1) for s in _settings(line))}
-    assert build(again) == asked
-    assert config_file(asked.described()) == ""
-
-
-def _settings(line: str) -> list[str]:
-    words = shlex.split(line)
-    return [words[i + 1] for i, word in enumerate(words) if word == "--set"]
-
-
 def test_what_has_no_option_goes_into_a_file() -> None:
-    levels = (0.1, 0.5, 0.9, 0.95, 0.99, 0.999)
-    asked = RunSpec(levels=levels, target={"url": "private:postgresql", "version": '1"5'})
+    asked = RunSpec(target={"url": "private:postgresql", "version": '1"5'})
     assert command_line(asked.described()).endswith("--config repeat.toml")
-    assert config_file(asked.described()) == (
-        "# repeat.toml\nlevels = [0.1, 0.5, 0.9, 0.95, 0.99, 0.999]\n[target]\nversion = \"1\\\"5\"\n"
-    )
+    assert config_file(asked.described()) == "# repeat.toml\n[target]\nversion = \"1\\\"5\"\n"
 
 
 def test_passwords_are_not_shown() -> None:

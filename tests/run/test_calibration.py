@@ -10,9 +10,9 @@ import pytest
 from dsbench import spec
 from dsbench.archive import Archive
 from dsbench.generator import CoreError, Target
-from dsbench.run import calibration
-from dsbench.run.calibration import MOCK, NULL, calibrate, lines, of_run
-from dsbench.run.null import TCP, UNIX, null_postgresql
+from dsbench.runner import calibration
+from dsbench.runner.calibration import MOCK, NULL, calibrate, lines, of_run
+from dsbench.runner.null import TCP, UNIX, null_postgresql
 from fixtures.program import Program
 
 
@@ -79,11 +79,11 @@ def test_a_client_that_cannot_calibrate_still_runs(monkeypatch: pytest.MonkeyPat
     def fail(*_: object) -> None:
         raise OSError("no room")
 
-    from dsbench import run
+    from dsbench import runner
 
     monkeypatch.setattr(calibration, "of_run", fail)
     values = {"target": {"url": "mock:"}, "scales": (1,), "cycles": 1, "duration": 0.1, "threads": 1}
-    outcome = run.execute(spec.build(values), tmp_path, run.Silent())
+    outcome = runner.execute(spec.build(values), tmp_path, runner.Silent())
     data = Archive.open(outcome.archive).run
     assert (data.calibration, [w.code for w in data.warnings]) == (None, ["calibration"])
 

@@ -14,7 +14,7 @@ import pytest
 from dsbench.archive import LOCAL
 from dsbench.cluster.outcome import NodeResult, Part
 from dsbench.generator import NULL_SERVER, Bench, Target, now_ns
-from dsbench.run.counts import Counts
+from dsbench.runner.counts import Counts
 from dsbench.spec import build
 
 CLIENTS = 4

@@ -9,7 +9,7 @@ import pytest
 
 from dsbench.archive import Writer
 from dsbench.generator import CoreError
-from dsbench.run import ladder, opening
+from dsbench.runner import ladder, opening
 
 
 @pytest.mark.parametrize(

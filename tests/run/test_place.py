@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import run, servers
+from dsbench import runner, servers
 from dsbench.generator import TAKEN, CoreError, Target
-from dsbench.run import place
-from dsbench.run.events import Moment
+from dsbench.runner import place
+from dsbench.runner.events import Moment
 from dsbench.spec import RunSpec, build
 from dsbench.spec import Target as TargetSpec
 from fixtures.told import kept
@@ -37,14 +37,14 @@ def _spec(url: str) -> RunSpec:
 def test_a_second_run_is_refused_and_the_first_goes_on(server: servers.Server, tmp_path: Path) -> None:
     refused: list[str] = []
 
-    class Second(run.Silent):
+    class Second(runner.Silent):
         def message(self, text: str) -> None:
             if kept(text, 1, 1):
-                with pytest.raises(run.RunError, match="using this target") as error:
-                    run.execute(_spec(server.url), tmp_path / "second", run.Silent())
+                with pytest.raises(runner.RunError, match="using this target") as error:
+                    runner.execute(_spec(server.url), tmp_path / "second", runner.Silent())
                 refused.append(error.value.remedy)
 
-    outcome = run.execute(_spec(server.url), tmp_path / "first", Second())
+    outcome = runner.execute(_spec(server.url), tmp_path / "first", Second())
     assert (outcome.status, outcome.void_scales, len(refused)) == ("complete", (), 1)
     assert "name another database" in refused[0]
     assert not (tmp_path / "second").exists(), "no archive was begun"
@@ -57,11 +57,11 @@ def test_a_run_from_another_host_is_seen(server: servers.Server, tmp_path: Path)
     place.lock(other)
     other.create(json.dumps({"run": "far", "host": "elsewhere", "pid": 1, "process_started": 1.0}))
     other.fetch("select 1 as one from rdb$database" if server.url.startswith("firebird") else "select 1 as one")
-    with pytest.raises(run.RunError, match="using this target"):
-        run.execute(_spec(server.url), tmp_path / "refused", run.Silent())
+    with pytest.raises(runner.RunError, match="using this target"):
+        runner.execute(_spec(server.url), tmp_path / "refused", runner.Silent())
     assert other.state()[0] == "marked", "nothing was dropped"
     other.close()
-    outcome = run.execute(_spec(server.url), tmp_path / "next", run.Silent())
+    outcome = runner.execute(_spec(server.url), tmp_path / "next", runner.Silent())
     assert outcome.status == "complete", "what it left when it died is dropped"
 
 
@@ -95,7 +95,7 @@ def seize(target: Target) -> None:
     while True:
         try:
             return place.lock(target)
-        except run.RunError:
+        except runner.RunError:
             assert time.monotonic() < give_up
             time.sleep(0.01)
 
@@ -104,7 +104,7 @@ def test_a_lost_session_is_opened_again_with_its_lock(holder: tuple[Target, Targ
     first, second = holder
     first.hold()
     first.check_claim()
-    with pytest.raises(run.RunError, match="another run of dsbench is using this target"):
+    with pytest.raises(runner.RunError, match="another run of dsbench is using this target"):
         place.lock(second)
 
 
@@ -122,7 +122,7 @@ def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path:
     """In the middle of a cycle, by monitors that notice that their session is gone."""
     with closing(Target(postgresql.url)) as other:
 
-        class Thief(run.Silent):
+        class Thief(runner.Silent):
             taken = False
 
             def moment(self, moment: Moment) -> None:
@@ -132,7 +132,7 @@ def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path:
                     seize(other)
 
         long = build({"target": {"url": postgresql.url}, "scales": (1,), "cycles": 1, "duration": 60, "threads": 2})
-        outcome = run.execute(long, tmp_path, Thief())
+        outcome = runner.execute(long, tmp_path, Thief())
     assert (outcome.status, outcome.error is not None) == ("failed", True)
     assert outcome.error is not None
     assert str(outcome.error).startswith("scale 1, cycle 1: ")
@@ -143,7 +143,7 @@ def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path:
 def test_a_private_firebird_is_described_before_its_load(tmp_path: Path) -> None:
     wanted = {"url": "private:firebird", "version": "3", "settings": {"page_size": "4096", "forced_writes": "off"}}
     spec = build({"target": wanted, "scales": (1,), "cycles": 1, "duration": 0.5, "threads": 1})
-    outcome = run.execute(spec, tmp_path, run.Silent())
+    outcome = runner.execute(spec, tmp_path, runner.Silent())
     described = json.loads((outcome.archive / "run.json").read_text())
     items = {name: value for layer in described["stack"] for name, value in layer["items"].items()}
     assert items["page size"] == "4 KiB"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dsbench.generator import Bench, CoreError, Pacing, Stage, Target, Until, load_of
 from dsbench.generator.stages import GroupPlan
-from dsbench.run.plan import can_go_on, planned
+from dsbench.runner.plan import can_go_on, planned
 from dsbench.spec import RunSpec
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import run
+from dsbench import runner
 from dsbench.archive import Archive
 from dsbench.evaluation import Series, evaluate
 from dsbench.generator import Bench, CoreError, Target
 from dsbench.report import finish
-from dsbench.run import resumption
+from dsbench.runner import resumption
 from dsbench.spec import RunSpec, build
 from fixtures.nodes import Bed, ended
 
@@ -27,7 +27,7 @@ def spec(**more: object) -> RunSpec:
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
-    outcome = run.execute(spec(), tmp_path_factory.mktemp("out"), run.Silent())
+    outcome = runner.execute(spec(), tmp_path_factory.mktemp("out"), runner.Silent())
     assert (outcome.status, outcome.void_scales) == ("complete", ())
     finish.write(outcome.archive)
     return Archive.open(outcome.archive)
@@ -108,16 +108,16 @@ def test_each_stage_is_evaluated_by_itself(archive: Archive) -> None:
 
 
 def test_a_run_that_was_cut_in_a_chain_begins_its_scale_anew(tmp_path: Path) -> None:
-    class Impatient(run.Silent):
-        def moment(self, moment: run.Moment) -> None:
+    class Impatient(runner.Silent):
+        def moment(self, moment: runner.Moment) -> None:
             if moment.stage == "query" and moment.elapsed_s > 0.1:
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run.execute(spec(scales=(1,)), tmp_path, Impatient())
+        runner.execute(spec(scales=(1,)), tmp_path, Impatient())
     (path,) = tmp_path.iterdir()
     assert resumption.finished(path) == {1: 1}
-    outcome = run.resume(path, None, run.Silent())
+    outcome = runner.resume(path, None, runner.Silent())
     assert outcome.status == "complete"
     rows = {(row["cycle"], row["stage"]) for row in Archive.open(path).table("groups").to_pylist()}
     assert rows == {(1, "load"), (2, "load"), (3, "query")}

@@ -23,7 +23,7 @@ IMPATIENT = """
 import sys
 from dsbench.cli import main
 from dsbench.monitors import sampler
-from dsbench.run import cycle
+from dsbench.runner import cycle
 cycle._GRACE_S, sampler.PATIENCE_S = 4.0, 2.0
 main()
 """

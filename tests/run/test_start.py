@@ -17,8 +17,8 @@ from dsbench.cluster.wanted import Wanted
 from dsbench.columns import COUNTERS
 from dsbench.generator import SECOND_WORDS, CycleLoad, CycleResult, Stage, load_of
 from dsbench.generator.stages import GroupPlan
-from dsbench.run import Silent, cycle
-from dsbench.run.journal import Journal
+from dsbench.runner import Silent, cycle
+from dsbench.runner.journal import Journal
 from dsbench.spec import RunSpec
 
 MS = 1_000_000

@@ -13,8 +13,8 @@ import pytest
 from dsbench.archive import Archive, Writer
 from dsbench.cluster.outcome import NodeResult, Part
 from dsbench.generator import Bench, CycleResult, Target, load_of, now_ns
-from dsbench.run import Silent, cycle, resumption, rows
-from dsbench.run.journal import Journal
+from dsbench.runner import Silent, cycle, resumption, rows
+from dsbench.runner.journal import Journal
 from dsbench.spec import RunSpec
 
 SPEC = RunSpec.model_validate(

@@ -8,7 +8,7 @@ import zipfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 
@@ -25,7 +25,7 @@ class Archive:
     path: Path
 
     @classmethod
-    def open(cls, path: Path) -> Archive:
+    def open(cls, path: Path) -> Self:
         """Opens an archive; ``ArchiveError`` when there is none or its format is newer than this program."""
         archive = cls(path)
         if not path.exists():

@@ -27,6 +27,7 @@ from dsbench.cli import (
     usage,
     workloads,
 )
+from dsbench.cli.options import Grouped
 
 app = typer.Typer(
     name="dsbench",
@@ -54,7 +55,7 @@ def _dsbench(
 
 
 for _module in (run, node, show, plot, compare, check, calibrate, doctor, workloads):
-    app.command(_module.__name__.rpartition(".")[2], epilog=_module.EPILOG)(_module.command)
+    app.command(_module.__name__.rpartition(".")[2], cls=Grouped, epilog=_module.EPILOG)(_module.command)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(servers.app, name="servers")
 

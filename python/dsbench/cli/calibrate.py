@@ -7,24 +7,23 @@ from typing import Annotated
 
 import typer
 
-from dsbench import spec
-from dsbench.cli import errors
-from dsbench.cli.workloads import choices
-from dsbench.run import RunError
-from dsbench.run.calibration import calibrate, lines
+from dsbench import spec, workloads
+from dsbench.runner import RunError
+from dsbench.runner.calibration import calibrate, lines
 
+_WORKLOADS = f"{workloads.choices()}; the default has the shortest transactions."
 EPILOG = "Example: dsbench calibrate --threads 16 --workload tpcb"
 
 
 def command(
     threads: Annotated[int, typer.Option(help="Simulated clients, beside one alone.")] = 8,
     duration: Annotated[float, typer.Option(help="Seconds of each of the six measurements.")] = 2.0,
-    workload: Annotated[str, typer.Option(help=f"{choices()}; the default has the shortest transactions.")] = "select",
+    workload: Annotated[str, typer.Option(help=_WORKLOADS)] = "select",
     prepare: Annotated[bool, typer.Option("--prepare/--no-prepare", help="Prepare statements once.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Measure the client's own ceiling, against engines that answer at once."""
-    errors.known_workload(workload)
+    spec.known_workload(workload)
     asked = spec.build(
         {"workload": workload, "threads": threads, "duration": duration, "prepare": prepare, "scales": (100,)}
     )

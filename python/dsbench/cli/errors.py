@@ -6,11 +6,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dsbench import workloads
 from dsbench.archive import ArchiveError
 from dsbench.cluster import ClusterError
 from dsbench.generator import CoreError
-from dsbench.run import RunError
+from dsbench.runner import RunError
 from dsbench.servers import ServerError
 from dsbench.spec import SpecError
 
@@ -23,13 +22,6 @@ def tell(problem: str, remedy: str = "") -> None:
     print(f"error: {problem}", file=sys.stderr)
     if remedy:
         print(f"hint: {remedy}", file=sys.stderr)
-
-
-def known_workload(name: str, option: str = "--workload") -> None:
-    """``SpecError`` for a workload that there is not."""
-    known = workloads.names()
-    if name not in known:
-        raise SpecError(option, f"no workload {name!r}", f"use one of {', '.join(known)}")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import typer
 from dsbench.cli import errors
 from dsbench.cluster import ClusterError, how_to_install
 from dsbench.generator import Bench, Target
-from dsbench.run import calibration
+from dsbench.runner import calibration
 from dsbench.spec import RunSpec
 from dsbench.stack import core
 

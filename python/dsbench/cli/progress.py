@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from dsbench.run.events import Moment
+from dsbench.runner import Moment, TimeLeft
 from dsbench.spec import RunSpec
 
 _PLAIN_EVERY_S = 5.0
@@ -103,45 +103,16 @@ class Counting:
             print(f"{what}: {total} cases", file=sys.stderr, flush=True)
 
 
-class TimeLeft:
-    """Estimates the time a run still takes, from its demanded durations and what steps took so far."""
-
-    def __init__(self, spec: RunSpec) -> None:
-        self._spec = spec
-        self._scale_began: dict[int, float] = {}
-        self._build_s_per_scale_unit = 0.0
-        self._building = 0
-
-    def seconds(self, moment: Moment) -> float:
-        """Seconds left; 0 while it cannot be told."""
-        now = time.monotonic()
-        began = self._scale_began.setdefault(moment.scale, now)
-        if moment.cycle == 0 and moment.phase != "check" and moment.phase != "drop":
-            self._building = moment.scale
-        elif self._building == moment.scale:
-            # The build has just ended: it takes time in proportion to the scale.
-            self._build_s_per_scale_unit = (now - began) / moment.scale
-            self._building = 0
-        spec = self._spec
-        per_cycle = spec.ramp_up + spec.duration + 0.3
-        cycles = spec.cycles * len(spec.steps)
-        later = [x for x in spec.scales if x > moment.scale]
-        left = sum(cycles * per_cycle + self._build_s_per_scale_unit * x for x in later)
-        finished = max(moment.cycle - 1, 0) if moment.phase not in ("check", "drop") else cycles
-        return left + max((cycles - finished) * per_cycle - moment.elapsed_s, 0.0)
-
-
 def describe(moment: Moment) -> str:
     """One line about where the run is."""
     where = f"scale {moment.scale} ({moment.scale_number}/{moment.scales})"
     where += f", {moment.stage}" if moment.stage else ""
     where += f", {moment.threads} threads" if moment.threads else ""
     if moment.phase == "cycle":
-        rate = moment.done / moment.elapsed_s if moment.elapsed_s > 0 else 0.0
         if moment.elapsed_s < 0:
             return f"{where}, cycle {moment.cycle}/{moment.cycles}: ramp-up, {-moment.elapsed_s:.0f} s left"
         return (
-            f"{where}, cycle {moment.cycle}/{moment.cycles}: {moment.elapsed_s:.0f} s, {rate:,.0f} tps, "
+            f"{where}, cycle {moment.cycle}/{moment.cycles}: {moment.elapsed_s:.0f} s, {moment.rate_tps:,.0f} tps, "
             f"{moment.failed:,} failed"
         )
     if moment.phase in ("nodes", "prepare"):

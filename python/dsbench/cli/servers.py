@@ -18,7 +18,7 @@ from dsbench import servers as rooms
 from dsbench.cli import errors
 from dsbench.cli.progress import Counting
 from dsbench.generator import CoreError
-from dsbench.run import RunError
+from dsbench.runner import RunError
 from dsbench.servers import acquire
 
 app = typer.Typer(help="Private servers: which there are, how to get more, whether they do what they document.")

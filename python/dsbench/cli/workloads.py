@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dsbench import workloads
-from dsbench.cli import errors
+from dsbench import spec, workloads
 from dsbench.workloads import Entry, Kind
 
 EPILOG = "Example: dsbench workloads tpcc"
@@ -22,18 +21,12 @@ def command(
 ) -> None:
     """What can be run: each workload with its unit of scale, its kinds of transactions and its settings."""
     if name is not None:
-        errors.known_workload(name, option="NAME")
+        spec.known_workload(name, option="NAME")
     entries = [workloads.find(one) for one in ([name] if name is not None else workloads.names())]
     if as_json:
         print(json.dumps([asdict(entry) for entry in entries], indent=2, ensure_ascii=False))
         return
     print("\n\n".join("\n".join(_lines(entry)) for entry in entries))
-
-
-def choices() -> str:
-    """Names with labels, for the help of ``--workload``: ``tpcb (TPC-B-like), …``."""
-    entries = [workloads.find(name) for name in workloads.names()]
-    return ", ".join(f"{entry.name} ({entry.label})" for entry in entries)
 
 
 def _lines(entry: Entry) -> Iterator[str]:

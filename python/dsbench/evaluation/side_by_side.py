@@ -15,16 +15,13 @@ from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import listed, server, subject, warnings
 from dsbench.evaluation.of_archive import evaluate
 from dsbench.evaluation.series import phrases
+from dsbench.spec import OPTIONS
 
 _CHANCE = frozenset({
-    "spec.seed", "spec.profile", "spec.target.directory", "file system.free", "RDBMS.database before the run",
-    "RDBMS.version",
+    *(f"spec.{name}" for name, option in OPTIONS.items() if option.about.compared == "chance"),
+    "spec.target.directory", "file system.free", "RDBMS.database before the run", "RDBMS.version",
 })  # fmt: skip
 """What may differ between two runs of the same thing and says nothing about either, or stands elsewhere."""
-_CONDUCT = (
-    "threads", "connections", "nodes", "isolation", "call", "retry", "prepare", "reconnect", "rate", "arrival", "pace",
-    "terminals", "ramp_up", "duration", "cycles",
-)  # fmt: skip
 _OF_WORKLOAD = "spec.workload_settings."
 _TOLD_ABOVE = frozenset({"durability", "cut-short", "check-failed"})
 """Doubts that stand beside every figure of an archive, in words."""
@@ -60,7 +57,7 @@ class Comparison:
         hosts = {run.host for run in self.runs}
         if len(hosts) > 1:
             yield f"measured on several machines: {', '.join(sorted(hosts))}"
-        different = [name for name in _CONDUCT if f"spec.{name}" in self.differences]
+        different = [name for name, option in OPTIONS.items() if option.of_load and f"spec.{name}" in self.differences]
         different += [name.removeprefix(_OF_WORKLOAD) for name in self.differences if name.startswith(_OF_WORKLOAD)]
         if different:
             yield f"the load is not the same: {', '.join(different)} differ; relative rates compare other work as well"

@@ -11,7 +11,6 @@ from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report import diagrams, node_table, render, tables
 from dsbench.report.document import page
-from dsbench.spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -62,11 +61,6 @@ def read(path: Path, *, nodes: bool = False) -> Shown:
     evaluation = evaluate(archive)
     shown = _shown(evaluation, archive, [path])
     return replace(shown, text=node_table.text(evaluation)) if nodes else shown
-
-
-def specification(path: Path) -> RunSpec:
-    """What the run of an archive was asked to do."""
-    return RunSpec.model_validate(Archive.open(path).run.spec.described())
 
 
 def plot(path: Path, out: Path | None, *, fresh: bool) -> list[Path]:

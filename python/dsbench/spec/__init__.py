@@ -4,6 +4,8 @@ Every setting has one name: in TOML, on the command line, in ``run.json`` and in
 """
 
 from dsbench.spec.building import PROFILES, build, load_toml, refuse_unused
+from dsbench.spec.merging import Merged, dsi_seconds, known_workload, merged
+from dsbench.spec.options import OPTIONS, Option, printed
 from dsbench.spec.run import (
     DSI_SCALES,
     LEVELS,
@@ -15,6 +17,7 @@ from dsbench.spec.target import Target, redact, secrets_of
 from dsbench.spec.words import SpecError, plain
 
 __all__ = [
-    "DSI_SCALES", "LEVELS", "PROFILES", "RunSpec", "SpecError", "Target", "build",
-    "load_toml", "plain", "redact", "refuse_unused", "secrets_of", "terminals_of", "threads_of",
+    "DSI_SCALES", "LEVELS", "OPTIONS", "PROFILES", "Merged", "Option", "RunSpec", "SpecError", "Target", "build",
+    "dsi_seconds", "known_workload", "load_toml", "merged", "plain", "printed", "redact", "refuse_unused",
+    "secrets_of", "terminals_of", "threads_of",
 ]  # fmt: skip

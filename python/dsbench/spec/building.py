@@ -8,58 +8,40 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from dsbench.spec.options import OPTIONS
 from dsbench.spec.run import DSI_SCALES, RunSpec
 from dsbench.spec.target import Target
 from dsbench.spec.words import SpecError, plain
 
-_OPTIONS = {"thread_steps": "threads", "workload_settings": "set"}
-
 PROFILES: dict[str, dict[str, Any]] = {
     "dsi": {
         "scales": DSI_SCALES,
-        "cycles": 10,
-        "duration": 60.0,
-        "threads": 16,
-        "connections": 1,
-        "nodes": 0,
-        "isolation": "repeatable-read",
-        "retry": False,
-        "prepare": False,
-        "reconnect": False,
-        "rate": None,
-        "pace": "none",
-        "ramp_up": 0.0,
-        "call": None,
+        **{name: option.default for name, option in OPTIONS.items() if option.of_load},
     },
     "quick": {"scales": (1, 2, 5), "cycles": 3, "duration": 4.0, "threads": 4},
 }
-"""Named sets of values: ``dsi`` gives comparable figures (the paper, section 5.2), ``quick`` takes a minute."""
+"""Named sets of values: ``dsi`` gives comparable figures (the paper, section 5.2), so that whatever makes the load
+another one has its default; ``quick`` takes a minute."""
 
 
 def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
-    """A specification from settings by name, over those of ``profile``.
+    """A specification from settings by name, over those of ``profile``, which may also be one of the settings.
 
     Raises ``SpecError`` naming the first setting that is wrong.
     """
+    profile = profile or values.get("profile") or None
     if profile is not None and profile not in PROFILES:
         raise SpecError("--profile", f"no profile {profile!r}", f"use one of {', '.join(PROFILES)}")
     merged = {**PROFILES.get(profile or "", {}), **values, "profile": profile or ""}
-    for name in ("scales", "threads"):
-        if isinstance(text := merged.get(name), str):
-            merged[name] = _numbers(f"--{name}", text)
+    for name, option in OPTIONS.items():
+        if option.kind == "array" and isinstance(text := merged.get(name), str):
+            merged[name] = option.numbers(text)
     try:
         asked = RunSpec.model_validate(merged)
     except ValidationError as error:
         raise _spec_error(error) from None
     refuse_unused(asked.target, asked.workload)
     return asked
-
-
-def _numbers(option: str, text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise SpecError(option, f"{text!r} is no list of numbers", "write for instance 1,2,5") from None
 
 
 def refuse_unused(target: Target, workload: str) -> None:
@@ -88,13 +70,13 @@ def _spec_error(error: ValidationError) -> SpecError:
     message = plain(first["msg"])
     if first["type"] == "misfit":
         return SpecError(first["ctx"]["option"], message, "see dsbench run --help")
+    if first["type"] == "extra_forbidden":
+        return SpecError(where[-1], "no setting has this name", f"known settings: {', '.join(sorted(OPTIONS))}")
     if where[0] == "target":
         option = ".".join(["TARGET", *where[1:2]])
     else:
-        option = "--" + _OPTIONS.get(where[0], where[0].replace("_", "-"))
-    if first["type"] == "extra_forbidden":
-        known = ", ".join(sorted(set(RunSpec.model_fields) - {"thread_steps", "levels"}))
-        return SpecError(where[-1], "no setting has this name", f"known settings: {known}")
+        # Several numbers of threads are kept apart from the one number that ``threads`` holds.
+        option = OPTIONS["threads" if where[0] == "thread_steps" else where[0]].flag
     return SpecError(option, message, "see dsbench run --help")
 
 

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from dsbench import workloads
+from dsbench.spec.about import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About
 from dsbench.spec.target import Frozen, Target, setting_text
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
@@ -22,6 +23,9 @@ DSI_SCALES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 LEVELS = (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
 """Confidence levels of the paper, section 3.4, as quantiles 0-1."""
 
+_UNITS = " or ".join(dict.fromkeys(workloads.find(name).unit.name for name in workloads.names()))
+_RETRYING = ", ".join(name for name in workloads.names() if workloads.find(name).retries) + ": yes, others: no"
+
 Seconds = Annotated[float, Field(gt=0, le=86_400 * 7, allow_inf_nan=False)]
 Threads = Annotated[int, Field(ge=1, le=100_000)]
 
@@ -29,54 +33,135 @@ Threads = Annotated[int, Field(ge=1, le=100_000)]
 class RunSpec(Frozen):
     """One run: one workload against one target over a ladder of scales (the paper, section 2.4)."""
 
-    target: Target = Target()
-    workload: str = "tpcb"
-    workload_settings: dict[str, str] = Field(default_factory=dict)
+    target: Annotated[
+        Target,
+        About(
+            "URL of a database (postgresql://user@host/db, mysql://…, firebird://…, sqlite:///file.db), or "
+            "private:PRODUCT[@VERSION][?SETTING=VALUE&…] for a server of dsbench's own: postgresql, mariadb, mysql, "
+            "firebird, sqlite",
+            WORK, "told", default="private:sqlite", flag="TARGET",
+        ),
+    ] = Target()
+    workload: Annotated[
+        str,
+        About(f"{workloads.choices()}. dsbench workloads tells what each is, and its settings", WORK, "told"),
+    ] = "tpcb"
+    workload_settings: Annotated[
+        dict[str, str],
+        About(
+            "Setting of the workload or of a private server; may be repeated",
+            WORK, "load", metavar="NAME=VALUE", flag="--set",
+        ),
+    ] = Field(default_factory=dict)
     """Settings of the workload alone, by its own names."""
-    scales: tuple[int, ...] = (1, 2, 5)
+    profile: Annotated[
+        str,
+        About(
+            "dsi: comparable figures, takes hours; quick: a minute",
+            WORK, "chance", default="quick where scales, cycles and duration are not named",
+        ),
+    ] = ""
+    """Name of the profile the values came from; empty when none was named."""
+    scales: Annotated[
+        tuple[int, ...], About(f"Sizes of the database, such as 1,2,5; 1 is one {_UNITS}", SIZE, "told")
+    ] = (1, 2, 5)
     """X_s: sizes of the database in the workload's unit of scale."""
-    cycles: Annotated[int, Field(ge=1, le=10_000)] = 10
-    """I: cycles per scale."""
-    duration: Seconds = 60.0
-    """D: demanded duration of a cycle in seconds."""
-    threads: Threads = 16
-    """J: simulated clients per node. Given as several, it is the largest; all of them are ``thread_steps``."""
+    cycles: Annotated[int, Field(ge=1, le=10_000), About("Cycles per scale", SIZE, "load")] = 10
+    """I."""
+    duration: Annotated[Seconds, About("Demanded duration of a cycle in seconds", SIZE, "load", unit="s")] = 60.0
+    """D."""
+    threads: Annotated[
+        Threads,
+        About("Simulated clients; several, such as 10,20,40, run the cycles at each", CLIENTS, "load", several=True),
+    ] = 16
+    """J, per node. Given as several, it is the largest; all of them are ``thread_steps``."""
     thread_steps: tuple[Threads, ...] = ()
     """Numbers of threads at each of which the cycles of every scale are run; empty with one number."""
-    carriers: Annotated[int, Field(ge=0, le=100_000)] = 0
-    """Threads of the operating system that carry the clients of a node; 0: one per CPU, where engine and load allow."""
-    connections: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """C: connections of each thread, used round robin."""
-    nodes: Annotated[int, Field(ge=0, le=100_000)] = 0
-    """N: remote nodes; 0 makes the load on this machine."""
-    lease: Annotated[float, Field(ge=0.5, le=600, allow_inf_nan=False)] = 6.0
-    """Seconds after which a node without word from the run stops its load, and the run goes on without it."""
-    isolation: Isolation = "repeatable-read"
-    call: Call | None = None
+    carriers: Annotated[
+        int,
+        Field(ge=0, le=100_000),
+        About(
+            "Threads of the operating system that carry the clients of a node; 0: one per CPU where possible",
+            CLIENTS, "load", brief=True,
+        ),
+    ] = 0
+    """One per CPU is possible where engine and load allow it."""
+    connections: Annotated[
+        int, Field(ge=1, le=10_000), About("Connections of each thread, used round robin", CLIENTS, "load")
+    ] = 1
+    """C."""
+    nodes: Annotated[
+        int,
+        Field(ge=0, le=100_000),
+        About(
+            "Remote machines that make the load, with --threads each; 0 makes it here", CLIENTS, "load", brief=True
+        ),
+    ] = 0
+    """N."""
+    lease: Annotated[
+        float,
+        Field(ge=0.5, le=600, allow_inf_nan=False),
+        About(
+            "Seconds without word after which a node stops and the run goes on without it",
+            CLIENTS, "told", unit="s", brief=True,
+        ),
+    ] = 6.0
+    isolation: Annotated[
+        Isolation, About("read-committed, repeatable-read or serializable", TRANSACTIONS, "load")
+    ] = "repeatable-read"
+    call: Annotated[
+        Call | None,
+        About(
+            "procedure: one round trip; or statements",
+            TRANSACTIONS, "load", default="procedure where the engine has them",
+        ),
+    ] = None
     """``None``: procedure where the engine has them."""
-    population: Population = "bulk"
-    retry: bool = False
+    population: Annotated[
+        Population, About("bulk: parallel fast load; procedure: as the paper does it", TRANSACTIONS, "told")
+    ] = "bulk"
+    retry: Annotated[
+        bool,
+        About("Run again what a collision or deadlock ended", TRANSACTIONS, "load", default=_RETRYING),
+    ] = False
     """Run a transaction again that a serialization failure or a deadlock ended; the workload may have it as
     the default."""
-    prepare: bool = False
-    reconnect: bool = False
-    rate: Annotated[float, Field(ge=0.001, le=10_000_000, allow_inf_nan=False)] | None = None
-    """Demanded starts per second of all clients together (open loop); ``None`` is the closed loop."""
-    arrival: Arrival = "poisson"
-    pace: Pace = "none"
+    prepare: Annotated[bool, About("Prepare statements once", TRANSACTIONS, "load")] = False
+    reconnect: Annotated[bool, About("Open and close a connection per transaction", TRANSACTIONS, "load")] = False
+    rate: Annotated[
+        Annotated[float, Field(ge=0.001, le=10_000_000, allow_inf_nan=False)] | None,
+        About(
+            "Open loop: starts per second of all clients together", PACE, "load", unit="1/s", default="closed loop"
+        ),
+    ] = None
+    """Demanded; ``None`` is the closed loop."""
+    arrival: Annotated[Arrival, About("Of the open loop: poisson or constant", PACE, "load", brief=True)] = "poisson"
+    pace: Annotated[
+        Pace,
+        About("none, or terminals: people who key in and think, as TPC-C has them", PACE, "load", brief=True),
+    ] = "none"
     """``terminals``: people key in before and think after each transaction, as long as the workload says."""
-    terminals: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
-    """Terminals of all nodes together, served by the threads; ``None``: for each unit of scale as many as the workload
-    says."""
-    ramp_up: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] = 0.0
-    """Seconds of load before the clock of each cycle starts, which are not recorded."""
-    trace: bool = False
-    """Keep every residence time, not only the histogram."""
-    levels: tuple[float, ...] = LEVELS
-    """Quantiles 0-1 of the confidence diagram and of columns 13-18."""
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(default_factory=lambda: secrets.randbits(48))
-    profile: str = ""
-    """Name of the profile the values came from; empty when none was named."""
+    terminals: Annotated[
+        Annotated[int, Field(ge=1, le=10_000_000)] | None,
+        About("Terminals that the threads serve", PACE, "load", default="as many as the workload says"),
+    ] = None
+    """Terminals of all nodes together; ``None``: for each unit of scale as many as the workload says."""
+    ramp_up: Annotated[
+        float,
+        Field(ge=0, le=86_400, allow_inf_nan=False),
+        About("Seconds of load before each cycle that are not recorded", PACE, "load", unit="s", brief=True),
+    ] = 0.0
+    """The clock of the cycle starts after it."""
+    trace: Annotated[bool, About("Keep every single residence time", RECORDS, "told")] = False
+    levels: Annotated[
+        tuple[float, ...], About("Quantiles 0-1 of the confidence diagram, six of them", RECORDS, "told", brief=True)
+    ] = LEVELS
+    """Also those of columns 13-18."""
+    seed: Annotated[
+        int,
+        Field(ge=0, lt=1 << 63),
+        About("Seed of all random inputs; the same seed gives the same inputs", RECORDS, "chance", default="random"),
+    ] = Field(default_factory=lambda: secrets.randbits(48))
 
     @field_validator("scales")
     @classmethod

@@ -8,6 +8,7 @@ from typing import Any, Final
 from dsbench.archive import RunRecord
 from dsbench.report.page.command import command_line, config_file
 from dsbench.report.page.markup import Html, section, table, tag, terms
+from dsbench.spec import OPTIONS, printed
 
 
 def checks(run: RunRecord) -> Html:
@@ -77,16 +78,9 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{name}.")
         else:
-            flat[prefix + name] = _text(value)
+            option = OPTIONS.get(prefix + name)
+            flat[prefix + name] = (option.shown(value) if option else printed(value)) or "–"
     return flat
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ", ".join(str(part) for part in value)
-    return "–" if value in (None, "") else str(value)
 
 
 _TERMS: Final = (

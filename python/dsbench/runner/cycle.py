@@ -15,14 +15,14 @@ from dsbench.cluster.wanted import Wanted
 from dsbench.columns import COUNTERS
 from dsbench.generator import Bench, CycleLoad, CycleResult, Target, now_ns
 from dsbench.monitors import Monitor, Sampler
-from dsbench.run.events import Moment
-from dsbench.run.interrupts import Stop
-from dsbench.run.journal import Journal
-from dsbench.run.load import Load
-from dsbench.run.opening import ended, is_lost, lost, step
-from dsbench.run.plan import Planned, several_loads
-from dsbench.run.rows import DETAILS, Names, group_rows, write_cycle
-from dsbench.run.snapshots import Snapshots
+from dsbench.runner.events import Moment, Seconds
+from dsbench.runner.interrupts import Stop
+from dsbench.runner.journal import Journal
+from dsbench.runner.load import Load
+from dsbench.runner.opening import ended, is_lost, lost, step
+from dsbench.runner.plan import Planned, several_loads
+from dsbench.runner.rows import DETAILS, Names, group_rows, write_cycle
+from dsbench.runner.snapshots import Snapshots
 from dsbench.spec import RunSpec
 
 _GRACE_S = 30.0
@@ -62,15 +62,17 @@ class Setting:
 
     def watch(self, phase: str, cycle: int = 0, began: float = 0.0) -> Callable[[int, int], None]:
         """Shows progress of ``phase``, hears wishes to stop and notices when the target is another run's."""
+        seconds = Seconds()
 
         def seen(done: int, other: int) -> None:
             self.stop.check()
             self.target.check_claim()
             elapsed = monotonic() - began if began else 0.0
             total, failed = (0, other) if phase == "cycle" else (other, 0)
-            self.journal.observer.moment(
-                replace(self.moment, phase=phase, cycle=cycle, done=done, total=total, failed=failed, elapsed_s=elapsed)
-            )
+            if phase == "cycle":
+                seconds.look(elapsed, done)
+            moment = replace(self.moment, phase=phase, cycle=cycle, done=done, total=total, seconds=seconds)
+            self.journal.observer.moment(replace(moment, failed=failed, elapsed_s=elapsed))
 
         return seen
 

@@ -11,7 +11,7 @@ from dsbench import servers
 from dsbench.archive import ArchiveError, OutError
 from dsbench.cluster import ClusterError
 from dsbench.generator import TAKEN, CoreError, Target
-from dsbench.run.journal import RunError
+from dsbench.runner.journal import RunError
 from dsbench.spec import RunSpec
 
 _SESSIONS_BESIDE = 4

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 
 from dsbench.generator import Target
-from dsbench.run.journal import RunError, this_process
+from dsbench.runner.journal import RunError, this_process
 
 
 def mark(name: str) -> str:

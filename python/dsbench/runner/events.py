@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -31,10 +32,35 @@ class Moment:
     """Stage of the cycle, where a scale has several that make load; else empty."""
     threads: int = 0
     """Threads of the cycle, where a run takes several numbers of them; else 0."""
+    seconds: Sequence[float] = ()
+    """Committed transactions per second in each whole second of the cycle so far, as nearly as it was looked at."""
+
+    @property
+    def rate_tps(self) -> float:
+        """Committed transactions per second of the cycle so far; 0 outside of it and while it ramps up."""
+        return self.done / self.elapsed_s if self.phase == "cycle" and self.elapsed_s > 0 else 0.0
+
+
+class Seconds(list[float]):
+    """The rates of a cycle's whole seconds, out of looks at it that come at any time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._at_s, self._done, self._before = 0.0, 0, 0.0
+
+    def look(self, elapsed_s: float, done: int) -> None:
+        """``done`` transactions are committed ``elapsed_s`` after the start; between two looks the rate is even."""
+        while elapsed_s >= len(self) + 1:
+            end_s = len(self) + 1
+            by_then = self._done + (done - self._done) * (end_s - self._at_s) / (elapsed_s - self._at_s)
+            self.append(by_then - self._before)
+            self._before = by_then
+        if elapsed_s > 0:
+            self._at_s, self._done = elapsed_s, done
 
 
 class Observer(Protocol):
-    """Listens to a run. Its methods return fast and do not raise."""
+    """Listens to a run. Its methods return fast and do not raise; they are called in the run's thread."""
 
     def moment(self, moment: Moment) -> None:
         """Called several times a second."""
@@ -49,8 +75,8 @@ class Observer(Protocol):
         """A scale is finished; tables of the archive at ``path`` may be written."""
 
 
-class Silent:
-    """Listens and says nothing."""
+class Silent(Observer):
+    """Listens and says nothing: make a class of it that has those methods that you want to hear."""
 
     def moment(self, moment: Moment) -> None:
         """Says nothing."""

@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -16,7 +17,7 @@ from dsbench import workloads
 from dsbench.archive import FORMAT, Archive, Asked, RunRecord, Writer
 from dsbench.archive.record import Checked, Noticed, Segment
 from dsbench.generator import Condition
-from dsbench.run.events import Observer
+from dsbench.runner.events import Observer
 from dsbench.spec import RunSpec
 
 
@@ -27,6 +28,8 @@ class RunError(Exception):
         super().__init__(message)
         self.remedy = remedy
         self.usage = usage
+        self.archive: Path | None = None
+        """What the run left, once it has ended; ``None`` where nothing was begun."""
 
 
 def now() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsbench.monitors import Statistics
-from dsbench.run.journal import Journal
+from dsbench.runner.journal import Journal
 
 
 class Snapshots:

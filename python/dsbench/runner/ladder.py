@@ -16,16 +16,16 @@ from dsbench import servers, stack
 from dsbench.archive import ArchiveError, Writer, redacted_lines
 from dsbench.generator import Bench, Condition, CoreError, Stopped, Target
 from dsbench.monitors import Monitor, Statistics, monitors_for, statistics_of
-from dsbench.run import calibration, place, resumption
-from dsbench.run.cycle import Setting
-from dsbench.run.events import Moment, Observer
-from dsbench.run.interrupts import Stop, listening
-from dsbench.run.journal import Journal, RunError
-from dsbench.run.load import Joining, Load, load_of
-from dsbench.run.opening import opened, step, told
-from dsbench.run.plan import can_go_on, planned
-from dsbench.run.scale import Scale
-from dsbench.run.snapshots import Snapshots
+from dsbench.runner import calibration, place, resumption
+from dsbench.runner.cycle import Setting
+from dsbench.runner.events import Moment, Observer
+from dsbench.runner.interrupts import Stop, listening
+from dsbench.runner.journal import Journal, RunError
+from dsbench.runner.load import Joining, Load, load_of
+from dsbench.runner.opening import opened, step, told
+from dsbench.runner.plan import can_go_on, planned
+from dsbench.runner.scale import Scale
+from dsbench.runner.snapshots import Snapshots
 from dsbench.spec import RunSpec, secrets_of
 from dsbench.spec import Target as TargetSpec
 
@@ -42,12 +42,15 @@ class Outcome:
     """Scales whose check failed."""
 
 
-def execute(spec: RunSpec, out: Path, observer: Observer, joining: Joining | None = None) -> Outcome:
+def execute(
+    spec: RunSpec, out: Path, observer: Observer, joining: Joining | None = None, stop: Stop | None = None
+) -> Outcome:
     """Runs ``spec`` and leaves an archive in ``out``; ``joining`` says how remote nodes come in.
 
-    Raises ``RunError`` (or ``SpecError``) while nothing was begun; afterwards errors are in the outcome.
+    ``stop`` ends the run early; without one, signals do. Raises ``RunError`` (or ``SpecError``) while nothing was
+    begun; afterwards errors are in the outcome.
     """
-    with listening() as stop, opened(spec) as (target, server):
+    with listening(stop) as stop, opened(spec) as (target, server):
         place.lock(target)
         place.check_free(target)
         _bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
@@ -59,11 +62,11 @@ def execute(spec: RunSpec, out: Path, observer: Observer, joining: Joining | Non
 
 
 def resume(
-    path: Path, target: TargetSpec | None, observer: Observer, joining: Joining | None = None
+    path: Path, target: TargetSpec | None, observer: Observer, joining: Joining | None = None, stop: Stop | None = None
 ) -> Outcome:
     """Goes on with the archive at ``path``: finished cycles stay, the missing ones are run.
 
-    ``target`` is named again where its URL holds a password, which no archive keeps.
+    ``target`` is named again where its URL holds a password, which no archive keeps; ``stop`` is that of ``execute``.
     """
     spec = resumption.specification(path)
     if target is not None:
@@ -72,7 +75,7 @@ def resume(
         remedy = "name TARGET again: dsbench run TARGET --resume ARCHIVE"
         raise RunError("an archive keeps no password", remedy, usage=True)
     done = resumption.finished(path)
-    with listening() as stop, opened(spec) as (found, server):
+    with listening(stop) as stop, opened(spec) as (found, server):
         place.lock(found)
         place.check_free(found)
         _bench(spec, found, spec.scales[0])  # The target may be another than that of the beginning.

@@ -16,8 +16,8 @@ from urllib.parse import parse_qs, urlsplit
 import psutil
 
 from dsbench.generator import Bench, CoreError, Target, Watch, measuring, now_ns
-from dsbench.run.null import TCP, UNIX, null_postgresql
-from dsbench.run.rows import group_rows
+from dsbench.runner.null import TCP, UNIX, null_postgresql
+from dsbench.runner.rows import group_rows
 from dsbench.spec import RunSpec
 
 MOCK: Final = "mock engine"

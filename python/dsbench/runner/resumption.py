@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 from dsbench.archive import Archive
-from dsbench.run.journal import RunError
-from dsbench.run.place import owner_alive
+from dsbench.runner.journal import RunError
+from dsbench.runner.place import owner_alive
 from dsbench.spec import RunSpec
 
 

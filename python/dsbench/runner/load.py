@@ -14,7 +14,7 @@ from dsbench.cluster.errors import ClusterError, how_to_install
 from dsbench.cluster.outcome import NodeResult, Part
 from dsbench.cluster.wanted import Wanted
 from dsbench.generator import Cycle, CycleLoad, Watch
-from dsbench.run.journal import Journal
+from dsbench.runner.journal import Journal
 from dsbench.spec import RunSpec
 
 Progress = Callable[[str, int, int], None]

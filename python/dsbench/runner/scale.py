@@ -8,10 +8,10 @@ from dataclasses import replace
 import psutil
 
 from dsbench.generator import Condition, Stage, StepResult, now_ns
-from dsbench.run import place
-from dsbench.run.counts import Counts
-from dsbench.run.cycle import Setting, run_cycle
-from dsbench.run.plan import Planned
+from dsbench.runner import place
+from dsbench.runner.counts import Counts
+from dsbench.runner.cycle import Setting, run_cycle
+from dsbench.runner.plan import Planned
 
 
 class Scale:

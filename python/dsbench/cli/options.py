@@ -1,0 +1,52 @@
+"""The options of a run as parameters of a command, made from the table of options, and help under headings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, Final, get_type_hints
+
+import typer
+from typer.core import TyperCommand
+
+from dsbench.spec import OPTIONS, Option
+
+_TYPES: Final = {"boolean": bool, "integer": int, "number": float, "object": list[str]}
+"""What the parser makes of a value; all else stays text, which the specification reads."""
+_ITEMS: Final = {"integer": "<int,int,…>", "number": "<float,float,…>"}
+
+
+def taking_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """``command``, which has ``**settings``, with a parameter for each option of a run; unsaid ones are ``None``."""
+    signature, hints = inspect.signature(command), get_type_hints(command, include_extras=True)
+    options = [_parameter(option) for name, option in OPTIONS.items() if name != "target"]
+    own = [p.replace(annotation=hints[p.name]) for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
+    parameters = sorted([*own[:2], *options, *own[2:]], key=lambda parameter: parameter.kind)
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer reads it
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    metavar = option.about.metavar or _ITEMS.get(option.item)
+    info = typer.Option("/".join(option.flags), help=option.help, metavar=metavar, rich_help_panel=option.about.group)
+    taken: Any = _TYPES.get(option.kind, str)
+    annotation = Annotated[taken | None, info]
+    return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+class Grouped(TyperCommand):
+    """A command whose help has its options under the headings that they name."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Writes arguments, then options by heading; those without one come last."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                of_option = getattr(param, "rich_help_panel", None) or "Options"
+                heading = "Arguments" if param.param_type_name == "argument" else of_option
+                sections.setdefault(heading, []).append(record)
+        for heading in sorted(sections, key=lambda heading: heading == "Options"):
+            with formatter.section(heading):
+                formatter.write_dl(sections[heading])

@@ -1,0 +1,108 @@
+"""An archive as programs and notebooks read it."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dsbench.archive as stored
+from dsbench.spec import RunSpec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from dsbench.evaluation import Evaluation
+
+
+class Archive(stored.Archive):
+    """What a run left. In a notebook it shows its summary and its diagrams.
+
+    ``path`` is a folder or a zip; ``run`` is the record of the run, ``run.json``; ``name`` is that of both.
+    """
+
+    def evaluate(self) -> Evaluation:
+        """Rates, distributions, index and doubts: the values that tables and diagrams show.
+
+        An archive of a run that goes on is read as it was at the first call.
+        """
+        return self._evaluation
+
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        from dsbench.evaluation import evaluate  # Late: numerical libraries take their time.
+
+        return evaluate(self)
+
+    def table(self, name: str) -> pa.Table:
+        """All rows of the table ``name`` as an Arrow table; docs/archive.md has the names, columns and units.
+
+        ``ArchiveError`` for a name that no archive has. A table of which nothing was written is empty.
+        """
+        known = (*stored.TABLES, "trace")
+        if name not in known:
+            raise stored.ArchiveError(f"no table {name!r}", f"use one of {', '.join(known)}", usage=True)
+        return super().table(name)
+
+    def pandas(self, name: str) -> Any:
+        """The same as ``pandas.DataFrame``; ``ImportError`` says what to do where pandas is not installed."""
+        _package("pandas")
+        return self.table(name).to_pandas()
+
+    def polars(self, name: str) -> Any:
+        """The same as ``polars.DataFrame``; ``ImportError`` says what to do where polars is not installed."""
+        return _package("polars").from_arrow(self.table(name))
+
+    @property
+    def spec(self) -> RunSpec:
+        """What the run was asked to do. A password in its target reads ``***``."""
+        return RunSpec.model_validate(self.run.spec.described())
+
+    @property
+    def status(self) -> str:
+        """ "complete", "cut-short", "failed", or "running" while the run goes on or where it was killed."""
+        return self.run.status
+
+    def summary(self) -> str:
+        """The table of ``dsbench show`` with its index and its doubts, as plain text."""
+        from dsbench.report import finish  # Late: drawing libraries take a second.
+
+        return finish.read(self.path).text
+
+    def diagrams(self) -> dict[str, str]:
+        """Name to SVG of every diagram that has something to show: "rate", "cycle", "freq", "conf" …"""
+        from dsbench.report import notebook  # Late: as above.
+
+        return notebook.pictures(self.evaluate(), self.run)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from dsbench.report import notebook  # Late: as above.
+
+        return notebook.page(self.evaluate(), self.run)
+
+    def _repr_mimebundle_(
+        self, include: Container[str] | None = None, exclude: Container[str] | None = None
+    ) -> dict[str, str]:
+        """What notebooks show: the summary as text and as HTML with its diagrams, which load nothing."""
+        made = {"text/plain": self.summary, "text/html": self._repr_html_}
+        wanted = (kind for kind in made if include is None or kind in include)
+        return {kind: made[kind]() for kind in wanted if exclude is None or kind not in exclude}
+
+
+def open(path: str | Path) -> Archive:
+    """The archive at ``path``, a folder or a zip; ``ArchiveError`` where there is none that can be read."""
+    return Archive.open(Path(path))
+
+
+def _package(name: str) -> Any:
+    """A package that dsbench itself does not need."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        remedy = f"pip install {name}, or take the Arrow table: archive.table(…)"
+        raise ImportError(f"{name} is not here ({error}); {remedy}", name=name) from error

@@ -1,0 +1,132 @@
+"""Runs from their specification to their sealed archive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dsbench import runner
+from dsbench.archive import ArchiveError
+from dsbench.library.archive import Archive
+from dsbench.runner import Joining, Observer, Outcome, Silent, Stop
+from dsbench.spec import RunSpec, SpecError, Target, merged, refuse_unused
+
+if TYPE_CHECKING:
+    from dsbench.report.finish import Shown
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that is over, with its report."""
+
+    outcome: Outcome
+    shown: Shown
+    """Its results for people and programs; its ``problem`` says why the report is not whole."""
+
+
+def specify(
+    target: str | Target | None = None, *,
+    config: str | Path | None = None, settings: Mapping[str, str] | None = None, **options: Any,
+) -> RunSpec:
+    """The specification of a run, as the command line makes it.
+
+    ``target`` is the URL of a database or private:PRODUCT[@VERSION]; ``config`` a TOML file, over which ``options``
+    win; ``settings`` are those of the workload or of a private server by name, as ``--set`` has them. ``options``
+    have the names of ``dsbench run --help`` with ``_`` for ``-``: ``scales=(1, 10)``, ``duration=20`` (s),
+    ``profile="dsi"``. Where neither sizes, cycles, duration nor a profile are named, the profile is quick.
+    Raises ``SpecError``, whose ``option`` is what is wrong and whose ``remedy`` says what to do.
+    """  # fmt: skip
+    path = None if config is None else Path(config)
+    return merged(options, target=target, settings=settings, config=path).spec
+
+
+def run(
+    spec: RunSpec | Target | str | None = None, *,
+    out: str | Path = "archives", observer: Observer | None = None, stop: Stop | None = None,
+    joining: Joining | None = None, **options: Any,
+) -> Archive:
+    """Makes a run and gives its archive, which is sealed in the folder ``out``.
+
+    ``spec`` is a specification, or else the target of ``specify``, which takes the ``options``. ``observer`` hears
+    how the run goes on. ``stop`` ends it early from any thread; then the archive has the status "cut-short". Without
+    a ``stop``, Ctrl-C and SIGTERM end the run if it is in the main thread, and ``RunError`` is raised. ``joining``
+    says how remote nodes come in.
+
+    Raises ``SpecError`` for what cannot be asked, and ``RunError`` when the run failed: its ``archive`` is the path
+    of what it left, readable and sealed, and ``None`` where nothing was begun. A scale whose check failed raises
+    nothing: it is in ``evaluate().void_scales``.
+    """  # fmt: skip
+    if not isinstance(spec, RunSpec):
+        spec = specify(spec, **options)
+    elif options:
+        remedy = "change the specification: spec.model_copy(update={…}), or name the options to specify()"
+        raise SpecError(", ".join(options), "a specification is whole", remedy)
+    return _archive(perform(spec, Path(out), observer or Silent(), stop, joining), stop)
+
+
+def resume(
+    archive: str | Path | Archive, target: str | None = None, *,
+    observer: Observer | None = None, stop: Stop | None = None, joining: Joining | None = None,
+) -> Archive:
+    """Goes on with a run that was cut short or failed: finished cycles stay, the missing ones are made.
+
+    ``target`` is its URL again, where that holds a password, which no archive keeps. All else is as for ``run``.
+    """  # fmt: skip
+    path = archive.path if isinstance(archive, Archive) else Path(archive)
+    return _archive(going_on(path, target, observer or Silent(), stop, joining), stop)
+
+
+def _archive(finished: Finished, stop: Stop | None) -> Archive:
+    """The archive of a run that did what its caller wanted; raises its error otherwise."""
+    outcome = finished.outcome
+    wanted = outcome.status == "cut-short" and stop is not None and stop.signal is None
+    if outcome.error is not None and not wanted:
+        raise outcome.error
+    if finished.shown.problem:
+        raise ArchiveError(finished.shown.problem, f"free space, then dsbench plot --fresh {outcome.archive}")
+    return Archive.open(outcome.archive)
+
+
+def perform(
+    spec: RunSpec, out: Path, observer: Observer, stop: Stop | None = None, joining: Joining | None = None
+) -> Finished:
+    """Makes a run and seals its archive, however it ends. Raises ``RunError`` where nothing was begun."""
+    return _finished(runner.execute(spec, out, _Writing(observer), joining, stop))
+
+
+def going_on(
+    path: Path, target: str | None, observer: Observer, stop: Stop | None = None, joining: Joining | None = None
+) -> Finished:
+    """Goes on with the run of the archive at ``path`` and seals it again."""
+    again = None
+    if target is not None:
+        asked = Archive.open(path).spec
+        again = Target(**{**asked.target.model_dump(), "url": target})
+        refuse_unused(again, asked.workload)
+    return _finished(runner.resume(path, again, _Writing(observer), joining, stop))
+
+
+def _finished(outcome: Outcome) -> Finished:
+    from dsbench.report import finish  # Late: its drawing libraries take a second.
+
+    if (error := outcome.error) is not None:
+        error.archive = outcome.archive
+        error.remedy = error.remedy.replace("ARCHIVE", str(outcome.archive))
+    return Finished(outcome, finish.write(outcome.archive))
+
+
+class _Writing:
+    """An observer that also writes the tables as scales are done, so that they are readable while others run."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self.moment, self.message, self.archive = observer.moment, observer.message, observer.archive
+
+    def scale_done(self, path: Path) -> None:
+        """Writes the tables."""
+        from dsbench.report import finish  # Late: as above.
+
+        finish.write_tables(path)
+        self._observer.scale_done(path)

@@ -1,0 +1,18 @@
+"""One run: a workload against a target over a ladder of scales, which leaves an archive.
+
+Read ``ladder`` first: it is the table of contents of a run.
+"""
+
+from __future__ import annotations
+
+from dsbench.runner.events import Moment, Observer, Silent
+from dsbench.runner.interrupts import Stop
+from dsbench.runner.journal import RunError
+from dsbench.runner.ladder import Outcome, check_target, execute, resume
+from dsbench.runner.load import Joining
+from dsbench.runner.remaining import TimeLeft
+
+__all__ = [
+    "Joining", "Moment", "Observer", "Outcome", "RunError", "Silent", "Stop", "TimeLeft", "check_target", "execute",
+    "resume",
+]  # fmt: skip

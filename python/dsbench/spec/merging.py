@@ -1,0 +1,72 @@
+"""From what was said, in a call, on the command line or in a file, to the specification of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dsbench import workloads
+from dsbench.spec.building import PROFILES, build, load_toml
+from dsbench.spec.run import RunSpec
+from dsbench.spec.target import Target
+from dsbench.spec.words import SpecError
+
+_LADDER = ("scales", "cycles", "duration")
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a run is asked to do."""
+
+    spec: RunSpec
+    glimpse: bool
+    """Whether neither size nor time nor a profile was named, so that the profile quick was taken."""
+
+
+def merged(
+    values: Mapping[str, Any], *,
+    target: str | Target | None = None, settings: Mapping[str, str] | None = None, config: Path | None = None,
+) -> Merged:
+    """The specification out of ``values`` by name, over those of the file ``config``, over those of a profile.
+
+    ``target`` is the database; ``settings`` are those of the workload, by the names that it knows, and all others
+    those of a private server. Raises ``SpecError``.
+    """  # fmt: skip
+    wanted = {**(load_toml(config) if config is not None else {}), **values}
+    workload = wanted.get("workload", RunSpec.model_fields["workload"].default)
+    if isinstance(workload, str):
+        known_workload(workload)
+        own = {setting.name for setting in workloads.find(workload).settings}
+        of_workload = {name: value for name, value in (settings or {}).items() if name in own}
+        if of_workload:
+            wanted["workload_settings"] = {**wanted.get("workload_settings", {}), **of_workload}
+        settings = {name: value for name, value in (settings or {}).items() if name not in own}
+    wanted["target"] = _target(wanted.get("target", {}), target, settings or {})
+    glimpse = not (wanted.get("profile") or any(name in wanted for name in _LADDER))
+    return Merged(build(wanted, profile="quick" if glimpse else None), glimpse)
+
+
+def _target(named: object, target: str | Target | None, settings: Mapping[str, str]) -> dict[str, Any]:
+    """The target of a file, which may be its URL alone, with the URL and the settings that were said beside it."""
+    described: dict[str, Any] = dict(named) if isinstance(named, Mapping) else {"url": named}
+    if isinstance(target, Target):
+        described |= target.model_dump(exclude_unset=True)
+    elif target is not None:
+        described["url"] = target
+    inner = described.get("settings", {})
+    return {**described, "settings": {**inner, **settings} if isinstance(inner, Mapping) else inner}
+
+
+def known_workload(name: str, option: str = "--workload") -> None:
+    """``SpecError`` for a workload that there is not."""
+    known = workloads.names()
+    if name not in known:
+        raise SpecError(option, f"no workload {name!r}", f"use one of {', '.join(known)}")
+
+
+def dsi_seconds() -> float:
+    """How long the cycles of the profile dsi take, in seconds."""
+    ladder = PROFILES["dsi"]
+    return float(len(ladder["scales"]) * ladder["cycles"] * ladder["duration"])

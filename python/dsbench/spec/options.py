@@ -1,0 +1,124 @@
+"""The table of options: each setting of a run with all that is known of it.
+
+The command line, configuration files, errors, the command that repeats a run and the comparison of runs are made
+from it. A setting that is added to ``RunSpec`` is in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pydantic_core import PydanticUndefined
+
+from dsbench.spec.about import About
+from dsbench.spec.run import RunSpec
+from dsbench.spec.words import SpecError
+
+Kind = Literal["boolean", "integer", "number", "string", "array", "object"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One setting of a run."""
+
+    name: str
+    """In TOML, in ``run.json`` and in Python."""
+    about: About
+    kind: Kind
+    """Of the value; of an array the items are ``item``."""
+    item: Literal["integer", "number", ""]
+    choices: tuple[str, ...]
+    """All values that a text may have; empty where any may be."""
+    low: float | None
+    """Least value, or the value that it has to exceed where ``above`` is set; ``None`` where there is none."""
+    above: bool
+    high: float | None
+    """Largest value; ``None`` where there is none."""
+    default: Any
+    """Its value in JSON when nothing is said; ``None`` where the engine, the workload or chance decides."""
+
+    @property
+    def flag(self) -> str:
+        """On the command line."""
+        return self.about.flag or "--" + self.name.replace("_", "-")
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """All words of the command line that give it: those of a switch are two."""
+        return (self.flag, "--no-" + self.flag.removeprefix("--")) if self.kind == "boolean" else (self.flag,)
+
+    @property
+    def of_load(self) -> bool:
+        """Whether runs in which it differs do other work. The workload's own settings are looked at one by one."""
+        return self.about.compared == "load" and self.kind != "object"
+
+    @property
+    def help(self) -> str:
+        """What it is, with its default."""
+        default = self.about.default or printed(self.default)
+        return f"{self.about.help} [{default}]." if default else f"{self.about.help}."
+
+    def shown(self, value: Any) -> str:
+        """``value``, as it is in ``run.json``, for people, with its unit."""
+        text = ", ".join(map(printed, value)) if isinstance(value, list) else printed(value)
+        return f"{text} {self.about.unit}" if text and self.about.unit else text
+
+    def words(self, value: Any) -> list[str]:
+        """What the command line says for ``value``, as it is in ``run.json``; nothing for what is said by silence."""
+        if value is None or value == "" or (self.about.brief and value == self.default):
+            return []
+        if self.kind == "boolean":
+            return [self.flags[0] if value else self.flags[1]]
+        if self.kind == "object":
+            return [word for name, text in value.items() for word in (self.flag, f"{name}={text}")]
+        return [self.flag, printed(value)]
+
+    def numbers(self, text: str) -> tuple[float, ...]:
+        """The value of an array out of ``text``, such as 1,2,5; ``SpecError`` where it is none."""
+        try:
+            return tuple((float if self.item == "number" else int)(part) for part in text.split(","))
+        except ValueError:
+            example = "0.5,0.9" if self.item == "number" else "1,2,5"
+            raise SpecError(self.flag, f"{text!r} is no list of numbers", f"write for instance {example}") from None
+
+
+def printed(value: Any) -> str:
+    """``value``, as it is in ``run.json``, as a word of the command line; it loses nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    if isinstance(value, list | tuple):
+        return ",".join(printed(part) for part in value)
+    return str(value)
+
+
+def _table() -> Iterable[Option]:
+    properties = RunSpec.model_json_schema()["properties"]
+    for name, field in RunSpec.model_fields.items():
+        about = next((found for found in field.metadata if isinstance(found, About)), None)
+        if about is None:
+            continue
+        of_null = properties[name].get("anyOf", [properties[name]])
+        (schema,) = [one for one in of_null if one.get("type") != "null"]
+        kind = schema.get("type", "object")
+        default = None if field.default is PydanticUndefined else field.default
+        yield Option(
+            name=name,
+            about=about,
+            kind="array" if about.several else kind,
+            item=kind if about.several else schema.get("items", {}).get("type", ""),
+            choices=tuple(schema.get("enum", ())),
+            low=schema.get("minimum", schema.get("exclusiveMinimum")),
+            above="exclusiveMinimum" in schema,
+            high=schema.get("maximum", schema.get("exclusiveMaximum")),
+            default=list(default) if isinstance(default, tuple) else default,
+        )
+
+
+OPTIONS: Final = {option.name: option for option in _table()}
+"""By name, in the order of ``RunSpec``."""

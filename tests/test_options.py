@@ -1,0 +1,188 @@
+"""Every setting of a run is in everything that is made from the table of options."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from dsbench import spec
+from dsbench.cli import app
+from dsbench.cli.run import specification
+from dsbench.evaluation.side_by_side import read
+from dsbench.report.page.command import command_line, config_file
+from dsbench.spec import OPTIONS, Option, RunSpec, SpecError, about
+from fixtures.archives import MS, cycle_row, run_json, write
+
+KEPT_APART = {"thread_steps"}
+"""Fields that nobody sets: what ``threads`` was given as."""
+OF_CHOICE: dict[str, Any] = {
+    "target": {"url": "private:postgresql", "settings": {"fsync": "off"}, "version": '1"5', "directory": "/a b"},
+    "workload": "tpcc", "workload_settings": {"affinity": "off"}, "profile": "dsi", "threads": [10, 20],
+    "levels": [0.1, 0.2, 0.5, 0.9, 0.95, 0.999], "call": "statements",
+}  # fmt: skip
+"""Other values than the default, where the type does not lead to one."""
+TOGETHER: dict[str, dict[str, Any]] = {"terminals": {"pace": "terminals"}, "workload_settings": {"workload": "tpcc"}}
+"""What a setting needs beside it."""
+
+
+def other(option: Option) -> Any:
+    """A value that the option can have and has not by default, as TOML and JSON hold it."""
+    if option.name in OF_CHOICE:
+        return OF_CHOICE[option.name]
+    if option.choices:
+        return next(choice for choice in option.choices if choice != option.default)
+    if option.kind == "boolean":
+        return not option.default
+    if option.kind == "array":
+        return [*option.default, option.default[-1] * 2]
+    if option.kind == "integer":
+        return (option.default or 7) + 1
+    assert option.kind == "number", f"name a value for {option.name}"
+    return (option.default or 1) * 4 / 3
+
+
+def words_of(line: str) -> list[str]:
+    """The words after ``dsbench run``."""
+    words = shlex.split(line)
+    assert words[:2] == ["dsbench", "run"]
+    return words[2:]
+
+
+def parsed(words: list[str], config: Path | None) -> RunSpec:
+    """What the command line makes of ``words``."""
+    run = typer.main.get_command(app).commands["run"]  # type: ignore[attr-defined]
+    return specification(run.make_context("run", words).params, config).spec
+
+
+def every(**more: Any) -> Any:
+    return pytest.mark.parametrize("option", OPTIONS.values(), ids=list(OPTIONS), **more)
+
+
+def test_every_field_is_in_the_table() -> None:
+    assert set(RunSpec.model_fields) - set(OPTIONS) == KEPT_APART
+
+
+@every()
+def test_an_option_says_what_it_is(option: Option) -> None:
+    assert option.about.group in about.GROUPS
+    assert not option.about.help.endswith(".")
+    assert "[" in option.help or option.kind == "object", "its default stands in its help"
+    for choice in option.choices:
+        assert choice in option.about.help
+    default = option.default
+    if default is not None and not isinstance(default, list | spec.Target | str | bool):
+        assert spec.build({option.name: default}), "it keeps its own bounds"
+
+
+@every()
+def test_help_of_the_command_line_has_it(option: Option) -> None:
+    run = typer.main.get_command(app).commands["run"]  # type: ignore[attr-defined]
+    context = run.make_context("run", [], resilient_parsing=True)
+    helped = context.command.get_help(context)
+    stand = [option.about.group] if option.flag.startswith("--") else ["Arguments"]
+    section = helped.partition(f"\n{stand[0]}:\n")[2].partition("\n\n")[0]
+    assert all(re.search(rf"^ +(\S.* )?{re.escape(flag)}\b", section, re.MULTILINE | re.IGNORECASE)
+               for flag in option.flags), section  # fmt: skip
+    assert "".join(option.help.split()) in "".join(section.split())
+
+
+@every()
+def test_a_file_takes_it_by_its_name_and_by_that_of_its_option(option: Option, tmp_path: Path) -> None:
+    value = other(option)
+    wanted = spec.build({"seed": 1, **TOGETHER.get(option.name, {}), option.name: value})
+    for name in {option.name, option.name.replace("_", "-")}:
+        values = {**TOGETHER.get(option.name, {}), "seed": 1, name: value}
+        (tmp_path / "x.toml").write_text("".join(f"{key} = {_toml(value)}\n" for key, value in values.items()))
+        assert parsed([], tmp_path / "x.toml").model_copy(update=_ladder(wanted)) == wanted
+
+
+def _ladder(wanted: RunSpec) -> dict[str, Any]:
+    """Without a word about the ladder the profile is quick: not what is looked at here."""
+    if wanted.profile:
+        return {}
+    return {name: getattr(wanted, name) for name in ("scales", "cycles", "duration", "threads", "thread_steps", "profile")}
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name} = {_toml(part)}" for name, part in value.items()) + "}"
+    return json.dumps(value)
+
+
+@pytest.mark.parametrize("profile", [None, *spec.PROFILES])
+@every()
+def test_the_command_repeats_the_run(option: Option, profile: str | None, tmp_path: Path) -> None:
+    values = {**TOGETHER.get(option.name, {}), option.name: other(option)}
+    profile = values.pop("profile", profile)
+    asked = spec.build(values, profile=profile)
+    described = asked.described()
+    (tmp_path / "repeat.toml").write_text(config_file(described))
+    words = words_of(command_line(described))
+    config = tmp_path / words[words.index("--config") + 1] if "--config" in words else None
+    assert parsed(words, config) == asked
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"scales": (1, 10), "seed": 5},
+        {"target": {"url": "private:postgresql", "settings": {"shared_buffers": "1 GB", "fsync": "off"}}, "retry": True},
+        {"target": {"url": "postgresql://me@h/d b?x='y'"}, "rate": 12.5, "arrival": "constant", "call": "statements"},
+        {"duration": 0.25, "connections": 3, "trace": True, "population": "procedure", "isolation": "serializable"},
+        {"duration": 1 / 3, "levels": (1e-7, 0.1, 0.2, 1 / 3, 0.5, 0.6)},
+    ],
+)
+def test_the_command_keeps_every_letter_and_digit(values: dict[str, Any]) -> None:
+    asked = RunSpec(**values)
+    assert config_file(asked.described()) == ""
+    assert parsed(words_of(command_line(asked.described())), None) == asked
+
+
+@every()
+def test_an_older_archive_without_it_still_has_a_command(option: Option) -> None:
+    described = spec.build({"seed": 1}).described()
+    del described[option.name]
+    assert option.flag not in words_of(command_line(described))
+
+
+@every()
+def test_a_comparison_tells_that_it_differs(option: Option, tmp_path: Path) -> None:
+    beside = TOGETHER.get(option.name, {})
+    one = {"scales": [1], "cycles": 1, "duration": 1.0, "seed": 1, "call": "procedure", **beside}
+    paths = []
+    for name, values in (("one", one), ("other", {**one, option.name: other(option)})):
+        # A run tells the call that was in force, beside the one that was wanted.
+        run = run_json(values, name=name, call=values["call"])
+        paths.append(write(tmp_path, run, {"cycles": [cycle_row(1, 1, [MS] * 5)]}).path)
+    found = read(paths)
+    told = [name for name in found.differences if name.startswith(f"spec.{option.name}")]
+    assert bool(told) == (option.about.compared != "chance")
+    name = "affinity" if option.kind == "object" else option.name
+    warned = [line for line in found.warnings() if line.startswith("the load is not the same:") and name in line]
+    assert bool(warned) == (option.about.compared == "load")
+
+
+@every()
+def test_a_wrong_value_is_told_by_its_option(option: Option) -> None:
+    wrong: Any = 3 if option.kind in ("string", "object") or option.name == "scales" else "x"
+    with pytest.raises(SpecError) as refused:
+        spec.build({option.name: wrong})
+    assert refused.value.option == option.flag
+    assert refused.value.remedy
+
+
+@every()
+def test_bounds_of_the_table_are_those_that_are_kept(option: Option) -> None:
+    for bound, beyond in ((option.low, -1), (option.high, 1)):
+        if bound is None or option.name in TOGETHER:
+            continue
+        with pytest.raises(SpecError):
+            spec.build({option.name: bound + beyond})
+        if not (option.above and beyond < 0) and option.name != "seed":
+            assert spec.build({option.name: bound})
