@@ -36,6 +36,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[templates.VARIABLE] = str(folder.path)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Shares tests out as ``fixtures.sharing`` says, whatever ``--dist`` asks for."""
+    from fixtures.sharing import ByFile  # Late: without pytest-xdist there is nothing to share out.
+
+    return ByFile(config, log)
+
+
 @pytest.fixture(autouse=True)
 def _needs_mysql(request: pytest.FixtureRequest) -> None:
     """Gives a test or a parameter marked ``needs_mysql`` the fixture, which a parameter cannot ask for itself."""

@@ -18,8 +18,6 @@ from dsbench import servers
 from dsbench.generator import Target
 from fixtures.nodes import Bed, ended, history
 
-pytestmark = pytest.mark.xdist_group("network")
-
 LEASE_S = 3.0
 AWAY_S = 8.0
 """Longer than a lease, and shorter than what is left of a cycle."""

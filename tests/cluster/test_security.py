@@ -20,8 +20,6 @@ from dsbench.cluster import ClusterError, certificates
 from dsbench.cluster.bundle import Bundle, invite, read, read_of_node
 from fixtures.nodes import Bed, ended
 
-pytestmark = pytest.mark.xdist_group("door")
-
 
 @dataclass(frozen=True)
 class Door:

@@ -14,8 +14,6 @@ from dsbench.monitors.firebird import Firebird
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
 
-pytestmark = pytest.mark.xdist_group("monitors of firebird")
-
 _COUNTS = {
     "page_reads", "page_writes", "page_fetches", "page_marks", "record_seq_reads", "record_idx_reads",
     "record_inserts", "record_updates", "record_deletes", "record_backouts", "record_purges", "record_expunges",

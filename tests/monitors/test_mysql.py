@@ -12,8 +12,6 @@ from dsbench.generator import Target
 from dsbench.monitors import Lagging, Sampler, monitors_for
 from dsbench.monitors.mysql import Mysql
 
-pytestmark = pytest.mark.xdist_group("monitors of mariadb")
-
 _INNODB = {
     "blocks_hit", "blocks_read", "blocks_written", "doublewrite_pages", "data_syncs", "wal_writes", "statements",
     "calls", "commit_statements", "rollback_statements", "engine_commits", "engine_rollbacks", "rows_inserted",

@@ -6,15 +6,11 @@ import subprocess
 import time
 from pathlib import Path
 
-import pytest
-
 from dsbench.monitors import Lagging, Sampler, monitors_for
 from dsbench.monitors.postgres import Postgres
 from dsbench.servers import Server
 from dsbench.servers.postgresql import binaries
 from fixtures.psql import Psql
-
-pytestmark = pytest.mark.xdist_group("monitors of postgresql")
 
 _COUNTS = {
     "blocks_hit", "blocks_read", "commits", "rollbacks", "tuples_returned", "tuples_fetched", "tuples_inserted",

@@ -18,8 +18,6 @@ from dsbench.spec import RunSpec, build
 from dsbench.spec import Target as TargetSpec
 from fixtures.told import kept
 
-pytestmark = pytest.mark.xdist_group("place")
-
 PRODUCTS = ["private:postgresql", "private:mariadb", "private:firebird"]
 
 

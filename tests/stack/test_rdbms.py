@@ -15,8 +15,6 @@ from dsbench.stack.described import Described, Switch
 from dsbench.stack.rdbms import postgres, sqlite
 from fixtures.psql import Psql
 
-pytestmark = pytest.mark.xdist_group("stack of postgresql")
-
 _SETTINGS = {
     "shared_buffers": "64MB", "effective_cache_size": "1GB", "synchronous_commit": "off", "work_mem": "4MB",
     "archive_command": "copy --password=hush %p", "primary_conninfo": "host=a password=hush", "log_min_messages": "error",

@@ -15,8 +15,6 @@ from dsbench.generator import Target
 from dsbench.stack.described import Described, Switch
 from dsbench.stack.rdbms import firebird
 
-pytestmark = pytest.mark.xdist_group("stack of firebird")
-
 _SETTINGS = {
     "page_size": "16384", "page_buffers": "1000", "sweep_interval": "0", "forced_writes": "off", "DeadlockTimeout": "7",
     "KeyHolderPlugin": "hush", "ServerMode": "SuperClassic",

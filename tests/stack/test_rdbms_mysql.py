@@ -11,8 +11,6 @@ from dsbench.generator import Target
 from dsbench.stack.described import Described, Switch
 from dsbench.stack.rdbms import mysql, mysql_durability
 
-pytestmark = pytest.mark.xdist_group("stack of mariadb")
-
 _SETTINGS = {
     "innodb_buffer_pool_size": "64M", "innodb_flush_log_at_trx_commit": "2", "innodb_doublewrite": "off",
     "log_bin": "on", "sync_binlog": "1", "innodb_page_size": "8k", "lock_wait_timeout": "86400",
