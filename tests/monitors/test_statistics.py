@@ -13,6 +13,7 @@ from dsbench.evaluation import evaluate
 from dsbench.monitors import statistics_of
 from dsbench.monitors.statistics.figure import figures
 from dsbench.spec import build
+from fixtures.kept import warned
 
 
 @dataclass
@@ -56,7 +57,7 @@ def test_a_run_keeps_what_the_database_said_before_and_after(tmp_path: Path, url
     archive = Archive.open(outcome.archive)
     rows = archive.table("statistics").to_pylist()
     assert {(row["scale"], row["moment"]) for row in rows} == {(1, "before"), (1, "after")}
-    assert archive.run.warnings == ()
+    assert warned(archive) == []
     changes = {(change.of, change.name): change for change in evaluate(archive).changes[1]}
     committed = sum(archive.table("cycles").column("committed").to_pylist())
     table = changes[("history", "table_size")]
@@ -83,5 +84,5 @@ def test_a_login_that_may_not_read_them_does_not_end_a_run(tmp_path: Path, monke
     spec = build({"target": {"url": "mock:"}, "scales": (1,), "cycles": 2, "duration": 0.2, "threads": 1})
     outcome = runner.execute(spec, tmp_path, runner.Silent())
     assert outcome.status == "complete"
-    (warning,) = Archive.open(outcome.archive).run.warnings
-    assert (warning.code, warning.message) == ("statistics", "the database's statistics cannot be read: you may not")
+    told = ("statistics", "the database's statistics cannot be read: you may not")
+    assert warned(Archive.open(outcome.archive)) == [told]

@@ -13,6 +13,7 @@ from dsbench.generator import CoreError, Target
 from dsbench.runner import calibration
 from dsbench.runner.calibration import MOCK, NULL, calibrate, lines, of_run
 from dsbench.runner.null import TCP, UNIX, null_postgresql
+from fixtures.kept import warned
 from fixtures.program import Program
 
 
@@ -84,8 +85,8 @@ def test_a_client_that_cannot_calibrate_still_runs(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(calibration, "of_run", fail)
     values = {"target": {"url": "mock:"}, "scales": (1,), "cycles": 1, "duration": 0.1, "threads": 1}
     outcome = runner.execute(spec.build(values), tmp_path, runner.Silent())
-    data = Archive.open(outcome.archive).run
-    assert (data.calibration, [w.code for w in data.warnings]) == (None, ["calibration"])
+    archive = Archive.open(outcome.archive)
+    assert (archive.run.calibration, [code for code, _ in warned(archive)]) == (None, ["calibration"])
 
 
 def test_the_command_prints_a_table_or_a_document(dsbench: Program) -> None:
