@@ -41,7 +41,7 @@ def test_calls_under_way_when_a_server_is_lost_may_have_committed(tmp_path: Path
     result = cycle.join()
     assert result.failure is not None
     assert result.failure.kind == "disconnected"
-    told = {kind: count for _, kind, _, count, _ in result.errors}
+    told = {error: count for _, _, error, _, count, _ in result.errors}
     counts = Counts()
     counts.add((1, 1), [Part("far", "the connection was lost", NodeResult(LOCAL, result), loaded=True)])
     committed, unknown, _ = counts.counted()
