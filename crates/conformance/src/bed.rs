@@ -56,7 +56,7 @@ impl Bed {
         Ok(Product { family: words.join(" ").to_lowercase(), version })
     }
 
-    /// Drops the place, best effort: at the end there is nobody to tell.
+    /// Drops the place. An error is ignored: the suite is over.
     pub fn clear(&self) {
         let _ = self.engine.place().drop();
     }

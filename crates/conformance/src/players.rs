@@ -1,8 +1,8 @@
-//! Two sessions, each on a thread of its own, that act a schedule out one step at a time.
+//! Two sessions, each on a separate thread, that act a schedule out one step at a time.
 //!
-//! A step waits when it is not done after some patience although nobody else does anything: then the
-//! schedule goes on, and the session does what else it is asked for as soon as it can. Only waiting
-//! depends on how fast the machine is; who finds a wait too many tries again with more patience.
+//! A step counts as waiting when it is not done after a while although the other session is idle. The
+//! schedule then goes on, and the session does its next steps as soon as it can. Only this depends on the
+//! speed of the machine: a caller that sees an unexpected wait tries again with more patience.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{channel, Receiver, Sender};
@@ -17,7 +17,7 @@ use dsbench_core::value::{Rows, Type, Value};
 use crate::bed::Bed;
 use crate::schedule::{Act, Schedule, ONE, TWO};
 
-/// After this time a server has forgotten the two: its own limits of waiting are shorter.
+/// Longest time for the rest of a schedule; the servers' own limits of waiting are shorter.
 const LIMIT: Duration = Duration::from_secs(90);
 
 /// What one session did.
@@ -48,7 +48,7 @@ pub struct Played {
     pub stuck: bool,
 }
 
-/// What the thread that directs and those that act share.
+/// What the directing thread shares with the two sessions.
 #[derive(Default)]
 struct Stage {
     logs: Mutex<[Log; 2]>,
@@ -90,7 +90,7 @@ impl Stage {
 
     fn ask(&self, number: usize, act: Act, senders: &[Sender<Act>; 2]) {
         self.change(number, |log| log.pending += 1);
-        // Who does not listen any more has panicked, which the scope tells.
+        // A player that no longer listens has panicked; the scope reports that.
         let _ = senders[number].send(act);
     }
 
@@ -114,8 +114,8 @@ impl Stage {
 }
 
 impl Log {
-    /// How much longer one must look before it is plain that a session waits; `None` when it is, or
-    /// when there is nothing to do.
+    /// How much longer to look before the session counts as waiting; `None` when it does already, or has
+    /// nothing to do.
     fn unsettled(&mut self, patience: Duration) -> Option<Duration> {
         if self.pending == 0 {
             return None;
@@ -155,7 +155,7 @@ impl Player {
         self.session.interrupt()
     }
 
-    /// Does what comes, until nobody asks any more. After an error nothing but that it rolls back.
+    /// Does the steps that come in until the channel closes. After an error it rolls back and skips the rest.
     fn act(mut self, number: usize, steps: &Receiver<Act>, stage: &Stage) {
         let mut failed = false;
         for act in steps {
@@ -163,7 +163,7 @@ impl Player {
             let done = if failed { Ok(None) } else { self.take(act) };
             if done.is_err() {
                 failed = true;
-                // Whatever it says, the error at hand is the one to tell.
+                // The first error is the one to report, whatever the rollback says.
                 let _ = self.session.rollback();
             }
             stage.change(number, |log| {

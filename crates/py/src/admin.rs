@@ -28,7 +28,7 @@ pub struct Admin {
     claim: Mutex<Option<String>>,
     /// Why the claim is lost for good.
     taken: Mutex<Option<Error>>,
-    /// Ends what the session waits for. Beside its mutex, so that nobody has to wait for that first.
+    /// Ends what the session waits for. It is outside of the session's mutex, which is held during the wait.
     end: Mutex<Option<Box<dyn Interrupt>>>,
     closed: AtomicBool,
 }
@@ -69,7 +69,7 @@ impl Admin {
         }
     }
 
-    /// An error once somebody else has what was claimed; asks nobody.
+    /// An error once another session has what was claimed; does not ask the server.
     pub fn check_claim(&self) -> Result<()> {
         lock(&self.taken).clone().map_or(Ok(()), Err)
     }

@@ -1,4 +1,4 @@
-//! A long step on threads of its own, so that Python can show progress and hear Ctrl-C.
+//! A long task on background threads, so that Python can show progress and hear Ctrl-C.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,25 +12,26 @@ use pyo3::prelude::*;
 
 use crate::error::raise;
 
-/// What one thread of a step does on its connection.
+/// What one thread of a task does on its connection.
 pub type Work = Box<dyn FnOnce(&mut dyn Connection, &Progress) -> Result<Vec<Condition>> + Send>;
 
-type Outcome = (Result<Vec<Condition>>, Nanos);
+/// What a thread found, and when it ended.
+type Ended = (Result<Vec<Condition>>, Nanos);
 
-/// A step under way: population, keys, cleaning, check.
+/// A phase under way: creation, population, keys, cleaning, check.
 #[pyclass(frozen, module = "dsbench._core")]
 pub struct Task {
     progress: Arc<Progress>,
     running: Arc<AtomicUsize>,
     handles: Arc<Mutex<Vec<Box<dyn Interrupt>>>>,
-    threads: Mutex<Vec<JoinHandle<Outcome>>>,
+    threads: Mutex<Vec<JoinHandle<Ended>>>,
     began: Nanos,
 }
 
 const SESSION: Session = Session { isolation: Isolation::ReadCommitted, in_place: true };
 
 impl Task {
-    /// Runs each piece of `works` on a thread and a connection of its own.
+    /// Runs each piece of `works` on a separate thread and connection.
     pub fn spawn(engine: &Arc<dyn Engine>, progress: Arc<Progress>, works: Vec<Work>) -> Self {
         let running = Arc::new(AtomicUsize::new(works.len()));
         let handles = Arc::<Mutex<Vec<Box<dyn Interrupt>>>>::default();
@@ -53,7 +54,7 @@ impl Task {
     }
 }
 
-/// Counts a thread as ended even when it panics, so that nobody waits for it for ever.
+/// Counts a thread as ended even when it panics. Otherwise Python would wait for it for ever.
 struct Ending {
     running: Arc<AtomicUsize>,
     progress: Arc<Progress>,
@@ -125,7 +126,7 @@ impl Task {
                     ended = ended.max(at);
                 }
                 Ok((Err(error), _)) => errors.push(error),
-                Err(_) => errors.push(Error::with(ErrorKind::Setup, "step", "a thread panicked: a defect of dsbench")),
+                Err(_) => errors.push(Error::with(ErrorKind::Setup, "task", "a thread panicked: a defect of dsbench")),
             }
         }
         match worst(errors) {

@@ -16,7 +16,7 @@ pub enum ErrorKind {
     Busy,
     /// The connection is gone; nothing was in commit.
     Disconnected,
-    /// The connection went while a commit was under way: nobody knows how it ended.
+    /// The connection went while a commit was under way: it may have succeeded or not.
     Unknown,
     /// A unique or primary key refused a row.
     DuplicateKey,
@@ -24,7 +24,7 @@ pub enum ErrorKind {
     Syntax,
     /// Any other error of a statement: a check, a type, a limit, a full disk.
     Statement,
-    /// What was asked for cannot be, whatever the state of the server: a bad URL or option.
+    /// The request makes no sense, whatever the state of the server: a bad URL or option.
     Configuration,
     /// The place where the run should happen could not be set up: connecting, creating, rights.
     Setup,
@@ -122,7 +122,7 @@ impl Error {
         Self { message: Some(message.into().into_boxed_str()), ..Self::new(kind, context) }
     }
 
-    /// A configuration error: the user asked for what cannot be.
+    /// A configuration error: the user asked for something impossible.
     pub fn configuration(message: impl Into<String>) -> Self {
         Self::with(ErrorKind::Configuration, "configuration", message)
     }

@@ -46,10 +46,10 @@ impl Interrupt for Ending {
             return;
         }
         let mut status = Status::default();
-        // First the statement, so that the server does not work on for nobody, then the connection.
+        // First the statement, so that the server stops working on it, then the connection.
         for option in [cancel::RAISE, cancel::ABORT] {
             // SAFETY: the attachment is open while the lock is held, and this call is made for other threads.
-            // Nothing under way, or nobody there: both are as good.
+            // It may fail when nothing is under way or the server is gone, which is just as good.
             unsafe { (gate.api.fb_cancel_operation)(status.as_mut_ptr(), &mut *handle, option) };
         }
     }

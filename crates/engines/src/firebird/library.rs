@@ -8,8 +8,8 @@ use libloading::Library;
 
 use super::api::Api;
 
-/// Where the library is looked for when nobody names it: by the system's own rules, then where
-/// Firebird's own packages put it.
+/// Where the library is looked for when the target does not name it: by the system's own rules, then
+/// where Firebird's own packages put it.
 const USUAL: &[&str] = if cfg!(windows) {
     &["fbclient.dll"]
 } else if cfg!(target_os = "macos") {

@@ -10,7 +10,7 @@
 //! - at read committed always;
 //! - at repeatable read from version 4 on, where a statement can be asked to see one snapshot: that is
 //!   all that a transaction of one statement can see. Version 3 has no such promise for a statement,
-//!   so that there each SELECT is a snapshot transaction of its own.
+//!   so that there each SELECT is a separate snapshot transaction.
 
 use dsbench_core::engine::Isolation;
 use dsbench_core::error::Result;
@@ -30,7 +30,7 @@ pub(super) enum Reading {
     Ready(Vec<u8>),
     /// In this transaction, which was started by these parameters.
     Open(Handle, Vec<u8>),
-    /// Each in a transaction of its own.
+    /// Each in a separate transaction.
     Never,
 }
 
@@ -44,7 +44,7 @@ impl Reading {
         }
     }
 
-    /// The transaction for a SELECT; none when it needs one of its own.
+    /// The transaction for a SELECT; none when it needs a separate one.
     #[inline]
     pub(super) fn transaction(&mut self, at: &mut Attachment) -> Result<Option<&mut Handle>> {
         if !matches!(self, Self::Open(..) | Self::Never) {

@@ -46,7 +46,7 @@ pub struct Counts {
     pub executes: u64,
     /// Statements run by `query`, failed ones left out.
     pub queries: u64,
-    /// Of both, those outside of a transaction: each is a transaction of its own.
+    /// Of both, those outside of a transaction; each is one.
     pub singles: u64,
     /// Rows taken from sources of bulk loads.
     pub rows: u64,

@@ -36,7 +36,7 @@ impl BulkLoad for MysqlConnection {
             Ok(count) => Ok(count),
             Err(error) => {
                 match own {
-                    // What matters is why the rows are not there.
+                    // The error that is reported is the one of the load, not the one of the rollback.
                     true => drop(self.rollback()),
                     false => self.wire.doom(),
                 }
@@ -107,7 +107,7 @@ fn enter(wire: &mut Wire, table: &str, names: &[&str]) -> Result<bool> {
     }
 }
 
-/// Gives all rows to `take`; an error of its own goes before what the source makes of it.
+/// Gives all rows to `take`. When `take` fails, its error is returned, whatever the source makes of it.
 fn pump(source: &mut dyn RowSource, take: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()> {
     let mut failed = None;
     loop {

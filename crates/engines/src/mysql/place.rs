@@ -27,7 +27,7 @@ impl Place for Mysql {
         connection.script(&[CREATE]).map_err(set_up)?;
         let marked = put_mark(&mut *connection, mark);
         if marked.is_err() {
-            // We have just made it, and nobody could use it: it goes as it came.
+            // It was made just now, and without a mark it is of no use: drop it again.
             drop(connection.script(&[DROP]));
         }
         marked.map_err(set_up)
@@ -38,7 +38,7 @@ impl Place for Mysql {
         if !ours(state(&mut *connection)?)? {
             return Ok(());
         }
-        // A session of somebody's that holds a table would make this wait for a day, deaf to Ctrl-C.
+        // A session that holds a table would make this wait for a day, during which Ctrl-C has no effect.
         connection.script(&["SET SESSION lock_wait_timeout = 10", DROP]).map_err(|error| match error.kind {
             ErrorKind::Busy => {
                 refuse(place::DROP, format!("another session uses a table of database {PLACE}; end that session"))

@@ -100,7 +100,7 @@ pub(super) trait Take {
     fn row(&mut self, content: &[u8]) -> Result<(), RowError>;
 }
 
-/// Takes nothing: rows that nobody asked for.
+/// Skips all rows.
 pub(super) struct Skip;
 
 impl Take for Skip {

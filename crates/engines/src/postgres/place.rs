@@ -35,7 +35,7 @@ impl Place for Postgres {
 
     fn drop(&self) -> Result<()> {
         let mut connection = self.administer()?;
-        // A session of somebody's that holds a table would make this wait for ever, deaf to Ctrl-C.
+        // A session that holds a table would make this wait for ever, during which Ctrl-C has no effect.
         connection.script(&["SET lock_timeout = '10s'"])?;
         connection.begin()?;
         if !ours(state(&mut *connection)?)? {

@@ -1,7 +1,7 @@
 //! The system's side of a carrier: epoll, and a timer in it.
 //!
-//! A timer of the kernel's and not the time limit of `epoll_wait`, which counts milliseconds: a wait
-//! ends to the microsecond, and nobody has to sleep for the rest while answers lie there.
+//! The time limit of `epoll_wait` counts whole milliseconds, so a kernel timer ends each wait instead: it is
+//! exact to the microsecond, and answers that arrive in the last millisecond are still seen at once.
 
 use std::cell::Cell;
 use std::io;
@@ -24,9 +24,9 @@ const ARRIVALS: libc::c_int = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET;
 pub(super) struct Event {
     /// What the socket was added with.
     pub(super) data: u64,
-    /// Something can be read, if only the end.
+    /// Something can be read, or the end of the stream.
     pub(super) readable: bool,
-    /// Something can be written, if only to learn that nobody reads it.
+    /// Something can be written, or writing would report an error.
     pub(super) writable: bool,
     /// The other side has ended.
     pub(super) ended: bool,
@@ -43,7 +43,7 @@ pub(super) struct Epoll {
 impl Epoll {
     /// Watches nothing yet. Errors: no descriptors left.
     pub(super) fn new() -> io::Result<Self> {
-        // SAFETY: no pointers are passed; the descriptors are fresh, nobody else has them.
+        // SAFETY: no pointers are passed; the descriptors are fresh and owned here alone.
         let (epoll, timer) = unsafe {
             (
                 owned(libc::epoll_create1(libc::EPOLL_CLOEXEC))?,

@@ -91,7 +91,7 @@ pub struct LoadPlan {
     pub engine: Arc<dyn Engine>,
     /// What is run.
     pub workload: Arc<dyn Workload>,
-    /// ClientId makes load at the same time.
+    /// The groups that make load at the same time.
     pub groups: Vec<Group>,
     /// Threads of the operating system that carry the clients of this node, see [`crate::carrier`]; 0 for as
     /// many as there are CPUs. Where a client cannot be carried it has one to itself.
@@ -286,7 +286,7 @@ impl Shared {
             if let Some(start) = *lock(&self.start) {
                 return Some(start);
             }
-            // All that wait look at the same times: each of its own would keep the thread busy.
+            // All clients look at the same times. If each looked at its own, the thread would hardly sleep.
             carrier::pause_until((Monotonic.now() / MILLISECOND + 1) * MILLISECOND);
         }
         let mut start = lock(&self.start);
@@ -402,7 +402,7 @@ fn interrupt_all(handles: &[Handles]) {
             let end = || lock(&client.0).iter().flatten().for_each(|handle| handle.interrupt());
             let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
             if builder.spawn_scoped(scope, end).is_err() {
-                end(); // No thread to be had: later is better than never.
+                end(); // There is no thread to be had: end it here, one after another.
             }
         }
     });
