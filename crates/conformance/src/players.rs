@@ -50,7 +50,7 @@ pub struct Played {
 
 /// What the directing thread shares with the two sessions.
 #[derive(Default)]
-struct Stage {
+struct Scene {
     logs: Mutex<[Log; 2]>,
     changed: Condvar,
 }
@@ -60,29 +60,29 @@ pub fn play(bed: &Bed, schedule: &Schedule, isolation: Isolation, patience: Dura
     bed.reset()?;
     let [one, two] = [Player::new(bed, isolation)?, Player::new(bed, isolation)?];
     let interrupts = [one.interrupt(), two.interrupt()];
-    let stage = Stage::default();
+    let scene = Scene::default();
     let stuck = thread::scope(|scope| {
         let senders = [(ONE, one), (TWO, two)].map(|(number, player)| {
             let (sender, steps) = channel();
-            let stage = &stage;
-            scope.spawn(move || player.act(number, &steps, stage));
+            let scene = &scene;
+            scope.spawn(move || player.act(number, &steps, scene));
             sender
         });
         for (number, act) in schedule.steps {
-            stage.ask(*number, *act, &senders);
-            stage.settle(patience);
+            scene.ask(*number, *act, &senders);
+            scene.settle(patience);
         }
-        let stuck = !stage.end();
+        let stuck = !scene.end();
         if stuck {
             interrupts.iter().flatten().for_each(|handle| handle.interrupt());
         }
         stuck
     });
-    let sessions = stage.logs.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let sessions = scene.logs.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Played { sessions, balances: bed.balances()?, stuck })
 }
 
-impl Stage {
+impl Scene {
     fn change(&self, number: usize, change: impl FnOnce(&mut Log)) {
         change(&mut self.logs.lock().unwrap_or_else(PoisonError::into_inner)[number]);
         self.changed.notify_all();
@@ -156,17 +156,17 @@ impl Player {
     }
 
     /// Does the steps that come in until the channel closes. After an error it rolls back and skips the rest.
-    fn act(mut self, number: usize, steps: &Receiver<Act>, stage: &Stage) {
+    fn act(mut self, number: usize, steps: &Receiver<Act>, scene: &Scene) {
         let mut failed = false;
         for act in steps {
-            stage.change(number, |log| log.began = Some(Instant::now()));
+            scene.change(number, |log| log.began = Some(Instant::now()));
             let done = if failed { Ok(None) } else { self.take(act) };
             if done.is_err() {
                 failed = true;
                 // The first error is the one to report, whatever the rollback says.
                 let _ = self.session.rollback();
             }
-            stage.change(number, |log| {
+            scene.change(number, |log| {
                 (log.pending, log.began) = (log.pending - 1, None);
                 log.note(act, done, failed);
             });

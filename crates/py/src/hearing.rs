@@ -13,7 +13,7 @@ const SLICE: Duration = Duration::from_millis(50);
 
 /// Runs `work` without the interpreter's lock and gives what it gave; `None` when `limit` is over first.
 ///
-/// Signals reach Python in its main thread alone, and only between two of its steps: there a thread does the
+/// Signals reach Python in its main thread alone, and only between two of its instructions: there a thread does the
 /// work, so that a second Ctrl-C ends the program however long a server is silent. When this returns early, that
 /// thread is left to itself. Other threads work themselves, which counts their CPU time where it belongs.
 pub fn hearing<T: Send + 'static>(

@@ -13,10 +13,10 @@ use pyo3::prelude::*;
 use crate::error::raise;
 
 /// What one thread of a task does on its connection.
-pub type Work = Box<dyn FnOnce(&mut dyn Connection, &Progress) -> Result<Vec<Condition>> + Send>;
+pub type Job = Box<dyn FnOnce(&mut dyn Connection, &Progress) -> Result<Vec<Condition>> + Send>;
 
 /// What a thread found, and when it ended.
-type Ended = (Result<Vec<Condition>>, Nanos);
+type Finding = (Result<Vec<Condition>>, Nanos);
 
 /// A phase under way: creation, population, keys, cleaning, check.
 #[pyclass(frozen, module = "dsbench._core")]
@@ -24,24 +24,24 @@ pub struct Task {
     progress: Arc<Progress>,
     running: Arc<AtomicUsize>,
     handles: Arc<Mutex<Vec<Box<dyn Interrupt>>>>,
-    threads: Mutex<Vec<JoinHandle<Ended>>>,
+    threads: Mutex<Vec<JoinHandle<Finding>>>,
     began: Nanos,
 }
 
 const SESSION: Session = Session { isolation: Isolation::ReadCommitted, in_place: true };
 
 impl Task {
-    /// Runs each piece of `works` on a separate thread and connection.
-    pub fn spawn(engine: &Arc<dyn Engine>, progress: Arc<Progress>, works: Vec<Work>) -> Self {
-        let running = Arc::new(AtomicUsize::new(works.len()));
+    /// Runs each of `jobs` on a separate thread and connection.
+    pub fn spawn(engine: &Arc<dyn Engine>, progress: Arc<Progress>, jobs: Vec<Job>) -> Self {
+        let running = Arc::new(AtomicUsize::new(jobs.len()));
         let handles = Arc::<Mutex<Vec<Box<dyn Interrupt>>>>::default();
         let began = Monotonic.now();
-        let spawn = |work: Work| {
+        let spawn = |job: Job| {
             let (engine, progress, running, handles) =
                 (Arc::clone(engine), Arc::clone(&progress), Arc::clone(&running), Arc::clone(&handles));
             std::thread::spawn(move || {
                 let _ending = Ending { running, progress: Arc::clone(&progress) };
-                let outcome = run(engine.as_ref(), &progress, &handles, work);
+                let outcome = run(engine.as_ref(), &progress, &handles, job);
                 if outcome.is_err() {
                     // One part that failed makes the others useless.
                     progress.request_stop();
@@ -49,7 +49,7 @@ impl Task {
                 (outcome, Monotonic.now())
             })
         };
-        let threads = Mutex::new(works.into_iter().map(spawn).collect());
+        let threads = Mutex::new(jobs.into_iter().map(spawn).collect());
         Self { progress, running, handles, threads, began }
     }
 }
@@ -73,7 +73,7 @@ fn run(
     engine: &dyn Engine,
     progress: &Progress,
     handles: &Mutex<Vec<Box<dyn Interrupt>>>,
-    work: Work,
+    job: Job,
 ) -> Result<Vec<Condition>> {
     let mut connection = engine.connect(SESSION)?;
     if let Some(handle) = connection.interrupt() {
@@ -81,7 +81,7 @@ fn run(
     }
     // An end that was asked for while connecting found no handle to end this connection by.
     progress.advance(0)?;
-    work(connection.as_mut(), progress)
+    job(connection.as_mut(), progress)
 }
 
 /// The cause among the results of several threads: a part that was only stopped is a consequence.

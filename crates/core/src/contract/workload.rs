@@ -102,7 +102,7 @@ impl ClientId {
     }
 }
 
-/// Part `index` of `count` of a population, both from 0.
+/// Part `index` (from 0) of the `count` parts that a population, or a stage of statements, is cut into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// Which part.

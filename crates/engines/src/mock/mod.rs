@@ -177,4 +177,5 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
+#[path = "mock_tests.rs"]
 mod tests;

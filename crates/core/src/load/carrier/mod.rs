@@ -281,4 +281,5 @@ impl Watched {
 }
 
 #[cfg(test)]
+#[path = "carrier_tests.rs"]
 mod tests;
