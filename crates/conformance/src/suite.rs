@@ -10,7 +10,7 @@ use crate::bed::Bed;
 use crate::cases::{self, Case};
 use crate::{expected, Product, Row, BROKEN};
 
-/// The suite on one target: an iterator that runs a case at each step. What it made goes with it.
+/// The suite on one target: an iterator that runs a case at each step. Dropping it drops what it made.
 pub struct Suite {
     bed: Bed,
     cases: vec::IntoIter<Case>,

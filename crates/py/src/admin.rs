@@ -1,4 +1,4 @@
-//! The session of administration: one, asked by the program's threads in turn, ended by whoever must.
+//! The one administrative session. The program's threads use it in turn, and any of them can end it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,15 +8,15 @@ use dsbench_core::engine::{Connection, Engine, Interrupt, Isolation, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::Table;
 
-/// Outside dsbench's place: administration and monitors need none.
+/// Administration and monitors do not need dsbench's place.
 const SESSION: Session = Session { isolation: Isolation::ReadCommitted, in_place: false };
 
-/// Native code of the error that says that somebody else has what this session had claimed.
+/// Native code of the error when another session has what this one had claimed.
 const TAKEN: &[u8] = b"TAKEN";
 
 /// How long a claim may still be held by the session that was lost: the server may not have noticed yet.
 const LINGERING: Nanos = 5_000_000_000;
-/// Between two tries.
+/// Pause between two tries.
 const PAUSE: Nanos = 100_000_000;
 
 /// A session that is opened, or opened again, on demand.
@@ -94,7 +94,7 @@ impl Admin {
         Ok(())
     }
 
-    /// Runs one query. Error `Setup` once the session was closed, or what it had claimed is somebody else's.
+    /// Runs one query. Error `Setup` once the session was closed, or another one has what it had claimed.
     pub fn fetch(&self, sql: &str) -> Result<Table> {
         let mut session = lock(&self.session);
         let connection = match session.as_mut() {
@@ -112,7 +112,7 @@ impl Admin {
         self.go_on()?;
         let mut connection = self.engine.connect(SESSION)?;
         *lock(&self.end) = connection.interrupt();
-        // Whoever closed while it was being opened found no handle to end it by.
+        // A close during the opening found no handle to end it by.
         self.go_on()?;
         self.claim_again(connection.as_mut())?;
         Ok(connection)
@@ -132,7 +132,7 @@ impl Admin {
         *session = None;
     }
 
-    /// Ends the query under way, if any, with an error of whoever asked.
+    /// Ends the query under way, if any; its caller gets an error.
     pub fn interrupt(&self) {
         if let Some(end) = &*lock(&self.end) {
             end.interrupt();

@@ -71,7 +71,7 @@ impl Cycle {
 
 /// The columns of one tally, in the order of `COUNTERS` in columns/tables.py.
 fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&str>) -> [u64; 19] {
-    // What a client has only once stands with its first kind.
+    // A count that a client has only once is entered for its first kind.
     let once = |value: u64| if kind == 0 { value } else { 0 };
     let remote: i64 = client.sums.iter().filter(|(name, _)| Some(*name) == remote).map(|(_, sum)| sum).sum();
     [

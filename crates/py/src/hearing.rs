@@ -1,4 +1,4 @@
-//! Waiting for a database without becoming deaf to the user.
+//! Waiting for a database while still hearing the user's Ctrl-C.
 
 use std::sync::mpsc::{sync_channel, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::error::raise;
 
-/// Between two looks for a signal.
+/// Pause between two looks for a signal.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// Runs `work` without the interpreter's lock and gives what it gave; `None` when `limit` is over first.

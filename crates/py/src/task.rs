@@ -43,7 +43,7 @@ impl Task {
                 let _ending = Ending { running, progress: Arc::clone(&progress) };
                 let outcome = run(engine.as_ref(), &progress, &handles, job);
                 if outcome.is_err() {
-                    // One part that failed makes the others useless.
+                    // After one part failed, the others are useless.
                     progress.request_stop();
                 }
                 (outcome, Monotonic.now())
@@ -84,7 +84,7 @@ fn run(
     job(connection.as_mut(), progress)
 }
 
-/// The cause among the results of several threads: a part that was only stopped is a consequence.
+/// The cause among the errors of several threads: a part that was only stopped is a consequence.
 fn worst(errors: Vec<Error>) -> Option<Error> {
     let rank = |error: &Error| usize::from(error.context == "stopped");
     errors.into_iter().min_by_key(rank)

@@ -2,7 +2,7 @@
 //! the server does not allow it. Either way all rows are one transaction.
 
 use dsbench_core::engine::{BulkLoad, Connection, RowSource};
-use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::error::{Code, Error, ErrorKind, Result};
 use dsbench_core::value::{Type, Value};
 
 use super::answer::First;
@@ -84,7 +84,7 @@ impl MysqlConnection {
         let cell = |at: usize| first.as_ref().and_then(|row| row.get(at).cloned().flatten()).unwrap_or_default();
         let number = cell(1).parse().unwrap_or(0);
         let error = Error::with(codes::kind(number), CONTEXT, format!("{counts}: {}", cell(2)));
-        Error { code: codes::code(number), ..error }
+        Error { code: Code::number(number.into()), ..error }
     }
 }
 

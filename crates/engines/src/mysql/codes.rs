@@ -96,19 +96,6 @@ pub(super) fn refuses_local_files(code: &Code) -> bool {
     matches!(code.as_str(), "1148" | "3948" | "4166")
 }
 
-/// The number as the code of an error; allocates nothing.
-pub(super) fn code(number: u16) -> Code {
-    let mut digits = [0; 5];
-    let mut rest = number;
-    let mut at = digits.len();
-    while at > 0 && (rest > 0 || at == digits.len()) {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    Code::new(&digits[at..])
-}
-
 /// What the user can do about error `number`, where that is not plain from the words of the server.
 pub(super) fn remedy(number: u16) -> Option<&'static str> {
     Some(match number {
@@ -157,13 +144,6 @@ mod tests {
             (65_535, Statement),
         ] {
             assert_eq!(kind(number), expected, "{number}");
-        }
-    }
-
-    #[test]
-    fn codes_are_the_digits() {
-        for (number, text) in [(1213, "1213"), (0, "0"), (7, "7"), (65_535, "65535"), (1000, "1000")] {
-            assert_eq!(code(number).as_str(), text);
         }
     }
 }

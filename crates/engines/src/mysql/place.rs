@@ -18,11 +18,11 @@ const DROP: &str = "DROP DATABASE dsbench";
 
 impl Place for Mysql {
     fn state(&self) -> Result<PlaceState> {
-        state(&mut *self.administer()?)
+        state(&mut *self.connect(ADMINISTRATION)?)
     }
 
     fn create(&self, mark: &str) -> Result<()> {
-        let mut connection = self.administer()?;
+        let mut connection = self.connect(ADMINISTRATION)?;
         vacant(state(&mut *connection)?, format!("database {PLACE}"), "rename it, or use another server")?;
         connection.script(&[CREATE]).map_err(set_up)?;
         let marked = put_mark(&mut *connection, mark);
@@ -34,7 +34,7 @@ impl Place for Mysql {
     }
 
     fn drop(&self) -> Result<()> {
-        let mut connection = self.administer()?;
+        let mut connection = self.connect(ADMINISTRATION)?;
         if !ours(state(&mut *connection)?)? {
             return Ok(());
         }
@@ -48,14 +48,7 @@ impl Place for Mysql {
     }
 
     fn size_bytes(&self) -> Result<u64> {
-        size::bytes(&mut *self.administer()?)
-    }
-}
-
-impl Mysql {
-    /// A session that does not need the place.
-    fn administer(&self) -> Result<Box<dyn Connection>> {
-        self.connect(ADMINISTRATION)
+        size::bytes(&mut *self.connect(ADMINISTRATION)?)
     }
 }
 

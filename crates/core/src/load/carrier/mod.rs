@@ -107,7 +107,7 @@ pub fn carry<T: 'static>(bodies: Vec<Box<dyn FnOnce() -> T>>, stack_bytes: usize
     }
 }
 
-/// Lets time pass for the client that runs; its carrier goes on with others.
+/// Pauses the client that runs; its carrier goes on with others.
 pub fn pause(duration: Duration) {
     pause_until(Monotonic.now().saturating_add(duration.as_nanos() as Nanos));
 }
@@ -225,7 +225,7 @@ impl Carrier {
         self.free.borrow_mut().push(place);
     }
 
-    /// Forgets what was known about room to write; gives what the socket's events carry.
+    /// Forgets whether there is room to write; gives what the socket's events carry.
     fn reset_writable(&self, place: usize) -> u64 {
         let watched = &mut self.watched.borrow_mut()[place];
         watched.writable = false;
