@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use dsbench_core::engine::{Connection, Interrupt, Isolation, Prepare, StatementId};
 use dsbench_core::error::{Error, Result};
+use dsbench_core::locking::lock;
 use dsbench_core::value::{Rows, Type, Value};
 
 use crate::bed::Bed;
@@ -84,7 +85,7 @@ pub fn play(bed: &Bed, schedule: &Schedule, isolation: Isolation, patience: Dura
 
 impl Scene {
     fn change(&self, number: usize, change: impl FnOnce(&mut Log)) {
-        change(&mut self.logs.lock().unwrap_or_else(PoisonError::into_inner)[number]);
+        change(&mut lock(&self.logs)[number]);
         self.changed.notify_all();
     }
 
@@ -96,7 +97,7 @@ impl Scene {
 
     /// Waits until each session is idle, or waits itself.
     fn settle(&self, patience: Duration) {
-        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logs = lock(&self.logs);
         loop {
             let left = logs.iter_mut().filter_map(|log| log.unsettled(patience)).max();
             let Some(left) = left else { return };
@@ -106,7 +107,7 @@ impl Scene {
 
     /// Waits until both have done all they were asked for; false when that takes too long.
     fn end(&self) -> bool {
-        let logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let logs = lock(&self.logs);
         let busy = |logs: &mut [Log; 2]| logs.iter().any(|log| log.pending > 0);
         let waited = self.changed.wait_timeout_while(logs, LIMIT, busy).unwrap_or_else(PoisonError::into_inner).1;
         !waited.timed_out()

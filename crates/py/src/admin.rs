@@ -1,11 +1,12 @@
 //! The one administrative session. The program's threads use it in turn, and any of them can end it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use dsbench_core::clock::{Clock, Monotonic, Nanos};
 use dsbench_core::engine::{Connection, Engine, Interrupt, Isolation, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::locking::lock;
 use dsbench_core::value::Table;
 
 /// Administration and monitors do not need dsbench's place.
@@ -155,8 +156,4 @@ fn is_lost(error: &Error) -> bool {
 
 fn says_yes(table: &Table) -> bool {
     table.rows.first().and_then(|row| row.first()?.as_deref()) == Some("t")
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

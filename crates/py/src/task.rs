@@ -1,12 +1,13 @@
 //! A long task on background threads, so that Python can show progress and hear Ctrl-C.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use dsbench_core::clock::{Monotonic, Nanos};
 use dsbench_core::engine::{Connection, Engine, Interrupt, Isolation, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::locking::lock;
 use dsbench_core::workload::{Condition, Progress};
 use pyo3::prelude::*;
 
@@ -77,7 +78,7 @@ fn run(
 ) -> Result<Vec<Condition>> {
     let mut connection = engine.connect(SESSION)?;
     if let Some(handle) = connection.interrupt() {
-        handles.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+        lock(handles).push(handle);
     }
     // An end that was asked for while connecting found no handle to end this connection by.
     progress.advance(0)?;
@@ -109,14 +110,14 @@ impl Task {
     fn abandon(&self, py: Python<'_>) {
         self.progress.request_stop();
         py.detach(|| {
-            let handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+            let handles = lock(&self.handles);
             handles.iter().for_each(|handle| handle.interrupt());
         });
     }
 
     /// Waits for the end; raises the first error.
     fn join(&self, py: Python<'_>) -> PyResult<Joined> {
-        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads = std::mem::take(&mut *lock(&self.threads));
         let joined: Vec<_> = py.detach(|| threads.into_iter().map(JoinHandle::join).collect());
         let (mut conditions, mut errors, mut ended) = (Vec::new(), Vec::new(), self.began);
         for outcome in joined {

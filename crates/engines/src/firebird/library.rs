@@ -1,9 +1,10 @@
 //! Finds and loads `libfbclient`: nothing is linked, so that dsbench runs where there is no Firebird.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::locking::lock;
 use libloading::Library;
 
 use super::api::Api;
@@ -36,7 +37,7 @@ static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
 /// that it loads would be bound to the wrong one (tried: version 5 beside 3.0 fails for want of a
 /// symbol, two copies of version 5 hang).
 pub(super) fn load(wish: Option<&Path>) -> Result<&'static Api> {
-    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut loaded = lock(&LOADED);
     if let Some(Loaded { path, api }) = &*loaded {
         return match wish {
             Some(wish) if !same(wish, path) => Err(setup(format!(

@@ -18,11 +18,12 @@ mod connection;
 mod script;
 
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use dsbench_core::clock::FakeClock;
 use dsbench_core::engine::{Connection, Dialect, Engine, Place, PlaceState, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::locking::lock;
 
 pub use script::{Action, Calls, Script, When};
 
@@ -169,11 +170,6 @@ impl Place for Mock {
 
 fn setup(context: &'static str, message: &str) -> Error {
     Error::with(ErrorKind::Setup, context, message)
-}
-
-/// The plain numbers behind these locks are whole even after a panic elsewhere.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

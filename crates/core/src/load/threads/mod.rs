@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use crate::engine::{Engine, Interrupt};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generator::{Conduct, Interrupts};
 use crate::limit::Limit;
+use crate::locking::lock;
 use crate::recorder::Recorder;
 pub use crate::stage::{Pacing, Until};
 use crate::trace::TraceWriter;
@@ -406,11 +407,6 @@ fn interrupt_all(handles: &[Handles]) {
             }
         }
     });
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A poisoned lock only says that another thread panicked; what it guards is whole at all times.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn spawn_collector(shared: &Arc<Shared>, kinds: usize, last: Option<u64>) -> JoinHandle<Vec<(usize, Second)>> {
