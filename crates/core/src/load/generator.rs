@@ -36,7 +36,7 @@ pub struct Conduct {
     pub patience: Nanos,
 }
 
-/// Where the interrupt handles of a thread's connections are kept for whoever must end the cycle.
+/// Where the interrupt handles of a thread's connections are kept, so that the cycle can be ended.
 pub trait Interrupts {
     /// Connection `index` of this thread can from now on be ended by `handle`.
     fn put(&self, index: usize, handle: Option<Box<dyn Interrupt>>);

@@ -1,5 +1,5 @@
-//! Administrative sessions. Firebird knows no session without a database, and drops none that has
-//! sessions: so these let go of theirs when the place is dropped, and attach again when next used.
+//! Administrative sessions. Firebird has no session without a database, and does not drop a database that
+//! has sessions. So these detach when the place is dropped, and attach again when next used.
 
 use std::sync::{Arc, Mutex, Weak};
 
@@ -30,7 +30,7 @@ impl Administration {
         Ok(Admin { slot, open })
     }
 
-    /// Lets all sessions go.
+    /// Detaches all sessions.
     pub(super) fn close(&self) {
         let slots = lock(&self.0);
         for slot in slots.iter().filter_map(Weak::upgrade) {
@@ -39,7 +39,7 @@ impl Administration {
     }
 }
 
-/// An administrative session. Statements that were prepared are forgotten when it had to let go.
+/// An administrative session. Statements that were prepared are forgotten when it was detached.
 pub(super) struct Admin {
     slot: Arc<Slot>,
     open: Open,

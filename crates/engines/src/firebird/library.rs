@@ -30,8 +30,8 @@ struct Loaded {
 
 static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
 
-/// Loads the library at `wish`, or the first of the usual ones; the one that is loaded already serves
-/// everybody who does not wish for another.
+/// Loads the library at `wish`, or the first of the usual ones; a library that is loaded already
+/// serves every target that does not name another.
 ///
 /// A process works with one library: a second one would share names with the first, and the engine
 /// that it loads would be bound to the wrong one (tried: version 5 beside 3.0 fails for want of a
@@ -69,7 +69,7 @@ fn usual() -> Result<Loaded> {
 
 fn open(path: &Path) -> Result<Loaded> {
     // SAFETY: Firebird's library starts nothing that a load could disturb; that it is Firebird's is
-    // the promise of whoever named it.
+    // the user's promise.
     let library = unsafe { Library::new(path) };
     let library = library.map_err(|error| setup(format!("{error}: {HOW_TO_GET_ONE}")))?;
     let api = Api::of(library).map_err(|error| {

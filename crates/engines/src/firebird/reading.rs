@@ -1,7 +1,7 @@
 //! The transaction in which single SELECTs run, one after another.
 //!
-//! To start a transaction costs Firebird a write of the database's first page, on forced writes down
-//! to the storage, whatever the transaction does (3.0: one page per SELECT, which the paper, section
+//! Starting a transaction makes Firebird write the database's first page, with forced writes down to the
+//! storage, whatever the transaction does (3.0: one page per SELECT, which the paper, section
 //! 4.4.3, saw as 32 kB of writing). Its remedy is a transaction that is read only and read committed:
 //! it has no number, holds no old versions back, and may stay open for ever, while each of its
 //! statements sees what was committed before. Where that is as strict as the level asked for, one

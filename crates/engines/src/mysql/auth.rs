@@ -158,7 +158,7 @@ fn public_key(pem: &[u8]) -> Option<RsaPublicKey> {
     RsaPublicKey::from_public_key_der(&info).ok()
 }
 
-/// A signature with the key that the password makes: unlike elsewhere of any length.
+/// A signature with the key made of the password, which may have any length here.
 fn sign(password: &[u8], challenge: &[u8]) -> Vec<u8> {
     let hash: [u8; 64] = Sha512::digest(password).into();
     let key = ExpandedSecretKey::from_bytes(&hash);

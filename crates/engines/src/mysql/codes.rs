@@ -49,7 +49,7 @@ const KINDS: &[(u16, ErrorKind)] = &[
     (1203, Setup),
     // Lock wait timeout: the statement is rolled back, its transaction not.
     (1205, Busy),
-    // MyRocks also says 1213 when somebody changed the row after the snapshot.
+    // MyRocks also says 1213 when another transaction changed the row after the snapshot.
     (1213, Deadlock),
     (1226, Setup),
     (1227, Setup),

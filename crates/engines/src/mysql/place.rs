@@ -11,7 +11,7 @@ use crate::place::{self, ours, refuse, set_up, vacant, ADMINISTRATION};
 const NO_DATABASE: &str = "1049";
 const NO_MARK: &[&str] = &["1146", "1054"];
 
-/// Character set and collation that both products have, and that no language bends.
+/// Character set and collation that both products have and that do not depend on a language.
 const CREATE: &str = "CREATE DATABASE dsbench CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
 
 const DROP: &str = "DROP DATABASE dsbench";

@@ -48,7 +48,7 @@ struct Watched {
     client: usize,
     /// Something came since it was last read empty.
     readable: bool,
-    /// There is room to write since somebody asked for it.
+    /// Room to write has been reported since it was last asked for.
     writable: bool,
     /// The other side has closed: after the bytes that are left, a read returns the end.
     ended: bool,
