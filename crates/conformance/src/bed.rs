@@ -10,10 +10,10 @@ use dsbench_core::value::{Rows, Type, Value};
 use crate::Product;
 
 const FILES: &[(&str, &str)] = &[
-    ("postgres", include_str!("sql/postgres.sql")),
-    ("mysql", include_str!("sql/mysql.sql")),
-    ("sqlite", include_str!("sql/sqlite.sql")),
-    ("firebird", include_str!("sql/firebird.sql")),
+    ("postgres", concat!(include_str!("sql/postgres.sql"), include_str!("sql/shared.sql"))),
+    ("mysql", concat!(include_str!("sql/mysql.sql"), include_str!("sql/shared.sql"))),
+    ("sqlite", concat!(include_str!("sql/sqlite.sql"), include_str!("sql/shared.sql"))),
+    ("firebird", concat!(include_str!("sql/firebird.sql"), include_str!("sql/shared.sql"))),
 ];
 
 /// Text of the suite's own mark.
@@ -56,7 +56,7 @@ impl Bed {
         Ok(Product { family: words.join(" ").to_lowercase(), version })
     }
 
-    /// Drops the place, best effort: at the end there is nobody to tell.
+    /// Drops the place. An error is ignored: the suite is over.
     pub fn clear(&self) {
         let _ = self.engine.place().drop();
     }

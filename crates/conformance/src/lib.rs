@@ -22,7 +22,7 @@ pub use suite::Suite;
 
 /// The outcome of a case that asks a question with one right answer.
 pub const HOLDS: &str = "holds";
-/// The outcome of a case that such a product cannot have: a server to lose where there is none.
+/// The outcome of a case that does not apply to the product, such as losing a server where there is none.
 pub const ABSENT: &str = "absent";
 /// The outcome of a case that did not come to an outcome: its detail says why.
 pub const BROKEN: &str = "broken";

@@ -1,8 +1,8 @@
-//! Two sessions, each on a thread of its own, that act a schedule out one step at a time.
+//! Two sessions, each on a separate thread, that act a schedule out one step at a time.
 //!
-//! A step waits when it is not done after some patience although nobody else does anything: then the
-//! schedule goes on, and the session does what else it is asked for as soon as it can. Only waiting
-//! depends on how fast the machine is; who finds a wait too many tries again with more patience.
+//! A step counts as waiting when it is not done after a while although the other session is idle. The
+//! schedule then goes on, and the session does its next steps as soon as it can. Only this depends on the
+//! speed of the machine: a caller that sees an unexpected wait tries again with more patience.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{channel, Receiver, Sender};
@@ -12,12 +12,13 @@ use std::time::{Duration, Instant};
 
 use dsbench_core::engine::{Connection, Interrupt, Isolation, Prepare, StatementId};
 use dsbench_core::error::{Error, Result};
+use dsbench_core::locking::lock;
 use dsbench_core::value::{Rows, Type, Value};
 
 use crate::bed::Bed;
 use crate::schedule::{Act, Schedule, ONE, TWO};
 
-/// After this time a server has forgotten the two: its own limits of waiting are shorter.
+/// Longest time for the rest of a schedule; the servers' own limits of waiting are shorter.
 const LIMIT: Duration = Duration::from_secs(90);
 
 /// What one session did.
@@ -48,9 +49,9 @@ pub struct Played {
     pub stuck: bool,
 }
 
-/// What the thread that directs and those that act share.
+/// What the directing thread shares with the two sessions.
 #[derive(Default)]
-struct Stage {
+struct Scene {
     logs: Mutex<[Log; 2]>,
     changed: Condvar,
 }
@@ -60,43 +61,43 @@ pub fn play(bed: &Bed, schedule: &Schedule, isolation: Isolation, patience: Dura
     bed.reset()?;
     let [one, two] = [Player::new(bed, isolation)?, Player::new(bed, isolation)?];
     let interrupts = [one.interrupt(), two.interrupt()];
-    let stage = Stage::default();
+    let scene = Scene::default();
     let stuck = thread::scope(|scope| {
         let senders = [(ONE, one), (TWO, two)].map(|(number, player)| {
             let (sender, steps) = channel();
-            let stage = &stage;
-            scope.spawn(move || player.act(number, &steps, stage));
+            let scene = &scene;
+            scope.spawn(move || player.act(number, &steps, scene));
             sender
         });
         for (number, act) in schedule.steps {
-            stage.ask(*number, *act, &senders);
-            stage.settle(patience);
+            scene.ask(*number, *act, &senders);
+            scene.settle(patience);
         }
-        let stuck = !stage.end();
+        let stuck = !scene.end();
         if stuck {
             interrupts.iter().flatten().for_each(|handle| handle.interrupt());
         }
         stuck
     });
-    let sessions = stage.logs.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let sessions = scene.logs.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Played { sessions, balances: bed.balances()?, stuck })
 }
 
-impl Stage {
+impl Scene {
     fn change(&self, number: usize, change: impl FnOnce(&mut Log)) {
-        change(&mut self.logs.lock().unwrap_or_else(PoisonError::into_inner)[number]);
+        change(&mut lock(&self.logs)[number]);
         self.changed.notify_all();
     }
 
     fn ask(&self, number: usize, act: Act, senders: &[Sender<Act>; 2]) {
         self.change(number, |log| log.pending += 1);
-        // Who does not listen any more has panicked, which the scope tells.
+        // A player that no longer listens has panicked; the scope reports that.
         let _ = senders[number].send(act);
     }
 
     /// Waits until each session is idle, or waits itself.
     fn settle(&self, patience: Duration) {
-        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logs = lock(&self.logs);
         loop {
             let left = logs.iter_mut().filter_map(|log| log.unsettled(patience)).max();
             let Some(left) = left else { return };
@@ -106,7 +107,7 @@ impl Stage {
 
     /// Waits until both have done all they were asked for; false when that takes too long.
     fn end(&self) -> bool {
-        let logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let logs = lock(&self.logs);
         let busy = |logs: &mut [Log; 2]| logs.iter().any(|log| log.pending > 0);
         let waited = self.changed.wait_timeout_while(logs, LIMIT, busy).unwrap_or_else(PoisonError::into_inner).1;
         !waited.timed_out()
@@ -114,8 +115,8 @@ impl Stage {
 }
 
 impl Log {
-    /// How much longer one must look before it is plain that a session waits; `None` when it is, or
-    /// when there is nothing to do.
+    /// How much longer to look before the session counts as waiting; `None` when it does already, or has
+    /// nothing to do.
     fn unsettled(&mut self, patience: Duration) -> Option<Duration> {
         if self.pending == 0 {
             return None;
@@ -155,18 +156,18 @@ impl Player {
         self.session.interrupt()
     }
 
-    /// Does what comes, until nobody asks any more. After an error nothing but that it rolls back.
-    fn act(mut self, number: usize, steps: &Receiver<Act>, stage: &Stage) {
+    /// Does the steps that come in until the channel closes. After an error it rolls back and skips the rest.
+    fn act(mut self, number: usize, steps: &Receiver<Act>, scene: &Scene) {
         let mut failed = false;
         for act in steps {
-            stage.change(number, |log| log.began = Some(Instant::now()));
+            scene.change(number, |log| log.began = Some(Instant::now()));
             let done = if failed { Ok(None) } else { self.take(act) };
             if done.is_err() {
                 failed = true;
-                // Whatever it says, the error at hand is the one to tell.
+                // The first error is the one to report, whatever the rollback says.
                 let _ = self.session.rollback();
             }
-            stage.change(number, |log| {
+            scene.change(number, |log| {
                 (log.pending, log.began) = (log.pending - 1, None);
                 log.note(act, done, failed);
             });

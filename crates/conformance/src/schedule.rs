@@ -5,14 +5,14 @@ use crate::players::{Log, Played};
 
 use Act::{Add, Begin, Commit, Count, Insert, Read, Rollback, Set, Spend};
 
-/// What a session does in one step. Rows 1 and 2 hold 1 each.
+/// What a session does in one step. Rows 1 and 2 hold 1 each at first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     /// Opens the transaction.
     Begin,
     /// Reads a row.
     Read(i64),
-    /// Adds to a row, on the client: writes what it last read there and so much more.
+    /// Adds to a row, computed by the client: writes the value it last read plus this much.
     Add(i64, i64),
     /// Writes 5 into a row, whatever it held.
     Set(i64),
@@ -33,7 +33,7 @@ pub const ONE: usize = 0;
 /// The other.
 pub const TWO: usize = 1;
 
-/// Steps of two sessions in the order in which they are asked for, and what would be wrong.
+/// Steps of two sessions, in order, and the phenomenon that they provoke.
 #[derive(Debug)]
 pub struct Schedule {
     /// Its name.
@@ -92,7 +92,7 @@ pub const SCHEDULES: &[Schedule] = &[
     },
     Schedule {
         name: "lost update, one after the other",
-        about: "Both read a row; one writes a sum of its own and commits; then the other writes its own.",
+        about: "Both read a row; one adds to it and commits; then the other adds to what it had read.",
         steps: &[
             (ONE, Begin),
             (TWO, Begin),
@@ -122,7 +122,7 @@ pub const SCHEDULES: &[Schedule] = &[
     },
     Schedule {
         name: "write skew",
-        about: "Two rows must hold 1 together; both read both; each takes 1, from a row of its own.",
+        about: "Two rows together must hold at least 1. Both sessions read both rows, then each takes 1 from a different row.",
         steps: &[
             (ONE, Begin),
             (TWO, Begin),
@@ -139,7 +139,7 @@ pub const SCHEDULES: &[Schedule] = &[
     },
     Schedule {
         name: "deadlock",
-        about: "Each writes a row, then the one that the other has written. Nothing can go wrong but waiting.",
+        about: "Each writes a row, then the one that the other has written. The only trouble can be waiting.",
         steps: &[
             (ONE, Begin),
             (TWO, Begin),
@@ -158,7 +158,7 @@ fn changes(session: &Log) -> bool {
     session.reads.windows(2).any(|pair| pair[0] != pair[1])
 }
 
-/// The row does not hold what it held and all that was added and committed.
+/// True when row 1 is not its first value plus everything that was added and committed.
 fn an_update_is_lost(played: &Played) -> bool {
     let added: i64 = played.sessions.iter().filter(|session| session.committed).map(|session| session.added).sum();
     played.balances[0] != 1 + added

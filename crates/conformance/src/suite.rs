@@ -10,7 +10,7 @@ use crate::bed::Bed;
 use crate::cases::{self, Case};
 use crate::{expected, Product, Row, BROKEN};
 
-/// The suite on one target: an iterator that runs a case at each step. What it made goes with it.
+/// The suite on one target: an iterator that runs a case at each step. Dropping it drops what it made.
 pub struct Suite {
     bed: Bed,
     cases: vec::IntoIter<Case>,
@@ -48,7 +48,7 @@ impl Suite {
     }
 
     /// The cases that need a server which is killed while sessions work; `kill` does that at once, as a
-    /// loss of power would. Nothing is tidied up: there is nobody left who could.
+    /// loss of power would. Nothing is tidied up, since the server is gone.
     pub fn lose_server(mut self, kill: impl FnOnce()) -> Vec<Row> {
         self.cases = Vec::new().into_iter();
         let found = self.furnish().and_then(|()| cases::loss_of_server(&self.bed, kill));

@@ -15,7 +15,7 @@ pub trait Clock {
 }
 
 /// The machine's monotonic clock; on Unix its values agree between processes of one machine.
-/// How a client of the load sleeps by it stands with the carriers.
+/// How clients sleep by it is in `load/sleeping.rs`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Monotonic;
 

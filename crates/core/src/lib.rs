@@ -7,6 +7,7 @@
 pub mod clock;
 pub mod contract;
 pub mod load;
+pub mod locking;
 pub mod random;
 pub mod record;
 

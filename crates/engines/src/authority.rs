@@ -3,7 +3,7 @@
 use dsbench_core::error::{Error, Result};
 
 /// Refuses a URL with an `@` after its authority. A password with a bare `/` or `?` looks like that: its first
-/// half would be taken for a port and its second for a database, and both would be shown to whoever reads errors.
+/// half would be taken for a port and its second for a database, and error messages would show both.
 ///
 /// A URL without an authority, as of a file, holds no password there, unless a colon stands before the `@`.
 pub(crate) fn check(url: &str) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The database engines of dsbench. Adding one: a file or folder here and its schemes in the registry;
 //! ARCHITECTURE.md lists what else has to know it.
 
-// An engine alone takes a part of what they share.
+// With only one engine compiled in, some of the shared code is not used.
 #![cfg_attr(
     not(all(feature = "firebird", feature = "mock", feature = "mysql", feature = "postgres", feature = "sqlite")),
     allow(dead_code)

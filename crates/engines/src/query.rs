@@ -61,7 +61,7 @@ impl Query {
         })
     }
 
-    /// A `Configuration` error when a parameter is left that nobody asked for.
+    /// A `Configuration` error when a parameter is left that the engine does not know.
     pub(crate) fn finish(mut self) -> Result<()> {
         let Some((name, _)) = self.pairs.first() else { return Ok(()) };
         self.known.sort_unstable();

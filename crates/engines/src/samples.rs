@@ -1,5 +1,6 @@
 //! Values that the tests of several engines write and read.
 
+use dsbench_core::random::Stream;
 use dsbench_core::value::{Type, Value};
 
 /// Values that come back as they went.
@@ -27,3 +28,9 @@ pub(crate) const MISFITS: &[(Type, Value<'static>)] = &[
     (Type::Timestamp, Value::Timestamp(i64::MIN)),
     (Type::Decimal(2), Value::Float(0.5)),
 ];
+
+/// Up to 63 bytes, most of them zero.
+pub(crate) fn bytes(random: &mut Stream) -> Vec<u8> {
+    let length = random.below(64);
+    (0..length).map(|_| if random.below(3) == 0 { random.next_u64() as u8 } else { 0 }).collect()
+}

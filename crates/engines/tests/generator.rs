@@ -359,7 +359,7 @@ fn a_wish_to_stop_is_heard_before_connecting() {
     trial.stop.store(true, Ordering::Relaxed);
     let found = trial.run();
     assert_eq!(found.outcome.unwrap_err().context, "stopped");
-    assert_eq!(found.mock.counts().connects, 0, "nobody waits for a server that nobody needs");
+    assert_eq!(found.mock.counts().connects, 0, "no wait for a server that is not needed");
 }
 
 /// Asks for the end as soon as a connection is open.

@@ -18,7 +18,7 @@ const GSS: u32 = 80_877_104;
 #[derive(Default)]
 struct Session {
     statements: HashMap<Box<[u8]>, Rc<Answer>>,
-    /// The statement that was bound last and whether its results are binary: nobody binds two.
+    /// The statement that was bound last and whether its results are binary; clients bind one at a time.
     portal: Option<(Rc<Answer>, bool)>,
     in_transaction: bool,
 }
@@ -240,6 +240,6 @@ mod tests {
                 let _ = answers(&flight[..at]);
             }
         }
-        assert!(answers(b"B\0\0\0\x0b\0s\0\0\0\0\0").is_err(), "a statement nobody parsed");
+        assert!(answers(b"B\0\0\0\x0b\0s\0\0\0\0\0").is_err(), "a statement that was not parsed");
     }
 }

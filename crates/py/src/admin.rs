@@ -1,22 +1,23 @@
-//! The session of administration: one, asked by the program's threads in turn, ended by whoever must.
+//! The one administrative session. The program's threads use it in turn, and any of them can end it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use dsbench_core::clock::{Clock, Monotonic, Nanos};
 use dsbench_core::engine::{Connection, Engine, Interrupt, Isolation, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::locking::lock;
 use dsbench_core::value::Table;
 
-/// Outside dsbench's place: administration and monitors need none.
+/// Administration and monitors do not need dsbench's place.
 const SESSION: Session = Session { isolation: Isolation::ReadCommitted, in_place: false };
 
-/// Native code of the error that says that somebody else has what this session had claimed.
+/// Native code of the error when another session has what this one had claimed.
 const TAKEN: &[u8] = b"TAKEN";
 
 /// How long a claim may still be held by the session that was lost: the server may not have noticed yet.
 const LINGERING: Nanos = 5_000_000_000;
-/// Between two tries.
+/// Pause between two tries.
 const PAUSE: Nanos = 100_000_000;
 
 /// A session that is opened, or opened again, on demand.
@@ -28,7 +29,7 @@ pub struct Admin {
     claim: Mutex<Option<String>>,
     /// Why the claim is lost for good.
     taken: Mutex<Option<Error>>,
-    /// Ends what the session waits for. Beside its mutex, so that nobody has to wait for that first.
+    /// Ends what the session waits for. It is outside of the session's mutex, which is held during the wait.
     end: Mutex<Option<Box<dyn Interrupt>>>,
     closed: AtomicBool,
 }
@@ -69,7 +70,7 @@ impl Admin {
         }
     }
 
-    /// An error once somebody else has what was claimed; asks nobody.
+    /// An error once another session has what was claimed; does not ask the server.
     pub fn check_claim(&self) -> Result<()> {
         lock(&self.taken).clone().map_or(Ok(()), Err)
     }
@@ -94,7 +95,7 @@ impl Admin {
         Ok(())
     }
 
-    /// Runs one query. Error `Setup` once the session was closed, or what it had claimed is somebody else's.
+    /// Runs one query. Error `Setup` once the session was closed, or another one has what it had claimed.
     pub fn fetch(&self, sql: &str) -> Result<Table> {
         let mut session = lock(&self.session);
         let connection = match session.as_mut() {
@@ -112,7 +113,7 @@ impl Admin {
         self.go_on()?;
         let mut connection = self.engine.connect(SESSION)?;
         *lock(&self.end) = connection.interrupt();
-        // Whoever closed while it was being opened found no handle to end it by.
+        // A close during the opening found no handle to end it by.
         self.go_on()?;
         self.claim_again(connection.as_mut())?;
         Ok(connection)
@@ -132,7 +133,7 @@ impl Admin {
         *session = None;
     }
 
-    /// Ends the query under way, if any, with an error of whoever asked.
+    /// Ends the query under way, if any; its caller gets an error.
     pub fn interrupt(&self) {
         if let Some(end) = &*lock(&self.end) {
             end.interrupt();
@@ -155,8 +156,4 @@ fn is_lost(error: &Error) -> bool {
 
 fn says_yes(table: &Table) -> bool {
     table.rows.first().and_then(|row| row.first()?.as_deref()) == Some("t")
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! A workload at one scale on one target: its steps as tasks, its cycles.
+//! A workload at one scale on one target: its phases as tasks, its cycles.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::cycle::Cycle;
 use crate::error::raise;
 use crate::stage::{group_of, stages, GroupOptions};
 use crate::target::Target;
-use crate::task::{Task, Work};
+use crate::task::{Job, Task};
 
 fn call_of(name: &str) -> PyResult<Call> {
     match name {
@@ -50,7 +50,7 @@ pub struct Bench {
 /// What cycles counted: committed per kind, commits of unknown end, the clients' sums.
 type Counted = (Vec<u64>, u64, Vec<(String, i64)>);
 
-type StepFn =
+type PhaseFn =
     fn(&dyn Workload, &mut dyn dsbench_core::engine::Connection, &Progress) -> dsbench_core::error::Result<()>;
 
 #[pymethods]
@@ -100,19 +100,19 @@ impl Bench {
         }
     }
 
-    /// Starts one step: "create", "primary_key", "foreign_key" or "clean".
-    fn step(&self, name: &str) -> PyResult<Task> {
-        let step: StepFn = match name {
+    /// Starts one phase: "create", "primary_key", "foreign_key" or "clean".
+    fn phase(&self, name: &str) -> PyResult<Task> {
+        let phase: PhaseFn = match name {
             "create" => |workload, connection, _| workload.create(connection),
             "primary_key" => |workload, connection, progress| workload.primary_keys(connection, progress),
             "foreign_key" => |workload, connection, progress| workload.foreign_keys(connection, progress),
             "clean" => |workload, connection, progress| workload.clean(connection, progress),
-            other => return Err(raise(Error::configuration(format!("no step {other:?}")))),
+            other => return Err(raise(Error::configuration(format!("no phase {other:?}")))),
         };
         let workload = Arc::clone(&self.workload);
-        let work: Work =
-            Box::new(move |connection, progress| step(workload.as_ref(), connection, progress).map(|()| Vec::new()));
-        Ok(Task::spawn(&self.engine, Arc::default(), vec![work]))
+        let job: Job =
+            Box::new(move |connection, progress| phase(workload.as_ref(), connection, progress).map(|()| Vec::new()));
+        Ok(Task::spawn(&self.engine, Arc::default(), vec![job]))
     }
 
     /// Starts the population: by bulk load in `parts` parallel parts, or by procedure in one. The part that
@@ -124,7 +124,7 @@ impl Bench {
         progress.expect(self.workload.rows());
         // A part that fails is never counted: then there is nothing to settle.
         let left = Arc::new(AtomicU32::new(count));
-        let works = (0..count).map(|index| -> Work {
+        let jobs = (0..count).map(|index| -> Job {
             let (workload, left) = (Arc::clone(&self.workload), Arc::clone(&left));
             Box::new(move |connection, progress| {
                 workload.populate(connection, how, Part { index, count }, progress)?;
@@ -134,7 +134,7 @@ impl Bench {
                 Ok(Vec::new())
             })
         });
-        Task::spawn(&self.engine, progress, works.collect())
+        Task::spawn(&self.engine, progress, jobs.collect())
     }
 
     /// Starts the check of the workload's conditions: against what the cycles counted, as (committed
@@ -142,8 +142,8 @@ impl Bench {
     fn check(&self, counted: Option<Counted>) -> Task {
         let expected = counted.map(|(committed, unknown, sums)| Expected { committed, unknown, sums });
         let workload = Arc::clone(&self.workload);
-        let work: Work = Box::new(move |connection, _| workload.check(connection, expected.as_ref()));
-        Task::spawn(&self.engine, Arc::default(), vec![work])
+        let job: Job = Box::new(move |connection, _| workload.check(connection, expected.as_ref()));
+        Task::spawn(&self.engine, Arc::default(), vec![job])
     }
 
     /// What happens at a scale, one thing after another; see `stage.rs` for the form.
@@ -154,13 +154,13 @@ impl Bench {
     /// Starts the statements of the stage `name`, on `parts` connections at once.
     fn work(&self, name: String, parts: u32) -> Task {
         let count = parts.max(1);
-        let works = (0..count).map(|index| -> Work {
+        let jobs = (0..count).map(|index| -> Job {
             let (workload, name) = (Arc::clone(&self.workload), name.clone());
             Box::new(move |connection, progress| {
                 workload.work(&name, connection, Part { index, count }, progress).map(|()| Vec::new())
             })
         });
-        Task::spawn(&self.engine, Arc::default(), works.collect())
+        Task::spawn(&self.engine, Arc::default(), jobs.collect())
     }
 
     /// Starts a cycle: its clients connect and then wait for `Cycle.start`.

@@ -1,9 +1,10 @@
 //! The conformance suite, case by case, so that Python can show progress and hear Ctrl-C.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use dsbench_conformance::{Row, Suite};
 use dsbench_core::error::{Error, ErrorKind};
+use dsbench_core::locking::lock;
 use pyo3::prelude::*;
 
 use crate::error::raise;
@@ -23,7 +24,7 @@ pub struct Conformance(Mutex<Option<Suite>>);
 impl Conformance {
     fn with<T: Send>(&self, py: Python<'_>, run: impl FnOnce(&mut Suite) -> T + Send) -> PyResult<T> {
         py.detach(|| {
-            let mut suite = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut suite = lock(&self.0);
             suite.as_mut().map(run).ok_or_else(|| raise(Error::new(ErrorKind::Setup, "the suite has ended")))
         })
     }
@@ -54,7 +55,7 @@ impl Conformance {
 
     /// Ends the suite with the cases in which the server is killed, by calling `kill`.
     fn lose_server(&self, py: Python<'_>, kill: Py<PyAny>) -> PyResult<Vec<Case>> {
-        let suite = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let suite = lock(&self.0).take();
         let suite = suite.ok_or_else(|| raise(Error::new(ErrorKind::Setup, "the suite has ended")))?;
         let mut failed = None;
         let rows = py.detach(|| suite.lose_server(|| failed = Python::attach(|py| kill.call0(py)).err()));
@@ -66,7 +67,7 @@ impl Conformance {
 
     /// Drops the place.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        py.detach(|| drop(lock(&self.0).take()));
     }
 }
 

@@ -1,10 +1,11 @@
 //! A cycle under way and what it left, as plain buffers for numpy.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use dsbench_core::error::{Error, ErrorKind};
 use dsbench_core::histogram::Histogram;
+use dsbench_core::locking::lock;
 use dsbench_core::recorder::Tally;
 use dsbench_core::threads::{self, ClientOutcome, CycleOutcome, LoadPlan};
 use dsbench_core::workload::KindId;
@@ -27,7 +28,7 @@ impl Cycle {
     }
 
     fn with<T>(&self, look: impl FnOnce(&threads::Cycle) -> T) -> PyResult<T> {
-        let guard = self.cycle.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = lock(&self.cycle);
         guard.as_ref().map(look).ok_or_else(|| raise(Error::new(ErrorKind::Setup, "cycle was joined")))
     }
 }
@@ -62,7 +63,7 @@ impl Cycle {
 
     /// Waits for the end and gives everything: see generator/cycle.py, which names it.
     fn join<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let cycle = self.cycle.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let cycle = lock(&self.cycle).take();
         let cycle = cycle.ok_or_else(|| raise(Error::new(ErrorKind::Setup, "cycle was joined")))?;
         let outcome = py.detach(|| cycle.join()).map_err(raise)?;
         outcome_dict(py, &outcome, self.remote)
@@ -71,7 +72,7 @@ impl Cycle {
 
 /// The columns of one tally, in the order of `COUNTERS` in columns/tables.py.
 fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&str>) -> [u64; 19] {
-    // What a client has only once stands with its first kind.
+    // A count that a client has only once is entered for its first kind.
     let once = |value: u64| if kind == 0 { value } else { 0 };
     let remote: i64 = client.sums.iter().filter(|(name, _)| Some(*name) == remote).map(|(_, sum)| sum).sum();
     [

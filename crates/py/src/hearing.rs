@@ -1,4 +1,4 @@
-//! Waiting for a database without becoming deaf to the user.
+//! Waiting for a database while still hearing the user's Ctrl-C.
 
 use std::sync::mpsc::{sync_channel, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -8,12 +8,12 @@ use pyo3::prelude::*;
 
 use crate::error::raise;
 
-/// Between two looks for a signal.
+/// Pause between two looks for a signal.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// Runs `work` without the interpreter's lock and gives what it gave; `None` when `limit` is over first.
 ///
-/// Signals reach Python in its main thread alone, and only between two of its steps: there a thread does the
+/// Signals reach Python in its main thread alone, and only between two of its instructions: there a thread does the
 /// work, so that a second Ctrl-C ends the program however long a server is silent. When this returns early, that
 /// thread is left to itself. Other threads work themselves, which counts their CPU time where it belongs.
 pub fn hearing<T: Send + 'static>(

@@ -1,5 +1,5 @@
 //! dsbench._core: the only crate that knows Python. It turns values into values and releases the
-//! interpreter's lock around everything that waits; no logic of its own lives here.
+//! interpreter's lock around everything that waits; there is no other logic here.
 
 mod admin;
 mod bench;

@@ -123,7 +123,7 @@ impl Target {
         self.ask(py, |admin| admin.hold())
     }
 
-    /// Raises once somebody else has what was claimed; asks nobody.
+    /// Raises once another session has what was claimed; does not ask the server.
     fn check_claim(&self) -> PyResult<()> {
         self.admin.check_claim().map_err(raise)
     }

@@ -1,59 +1,61 @@
-//! A long step on threads of its own, so that Python can show progress and hear Ctrl-C.
+//! A long task on background threads, so that Python can show progress and hear Ctrl-C.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use dsbench_core::clock::{Monotonic, Nanos};
 use dsbench_core::engine::{Connection, Engine, Interrupt, Isolation, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::locking::lock;
 use dsbench_core::workload::{Condition, Progress};
 use pyo3::prelude::*;
 
 use crate::error::raise;
 
-/// What one thread of a step does on its connection.
-pub type Work = Box<dyn FnOnce(&mut dyn Connection, &Progress) -> Result<Vec<Condition>> + Send>;
+/// What one thread of a task does on its connection.
+pub type Job = Box<dyn FnOnce(&mut dyn Connection, &Progress) -> Result<Vec<Condition>> + Send>;
 
-type Outcome = (Result<Vec<Condition>>, Nanos);
+/// What a thread found, and when it ended.
+type Finding = (Result<Vec<Condition>>, Nanos);
 
-/// A step under way: population, keys, cleaning, check.
+/// A phase under way: creation, population, keys, cleaning, check.
 #[pyclass(frozen, module = "dsbench._core")]
 pub struct Task {
     progress: Arc<Progress>,
     running: Arc<AtomicUsize>,
     handles: Arc<Mutex<Vec<Box<dyn Interrupt>>>>,
-    threads: Mutex<Vec<JoinHandle<Outcome>>>,
+    threads: Mutex<Vec<JoinHandle<Finding>>>,
     began: Nanos,
 }
 
 const SESSION: Session = Session { isolation: Isolation::ReadCommitted, in_place: true };
 
 impl Task {
-    /// Runs each piece of `works` on a thread and a connection of its own.
-    pub fn spawn(engine: &Arc<dyn Engine>, progress: Arc<Progress>, works: Vec<Work>) -> Self {
-        let running = Arc::new(AtomicUsize::new(works.len()));
+    /// Runs each of `jobs` on a separate thread and connection.
+    pub fn spawn(engine: &Arc<dyn Engine>, progress: Arc<Progress>, jobs: Vec<Job>) -> Self {
+        let running = Arc::new(AtomicUsize::new(jobs.len()));
         let handles = Arc::<Mutex<Vec<Box<dyn Interrupt>>>>::default();
         let began = Monotonic.now();
-        let spawn = |work: Work| {
+        let spawn = |job: Job| {
             let (engine, progress, running, handles) =
                 (Arc::clone(engine), Arc::clone(&progress), Arc::clone(&running), Arc::clone(&handles));
             std::thread::spawn(move || {
                 let _ending = Ending { running, progress: Arc::clone(&progress) };
-                let outcome = run(engine.as_ref(), &progress, &handles, work);
+                let outcome = run(engine.as_ref(), &progress, &handles, job);
                 if outcome.is_err() {
-                    // One part that failed makes the others useless.
+                    // After one part failed, the others are useless.
                     progress.request_stop();
                 }
                 (outcome, Monotonic.now())
             })
         };
-        let threads = Mutex::new(works.into_iter().map(spawn).collect());
+        let threads = Mutex::new(jobs.into_iter().map(spawn).collect());
         Self { progress, running, handles, threads, began }
     }
 }
 
-/// Counts a thread as ended even when it panics, so that nobody waits for it for ever.
+/// Counts a thread as ended even when it panics. Otherwise Python would wait for it for ever.
 struct Ending {
     running: Arc<AtomicUsize>,
     progress: Arc<Progress>,
@@ -72,18 +74,18 @@ fn run(
     engine: &dyn Engine,
     progress: &Progress,
     handles: &Mutex<Vec<Box<dyn Interrupt>>>,
-    work: Work,
+    job: Job,
 ) -> Result<Vec<Condition>> {
     let mut connection = engine.connect(SESSION)?;
     if let Some(handle) = connection.interrupt() {
-        handles.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+        lock(handles).push(handle);
     }
     // An end that was asked for while connecting found no handle to end this connection by.
     progress.advance(0)?;
-    work(connection.as_mut(), progress)
+    job(connection.as_mut(), progress)
 }
 
-/// The cause among the results of several threads: a part that was only stopped is a consequence.
+/// The cause among the errors of several threads: a part that was only stopped is a consequence.
 fn worst(errors: Vec<Error>) -> Option<Error> {
     let rank = |error: &Error| usize::from(error.context == "stopped");
     errors.into_iter().min_by_key(rank)
@@ -108,14 +110,14 @@ impl Task {
     fn abandon(&self, py: Python<'_>) {
         self.progress.request_stop();
         py.detach(|| {
-            let handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+            let handles = lock(&self.handles);
             handles.iter().for_each(|handle| handle.interrupt());
         });
     }
 
     /// Waits for the end; raises the first error.
     fn join(&self, py: Python<'_>) -> PyResult<Joined> {
-        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads = std::mem::take(&mut *lock(&self.threads));
         let joined: Vec<_> = py.detach(|| threads.into_iter().map(JoinHandle::join).collect());
         let (mut conditions, mut errors, mut ended) = (Vec::new(), Vec::new(), self.began);
         for outcome in joined {
@@ -125,7 +127,7 @@ impl Task {
                     ended = ended.max(at);
                 }
                 Ok((Err(error), _)) => errors.push(error),
-                Err(_) => errors.push(Error::with(ErrorKind::Setup, "step", "a thread panicked: a defect of dsbench")),
+                Err(_) => errors.push(Error::with(ErrorKind::Setup, "task", "a thread panicked: a defect of dsbench")),
             }
         }
         match worst(errors) {

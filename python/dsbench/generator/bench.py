@@ -67,7 +67,7 @@ class Bench:
     def step(self, name: str, watch: Watch) -> StepResult:
         """Runs "create", "primary_key", "foreign_key" or "clean"."""
         with errors():
-            return _wait(self._core.step(name), watch)
+            return _wait(self._core.phase(name), watch)
 
     def populate(self, by_procedure: bool, parts: int, watch: Watch) -> StepResult:
         """Writes all rows, in parallel parts unless by procedure."""

@@ -1,4 +1,4 @@
-//! Sessions that are lost: ended by somebody, interrupted, gone with their server.
+//! Sessions that are lost: ended by an administrator, interrupted, gone with their server.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! dsbench's own place: made, marked, told, dropped; and what does not carry the mark is never touched.
+//! dsbench's own place is made, marked, recognized and dropped; what does not carry the mark is never touched.
 
 use dsbench_core::engine::{Isolation, PlaceState};
 use dsbench_core::error::ErrorKind;

@@ -17,13 +17,6 @@ CREATE TABLE v (n int, a smallint, b int, c bigint, d float8, e numeric(30, 4), 
 -- next
 CREATE TABLE b (k bigint PRIMARY KEY, v text, d numeric(12, 2))
 
--- name: reset
-DELETE FROM t
--- next
-INSERT INTO t VALUES (1, 1)
--- next
-INSERT INTO t VALUES (2, 1)
-
 -- name: read
 SELECT v FROM t WHERE k = $1
 
@@ -33,52 +26,14 @@ UPDATE t SET v = $1 WHERE k = $2
 -- name: insert
 INSERT INTO t VALUES ($1, $2)
 
--- name: count
-SELECT count(*) FROM t WHERE v > 0
-
 -- name: insert values
 INSERT INTO v VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 
 -- name: select values
 SELECT a, b, c, d, e, f, g FROM v WHERE n = $1
 
--- name: sum of decimals
-SELECT sum(e) FROM v
-
--- name: duplicate key
-INSERT INTO e VALUES (1, 2)
-
--- name: duplicate value
-INSERT INTO e VALUES (2, 1)
-
--- name: null
-INSERT INTO e VALUES (3, NULL)
-
--- name: no sql
-SELEC 1
-
--- name: no table
-UPDATE nowhere SET v = 1
-
--- name: no column
-UPDATE t SET nothing = 1
-
--- name: empty
-DELETE FROM b
-
 -- name: totals
 SELECT count(*) || ' ' || count(v) || ' ' || (coalesce(sum(d), 0) * 100)::bigint FROM b
-
--- name: text of a row
-SELECT v FROM b WHERE k = 42
-
--- name: witness
-CREATE TABLE witness (a int)
--- next
-INSERT INTO witness VALUES (1)
-
--- name: witnesses
-SELECT count(*) FROM witness
 
 -- name: spoil
 COMMENT ON SCHEMA dsbench IS 'of somebody else'

@@ -86,7 +86,7 @@ pub trait Engine: Send + Sync {
     }
 }
 
-/// ClientId owns the place where dsbench wants to work.
+/// Who owns the place where dsbench wants to work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlaceState {
     /// Nothing is there.
@@ -99,7 +99,7 @@ pub enum PlaceState {
 
 /// A database or schema of dsbench's own. It carries dsbench's mark; only what carries it is dropped.
 pub trait Place: Send + Sync {
-    /// ClientId owns the place now.
+    /// Who owns the place now.
     fn state(&self) -> Result<PlaceState>;
 
     /// Creates the empty place and marks it with `mark`. Error `Setup` when anything is there.
@@ -109,11 +109,11 @@ pub trait Place: Send + Sync {
     /// nothing happens when it is absent.
     fn drop(&self) -> Result<()>;
 
-    /// Bytes the place takes in the server's storage now, indexes and logs of its own included.
+    /// Bytes the place takes in the server's storage now, with its indexes and its own logs.
     fn size_bytes(&self) -> Result<u64>;
 }
 
-/// A session with a database. Outside `begin` … `commit` every statement is a transaction of its own.
+/// A session with a database. Outside `begin` … `commit` every statement is a separate transaction.
 pub trait Connection: Send {
     /// Makes a statement known. With [`Prepare::Once`] the server parses it now.
     fn prepare(&mut self, statement: &Statement<'_>, when: Prepare) -> Result<StatementId>;
@@ -121,7 +121,7 @@ pub trait Connection: Send {
     /// Opens a transaction at the session's isolation level.
     fn begin(&mut self) -> Result<()>;
 
-    /// Opens a transaction that will only read, where that is another thing.
+    /// Opens a transaction that will only read; engines without such a thing open an ordinary one.
     fn begin_reading(&mut self) -> Result<()> {
         self.begin()
     }
@@ -138,7 +138,7 @@ pub trait Connection: Send {
     /// Rolls back; harmless when no transaction is open.
     fn rollback(&mut self) -> Result<()>;
 
-    /// Runs statements that return nothing, each of its own: schema, vacuum, settings.
+    /// Runs statements that return nothing, one after another: schema, vacuum, settings.
     fn script(&mut self, sql: &[&str]) -> Result<()>;
 
     /// Runs one administrative query and gives all of it as text.

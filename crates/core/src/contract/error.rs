@@ -2,6 +2,7 @@
 //! never by the text of a message.
 
 use std::fmt;
+use std::io::Write;
 
 /// What went wrong, in the words every engine shares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -16,7 +17,7 @@ pub enum ErrorKind {
     Busy,
     /// The connection is gone; nothing was in commit.
     Disconnected,
-    /// The connection went while a commit was under way: nobody knows how it ended.
+    /// The connection went while a commit was under way: it may have succeeded or not.
     Unknown,
     /// A unique or primary key refused a row.
     DuplicateKey,
@@ -24,7 +25,7 @@ pub enum ErrorKind {
     Syntax,
     /// Any other error of a statement: a check, a type, a limit, a full disk.
     Statement,
-    /// What was asked for cannot be, whatever the state of the server: a bad URL or option.
+    /// The request makes no sense, whatever the state of the server: a bad URL or option.
     Configuration,
     /// The place where the run should happen could not be set up: connecting, creating, rights.
     Setup,
@@ -82,6 +83,14 @@ impl Code {
         Self(bytes)
     }
 
+    /// A code that is a number of at most 12 characters; costs no allocation.
+    pub fn number(number: i32) -> Self {
+        let mut bytes = [0; 12];
+        // 32 bits take at most 11 characters, so they always fit.
+        let _ = write!(&mut bytes[..], "{number}");
+        Self(bytes)
+    }
+
     /// The code as text; empty when the engine gave none.
     pub fn as_str(&self) -> &str {
         let len = self.0.iter().position(|b| *b == 0).unwrap_or(12);
@@ -122,7 +131,7 @@ impl Error {
         Self { message: Some(message.into().into_boxed_str()), ..Self::new(kind, context) }
     }
 
-    /// A configuration error: the user asked for what cannot be.
+    /// A configuration error: the user asked for something impossible.
     pub fn configuration(message: impl Into<String>) -> Self {
         Self::with(ErrorKind::Configuration, "configuration", message)
     }
@@ -151,3 +160,15 @@ impl std::error::Error for Error {}
 
 /// The result of everything an engine or a workload does.
 pub type Result<T> = std::result::Result<T, Error>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_of_a_number_is_its_digits() {
+        for number in [0, 7, 1000, 65_535, 335_544_336, i32::MAX, i32::MIN] {
+            assert_eq!(Code::number(number).as_str(), number.to_string());
+        }
+    }
+}

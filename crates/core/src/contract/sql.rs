@@ -27,7 +27,8 @@ impl Sections {
         Ok(Self { file: name, sections: cut(text) })
     }
 
-    /// The statements of a section, in order; none when the file does not have it.
+    /// The statements of a section, in order; none when the file does not have it. Of several sections of one
+    /// name the first counts.
     pub fn all(&self, name: &str) -> &[String] {
         self.sections.iter().find(|(found, _)| *found == name).map_or(&[], |(_, statements)| statements)
     }

@@ -86,7 +86,7 @@ pub enum Work {
     Build,
     /// Groups of clients at the same time, until each has ended.
     Load {
-        /// ClientId makes the load.
+        /// The groups that make the load.
         groups: Vec<GroupPlan>,
         /// Whether it is repeated: in as many cycles, at as many numbers of threads, as the run asks for.
         repeated: bool,

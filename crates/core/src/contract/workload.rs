@@ -23,7 +23,7 @@ pub enum End {
 /// Whether the loop sends BEGIN and COMMIT around a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// One statement that is a transaction of its own: one round trip, nothing around it.
+    /// One statement without BEGIN and COMMIT around it: one round trip.
     Single,
     /// Several statements between `begin` and `commit` (or `rollback`).
     Block,
@@ -63,10 +63,10 @@ pub trait Client: Send {
     /// Runs the transaction with the inputs drawn last; a retry calls it again.
     fn execute(&mut self, conn: &mut dyn Connection) -> Result<End>;
 
-    /// The loop tells that the transaction drawn last was committed (for sums that `check` needs).
+    /// Called by the loop when the transaction drawn last was committed (for sums that `check` needs).
     fn committed(&mut self) {}
 
-    /// The loop tells that the transaction drawn last was rolled back, as it asked for.
+    /// Called by the loop when the transaction drawn last was rolled back, as it asked for.
     fn rolled_back(&mut self) {}
 
     /// Rows that the transaction executed last worked on, for a workload that counts them.
@@ -102,7 +102,7 @@ impl ClientId {
     }
 }
 
-/// Part `index` of `count` of a population, both from 0.
+/// Part `index` (from 0) of the `count` parts that a population, or a stage of statements, is cut into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// Which part.
@@ -119,7 +119,7 @@ impl Part {
     }
 }
 
-/// Progress of a long step, shared with whoever shows it; also carries the wish to stop.
+/// Progress of a long task, shared with the code that displays it; also carries the request to stop.
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,
@@ -142,7 +142,7 @@ impl Progress {
         Ok(())
     }
 
-    /// Asks the step to end soon.
+    /// Asks the task to end soon.
     pub fn request_stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -162,8 +162,8 @@ pub enum Population {
     Procedure,
 }
 
-/// As the number of commits of unknown end: nobody knows how many there are, as a source of load was lost.
-/// Far above any real number, and small enough to be added to one.
+/// Stands for the number of commits of unknown end when a node was lost and with it the count. It is far above
+/// any real number, and small enough that adding one to it does not overflow.
 pub const UNCOUNTED: u64 = 1 << 62;
 
 /// What the cycles since the population did, as the loop counted it.
@@ -171,7 +171,7 @@ pub const UNCOUNTED: u64 = 1 << 62;
 pub struct Expected {
     /// Committed transactions per kind, those that ended after the cycle included.
     pub committed: Vec<u64>,
-    /// Commits of which nobody knows whether they took place.
+    /// Commits that may or may not have taken place: the connection was lost in them.
     pub unknown: u64,
     /// Sums of the clients, by name; see [`Client::sums`].
     pub sums: Vec<(String, i64)>,
@@ -209,8 +209,8 @@ pub trait Workload: Send + Sync {
     /// `how` is bulk; with a procedure there is one part.
     fn populate(&self, conn: &mut dyn Connection, how: Population, part: Part, progress: &Progress) -> Result<()>;
 
-    /// Ends the population, once all parts are committed: what makes reading the rows cheap for the keys
-    /// that follow, where the database leaves such work behind. Counts nothing as progress.
+    /// Ends the population once all parts are committed. Some databases leave work behind after a load that makes
+    /// the first reading slow; it is done here, before the keys. Counts nothing as progress.
     fn settle(&self, conn: &mut dyn Connection) -> Result<()> {
         let _ = conn;
         Ok(())
@@ -240,7 +240,7 @@ pub trait Workload: Send + Sync {
         Err(Error::configuration(format!("the workload has no statements for the stage {name}")))
     }
 
-    /// The client of a seat of load. What clients share besides, such as the oldest row, belongs to the workload; a
-    /// client says in its documentation where its inputs are not a function of (seed, client, number) alone.
+    /// Makes the client `who`. State that clients share, such as the oldest row, belongs to the workload. A client
+    /// whose inputs are not a function of (seed, client, number) alone says so in its documentation.
     fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client>;
 }

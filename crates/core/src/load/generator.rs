@@ -36,7 +36,7 @@ pub struct Conduct {
     pub patience: Nanos,
 }
 
-/// Where the interrupt handles of a thread's connections are kept for whoever must end the cycle.
+/// Where the interrupt handles of a thread's connections are kept, so that the cycle can be ended.
 pub trait Interrupts {
     /// Connection `index` of this thread can from now on be ended by `handle`.
     fn put(&self, index: usize, handle: Option<Box<dyn Interrupt>>);
@@ -99,7 +99,7 @@ impl<'a, C: Clock> Runner<'a, C> {
     /// Opens a connection and prepares its statements, by the client of `seat`: those of all seats
     /// are the same.
     fn open(&mut self, index: usize, seat: usize) -> Result<Box<dyn Connection>> {
-        // Where one client of many could not connect, the others need not try, each for its connect_timeout.
+        // Once one client could not connect, the others need not try, each for its connect_timeout.
         self.go_on()?;
         let mut connection = self.engine.connect(self.conduct.session)?;
         self.interrupts.put(index, connection.interrupt());

@@ -4,7 +4,7 @@ use crate::clock::Nanos;
 use crate::random::Stream;
 use crate::workload::KindId;
 
-/// ClientId starts next at a thread, and when.
+/// Which seat of a thread starts next, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
     /// Number of the seat, from 0.

@@ -1,4 +1,4 @@
-//! How long, and how often, a server that is gone is asked again.
+//! How long, and how often, dsbench tries to connect again to a server that is gone.
 
 use crate::clock::Nanos;
 

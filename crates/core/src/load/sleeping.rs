@@ -1,11 +1,11 @@
-//! How the machine's clock is slept by: a client on a carrier lets others go on meanwhile.
+//! Sleeping by the machine's clock: a client on a carrier lets others go on meanwhile.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::carrier;
 use crate::clock::{Clock, Monotonic, Nanos};
 
-/// A wish to stop is seen within a slice; a slice costs one wake-up in 50 ms at most.
+/// Longest sleep before looking for a request to stop: at most one extra wake-up in 50 ms.
 pub(super) const SLICE: Nanos = 50_000_000;
 
 impl Clock for Monotonic {

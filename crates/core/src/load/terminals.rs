@@ -85,8 +85,8 @@ impl Pacer for Terminals {
     fn next_turn(&mut self, before: Option<Ended>) -> Option<Turn> {
         if let Some(ended) = before {
             let thinking = self.think(self.terminals[ended.seat], ended.kind);
-            // ClientId only queued a request went on when it was keyed in. Requests are taken in the order in which
-            // they are due, as from a queue: what the same person keys in later comes later in any case.
+            // A person who only queues a request goes on as soon as it is keyed in. The heap takes requests in the
+            // order in which they are due, like a queue; a later request of the same person is due later.
             let free = if self.paces[usize::from(ended.kind)].waits { ended.at } else { ended.due };
             let due = free + thinking + self.paces[usize::from(ended.next)].keying;
             self.terminals[ended.seat].done += 1;

@@ -1,6 +1,6 @@
 //! The course of a cycle, second by second, in flat memory.
 //!
-//! Each client writes the second under way into one of four slots of its own; the collector empties
+//! Each client writes the second under way into one of its four slots; the collector empties
 //! a slot one second after its second has ended, by atomic exchange. So the load path takes no lock,
 //! every transaction is counted exactly once, and memory does not grow with the duration.
 

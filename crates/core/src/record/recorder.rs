@@ -18,7 +18,7 @@ pub enum Outcome {
     RolledBack,
     /// Failed and given up.
     Failed,
-    /// The connection was lost in commit: nobody knows.
+    /// The connection was lost in commit, so that the end is unknown.
     Unknown,
 }
 

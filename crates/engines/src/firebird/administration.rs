@@ -1,10 +1,11 @@
-//! Administrative sessions. Firebird knows no session without a database, and drops none that has
-//! sessions: so these let go of theirs when the place is dropped, and attach again when next used.
+//! Administrative sessions. Firebird has no session without a database, and does not drop a database that
+//! has sessions. So these detach when the place is dropped, and attach again when next used.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use dsbench_core::engine::{Connection, Interrupt, Prepare, Statement, StatementId};
 use dsbench_core::error::{Error, Result};
+use dsbench_core::locking::lock;
 use dsbench_core::value::{Rows, Table, Value};
 
 use super::session::Session;
@@ -23,22 +24,22 @@ impl Administration {
     /// A new one, attached at once so that a wrong login shows.
     pub(super) fn connect(&self, open: Open) -> Result<Admin> {
         let slot = Arc::new(Mutex::new(Some(open()?)));
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = lock(&self.0);
         slots.retain(|slot| slot.strong_count() > 0);
         slots.push(Arc::downgrade(&slot));
         Ok(Admin { slot, open })
     }
 
-    /// Lets all sessions go.
+    /// Detaches all sessions.
     pub(super) fn close(&self) {
-        let slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots = lock(&self.0);
         for slot in slots.iter().filter_map(Weak::upgrade) {
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *lock(&slot) = None;
         }
     }
 }
 
-/// An administrative session. Statements that were prepared are forgotten when it had to let go.
+/// An administrative session. Statements that were prepared are forgotten when it was detached.
 pub(super) struct Admin {
     slot: Arc<Slot>,
     open: Open,
@@ -46,7 +47,7 @@ pub(super) struct Admin {
 
 impl Admin {
     fn with<T>(&self, verb: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = lock(&self.slot);
         match &mut *slot {
             Some(session) => verb(session),
             none => verb(none.insert((self.open)()?)),

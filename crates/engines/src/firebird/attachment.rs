@@ -137,8 +137,8 @@ impl Attachment {
         Ok(transaction)
     }
 
-    /// Commits. When the connection goes meanwhile, nobody knows how it ended. After any other error
-    /// the transaction is still open.
+    /// Commits. A connection lost meanwhile is an error of kind `Unknown`. After any other error the
+    /// transaction is still open.
     pub(super) fn commit(&mut self, transaction: &mut Handle) -> Result<()> {
         // SAFETY: the handle is that of an open transaction.
         let answer = unsafe { (self.api.isc_commit_transaction)(self.status.as_mut_ptr(), transaction) };
@@ -156,7 +156,7 @@ impl Attachment {
         self.check(answer, "rollback")
     }
 
-    /// Runs `work` in a transaction of its own.
+    /// Runs `work` in a separate transaction.
     pub(super) fn within<T>(
         &mut self,
         parameters: &[u8],

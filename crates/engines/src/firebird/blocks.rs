@@ -120,8 +120,8 @@ fn waiting(block: &mut Vec<u8>, wait: Wait) {
     }
 }
 
-/// The transaction of a bulk load: without a log of its own for undoing it, which would hold every
-/// row a second time. A load that fails is left to the sweep.
+/// The transaction of a bulk load. It keeps no undo log, which would hold every row a second time. A load that
+/// fails is left to the sweep.
 pub(super) fn bulk() -> Vec<u8> {
     vec![VERSION, WRITE, CONCURRENCY, NO_WAIT, NO_UNDO_LOG]
 }

@@ -5,9 +5,7 @@
 //! concurrent update`, `concurrent transaction number is …`, with wait and without. So the table is
 //! searched from the top, and the first of its codes that is anywhere in the list decides.
 
-use std::io::Write;
-
-use dsbench_core::error::{Code, ErrorKind};
+use dsbench_core::error::ErrorKind;
 
 /// `isc_io_error`: the file cannot be opened, created, read …
 pub(super) const IO_ERROR: i32 = 335_544_344;
@@ -42,7 +40,7 @@ const KINDS: &[(i32, ErrorKind)] = &[
     (335_544_971, ErrorKind::Disconnected), // net_server_shutdown
     (335_544_324, ErrorKind::Disconnected), // bad_db_handle: the attachment is gone
     (335_544_665, ErrorKind::DuplicateKey), // unique_key_violation
-    (335_544_349, ErrorKind::DuplicateKey), // no_dup: a unique index of its own
+    (335_544_349, ErrorKind::DuplicateKey), // no_dup: a unique index without a constraint
     (335_544_510, ErrorKind::Busy),         // lock_timeout
     (335_544_451, ErrorKind::Conflict),     // update_conflict: another one changed the row, committed or not
     (335_544_345, ErrorKind::Conflict),     // lock_conflict: another one holds the table
@@ -66,16 +64,6 @@ const KINDS: &[(i32, ErrorKind)] = &[
 pub(super) fn judge(codes: &[i32]) -> (i32, ErrorKind) {
     let found = KINDS.iter().find(|(code, _)| codes.contains(code));
     found.copied().unwrap_or((codes.first().copied().unwrap_or(0), ErrorKind::Statement))
-}
-
-/// A code as errors carry it; made without an allocation.
-pub(super) fn as_code(code: i32) -> Code {
-    let mut digits = [0; 12];
-    let mut free = &mut digits[..];
-    // A number of 32 bits has at most 11 characters, so it always fits.
-    let _ = write!(free, "{code}");
-    let used = 12 - free.len();
-    Code::new(&digits[..used])
 }
 
 /// What the user can do about an error with this code, where its words do not say it.
@@ -119,7 +107,6 @@ mod tests {
         ];
         for (codes, code, kind) in table {
             assert_eq!(judge(codes), (*code, *kind), "{codes:?}");
-            assert_eq!(as_code(*code).as_str(), code.to_string());
         }
     }
 

@@ -1,9 +1,10 @@
 //! Ends what an attachment waits for, from another thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use dsbench_core::engine::Interrupt;
+use dsbench_core::locking::lock;
 
 use super::api::{cancel, Api, Handle};
 use super::status::Status;
@@ -30,7 +31,7 @@ impl Gate {
 
     /// Says that the attachment is about to be closed.
     pub(super) fn close(&self) {
-        *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = 0;
+        *lock(&self.handle) = 0;
     }
 }
 
@@ -41,15 +42,15 @@ impl Interrupt for Ending {
     fn interrupt(&self) {
         let gate = &*self.0;
         gate.ended.store(true, Ordering::Relaxed);
-        let mut handle = gate.handle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut handle = lock(&gate.handle);
         if *handle == 0 {
             return;
         }
         let mut status = Status::default();
-        // First the statement, so that the server does not work on for nobody, then the connection.
+        // First the statement, so that the server stops working on it, then the connection.
         for option in [cancel::RAISE, cancel::ABORT] {
             // SAFETY: the attachment is open while the lock is held, and this call is made for other threads.
-            // Nothing under way, or nobody there: both are as good.
+            // It may fail when nothing is under way or the server is gone, which is just as good.
             unsafe { (gate.api.fb_cancel_operation)(status.as_mut_ptr(), &mut *handle, option) };
         }
     }

@@ -1,15 +1,16 @@
 //! Finds and loads `libfbclient`: nothing is linked, so that dsbench runs where there is no Firebird.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::locking::lock;
 use libloading::Library;
 
 use super::api::Api;
 
-/// Where the library is looked for when nobody names it: by the system's own rules, then where
-/// Firebird's own packages put it.
+/// Where the library is looked for when the target does not name it: by the system's own rules, then
+/// where Firebird's own packages put it.
 const USUAL: &[&str] = if cfg!(windows) {
     &["fbclient.dll"]
 } else if cfg!(target_os = "macos") {
@@ -29,14 +30,14 @@ struct Loaded {
 
 static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
 
-/// Loads the library at `wish`, or the first of the usual ones; the one that is loaded already serves
-/// everybody who does not wish for another.
+/// Loads the library at `wish`, or the first of the usual ones; a library that is loaded already
+/// serves every target that does not name another.
 ///
 /// A process works with one library: a second one would share names with the first, and the engine
 /// that it loads would be bound to the wrong one (tried: version 5 beside 3.0 fails for want of a
 /// symbol, two copies of version 5 hang).
 pub(super) fn load(wish: Option<&Path>) -> Result<&'static Api> {
-    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut loaded = lock(&LOADED);
     if let Some(Loaded { path, api }) = &*loaded {
         return match wish {
             Some(wish) if !same(wish, path) => Err(setup(format!(
@@ -68,7 +69,7 @@ fn usual() -> Result<Loaded> {
 
 fn open(path: &Path) -> Result<Loaded> {
     // SAFETY: Firebird's library starts nothing that a load could disturb; that it is Firebird's is
-    // the promise of whoever named it.
+    // the user's promise.
     let library = unsafe { Library::new(path) };
     let library = library.map_err(|error| setup(format!("{error}: {HOW_TO_GET_ONE}")))?;
     let api = Api::of(library).map_err(|error| {

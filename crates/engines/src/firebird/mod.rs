@@ -6,7 +6,7 @@
 //! | `firebird://host/alias` | an alias in the server's `databases.conf` |
 //! | `firebird:///path/file.fdb` | a file of this machine, by the engine in this process (embedded) |
 //!
-//! An embedded engine asks for no password: whoever may open the file may do everything in it.
+//! An embedded engine asks for no password: a user who may open the file may do everything in it.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -28,7 +28,7 @@
 //! |---|---|
 //! | read committed | `READ COMMITTED RECORD_VERSION NO WAIT`; in version 4 and later read-consistent by default |
 //! | repeatable read | `SNAPSHOT NO WAIT`: the paper, section 3.3.3; no phantoms either |
-//! | serializable | `SNAPSHOT TABLE STABILITY NO WAIT`: whole tables are locked for writing, and whoever comes second fails |
+//! | serializable | `SNAPSHOT TABLE STABILITY NO WAIT`: whole tables are locked for writing, and the second transaction fails |
 //!
 //! Without waiting a transaction fails at once when another one, still open, changed the row: the error
 //! is `conflict`, as it is when the other one has committed since the snapshot. With `wait=SECONDS` it

@@ -95,7 +95,7 @@ impl Place for Firebird {
             .map_err(|status| status.setup(api, place::CREATE, name))?;
         let furnished = self.furnish(&mut at, mark);
         if furnished.is_err() {
-            // Best effort: the database is ours, and the error at hand is the one to tell.
+            // The database is ours, so drop it; the first error is the one to report.
             let _ = at.drop_database();
         }
         furnished.map_err(set_up)

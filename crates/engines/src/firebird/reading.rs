@@ -1,7 +1,7 @@
 //! The transaction in which single SELECTs run, one after another.
 //!
-//! To start a transaction costs Firebird a write of the database's first page, on forced writes down
-//! to the storage, whatever the transaction does (3.0: one page per SELECT, which the paper, section
+//! Starting a transaction makes Firebird write the database's first page, with forced writes down to the
+//! storage, whatever the transaction does (3.0: one page per SELECT, which the paper, section
 //! 4.4.3, saw as 32 kB of writing). Its remedy is a transaction that is read only and read committed:
 //! it has no number, holds no old versions back, and may stay open for ever, while each of its
 //! statements sees what was committed before. Where that is as strict as the level asked for, one
@@ -10,7 +10,7 @@
 //! - at read committed always;
 //! - at repeatable read from version 4 on, where a statement can be asked to see one snapshot: that is
 //!   all that a transaction of one statement can see. Version 3 has no such promise for a statement,
-//!   so that there each SELECT is a snapshot transaction of its own.
+//!   so that there each SELECT is a separate snapshot transaction.
 
 use dsbench_core::engine::Isolation;
 use dsbench_core::error::Result;
@@ -30,7 +30,7 @@ pub(super) enum Reading {
     Ready(Vec<u8>),
     /// In this transaction, which was started by these parameters.
     Open(Handle, Vec<u8>),
-    /// Each in a transaction of its own.
+    /// Each in a separate transaction.
     Never,
 }
 
@@ -44,7 +44,7 @@ impl Reading {
         }
     }
 
-    /// The transaction for a SELECT; none when it needs one of its own.
+    /// The transaction for a SELECT; none when it needs a separate one.
     #[inline]
     pub(super) fn transaction(&mut self, at: &mut Attachment) -> Result<Option<&mut Handle>> {
         if !matches!(self, Self::Open(..) | Self::Never) {

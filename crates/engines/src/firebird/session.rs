@@ -1,7 +1,7 @@
 //! The verbs of a session.
 
 use dsbench_core::engine::{BulkLoad, Connection, Interrupt, Prepare, Statement, StatementId};
-use dsbench_core::error::Result;
+use dsbench_core::error::{Code, Result};
 use dsbench_core::value::{Rows, Table, Value};
 
 use super::api::Handle;
@@ -44,7 +44,7 @@ impl Session {
             if let Some(transaction) = self.reading.transaction(&mut self.at)? {
                 let done = statement.run(&mut self.at, transaction, params, into.as_deref_mut());
                 match done {
-                    Err(error) if error.code == codes::as_code(codes::READ_ONLY) => statement.turned_out_to_write(),
+                    Err(error) if error.code == Code::number(codes::READ_ONLY) => statement.turned_out_to_write(),
                     done => return done,
                 }
             }

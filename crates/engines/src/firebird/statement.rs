@@ -103,7 +103,7 @@ impl Prepared {
         };
         at.check(answer, "prepare")?;
         let (parameters, columns) = (self.input.described(), self.output.described());
-        // Results that nobody declared are dropped; see `run`.
+        // Results that were not declared are dropped; see `run`.
         if parameters != self.params.len() || (columns != self.columns.len() && !self.columns.is_empty()) {
             return Err(wrong_shape(declared, (parameters, columns)));
         }

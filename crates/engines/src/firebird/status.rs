@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_uint, CStr};
 use std::ptr;
 
-use dsbench_core::error::{Error, ErrorKind};
+use dsbench_core::error::{Code, Error, ErrorKind};
 
 use super::api::{Api, StatusVector};
 use super::codes;
@@ -88,7 +88,7 @@ impl Status {
             true => Error::new(kind, context),
             false => Error::with(kind, context, self.words(api)),
         };
-        Error { code: codes::as_code(code), ..error }
+        Error { code: Code::number(code), ..error }
     }
 
     /// The error of a step that sets something up: its kind is `Setup` unless it is more telling, and

@@ -1,4 +1,4 @@
-//! The sweep: a session that removes all versions of rows which nobody can see any more, and moves
+//! The sweep: a session that removes all versions of rows which no transaction can see any more, and moves
 //! the oldest interesting transaction on. Firebird asks for it by the parameters of an attachment.
 
 use std::sync::Arc;

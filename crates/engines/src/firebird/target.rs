@@ -73,11 +73,11 @@ impl Target {
         let variable = |name: &str| environment(name).filter(|value| !value.is_empty());
         let embedded = place.host.is_empty();
         let config = config(&mut query, embedded)?;
-        // Whoever may open the file needs no login; as SYSDBA nothing in it is out of reach.
-        let nobody = || embedded.then(|| "SYSDBA".to_string());
+        // An embedded engine asks for no login; as SYSDBA it may do everything in the file.
+        let default = || embedded.then(|| "SYSDBA".to_string());
         let target = Self {
             embedded,
-            user: place.user.or_else(|| variable("ISC_USER")).or_else(nobody),
+            user: place.user.or_else(|| variable("ISC_USER")).or_else(default),
             password: place.password.or_else(|| variable("ISC_PASSWORD")).map(Secret::new),
             role: query.text("role"),
             charset: query.text("charset").unwrap_or_else(|| "UTF8".into()).to_uppercase(),

@@ -18,11 +18,12 @@ mod connection;
 mod script;
 
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use dsbench_core::clock::FakeClock;
 use dsbench_core::engine::{Connection, Dialect, Engine, Place, PlaceState, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::locking::lock;
 
 pub use script::{Action, Calls, Script, When};
 
@@ -46,7 +47,7 @@ pub struct Counts {
     pub executes: u64,
     /// Statements run by `query`, failed ones left out.
     pub queries: u64,
-    /// Of both, those outside of a transaction: each is a transaction of its own.
+    /// Of both, those outside of a transaction; each is one.
     pub singles: u64,
     /// Rows taken from sources of bulk loads.
     pub rows: u64,
@@ -171,10 +172,6 @@ fn setup(context: &'static str, message: &str) -> Error {
     Error::with(ErrorKind::Setup, context, message)
 }
 
-/// The plain numbers behind these locks are whole even after a panic elsewhere.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
+#[path = "mock_tests.rs"]
 mod tests;

@@ -21,7 +21,7 @@ pub(super) enum Method {
     Sha256,
     /// client_ed25519 of MariaDB: a signature.
     Ed25519,
-    /// mysql_clear_password: the password itself, for servers that ask somebody else.
+    /// mysql_clear_password: the password itself, for servers that check it elsewhere.
     Clear,
 }
 
@@ -60,11 +60,11 @@ pub(super) struct Authentication<'a> {
     pub(super) challenge: Vec<u8>,
     /// The connection is one of TLS.
     pub(super) encrypted: bool,
-    /// The server's certificate was checked, or the user takes an impostor's place for impossible. Without
-    /// either, TLS keeps third parties out but not who answers in the server's place.
+    /// The server's certificate was checked, or the user rules an impostor out. Without either, TLS keeps third
+    /// parties out, but not an impostor that answers in the server's place.
     pub(super) trusted: bool,
-    /// The connection is a unix socket, which nobody else can read or change. Servers take it for
-    /// private, but for sha256_password.
+    /// The connection is a unix socket, which others can neither read nor change. Servers take it for
+    /// private, except with sha256_password.
     pub(super) local: bool,
     /// The server's key may be asked for over a connection that others may change.
     pub(super) may_ask_for_key: bool,
@@ -133,8 +133,8 @@ impl Authentication<'_> {
 
     fn unchecked(&self) -> Error {
         refused(format!(
-            "{} would send the password to a server whose certificate nobody has checked; name its authority by \
-             ssl_ca=FILE, use a unix socket, or write enable_cleartext_plugin=true if nobody can take its place",
+            "{} would send the password to a server whose certificate is not checked; name its authority by \
+             ssl_ca=FILE, use a unix socket, or write enable_cleartext_plugin=true if no impostor can take its place",
             self.method.name()
         ))
     }
@@ -158,7 +158,7 @@ fn public_key(pem: &[u8]) -> Option<RsaPublicKey> {
     RsaPublicKey::from_public_key_der(&info).ok()
 }
 
-/// A signature with the key that the password makes: unlike elsewhere of any length.
+/// A signature with the key made of the password, which may have any length here.
 fn sign(password: &[u8], challenge: &[u8]) -> Vec<u8> {
     let hash: [u8; 64] = Sha512::digest(password).into();
     let key = ExpandedSecretKey::from_bytes(&hash);

@@ -24,7 +24,7 @@ fn answers_are_those_of_other_clients() {
 }
 
 #[test]
-fn a_password_goes_in_the_clear_only_where_nobody_reads_it() {
+fn a_password_goes_in_the_clear_only_where_no_third_party_reads_it() {
     for method in [Method::Sha256, Method::Clear] {
         assert_eq!(login(method, "secret", true, false).first().unwrap(), b"secret\0");
         let error = login(method, "secret", false, false).first().unwrap_err();

@@ -128,7 +128,7 @@ fn decode<'a>(
     })
 }
 
-/// A moment without the parts at its end that are zero.
+/// A moment, cut after its last part that is not zero.
 fn moment(bytes: &[u8]) -> Option<Moment> {
     let (&[y1, y2, month, day], rest) = bytes.split_first_chunk()?;
     let date = Moment { year: u16::from_le_bytes([y1, y2]), month, day, ..Moment::default() };

@@ -1,7 +1,8 @@
 use super::super::types::{number_of, readable};
 use super::*;
-use crate::samples::{MISFITS, VALUES};
+use crate::samples::{self, MISFITS, VALUES};
 use dsbench_core::error::ErrorKind;
+use dsbench_core::random::Stream;
 
 /// Encodes a value as a parameter and reads it back as the only column of a row.
 fn round_trip(kind: Type, value: Value<'_>) {
@@ -63,17 +64,10 @@ fn nulls_are_told_by_their_bits() {
 fn random_rows_never_panic() {
     let kinds = [Type::Int32, Type::Text, Type::Decimal(4), Type::Timestamp, Type::Float64];
     let columns = kinds.map(|kind| Column { kind: number_of(kind), unsigned: false });
-    let mut state = 88_172_645_463_325_252_u64;
+    let mut random = Stream::new(1, 0, 0);
     let mut rows = Rows::new();
     for _ in 0..50_000 {
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
-        let length = next() as usize % 64;
-        let content: Vec<u8> = (0..length).map(|_| if next() % 3 == 0 { next() as u8 } else { 0 }).collect();
+        let content = samples::bytes(&mut random);
         rows.reset(kinds.len());
         let _ = decode_row(&content, &columns, &kinds, &mut rows);
     }

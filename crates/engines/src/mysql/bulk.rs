@@ -2,7 +2,7 @@
 //! the server does not allow it. Either way all rows are one transaction.
 
 use dsbench_core::engine::{BulkLoad, Connection, RowSource};
-use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::error::{Code, Error, ErrorKind, Result};
 use dsbench_core::value::{Type, Value};
 
 use super::answer::First;
@@ -36,7 +36,7 @@ impl BulkLoad for MysqlConnection {
             Ok(count) => Ok(count),
             Err(error) => {
                 match own {
-                    // What matters is why the rows are not there.
+                    // The error that is reported is the one of the load, not the one of the rollback.
                     true => drop(self.rollback()),
                     false => self.wire.doom(),
                 }
@@ -84,7 +84,7 @@ impl MysqlConnection {
         let cell = |at: usize| first.as_ref().and_then(|row| row.get(at).cloned().flatten()).unwrap_or_default();
         let number = cell(1).parse().unwrap_or(0);
         let error = Error::with(codes::kind(number), CONTEXT, format!("{counts}: {}", cell(2)));
-        Error { code: codes::code(number), ..error }
+        Error { code: Code::number(number.into()), ..error }
     }
 }
 
@@ -107,7 +107,7 @@ fn enter(wire: &mut Wire, table: &str, names: &[&str]) -> Result<bool> {
     }
 }
 
-/// Gives all rows to `take`; an error of its own goes before what the source makes of it.
+/// Gives all rows to `take`. When `take` fails, its error is returned, whatever the source makes of it.
 fn pump(source: &mut dyn RowSource, take: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()> {
     let mut failed = None;
     loop {

@@ -49,7 +49,7 @@ const KINDS: &[(u16, ErrorKind)] = &[
     (1203, Setup),
     // Lock wait timeout: the statement is rolled back, its transaction not.
     (1205, Busy),
-    // MyRocks also says 1213 when somebody changed the row after the snapshot.
+    // MyRocks also says 1213 when another transaction changed the row after the snapshot.
     (1213, Deadlock),
     (1226, Setup),
     (1227, Setup),
@@ -94,19 +94,6 @@ pub(super) fn kind(number: u16) -> ErrorKind {
 /// True when the server says that it has no LOAD DATA LOCAL for us.
 pub(super) fn refuses_local_files(code: &Code) -> bool {
     matches!(code.as_str(), "1148" | "3948" | "4166")
-}
-
-/// The number as the code of an error; allocates nothing.
-pub(super) fn code(number: u16) -> Code {
-    let mut digits = [0; 5];
-    let mut rest = number;
-    let mut at = digits.len();
-    while at > 0 && (rest > 0 || at == digits.len()) {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    Code::new(&digits[at..])
 }
 
 /// What the user can do about error `number`, where that is not plain from the words of the server.
@@ -157,13 +144,6 @@ mod tests {
             (65_535, Statement),
         ] {
             assert_eq!(kind(number), expected, "{number}");
-        }
-    }
-
-    #[test]
-    fn codes_are_the_digits() {
-        for (number, text) in [(1213, "1213"), (0, "0"), (7, "7"), (65_535, "65535"), (1000, "1000")] {
-            assert_eq!(code(number).as_str(), text);
         }
     }
 }

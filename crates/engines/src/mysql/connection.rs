@@ -106,7 +106,7 @@ impl Connection for MysqlConnection {
             return Err(nothing_to_commit());
         }
         let sent = self.command("COMMIT", "commit", ErrorKind::Unknown);
-        // Nobody knows how much of the command has left before the connection went.
+        // Part of the command may have left before the connection was lost.
         sent.map_err(|error| match error.kind {
             ErrorKind::Disconnected => Error { kind: ErrorKind::Unknown, ..error },
             _ => error,

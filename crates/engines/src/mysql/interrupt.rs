@@ -26,11 +26,11 @@ pub(super) struct Killer {
 }
 
 impl Killer {
-    /// Asks the server, over a session of its own, to end ours. A server whose client is gone goes on
-    /// with a statement until it has something to send.
+    /// Opens a second session and asks the server to end ours. Without that, the server would go on with the
+    /// statement until it has something to send.
     fn kill(&self) {
         if let Ok(mut other) = login::open_within(&self.reach, ADMINISTRATION, Some(LIMIT)) {
-            // It may have ended by itself; and whether it does, nobody waits for.
+            // An error is ignored: the session may have ended already.
             let _ = other.wire.text(&format!("KILL {}", self.session), "kill", ErrorKind::Disconnected, &mut Skip);
         }
     }

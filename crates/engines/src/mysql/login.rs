@@ -166,7 +166,7 @@ impl<'a> Opening<'a> {
         let offered = greeting.capabilities & capability::SSL != 0;
         match self.reach.options.tls.mode {
             SslMode::Disabled => Ok(false),
-            // As the mysql client: nobody else reads a unix socket.
+            // Like the mysql client: a unix socket is private without TLS.
             SslMode::Preferred => Ok(offered && !self.is_socket()),
             _ if offered => Ok(true),
             _ => Err(setup(format!(
@@ -183,7 +183,7 @@ impl<'a> Opening<'a> {
             let hint = tls::hint(&error, "ssl_ca=", "ssl_mode=VERIFY_CA");
             setup(format!("{address}: TLS: {error}{hint}"))
         };
-        // What came before the handshake is not from whom the certificate is.
+        // Bytes that came before the handshake were not sent by the owner of the certificate.
         if self.input.has_more() {
             return Err(failed(garbage("more than its greeting"), self.address));
         }

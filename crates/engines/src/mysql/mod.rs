@@ -1,5 +1,5 @@
 //! MariaDB and MySQL, by a client of our own: a prepared statement is one send and one receive, out
-//! of and into buffers that are kept. `options` says where; `greeting`, `auth`, `rsa` and `login` open
+//! of and into buffers that are kept. `options` says where; `greeting`, `auth` and `login` open
 //! a session; `packet`, `fields`, `answer`, `reply` and `wire` speak the protocol (version 10);
 //! `statement` and `binary` are prepared statements, `text` and `placeholders` those that are not;
 //! `connection`, `bulk` and `place` are what the loop calls.

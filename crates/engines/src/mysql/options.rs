@@ -147,7 +147,7 @@ fn tls(query: &mut Query) -> Result<TlsOptions> {
         _ => return Err(bad("ssl_cert and ssl_key belong together: give both")),
     };
     let mode = MODES.iter().find(|(name, _)| Some(*name) == named).map(|(_, mode)| *mode);
-    // Who names an authority wants it to be looked at, as with the mysql client.
+    // Naming an authority asks for the check, as with the mysql client.
     let default = if authorities.is_some() { SslMode::VerifyCa } else { SslMode::Preferred };
     Ok(TlsOptions { mode: mode.unwrap_or(default), authorities, identity })
 }

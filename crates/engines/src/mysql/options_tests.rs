@@ -60,7 +60,7 @@ fn the_password_may_come_from_the_environment() {
     let password = |url| Options::resolve(url, &environment).unwrap().password.map(|p| p.reveal().to_owned());
     assert_eq!(password("mysql://u@h").as_deref(), Some("secret"));
     assert_eq!(password("mysql://u:other@h").as_deref(), Some("other"));
-    assert!(Options::resolve("mysql://h", &environment).is_err(), "nobody knows the user");
+    assert!(Options::resolve("mysql://h", &environment).is_err(), "there is no user");
 }
 
 #[test]

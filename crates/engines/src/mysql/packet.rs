@@ -18,7 +18,7 @@ const LONGEST: usize = 0xff_ffff;
 /// Most that a content may have: the most that max_allowed_packet may be.
 const LIMIT: usize = 1 << 30;
 
-/// The same before the login is done: who sends more is no such server.
+/// The same before the login is done: a server that sends more is not MySQL.
 const LOGIN_LIMIT: usize = 64 * 1024;
 
 /// First byte of an error, which a server may send out of turn when it ends a session.
@@ -54,7 +54,7 @@ impl Input {
         self.number
     }
 
-    /// True when there are bytes that nobody has read.
+    /// True when there are unread bytes.
     pub(super) fn has_more(&self) -> bool {
         !self.inbox.here().is_empty()
     }

@@ -11,34 +11,34 @@ use crate::place::{self, ours, refuse, set_up, vacant, ADMINISTRATION};
 const NO_DATABASE: &str = "1049";
 const NO_MARK: &[&str] = &["1146", "1054"];
 
-/// Character set and collation that both products have, and that no language bends.
+/// Character set and collation that both products have and that do not depend on a language.
 const CREATE: &str = "CREATE DATABASE dsbench CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
 
 const DROP: &str = "DROP DATABASE dsbench";
 
 impl Place for Mysql {
     fn state(&self) -> Result<PlaceState> {
-        state(&mut *self.administer()?)
+        state(&mut *self.connect(ADMINISTRATION)?)
     }
 
     fn create(&self, mark: &str) -> Result<()> {
-        let mut connection = self.administer()?;
+        let mut connection = self.connect(ADMINISTRATION)?;
         vacant(state(&mut *connection)?, format!("database {PLACE}"), "rename it, or use another server")?;
         connection.script(&[CREATE]).map_err(set_up)?;
         let marked = put_mark(&mut *connection, mark);
         if marked.is_err() {
-            // We have just made it, and nobody could use it: it goes as it came.
+            // It was made just now, and without a mark it is of no use: drop it again.
             drop(connection.script(&[DROP]));
         }
         marked.map_err(set_up)
     }
 
     fn drop(&self) -> Result<()> {
-        let mut connection = self.administer()?;
+        let mut connection = self.connect(ADMINISTRATION)?;
         if !ours(state(&mut *connection)?)? {
             return Ok(());
         }
-        // A session of somebody's that holds a table would make this wait for a day, deaf to Ctrl-C.
+        // A session that holds a table would make this wait for a day, during which Ctrl-C has no effect.
         connection.script(&["SET SESSION lock_wait_timeout = 10", DROP]).map_err(|error| match error.kind {
             ErrorKind::Busy => {
                 refuse(place::DROP, format!("another session uses a table of database {PLACE}; end that session"))
@@ -48,14 +48,7 @@ impl Place for Mysql {
     }
 
     fn size_bytes(&self) -> Result<u64> {
-        size::bytes(&mut *self.administer()?)
-    }
-}
-
-impl Mysql {
-    /// A session that does not need the place.
-    fn administer(&self) -> Result<Box<dyn Connection>> {
-        self.connect(ADMINISTRATION)
+        size::bytes(&mut *self.connect(ADMINISTRATION)?)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use dsbench_core::error::{Error, ErrorKind};
+use dsbench_core::error::{Code, Error, ErrorKind};
 
 use super::codes;
 use super::fields::{garbage, Fields};
@@ -75,7 +75,7 @@ impl<'a> Complaint<'a> {
     pub(super) fn error(&self, context: &'static str) -> Error {
         let kind = codes::kind(self.number);
         if kind.is_retryable() {
-            return Error { code: codes::code(self.number), ..Error::new(kind, context) };
+            return Error { code: Code::number(self.number.into()), ..Error::new(kind, context) };
         }
         self.error_of_kind(kind, context)
     }
@@ -83,7 +83,7 @@ impl<'a> Complaint<'a> {
     /// The error with words, as one of `kind`.
     #[cold]
     pub(super) fn error_of_kind(&self, kind: ErrorKind, context: &'static str) -> Error {
-        Error { code: codes::code(self.number), ..Error::with(kind, context, self.words()) }
+        Error { code: Code::number(self.number.into()), ..Error::with(kind, context, self.words()) }
     }
 }
 
@@ -100,7 +100,7 @@ pub(super) trait Take {
     fn row(&mut self, content: &[u8]) -> Result<(), RowError>;
 }
 
-/// Takes nothing: rows that nobody asked for.
+/// Skips all rows.
 pub(super) struct Skip;
 
 impl Take for Skip {

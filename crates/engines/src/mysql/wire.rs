@@ -33,7 +33,7 @@ pub(super) enum State {
     /// A transaction is open.
     Open,
     /// A statement of the open transaction failed so that all of it must be repeated. The server may
-    /// have rolled it back and would take the next statement as a transaction of its own.
+    /// have rolled it back already, and would then run the next statement outside of it.
     Doomed,
     /// A call outside of transactions failed, and a procedure may have left one open.
     Unsettled,
@@ -61,8 +61,8 @@ impl Wire {
         Self { transport, input, output: Vec::with_capacity(FRESH), state: State::Idle, caches_columns }
     }
 
-    /// What it means to lose the connection while the server works: outside a transaction a
-    /// statement commits itself, so that nobody knows.
+    /// The kind of error when the connection is lost while the server works: outside a transaction a
+    /// statement commits itself, so that its end is unknown.
     #[inline]
     pub(super) fn loss(&self) -> ErrorKind {
         match self.state {

@@ -1,4 +1,4 @@
-//! What a server sent and nobody has read yet, in one buffer that is kept.
+//! What a server sent and was not read yet, in one buffer that is kept.
 
 use std::io;
 use std::ops::Range;

@@ -45,7 +45,7 @@ fn carried_clients_connect_and_talk() {
 }
 
 #[test]
-fn a_port_at_which_nobody_listens_is_refused() {
+fn a_port_without_a_listener_is_refused() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = tcp(listener.local_addr().unwrap().port());
     drop(listener);

@@ -82,7 +82,7 @@ impl Transport {
     }
 }
 
-/// Writes and never reads: whoever fails here knows that the bytes did not all leave. (The library's
+/// Writes and never reads, so that an error means that the bytes did not all leave. (The library's
 /// own way to write may also read, and would mix up the two.)
 fn send_encrypted(stream: &mut TlsStream, bytes: &[u8]) -> io::Result<()> {
     let mut rest = bytes;

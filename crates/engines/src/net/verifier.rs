@@ -1,4 +1,4 @@
-//! What of the server's certificate is checked: nothing, its authority, or also its name.
+//! Checks the server's certificate: not at all, its authority, or also its name.
 
 use std::sync::Arc;
 

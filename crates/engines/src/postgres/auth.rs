@@ -96,7 +96,7 @@ impl<'a> Authentication<'a> {
         let offers = |name: &[u8]| offered.split(|byte| *byte == 0).any(|offer| offer == name);
         let (mechanism, binding) = match self.end_point.take() {
             Some(hash) if offers(SCRAM_PLUS) => (SCRAM_PLUS, Binding::tls_server_end_point(hash)),
-            // The server shall notice when somebody between has removed its offer.
+            // So the server notices when an attacker in between has removed its offer.
             Some(_) => (SCRAM, Binding::unrequested()),
             None => (SCRAM, Binding::unsupported()),
         };

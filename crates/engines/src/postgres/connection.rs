@@ -14,7 +14,7 @@ use crate::misuse::{nothing_to_commit, open_already, unknown};
 
 /// Parse, Bind and Execute of BEGIN, without a Sync: it leaves with the first statement of its transaction.
 const BEGIN: &[u8] = b"P\0\0\0\x0d\0BEGIN\0\0\0B\0\0\0\x0c\0\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0";
-/// BEGIN in a flight of its own.
+/// BEGIN in a separate flight.
 const BEGIN_ALONE: &[u8] = b"Q\0\0\0\x0aBEGIN\0";
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 const ROLLBACK: &[u8] = b"Q\0\0\0\x0dROLLBACK\0";
@@ -82,7 +82,7 @@ impl Connection for PostgresConnection {
         if self.wire.status != IDLE {
             return Err(open_already("begin"));
         }
-        // It costs no round trip of its own: it goes out in the flight of the first statement.
+        // BEGIN costs no round trip: it goes out in the flight of the first statement.
         self.wire.status = BEGUN;
         Ok(())
     }

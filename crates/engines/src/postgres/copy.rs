@@ -131,7 +131,7 @@ impl Copy<'_> {
     fn pump(&mut self, source: &mut dyn RowSource) -> std::result::Result<(), Stop> {
         loop {
             let more = source.next_row(&mut |row| self.add(row));
-            // What failed here goes before what the source makes of it.
+            // An error of ours is the one to report, whatever the source makes of it.
             if let Some(stop) = self.stop.take() {
                 return Err(stop);
             }
@@ -173,8 +173,8 @@ impl Copy<'_> {
         self.wire.output.extend_from_slice(b"d\0\0\0\0");
     }
 
-    /// Sends the open message and looks, without waiting, whether the server has refused the rows:
-    /// nobody should write a terabyte to a full disk.
+    /// Sends the open message and looks, without waiting, whether the server has refused the rows. Otherwise
+    /// a terabyte would be sent to a server whose disk is full.
     fn flush(&mut self) -> std::result::Result<(), Stop> {
         close(&mut self.wire.output, 0).map_err(Stop::Here)?;
         self.wire.send(CONTEXT).map_err(Stop::Lost)?;

@@ -7,8 +7,8 @@ use super::reply;
 use super::types::readable;
 use crate::net::RowError;
 
-/// Takes the replies to Parse and Describe. A statement that declares no columns may return some:
-/// nobody reads them.
+/// Takes the replies to Parse and Describe. A statement that declares no columns may return some;
+/// they are not read.
 pub fn check(tag: u8, body: &[u8], declared: &[Type]) -> Result<(), RowError> {
     let found = match tag {
         b'T' => {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::net::inbox::read_all;
+use dsbench_core::random::Stream;
 
 fn messages(bytes: &[u8], piece: usize) -> (Vec<(u8, Vec<u8>)>, io::Error) {
     let mut input = Input::new();
@@ -46,16 +47,9 @@ fn a_message_that_ends_too_early_is_a_closed_connection() {
 
 #[test]
 fn random_bytes_end_in_an_error() {
-    let mut state = 2_463_534_242_u32;
+    let mut random = Stream::new(1, 0, 0);
     for _ in 0..300 {
-        let bytes: Vec<u8> = (0..512)
-            .map(|_| {
-                state ^= state << 13;
-                state ^= state >> 17;
-                state ^= state << 5;
-                (state >> 8) as u8
-            })
-            .collect();
+        let bytes: Vec<u8> = (0..512).map(|_| random.next_u64() as u8).collect();
         let (_, error) = messages(&bytes, 512);
         assert!(matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof), "{error}");
     }

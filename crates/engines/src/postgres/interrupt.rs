@@ -33,7 +33,7 @@ impl Cancel {
         self.key = Some((process, secret));
     }
 
-    /// Asks the server to end the statement; whether it does, nobody learns.
+    /// Asks the server to end the statement. It does not answer, so success is not known.
     fn send(&self) {
         let Some((process, secret)) = self.key else { return };
         let mut request = Vec::with_capacity(16);

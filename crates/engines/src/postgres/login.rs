@@ -32,9 +32,9 @@ pub struct LoggedIn {
 enum Failure {
     /// What the user gets to see.
     Final(Error),
-    /// The server refused the session before it was open; with or without TLS it may be another story.
+    /// The server refused the session before it was open; with or without TLS it might accept it.
     Refused(Error),
-    /// Nobody answers there.
+    /// No server answers there.
     Absent(Error),
 }
 
@@ -182,7 +182,7 @@ fn startup(options: &Options, session: Session) -> Vec<u8> {
     out
 }
 
-/// The error of a place where nobody answers.
+/// The error of a place where no server answers.
 fn absent(address: &Address, error: &io::Error) -> Error {
     let message = format!("{address}: {error}; start the server, or name its host and port in the target");
     Error::with(ErrorKind::Setup, "connect", message)

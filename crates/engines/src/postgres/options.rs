@@ -101,7 +101,7 @@ impl Options {
         }
         let port = number("port", &port)?;
         let user = source.get("user", "PGUSER").or_else(|| user::name(environment)).ok_or_else(|| {
-            Error::configuration("nobody knows your user name; write it into the target: postgresql://user@…")
+            Error::configuration("no user name is known; write one into the target: postgresql://user@…")
         })?;
         let database = source.get("dbname", "PGDATABASE").unwrap_or_else(|| user.clone());
         let password = source.password(&host, port, &database, &user).map(Secret::new);

@@ -20,11 +20,11 @@ const SIZE: &str = "SELECT coalesce(sum(pg_catalog.pg_total_relation_size(c.oid)
 
 impl Place for Postgres {
     fn state(&self) -> Result<PlaceState> {
-        state(&mut *self.administer()?)
+        state(&mut *self.connect(ADMINISTRATION)?)
     }
 
     fn create(&self, mark: &str) -> Result<()> {
-        let mut connection = self.administer()?;
+        let mut connection = self.connect(ADMINISTRATION)?;
         vacant(state(&mut *connection)?, format!("schema {PLACE}"), "rename it, or use another database")?;
         let create = format!("CREATE SCHEMA {PLACE}");
         let comment = format!("COMMENT ON SCHEMA {PLACE} IS {}", literal(&format!("{MARK}{mark}")));
@@ -34,8 +34,8 @@ impl Place for Postgres {
     }
 
     fn drop(&self) -> Result<()> {
-        let mut connection = self.administer()?;
-        // A session of somebody's that holds a table would make this wait for ever, deaf to Ctrl-C.
+        let mut connection = self.connect(ADMINISTRATION)?;
+        // A session that holds a table would make this wait for ever, during which Ctrl-C has no effect.
         connection.script(&["SET lock_timeout = '10s'"])?;
         connection.begin()?;
         if !ours(state(&mut *connection)?)? {
@@ -46,14 +46,7 @@ impl Place for Postgres {
     }
 
     fn size_bytes(&self) -> Result<u64> {
-        size(&self.administer()?.fetch(SIZE)?)
-    }
-}
-
-impl Postgres {
-    /// A session that does not need the place.
-    fn administer(&self) -> Result<Box<dyn Connection>> {
-        self.connect(ADMINISTRATION)
+        size(&self.connect(ADMINISTRATION)?.fetch(SIZE)?)
     }
 }
 

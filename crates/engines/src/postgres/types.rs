@@ -163,7 +163,8 @@ fn too_long(length: usize) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{MISFITS, VALUES};
+    use crate::samples::{self, MISFITS, VALUES};
+    use dsbench_core::random::Stream;
 
     fn round_trip(kind: Type, value: Value<'_>) {
         let mut body = vec![0, 1];
@@ -204,18 +205,11 @@ mod tests {
     #[test]
     fn random_rows_never_panic() {
         let columns = [Type::Int32, Type::Text, Type::Decimal(4), Type::Timestamp];
-        let mut state = 88_172_645_463_325_252_u64;
+        let mut random = Stream::new(1, 0, 0);
         let mut rows = Rows::new();
         for _ in 0..50_000 {
-            let mut next = || {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                state
-            };
-            let length = next() as usize % 64;
-            let mut body: Vec<u8> = (0..length).map(|_| if next() % 3 == 0 { next() as u8 } else { 0 }).collect();
-            if length > 2 {
+            let mut body = samples::bytes(&mut random);
+            if body.len() > 2 {
                 body[..2].copy_from_slice(&4_u16.to_be_bytes());
             }
             rows.reset(columns.len());

@@ -40,8 +40,8 @@ impl Wire {
         Self { transport, input, output: Vec::with_capacity(FRESH), status, broken: false }
     }
 
-    /// What it means to lose the connection while the server works: outside a transaction a
-    /// statement commits itself, so that nobody knows.
+    /// The kind of error when the connection is lost while the server works: outside a transaction a
+    /// statement commits itself, so that its end is unknown.
     #[inline]
     pub fn loss(&self) -> ErrorKind {
         if self.status == IDLE {

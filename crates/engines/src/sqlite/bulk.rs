@@ -16,11 +16,11 @@ use super::convert;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 impl BulkLoad for Session {
-    /// Foreign keys are not looked at while rows are loaded, as before keys are added elsewhere; the
-    /// one who loads has to ask `pragma_foreign_key_check` afterwards.
+    /// Foreign keys are not looked at while rows are loaded, just as other engines load before keys are added;
+    /// the caller has to ask `pragma_foreign_key_check` afterwards.
     fn load(&mut self, table: &str, columns: &[(&str, Type)], source: &mut dyn RowSource) -> Result<u64> {
         if !self.db.is_idle() {
-            return Err(Error::with(ErrorKind::Statement, "load", "a load is a transaction of its own; one is open"));
+            return Err(Error::with(ErrorKind::Statement, "load", "a load cannot be part of an open transaction"));
         }
         script(&self.db, "PRAGMA foreign_keys=off", During::Load)?;
         let loaded = transaction(self, table, columns, source);

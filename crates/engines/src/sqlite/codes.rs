@@ -1,9 +1,8 @@
 //! The one table from SQLite's result codes to dsbench's error kinds.
 
-use std::io::Write;
 use std::os::raw::c_int;
 
-use dsbench_core::error::{Error, ErrorKind};
+use dsbench_core::error::{Code, Error, ErrorKind};
 use libsqlite3_sys as ffi;
 
 /// What the connection was doing when a code came back.
@@ -64,12 +63,7 @@ pub(super) fn error(code: c_int, during: During, message: impl FnOnce() -> Strin
         true => Error::new(kind, during.context()),
         false => Error::with(kind, during.context(), message()),
     };
-    let mut digits = [0_u8; 12];
-    let mut free = &mut digits[..];
-    // A 32-bit number has at most 11 characters, so it always fits.
-    let _ = write!(free, "{code}");
-    let used = 12 - free.len();
-    error.code(&digits[..used])
+    Error { code: Code::number(code), ..error }
 }
 
 #[cfg(test)]

@@ -136,13 +136,13 @@ impl Place for FilePlace {
 
     fn create(&self, mark: &str) -> Result<()> {
         vacant(self.state()?, self.name(), "name another file, or remove it yourself")?;
-        // Nobody else may have made the file in between.
+        // Fails if another process has made the file in between.
         OpenOptions::new().write(true).create_new(true).open(&self.0.path).map_err(|error| {
             refuse(place::CREATE, format!("{}: {error}: its folder must exist and be writable", self.name()))
         })?;
         let written = self.write(mark).map_err(set_up);
         if written.is_err() {
-            // Best effort: the file is ours, and the error at hand is the one to tell.
+            // The file is ours, so remove it; the first error is the one to report.
             let _ = fs::remove_file(&self.0.path);
         }
         written

@@ -114,7 +114,7 @@ impl Db {
 
 impl Drop for Db {
     fn drop(&mut self) {
-        // SAFETY: the handle is open and not used afterwards. Whoever holds statements drops them first;
+        // SAFETY: the handle is open and not used afterwards. Statements are dropped first;
         // else SQLite refuses to close, and leaks rather than dangles.
         unsafe { ffi::sqlite3_close(self.ptr.as_ptr()) };
     }

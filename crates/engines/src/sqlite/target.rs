@@ -31,13 +31,13 @@ impl Target {
         let (head, mut query) = Query::split(url)?;
         let path = head.strip_prefix("sqlite:///").unwrap_or_default();
         if path.is_empty() || path == ":memory:" {
-            // Not repeated: whoever meant a server may have written a password.
+            // The URL is not repeated: it may name a server and hold a password.
             return Err(Error::configuration(
                 "the target's URL names no file: write sqlite:///file.db (from here) or sqlite:////folder/file.db \
                  (from the root)",
             ));
         }
-        // SQLite takes a name that starts with "file:" for a URI of its own; an absolute path never does.
+        // SQLite takes a name that starts with "file:" for a URI; an absolute path never starts like that.
         let path = std::path::absolute(decode("the path", path)?)
             .map_err(|e| Error::configuration(format!("the path in the target's URL cannot be used: {e}")))?;
         let journal = ["wal", "delete", "truncate", "persist", "memory", "off"];

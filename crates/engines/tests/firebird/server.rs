@@ -1,4 +1,4 @@
-//! Private Firebird servers, each in a folder of its own, lent to one test after another.
+//! Private Firebird servers, each in its own folder, lent to one test after another.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};

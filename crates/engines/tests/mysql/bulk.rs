@@ -16,7 +16,7 @@ const COLUMNS: &[(&str, Type)] = &[
     ("f", Type::Float64),
 ];
 
-/// Rows 0, 1, 2 … up to `end`; row `bad` is one that somebody refuses.
+/// Rows 0, 1, 2 … up to `end`; row `bad` is one that is refused.
 struct Numbers {
     next: i64,
     end: i64,

@@ -105,7 +105,7 @@ fn a_login_that_makes_no_sense_is_an_error() {
 
 #[test]
 fn a_password_does_not_leave_in_the_clear() {
-    for method in ["sha256_password", "mysql_clear_password", "caching_sha2_password", "nobody_knows"] {
+    for method in ["sha256_password", "mysql_clear_password", "caching_sha2_password", "unheard_of"] {
         let server = |mut stream: TcpStream| {
             stream.write_all(&greeting(method)).unwrap();
             let mut seen = take(&mut stream);
@@ -186,7 +186,7 @@ fn nonsense_in_place_of_a_result_is_an_error_and_ends_the_connection() {
 }
 
 #[test]
-fn nobody_at_home_is_a_set_up_error_with_a_remedy() {
+fn an_absent_server_is_a_set_up_error_with_a_remedy() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     for url in [format!("mysql://u@127.0.0.1:{port}/"), "mariadb://u@/?socket=/nowhere/at/all".to_owned()] {
         let error = dsbench_engines::open(&url).unwrap().connect(ADMIN).err().unwrap();

@@ -124,7 +124,7 @@ fn a_lock_wait_that_takes_too_long_ends_one_statement_and_the_loop_rolls_back() 
 }
 
 #[test]
-fn nobody_waits_who_does_not_want_to() {
+fn a_transaction_need_not_wait_for_a_lock() {
     for server in Server::of_both(&[]) {
         let engine = server.engine();
         engine.connect(ADMIN).unwrap().script(ROWS).unwrap();

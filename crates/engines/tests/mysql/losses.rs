@@ -72,7 +72,7 @@ fn in_a_transaction_a_loss_is_a_disconnect() {
 }
 
 #[test]
-fn outside_a_transaction_nobody_knows() {
+fn outside_a_transaction_the_end_is_unknown() {
     for server in Server::of_both(&[]) {
         let mut admin = server.connect();
         for mut connection in both_ways(&server) {

@@ -1,4 +1,4 @@
-//! Private MariaDB and MySQL servers, each in a folder of its own, lent to one test after another.
+//! Private MariaDB and MySQL servers, each in its own folder, lent to one test after another.
 
 use std::fs;
 use std::io::Write;
@@ -296,7 +296,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Nobody will ever read its data.
+        // Its data are of no use any more.
         if matches!(self.process.try_wait(), Ok(None)) {
             self.kill();
         }

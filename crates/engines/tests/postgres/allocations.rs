@@ -9,7 +9,7 @@ use dsbench_core::value::{Rows, Type, Value};
 
 use super::server::Server;
 
-/// The system's allocator, which counts for each thread of its own.
+/// The system's allocator, which counts for each thread separately.
 struct Counting;
 
 thread_local! {

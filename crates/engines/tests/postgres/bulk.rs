@@ -9,7 +9,7 @@ use super::server::Server;
 const COLUMNS: &[(&str, Type)] =
     &[("a", Type::Int32), ("b", Type::Decimal(2)), ("c", Type::Text), ("d", Type::Timestamp), ("e", Type::Int64)];
 
-/// Rows 0, 1, 2 … up to `end`; row `bad` is one that somebody refuses.
+/// Rows 0, 1, 2 … up to `end`; row `bad` is one that is refused.
 struct Numbers {
     next: i64,
     end: i64,

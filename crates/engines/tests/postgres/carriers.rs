@@ -179,7 +179,7 @@ fn clients_are_woken_from_a_server_that_stands_still() {
 }
 
 #[test]
-fn what_tls_has_decrypted_waits_for_nobody() {
+fn what_tls_has_decrypted_is_read_at_once() {
     let server = server_for("localhost");
     let engine = dsbench_engines::postgres::open(&server.tcp("safe", "sslmode=require")).unwrap();
     // Answers of several records of TLS, and of several reads of the socket.

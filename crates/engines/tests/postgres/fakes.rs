@@ -131,7 +131,7 @@ fn nonsense_in_place_of_a_result_is_an_error_and_ends_the_connection() {
 }
 
 #[test]
-fn messages_that_nobody_asked_for_are_skipped() {
+fn messages_that_were_not_asked_for_are_skipped() {
     let server = |mut stream: TcpStream| {
         take(&mut stream);
         stream.write_all(&[&b"N\0\0\0\x05\0"[..], b"S\0\0\0\x08a\0b\0", WELCOME].concat()).unwrap();
@@ -168,7 +168,7 @@ fn messages_that_nobody_asked_for_are_skipped() {
 }
 
 #[test]
-fn nobody_at_home_is_a_set_up_error_with_a_remedy() {
+fn an_absent_server_is_a_set_up_error_with_a_remedy() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     for url in
         [format!("postgresql://u@127.0.0.1:{port}/d"), format!("postgresql://u@/d?host=/nowhere/at/all&port={port}")]

@@ -39,7 +39,7 @@ fn connect(server: &Server, login: &str, parameters: &str) -> Result<Box<dyn Con
 }
 
 #[test]
-fn every_method_lets_in_who_knows_the_password_and_nobody_else() {
+fn every_method_asks_for_the_right_password() {
     let server = server();
     let user = |mut connection: Box<dyn Connection>| {
         connection.fetch("SELECT current_user").unwrap().rows[0][0].clone().unwrap()

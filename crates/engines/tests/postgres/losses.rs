@@ -67,7 +67,7 @@ fn in_a_transaction_a_loss_is_a_disconnect() {
 }
 
 #[test]
-fn outside_a_transaction_nobody_knows() {
+fn outside_a_transaction_the_end_is_unknown() {
     let server = Server::start();
     let mut admin = server.connect();
     for mut connection in both_ways(&server) {
@@ -84,7 +84,7 @@ fn outside_a_transaction_nobody_knows() {
 }
 
 #[test]
-fn in_commit_nobody_knows() {
+fn in_commit_the_end_is_unknown() {
     let server = Server::start();
     let mut admin = server.connect();
     admin

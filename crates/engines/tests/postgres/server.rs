@@ -1,4 +1,4 @@
-//! Private PostgreSQL servers, each in a folder of its own, lent to one test after another.
+//! Private PostgreSQL servers, each in its own folder, lent to one test after another.
 
 use std::fs;
 use std::net::TcpListener;

@@ -1,7 +1,7 @@
 //! The system's side of a carrier: epoll, and a timer in it.
 //!
-//! A timer of the kernel's and not the time limit of `epoll_wait`, which counts milliseconds: a wait
-//! ends to the microsecond, and nobody has to sleep for the rest while answers lie there.
+//! The time limit of `epoll_wait` counts whole milliseconds, so a kernel timer ends each wait instead: it is
+//! exact to the microsecond, and answers that arrive in the last millisecond are still seen at once.
 
 use std::cell::Cell;
 use std::io;
@@ -16,7 +16,7 @@ const EVENTS: usize = 64;
 /// What the timer's events carry; no socket has it.
 const TIMER: u64 = u64::MAX;
 
-/// Told once for each arrival: nothing has to be asked for again.
+/// Edge-triggered: each arrival is reported once, without asking again.
 const ARRIVALS: libc::c_int = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET;
 
 /// What has happened at a socket.
@@ -24,15 +24,15 @@ const ARRIVALS: libc::c_int = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET;
 pub(super) struct Event {
     /// What the socket was added with.
     pub(super) data: u64,
-    /// Something can be read, if only the end.
+    /// Something can be read, or the end of the stream.
     pub(super) readable: bool,
-    /// Something can be written, if only to learn that nobody reads it.
+    /// Something can be written, or writing would report an error.
     pub(super) writable: bool,
     /// The other side has ended.
     pub(super) ended: bool,
 }
 
-/// Sockets that are watched, and when to look up at the latest.
+/// The watched sockets, and the timer that ends a wait.
 pub(super) struct Epoll {
     epoll: OwnedFd,
     timer: OwnedFd,
@@ -43,7 +43,7 @@ pub(super) struct Epoll {
 impl Epoll {
     /// Watches nothing yet. Errors: no descriptors left.
     pub(super) fn new() -> io::Result<Self> {
-        // SAFETY: no pointers are passed; the descriptors are fresh, nobody else has them.
+        // SAFETY: no pointers are passed; the descriptors are fresh and owned here alone.
         let (epoll, timer) = unsafe {
             (
                 owned(libc::epoll_create1(libc::EPOLL_CLOEXEC))?,
@@ -55,19 +55,19 @@ impl Epoll {
         Ok(new)
     }
 
-    /// Tells from now on, with `data`, what arrives at `socket`.
+    /// Reports from now on what arrives at `socket`, with `data`.
     pub(super) fn add(&self, socket: RawFd, data: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, socket, data, ARRIVALS)
     }
 
-    /// Also tells when something can be written, or no longer. The events of writing come with every
-    /// message that the other side takes, so that they are asked for only while somebody waits for them.
+    /// Starts or stops to report also when something can be written. Such an event comes with every message that
+    /// the other side takes, so they are asked for only while a client waits to write.
     pub(super) fn tell_writable(&self, socket: RawFd, data: u64, tell: bool) -> io::Result<()> {
         let writable = if tell { libc::EPOLLOUT } else { 0 };
         self.control(libc::EPOLL_CTL_MOD, socket, data, ARRIVALS | writable)
     }
 
-    /// Tells nothing more of `socket`.
+    /// Stops reporting on `socket`.
     pub(super) fn remove(&self, socket: RawFd) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_DEL, socket, 0, 0)
     }

@@ -3,7 +3,7 @@
 //! A client waits for its server nearly all the time. With a thread each, every answer costs a switch
 //! to another thread; a carrier finds the answers of several clients at once. Each client is a
 //! coroutine: where it would wait for a socket, its carrier goes on with another, so that the load loop
-//! and the drivers are written as if each client had a thread of its own.
+//! and the drivers are written as if each client had its own thread.
 //!
 //! What a client does between two waits must be short, as the other clients of its carrier stand still
 //! meanwhile. Only engines that wait in sockets alone are carried: see
@@ -42,15 +42,15 @@ struct Waiting {
 /// A socket that a carrier watches.
 #[derive(Debug, Clone, Copy, Default)]
 struct Watched {
-    /// Which of the sockets that had this place it is: an event of an earlier one is not its own.
+    /// Counts the sockets that had this place, so that a late event of an earlier one is told apart.
     generation: u32,
     /// The client whose socket it is.
     client: usize,
     /// Something came since it was last read empty.
     readable: bool,
-    /// There is room to write since somebody asked for it.
+    /// Room to write has been reported since it was last asked for.
     writable: bool,
-    /// The other side has ended: whatever is read, there is the end to be read behind it.
+    /// The other side has closed: after the bytes that are left, a read returns the end.
     ended: bool,
 }
 
@@ -75,7 +75,7 @@ struct Carrier {
 /// bodies are then dropped, and those that had begun are unwound.
 ///
 /// # Panics
-/// In a client: its thread is not its own to wait for others.
+/// When called by a client that is itself carried: waiting here would block its carrier.
 pub fn carry<T: 'static>(bodies: Vec<Box<dyn FnOnce() -> T>>, stack_bytes: usize) -> io::Result<Vec<T>> {
     assert!(!carried(), "a client carries no others");
     let carrier = Carrier::new(bodies.len())?;
@@ -107,7 +107,7 @@ pub fn carry<T: 'static>(bodies: Vec<Box<dyn FnOnce() -> T>>, stack_bytes: usize
     }
 }
 
-/// Lets time pass for the client that runs; its carrier goes on with others.
+/// Pauses the client that runs; its carrier goes on with others.
 pub fn pause(duration: Duration) {
     pause_until(Monotonic.now().saturating_add(duration.as_nanos() as Nanos));
 }
@@ -218,14 +218,14 @@ impl Carrier {
 
     #[cold]
     fn unwatch(&self, place: usize, socket: RawFd) {
-        // A failure would leave a watch whose generation nobody has any more.
+        // If this fails, the watch stays, but its generation is out of date and its events are ignored.
         let _ = self.epoll.remove(socket);
         let watched = &mut self.watched.borrow_mut()[place];
         watched.generation = watched.generation.wrapping_add(1);
         self.free.borrow_mut().push(place);
     }
 
-    /// Forgets what was known about room to write; gives what the socket's events carry.
+    /// Forgets whether there is room to write; gives what the socket's events carry.
     fn reset_writable(&self, place: usize) -> u64 {
         let watched = &mut self.watched.borrow_mut()[place];
         watched.writable = false;
@@ -281,4 +281,5 @@ impl Watched {
 }
 
 #[cfg(test)]
+#[path = "carrier_tests.rs"]
 mod tests;

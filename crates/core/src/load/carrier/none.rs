@@ -1,4 +1,4 @@
-//! Where the operating system is not Linux every client has a thread of its own; see `carrier.rs`.
+//! Where the operating system is not Linux every client has its own thread; see `mod.rs`.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub fn pause_until(at: Nanos) {
     std::thread::sleep(Duration::from_nanos(at.saturating_sub(Monotonic.now())));
 }
 
-/// Nobody is.
+/// False: no client is carried here.
 #[inline]
 pub fn carried() -> bool {
     false

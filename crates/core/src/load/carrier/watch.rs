@@ -48,14 +48,14 @@ impl Watch {
         }
     }
 
-    /// Tells that a read took all that was there: what comes from now on is news. Behind the last bytes
-    /// of a connection its end is still to be read.
+    /// Reports that a read took all there was, so that the next wait ends with new bytes only. The end of a
+    /// connection still has to be read behind its last bytes.
     #[inline]
     pub fn drained(&self) {
         self.update(|watched| watched.readable = watched.ended);
     }
 
-    /// Tells that a read would have had to wait: not even an end is there.
+    /// Reports that a read would have had to wait: not even the end is there.
     #[inline]
     pub fn blocked(&self) {
         self.update(|watched| watched.readable = false);

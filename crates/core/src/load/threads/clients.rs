@@ -20,8 +20,8 @@ use crate::stage::Whose;
 use crate::terminals::Terminals;
 use crate::workload::{Client, ClientId};
 
-/// Counts a client as ended, however it ends and even when it never began, so that nobody waits for it
-/// for ever.
+/// Counts a client as ended, however it ends and even when it never began. Otherwise the cycle would wait
+/// for it for ever.
 struct Ending(Arc<Shared>);
 
 impl Drop for Ending {
@@ -66,7 +66,7 @@ fn run_together(mut bodies: Vec<Body>) -> std::io::Result<Vec<Option<(usize, Cli
     }
 }
 
-/// Every client has a thread of its own.
+/// Every client has its own thread.
 #[cfg(not(target_os = "linux"))]
 fn run_together(bodies: Vec<Body>) -> std::io::Result<Vec<Option<(usize, ClientOutcome)>>> {
     Ok(bodies.into_iter().map(|body| body()).collect())

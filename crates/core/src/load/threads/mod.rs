@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use crate::engine::{Engine, Interrupt};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generator::{Conduct, Interrupts};
 use crate::limit::Limit;
+use crate::locking::lock;
 use crate::recorder::Recorder;
 pub use crate::stage::{Pacing, Until};
 use crate::trace::TraceWriter;
@@ -91,7 +92,7 @@ pub struct LoadPlan {
     pub engine: Arc<dyn Engine>,
     /// What is run.
     pub workload: Arc<dyn Workload>,
-    /// ClientId makes load at the same time.
+    /// The groups that make load at the same time.
     pub groups: Vec<Group>,
     /// Threads of the operating system that carry the clients of this node, see [`crate::carrier`]; 0 for as
     /// many as there are CPUs. Where a client cannot be carried it has one to itself.
@@ -286,7 +287,7 @@ impl Shared {
             if let Some(start) = *lock(&self.start) {
                 return Some(start);
             }
-            // All that wait look at the same times: each of its own would keep the thread busy.
+            // All clients look at the same times. If each looked at its own, the thread would hardly sleep.
             carrier::pause_until((Monotonic.now() / MILLISECOND + 1) * MILLISECOND);
         }
         let mut start = lock(&self.start);
@@ -402,15 +403,10 @@ fn interrupt_all(handles: &[Handles]) {
             let end = || lock(&client.0).iter().flatten().for_each(|handle| handle.interrupt());
             let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
             if builder.spawn_scoped(scope, end).is_err() {
-                end(); // No thread to be had: later is better than never.
+                end(); // There is no thread to be had: end it here, one after another.
             }
         }
     });
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A poisoned lock only says that another thread panicked; what it guards is whole at all times.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn spawn_collector(shared: &Arc<Shared>, kinds: usize, last: Option<u64>) -> JoinHandle<Vec<(usize, Second)>> {

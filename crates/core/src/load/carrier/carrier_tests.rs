@@ -118,7 +118,7 @@ fn a_wait_ends_at_its_time() {
 }
 
 #[test]
-fn a_socket_that_was_given_up_wakes_nobody() {
+fn a_socket_that_was_given_up_wakes_no_client() {
     let body = || -> usize {
         let (first, mut first_server) = UnixStream::pair().unwrap();
         let kept = first.try_clone().unwrap();
@@ -177,7 +177,7 @@ fn a_panic_unwinds_the_clients_that_wait() {
             let (socket, _server) = UnixStream::pair().unwrap();
             let watch = Watch::default();
             watch.readable(socket.as_raw_fd(), until).unwrap();
-            unreachable!("nobody wakes it");
+            unreachable!("nothing wakes it");
         })
     };
     let panics = || {
@@ -256,7 +256,7 @@ fn a_client_that_cannot_write_lets_the_others_go_on() {
 }
 
 #[test]
-fn nobody_waits_for_room_longer_than_told() {
+fn a_wait_for_room_ends_in_time() {
     let body = || -> bool {
         let (mut socket, _server) = UnixStream::pair().unwrap();
         socket.set_nonblocking(true).unwrap();

@@ -15,7 +15,7 @@ const LOAD: Session = Session { isolation: Isolation::Serializable, in_place: tr
 const ADMIN: Session = Session { in_place: false, ..LOAD };
 const WORK: StatementId = StatementId(0);
 
-/// A mock on a clock of its own, and a connection that knows one statement.
+/// A mock with its own clock, and a connection that knows one statement.
 fn connect(script: Script) -> (Mock, Arc<FakeClock>, Box<dyn Connection>) {
     let clock = Arc::new(FakeClock::default());
     let mock = Mock::on_clock(script, Arc::clone(&clock));

@@ -1,0 +1,67 @@
+-- What most products take as it is. A section of a product's own file counts before the one here.
+
+-- name: reset
+DELETE FROM t
+-- next
+INSERT INTO t VALUES (1, 1)
+-- next
+INSERT INTO t VALUES (2, 1)
+
+-- name: read
+SELECT v FROM t WHERE k = ?
+
+-- name: write
+UPDATE t SET v = ? WHERE k = ?
+
+-- name: insert
+INSERT INTO t VALUES (?, ?)
+
+-- name: count
+SELECT count(*) FROM t WHERE v > 0
+
+-- name: insert values
+INSERT INTO v VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: select values
+SELECT a, b, c, d, e, f, g FROM v WHERE n = ?
+
+-- name: sum of decimals
+SELECT sum(e) FROM v
+
+-- name: duplicate key
+INSERT INTO e VALUES (1, 2)
+
+-- name: duplicate value
+INSERT INTO e VALUES (2, 1)
+
+-- name: null
+INSERT INTO e VALUES (3, NULL)
+
+-- name: no sql
+SELEC 1
+
+-- name: no table
+UPDATE nowhere SET v = 1
+
+-- name: no column
+UPDATE t SET nothing = 1
+
+-- name: empty
+DELETE FROM b
+
+-- name: text of a row
+SELECT v FROM b WHERE k = 42
+
+-- name: witness
+CREATE TABLE witness (a INTEGER)
+-- next
+INSERT INTO witness VALUES (1)
+
+-- name: witnesses
+SELECT count(*) FROM witness
+
+-- name: spoil
+DELETE FROM dsbench_mark
+
+-- name: restore
+INSERT INTO dsbench_mark VALUES ('conformance suite')
