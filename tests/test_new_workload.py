@@ -33,7 +33,7 @@ def test_the_example_of_the_documentation_becomes_a_workload(tmp_path: Path) -> 
         (tmp_path / path).write_text(text)
     library = tmp_path / "crates/workloads/src/lib.rs"
     text = library.read_text().replace("pub mod entry;", f"{module}\npub mod entry;", 1)
-    library.write_text(text.replace("&[&Entry] = &[", f"&[&Entry] = &[\n{line}\n", 1))
+    library.write_text(re.sub(r"(&\[&Entry\] =\s*&\[)", rf"\1\n{line}\n", text, count=1))
     assert set(_names(tmp_path)) == {*workloads.names(), "counter"}
 
 

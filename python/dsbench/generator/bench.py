@@ -107,6 +107,7 @@ class Bench:
 def _wait(task: _core.Task, watch: Watch) -> StepResult:
     """Waits for a step. An interruption ends its statements before it goes on upwards."""
     try:
+        watch(*task.progress())  # Once at least: whoever watches hears of every phase, however short.
         while not task.finished():
             watch(*task.progress())
             time.sleep(POLL_S)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,6 +26,9 @@ _LOCKS = {
     "mysql": "SELECT IF(GET_LOCK('dsbench place', 0) = 1, 't', 'f') AS locked",
 }
 """By dialect: takes a lock that other runs see, whatever host they are on, until the session ends."""
+
+_GONE_S = 2.0
+"""How long a server may take to notice that the session of a run that has just ended is gone."""
 
 
 _SESSIONS = {
@@ -48,7 +52,13 @@ def lock(target: Target) -> None:
     ``check_free`` looks for.
     """
     statement = _LOCKS.get(target.dialect.name)
-    if statement is not None and not target.claim(statement):
+    if statement is None:
+        return
+    give_up = time.monotonic() + _GONE_S
+    while not target.claim(statement):
+        if time.monotonic() < give_up:
+            time.sleep(0.1)
+            continue
         raise RunError(
             "another run of dsbench is using this target",
             "wait until it has ended, or name another database in TARGET",
