@@ -105,9 +105,9 @@ def _cycle(asked: Load) -> Measured:
 def populate(target: Target, warehouses: int, foreign_keys: bool, parts: int) -> tuple[int, float, float]:
     """Fills the tables, adds keys; gives rows, the seconds of the rows alone, and those of everything."""
     bench = _bench(target, warehouses, "procedure", foreign_keys)
-    steps = [bench.step("create", _unseen), bench.populate(False, parts, _unseen)]
-    steps += [bench.step(name, _unseen) for name in ("primary_key", "foreign_key", "clean")]
-    return bench.rows, steps[1].duration_ns / 1e9, sum(step.duration_ns for step in steps) / 1e9
+    phases = [bench.phase("create", _unseen), bench.populate(False, parts, _unseen)]
+    phases += [bench.phase(name, _unseen) for name in ("primary_key", "foreign_key", "clean")]
+    return bench.rows, phases[1].duration_ns / 1e9, sum(phase.duration_ns for phase in phases) / 1e9
 
 
 def _bench(target: Target, warehouses: int, call: str, foreign_keys: bool) -> Bench:

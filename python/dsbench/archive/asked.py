@@ -83,7 +83,7 @@ class Asked(Recorded):
         return {name: values[name] for name in dict.fromkeys((*self._order, *values)) if name in values}
 
     @property
-    def thread_numbers(self) -> tuple[int, ...]:
+    def several_threads(self) -> tuple[int, ...]:
         """Numbers of threads, rising; one at least."""
         return self.threads if isinstance(self.threads, tuple) else (self.threads,)
 

@@ -1,6 +1,6 @@
-"""The face of the Rust core: targets, steps and cycles. It and ``workloads`` alone import ``dsbench._core``."""
+"""The face of the Rust core: targets, phases and cycles. It and ``workloads`` alone import ``dsbench._core``."""
 
-from dsbench.generator.bench import UNCOUNTED, Bench, Condition, Counted, StepResult
+from dsbench.generator.bench import UNCOUNTED, Bench, Condition, Counted, PhaseResult
 from dsbench.generator.core import (
     NULL_SERVER,
     CoreError,
@@ -35,8 +35,8 @@ __all__ = [
     "Family",
     "Group",
     "Pacing",
+    "PhaseResult",
     "Stage",
-    "StepResult",
     "Stopped",
     "Target",
     "UInts",
