@@ -191,7 +191,6 @@ def test_several_numbers_of_threads_are_kept() -> None:
     assert described["threads"] == [10, 20, 40]
     assert "several_threads" not in described
     assert spec.RunSpec.model_validate(described) == run
-    assert spec.threads_of(described) == (10, 20, 40)
     assert (run.at(20).threads, run.at(20).thread_numbers) == (20, (20,))
     for one in (spec.build({"threads": (7,)}), spec.build({"threads": 7})):
         assert (one.threads, one.several_threads, one.thread_numbers, one.described()["threads"]) == (7, (), (7,), 7)

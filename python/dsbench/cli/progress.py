@@ -26,7 +26,6 @@ class Progress:
         self._quiet = quiet
         self._console = Console(stderr=True, highlight=False)
         self._live: Live | None = None
-        self._began = time.monotonic()
         self._last_line = 0.0
         self._phase: tuple[int, str, int] | None = None
         self._left = TimeLeft(spec)

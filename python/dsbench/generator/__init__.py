@@ -12,7 +12,7 @@ from dsbench.generator.core import (
 )
 from dsbench.generator.cycle import BUCKET_WORDS, SECOND_WORDS, TRACE_WORDS, Cycle, CycleResult, UInts, Watch
 from dsbench.generator.stages import CycleLoad, Group, Pacing, Stage, Until, load_of
-from dsbench.generator.suite import Case, Conformance, Family, families, schedules
+from dsbench.generator.suite import Case, Conformance, families, schedules
 from dsbench.generator.target import TAKEN, Dialect, Target
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "CycleLoad",
     "CycleResult",
     "Dialect",
-    "Family",
     "Group",
     "Pacing",
     "PhaseResult",
