@@ -27,7 +27,7 @@ from dsbench.spec import Target as TargetSpec
 
 DIFFERENCES = (
     "both: cards 45, 43, 4, 4, 4; the warehouse is drawn for each transaction; read committed; no think times; no "
-    "foreign keys; each fills tables of its own on the same server",
+    "foreign keys; each fills its own tables on the same server",
     "go-tpc sends prepared statements, some 9 round trips a New-Order and one for each line: it locks the stocks "
     "by one statement and changes them one by one; dsbench sends one call, or statements: on PostgreSQL all lines "
     "at once",

@@ -117,7 +117,7 @@ def test_a_field_of_another_type_is_named(writer: Writer) -> None:
 def test_what_an_older_version_left_out_has_defaults_and_is_not_made_up(writer: Writer) -> None:
     (writer.path / "run.json").write_text(json.dumps({"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb"}}))
     run = Archive.open(writer.path).run
-    assert (run.spec.several_threads, run.spec.ramp_up, run.spec.open_loop, run.broken) == ((1,), 0.0, False, {})
+    assert (run.spec.thread_numbers, run.spec.ramp_up, run.spec.open_loop, run.broken) == ((1,), 0.0, False, {})
     assert run.described() == {"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb"}}
     noted = run.changed(status="failed", segments=[{"scale": 5, "first_cycle": 3}])
     assert (noted.segments[0].scale, list(noted.described()["spec"])) == (5, ["zeal", "workload"])

@@ -27,7 +27,7 @@ def test_each_number_of_threads_has_its_ceiling(
     run = sample.run(calibration=found, nodes=[{"name": "alba", "calibration": found}]).at(threads)
     assert run.ceiling_tps == ceiling
     assert run.nodes[0].calibration.ceiling_tps == ceiling
-    assert run.spec.several_threads == (threads,)
+    assert run.spec.thread_numbers == (threads,)
 
 
 def test_a_ceiling_that_was_not_measured_judges_nothing() -> None:

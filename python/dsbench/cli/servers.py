@@ -64,7 +64,7 @@ def install(
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
-        errors.tell("nobody is there to ask", "give --yes to go ahead")
+        errors.tell("this needs an answer, and standard input is no terminal", "give --yes to go ahead")
         return False
     return typer.confirm("Go ahead?", default=False, err=True)
 
@@ -120,7 +120,7 @@ def _conform(url: str) -> conformance.SuiteResult:
 
 
 def _conform_apart(url: str) -> conformance.SuiteResult:
-    """The same in a process of its own; what that says of its progress passes through."""
+    """The same in another process, which shows its progress itself."""
     command = [sys.executable, "-m", "dsbench", "servers", "conform", url, "--json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     try:

@@ -20,7 +20,7 @@ def with_threads(cycles: pa.Table, asked: Asked) -> pa.Table:
     """The table ``cycles``; rows of archives that did not tell the number of threads have the only one there was."""
     told: Any = cycles["threads"]
     at = cycles.column_names.index("threads")
-    return cycles.set_column(at, TABLES["cycles"].field("threads"), told.fill_null(asked.several_threads[-1]))
+    return cycles.set_column(at, TABLES["cycles"].field("threads"), told.fill_null(asked.thread_numbers[-1]))
 
 
 def groups_of(groups: pa.Table, cycles: pa.Table, asked: Asked) -> pa.Table:
@@ -37,7 +37,7 @@ def groups_of(groups: pa.Table, cycles: pa.Table, asked: Asked) -> pa.Table:
 def series_of(cycles: pa.Table, asked: Asked) -> tuple[Series, ...]:
     """The series of a run in the order in which it has them, those included of which no cycle was finished."""
     found = {Series(row["stage"], row["threads"]): row["cycle_min"] for row in _distinct(cycles, ["stage", "threads"])}
-    planned = [Series(ONLY_STAGE, threads) for threads in asked.several_threads]
+    planned = [Series(ONLY_STAGE, threads) for threads in asked.thread_numbers]
     # What a run of several stages had planned beyond its cycles is nothing that can be shown.
     begun = planned if {key.stage for key in found} <= {ONLY_STAGE} else []
     return tuple(dict.fromkeys([*begun, *sorted(found, key=lambda key: found[key])]))

@@ -70,7 +70,7 @@ def collision(run: RunRecord, success: Mapping[int, float], load: Mapping[int, M
         and not _waits(run)
         and any(share < 1 for share in shares.values())
     )
-    clients = max(spec.nodes, 1) * max(spec.several_threads)
+    clients = max(spec.nodes, 1) * max(spec.thread_numbers)
     return fit_collision(list(shares), list(shares.values()), clients) if applies else None
 
 

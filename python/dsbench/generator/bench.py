@@ -20,7 +20,7 @@ Counted = tuple[list[int], int, list[tuple[str, int]]]
 """Committed transactions per kind, commits of unknown end, the clients' sums by name."""
 
 UNCOUNTED: Final = _core.UNCOUNTED
-"""As the number of commits of unknown end: nobody knows how many there are."""
+"""As the number of commits of unknown end: it is not known how many there are."""
 
 
 @dataclass(frozen=True)

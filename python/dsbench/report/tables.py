@@ -219,7 +219,7 @@ def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
         f"{evaluation.name}: {run.status}, started {run.started}",
         f"{run.server_version or run.engine} on {run.host}, "
         f"workload {_workload(run.entry)}, dsbench {run.dsbench}",
-        f"{spec.cycles} x {spec.duration:g} s, {nodes}, threads {listed(spec.several_threads)}, "
+        f"{spec.cycles} x {spec.duration:g} s, {nodes}, threads {listed(spec.thread_numbers)}, "
         f"connections {spec.connections}, {run.in_force}, {pacing(run)}, "
         f"seed {spec.seed}",
         "confidence levels: " + " ".join(f"{level:.1%}" for level in evaluation.levels),

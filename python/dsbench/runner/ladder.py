@@ -118,7 +118,7 @@ class _Ladder:
 
     def climb(self, done: dict[int, int]) -> Outcome:
         """All scales, without the ``done`` first cycles of each."""
-        status, error = "failed", None  # also when nobody foresaw how it ends
+        status, error = "failed", None  # Also for an exception that is not expected.
         try:
             with told("run"):
                 with during("before the first scale", self.target), place.visible(self.target, self.own_mark):

@@ -18,7 +18,7 @@ _SESSIONS_BESIDE = 4
 """Connections beside the clients': administration, monitors, phases."""
 
 WRONG = "configuration"
-"""Kind of the errors of what was asked for: to resume the run would bring them again."""
+"""Kind of errors in what was asked for: a resumed run would meet them again."""
 
 _REMEDIES = {
     WRONG: "see dsbench run --help",
@@ -92,7 +92,7 @@ def during(where: str, target: Target) -> Iterator[None]:
 
 
 def ended(where: str, words: str, failures: Iterable[CoreError | None]) -> RunError:
-    """What to say of a cycle that nobody could finish, for ``words``, where clients ended by ``failures``."""
+    """The error of a cycle that no node could finish: ``words`` say why, ``failures`` are those of its clients."""
     wrong = any(failure is not None and failure.kind == WRONG for failure in failures)
     return RunError(f"{where}: {words}", _REMEDIES[WRONG] if wrong else KEPT, usage=wrong)
 

@@ -244,7 +244,7 @@ class RunSpec(Frozen):
         return self.model_copy(update={"threads": threads, "several_threads": ()})
 
     def terminals_at(self, scale: int) -> int | None:
-        """Terminals of all nodes together at ``scale``; ``None`` when nobody keys in and thinks."""
+        """Terminals of all nodes together at ``scale``; ``None`` without keying and thinking times."""
         per_unit = workloads.find(self.workload).terminals_per_unit
         return terminals_of({"pace": self.pace, "terminals": self.terminals}, scale, per_unit)
 
@@ -262,16 +262,10 @@ def _misfit(option: str, problem: str) -> PydanticCustomError:
     return PydanticCustomError("misfit", "{problem}", {"option": option, "problem": problem})
 
 
-def threads_of(spec: Mapping[str, Any]) -> tuple[int, ...]:
-    """The numbers of threads in a specification as ``run.json`` holds it."""
-    threads = spec.get("threads", 1)
-    return tuple(int(number) for number in threads) if isinstance(threads, list) else (int(threads),)
-
-
 def terminals_of(spec: Mapping[str, Any], scale: int, per_unit: int | None) -> int | None:
     """``RunSpec.terminals_at`` of a specification as ``run.json`` holds it, also of an older version.
 
-    ``per_unit``: those for each unit of scale that the workload has when nobody says how many.
+    ``per_unit``: the workload's default for each unit of scale.
     """
     if spec.get("pace", "none") == "none":
         return None

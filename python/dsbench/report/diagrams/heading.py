@@ -25,7 +25,7 @@ def title(headline: str, evaluation: Evaluation, run: RunRecord, notes: Sequence
 def conditions(run: RunRecord) -> str:
     """Load, isolation and repetition in one line."""
     spec = run.spec
-    nodes, connections, numbers = spec.nodes, spec.connections, spec.several_threads
+    nodes, connections, numbers = spec.nodes, spec.connections, spec.thread_numbers
     threads = counted(numbers[0], "thread") if len(numbers) == 1 else f"{listed(numbers)} threads"
     parts = [
         f"{counted(nodes, 'node')} × {threads}" if nodes else threads,

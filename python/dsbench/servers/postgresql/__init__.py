@@ -1,4 +1,4 @@
-"""A private PostgreSQL server: a cluster of its own, reached by a Unix socket in its own folder."""
+"""A private PostgreSQL server: its own cluster, reached by a Unix socket in its folder."""
 
 from __future__ import annotations
 
