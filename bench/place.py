@@ -72,9 +72,9 @@ def populated(scale: int, connections: int, more: Mapping[str, str]) -> Iterator
 def populate(target: Target, scale: int) -> dict[str, float]:
     """Fills the tables, adds all keys and cleans; gives the seconds of each phase."""
     bench = Bench(target, "tpcb", scale, None)
-    steps = {"create": bench.step("create", _unseen), "populate": bench.populate(False, 2, _unseen)}
-    steps |= {name: bench.step(name, _unseen) for name in ("primary_key", "foreign_key", "clean")}
-    return {name: step.duration_ns / 1e9 for name, step in steps.items()}
+    phases = {"create": bench.phase("create", _unseen), "populate": bench.populate(False, 2, _unseen)}
+    phases |= {name: bench.phase(name, _unseen) for name in ("primary_key", "foreign_key", "clean")}
+    return {name: phase.duration_ns / 1e9 for name, phase in phases.items()}
 
 
 def _unseen(_done: int, _total: int) -> None:

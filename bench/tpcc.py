@@ -27,7 +27,7 @@ from dsbench.spec import Target as TargetSpec
 
 DIFFERENCES = (
     "both: cards 45, 43, 4, 4, 4; the warehouse is drawn for each transaction; read committed; no think times; no "
-    "foreign keys; each fills tables of its own on the same server",
+    "foreign keys; each fills its own tables on the same server",
     "go-tpc sends prepared statements, some 9 round trips a New-Order and one for each line: it locks the stocks "
     "by one statement and changes them one by one; dsbench sends one call, or statements: on PostgreSQL all lines "
     "at once",
@@ -105,9 +105,9 @@ def _cycle(asked: Load) -> Measured:
 def populate(target: Target, warehouses: int, foreign_keys: bool, parts: int) -> tuple[int, float, float]:
     """Fills the tables, adds keys; gives rows, the seconds of the rows alone, and those of everything."""
     bench = _bench(target, warehouses, "procedure", foreign_keys)
-    steps = [bench.step("create", _unseen), bench.populate(False, parts, _unseen)]
-    steps += [bench.step(name, _unseen) for name in ("primary_key", "foreign_key", "clean")]
-    return bench.rows, steps[1].duration_ns / 1e9, sum(step.duration_ns for step in steps) / 1e9
+    phases = [bench.phase("create", _unseen), bench.populate(False, parts, _unseen)]
+    phases += [bench.phase(name, _unseen) for name in ("primary_key", "foreign_key", "clean")]
+    return bench.rows, phases[1].duration_ns / 1e9, sum(phase.duration_ns for phase in phases) / 1e9
 
 
 def _bench(target: Target, warehouses: int, call: str, foreign_keys: bool) -> Bench:

@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md says how an option is added: this adds one to a copy of the program, just so."""
+"""docs/adding.md says how things are added: this adds them to a copy of the program, just so."""
 
 from __future__ import annotations
 
@@ -26,10 +26,34 @@ MADE_FROM_THE_FIELD = (
 
 
 @pytest.fixture
-def blocks() -> list[str]:
-    """The code of the page: field, use, test."""
-    section = (ROOT / "ARCHITECTURE.md").read_text().partition("## Adding an option\n")[2].partition("\n## ")[0]
+def package(tmp_path: Path) -> Path:
+    """A copy of the program. The core is large, and stays as it is."""
+    copy = tmp_path / "dsbench"
+    shutil.copytree(Path(dsbench.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__", "_core*.so"))
+    for core in Path(dsbench.__file__).parent.glob("_core*.so"):
+        (copy / core.name).symlink_to(core)
+    return copy
+
+
+def blocks(title: str) -> list[str]:
+    """The code of a section of the page: definition, use, test."""
+    section = (ROOT / "docs/adding.md").read_text().partition(f"## {title}\n")[2].partition("\n## ")[0]
     return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+
+
+def python(package: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs Python with the copy of the program."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(package.parent), str(ROOT / "tests")])}
+    command = [sys.executable, *words]
+    return subprocess.run(command, cwd=package.parent, env=environment, capture_output=True, text=True)
+
+
+def assert_passed(package: Path, asked: list[str], names: tuple[str, ...]) -> None:
+    """The tests ``asked`` for hold on the copy, those called ``names`` among them."""
+    done = python(package, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *asked)
+    assert done.returncode == 0, done.stdout
+    for name in names:
+        assert f"::{name} PASSED" in done.stdout, done.stdout
 
 
 def add_field(file: Path, field: str) -> None:
@@ -54,26 +78,35 @@ def add_use(file: Path, use: str) -> None:
     file.write_text("\n".join(lines) + "\n")
 
 
-def test_an_option_more_takes_three_files(blocks: list[str], tmp_path: Path) -> None:
-    field, use, test = blocks
-    package = tmp_path / "dsbench"
-    # The core is large, and stays as it is.
-    shutil.copytree(Path(dsbench.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__", "_core*.so"))
-    for core in Path(dsbench.__file__).parent.glob("_core*.so"):
-        (package / core.name).symlink_to(core)
+def add_line(file: Path, line: str, *, last_of: str) -> None:
+    """Puts ``line`` behind the line that begins with ``last_of``, which has to be the last of its brackets."""
+    before, found, after = file.read_text().rpartition(f"{line[: len(line) - len(line.lstrip())]}{last_of}")
+    rest, _, following = after.partition("\n")
+    assert found, "the page shows the line as deep as the others are"
+    assert following.lstrip()[0] in ")}", "the page says that it comes last"
+    file.write_text(f"{before}{found}{rest}\n{line}{following}")
+
+
+def test_an_option_more_takes_three_files(package: Path) -> None:
+    field, use, test = blocks("Adding an option")
     add_field(package / "spec/run.py", field)
     add_use(package / "runner/cycle.py", use)
-    (tmp_path / "test_rest.py").write_text(test)
+    (package.parent / "test_rest.py").write_text(test)
 
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT / "tests")])}
-    asked = [str(ROOT / "tests/test_options.py"), str(tmp_path / "test_rest.py"), "-k", "rest or every_field"]
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *asked]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
-    for name in (*MADE_FROM_THE_FIELD, "test_cycles_are_a_rest_apart"):
-        assert f"::{name} PASSED" in done.stdout, done.stdout
-
-    helped = subprocess.run([sys.executable, "-m", "dsbench", "run", "--help"], cwd=tmp_path, env=environment,
-                            capture_output=True, text=True).stdout  # fmt: skip
+    asked = [str(ROOT / "tests/test_options.py"), "test_rest.py", "-k", "rest or every_field"]
+    assert_passed(package, asked, (*MADE_FROM_THE_FIELD, "test_cycles_are_a_rest_apart"))
+    helped = python(package, "-m", "dsbench", "run", "--help").stdout
     assert "--rest <float>" in helped
     assert "Seconds of rest before each cycle [0]." in " ".join(helped.split())
+
+
+def test_a_column_more_takes_two_files(package: Path) -> None:
+    column, value, test = blocks("Adding a column")
+    add_line(package / "columns/tables.py", column, last_of='Column("ramp_up_ns"')
+    add_line(package / "runner/rows.py", value, last_of='"ramp_up_ns"')
+    (package.parent / "test_carriers.py").write_text(test)
+
+    asked = [str(ROOT / "tests/test_columns.py"), "test_carriers.py"]
+    assert_passed(package, asked, ("test_every_column_says_what_it_is[groups]", "test_groups_tell_their_carriers"))
+    shown = python(package, "-c", f"import runpy; print(runpy.run_path({str(ROOT / 'scripts/make-docs')!r})['columns']())")
+    assert "| `carriers` | uint32 | threads |  | Carriers asked for on each node; 0: one for each CPU. |" in shown.stdout

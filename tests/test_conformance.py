@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dsbench import conformance, servers
-from dsbench.conformance import Outcome
+from dsbench.conformance import SuiteResult
 from dsbench.generator import Case, CoreError
 from dsbench.generator import Target as CoreTarget
 from dsbench.spec import Target
@@ -52,7 +52,7 @@ def test_every_variant_here_is_looked_at() -> None:
     assert {"Super", "SuperClassic", "Classic", None} <= set(modes), "three modes of the server, and the engine"
 
 
-def _outcome(version: str, skew: str, **more: str) -> Outcome:
+def _outcome(version: str, skew: str, **more: str) -> SuiteResult:
     cases = [
         Case("isolation", "write skew", "repeatable-read", "allowed", "allowed", ""),
         Case("isolation", "write skew", "serializable", skew, "aborts (serialization)", ""),
@@ -60,7 +60,7 @@ def _outcome(version: str, skew: str, **more: str) -> Outcome:
         Case("types", "NULL", "direct", more.get("direct", "holds"), "holds", more.get("why", "")),
         Case("losses", "a session is ended", "", "absent", "absent", ""),
     ]
-    return Outcome("private:postgresql", version, "postgresql", tuple(cases))
+    return SuiteResult("private:postgresql", version, "postgresql", tuple(cases))
 
 
 def test_the_tables_hold_a_column_for_each_product_and_mark_what_is_wrong() -> None:

@@ -176,7 +176,7 @@ def test_a_specification_merges_profile_file_target_and_settings(tmp_path: Path)
         '[target.settings]\nfsync = "off"\n'
     )
     spec = dsbench.specify(config=file, duration=7, settings={"affinity": "off", "work_mem": "8MB"}, profile="dsi")
-    assert (spec.duration, spec.thread_steps, spec.cycles, spec.profile) == (7, (2, 4), 10, "dsi")
+    assert (spec.duration, spec.several_threads, spec.cycles, spec.profile) == (7, (2, 4), 10, "dsi")
     assert spec.workload_settings == {"affinity": "off"}
     assert spec.target == dsbench.Target(
         url="private:postgresql", version="18", settings={"fsync": "off", "work_mem": "8MB"}

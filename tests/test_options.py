@@ -19,7 +19,7 @@ from dsbench.report.page.command import command_line, config_file
 from dsbench.spec import OPTIONS, Option, RunSpec, SpecError, about
 from fixtures.archives import MS, cycle_row, run_json, write
 
-KEPT_APART = {"thread_steps"}
+KEPT_APART = {"several_threads"}
 """Fields that nobody sets: what ``threads`` was given as."""
 OF_CHOICE: dict[str, Any] = {
     "target": {"url": "private:postgresql", "settings": {"fsync": "off"}, "version": '1"5', "directory": "/a b"},
@@ -106,7 +106,7 @@ def _ladder(wanted: RunSpec) -> dict[str, Any]:
     """Without a word about the ladder the profile is quick: not what is looked at here."""
     if wanted.profile:
         return {}
-    return {name: getattr(wanted, name) for name in ("scales", "cycles", "duration", "threads", "thread_steps", "profile")}
+    return {name: getattr(wanted, name) for name in ("scales", "cycles", "duration", "threads", "several_threads", "profile")}
 
 
 def _toml(value: Any) -> str:

@@ -157,8 +157,8 @@ def test_a_file_that_is_no_toml_is_told(tmp_path: Path) -> None:
 def test_a_file_takes_the_forms_of_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text('threads = "10,20"\nscales = "1,2"\nramp-up = 1.5\n')
     run = spec.build(spec.load_toml(tmp_path / "x.toml"))
-    assert (run.thread_steps, run.scales, run.ramp_up) == ((10, 20), (1, 2), 1.5)
-    assert spec.build({"threads": "7", "scales": "3"}).steps == (7,)
+    assert (run.several_threads, run.scales, run.ramp_up) == ((10, 20), (1, 2), 1.5)
+    assert spec.build({"threads": "7", "scales": "3"}).thread_numbers == (7,)
     for name in ("threads", "scales"):
         with pytest.raises(spec.SpecError, match=f"--{name}: '1,x' is no list of numbers"):
             spec.build({name: "1,x"})
@@ -169,7 +169,7 @@ def test_only_settings_that_can_be_given_are_offered() -> None:
         spec.build({"rampup": 3})
     offered = wrong.value.remedy.removeprefix("known settings: ").split(", ")
     assert "ramp_up" in offered
-    assert "thread_steps" not in offered
+    assert "several_threads" not in offered
 
 
 def test_a_private_server_can_be_written_in_one_word() -> None:
@@ -184,17 +184,16 @@ def test_a_private_server_can_be_written_in_one_word() -> None:
         spec.Target(url="private:postgresql@18", version="15")
 
 
-def test_several_numbers_of_threads_are_steps() -> None:
+def test_several_numbers_of_threads_are_kept() -> None:
     run = spec.build({"threads": [10, 20, 40]})
-    assert (run.threads, run.thread_steps, run.steps) == (40, (10, 20, 40), (10, 20, 40))
+    assert (run.threads, run.several_threads, run.thread_numbers) == (40, (10, 20, 40), (10, 20, 40))
     described = run.described()
     assert described["threads"] == [10, 20, 40]
-    assert "thread_steps" not in described
+    assert "several_threads" not in described
     assert spec.RunSpec.model_validate(described) == run
-    assert spec.threads_of(described) == (10, 20, 40)
-    assert (run.at(20).threads, run.at(20).steps) == (20, (20,))
+    assert (run.at(20).threads, run.at(20).thread_numbers) == (20, (20,))
     for one in (spec.build({"threads": (7,)}), spec.build({"threads": 7})):
-        assert (one.threads, one.thread_steps, one.steps, one.described()["threads"]) == (7, (), (7,), 7)
+        assert (one.threads, one.several_threads, one.thread_numbers, one.described()["threads"]) == (7, (), (7,), 7)
 
 
 @pytest.mark.parametrize("wrong", [[], [10, 5], [5, 5], [0, 1], ["a"], [1, 200_000]])

@@ -28,7 +28,7 @@ Watch = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SuiteResult:
     """The suite on one target."""
 
     target: str
@@ -38,8 +38,8 @@ class Outcome:
     cases: tuple[Case, ...]
 
     @classmethod
-    def of(cls, described: Mapping[str, Any]) -> Outcome:
-        """An outcome from its JSON values."""
+    def of(cls, described: Mapping[str, Any]) -> SuiteResult:
+        """One from its JSON values."""
         return cls(**{**described, "cases": tuple(Case(**case) for case in described["cases"])})
 
     @property
@@ -48,7 +48,7 @@ class Outcome:
         return [case for case in self.cases if not case.passed]
 
 
-def conform(target: TargetSpec, watch: Watch) -> Outcome:
+def conform(target: TargetSpec, watch: Watch) -> SuiteResult:
     """Runs the suite; on a private server with the cases in which that is killed as well.
 
     Raises ``CoreError`` where something of dsbench's is there already, and what starting a server raises.
@@ -67,7 +67,7 @@ def conform(target: TargetSpec, watch: Watch) -> Outcome:
             watch(version, len(found), total)
         if server is not None and server.pids():
             found += suite.lose_server(lambda: _kill(server.pids()))
-        return Outcome(target.redacted, version, suite.family, tuple(found))
+        return SuiteResult(target.redacted, version, suite.family, tuple(found))
 
 
 def _distinction(target: TargetSpec) -> list[str]:
@@ -90,7 +90,7 @@ def _kill(pids: Sequence[int]) -> None:
     psutil.wait_procs(processes, timeout=10)
 
 
-def tables(outcomes: Sequence[Outcome]) -> str:
+def tables(outcomes: Sequence[SuiteResult]) -> str:
     """The outcomes as Markdown: isolation, everything else, and where it is documented."""
     products = [outcome.version for outcome in outcomes]
     parts = [
@@ -117,7 +117,7 @@ def _told(case: Case) -> str:
     return f"{case.group}: {name}: {case.outcome}, documented: {case.expected}{why}"
 
 
-def _rows(outcomes: Sequence[Outcome], group: str, heads: Sequence[str]) -> Iterator[str]:
+def _rows(outcomes: Sequence[SuiteResult], group: str, heads: Sequence[str]) -> Iterator[str]:
     """A table with a column for each outcome; without a group, of all others but isolation."""
     found = [
         {(c.group, c.name, c.variant): c for c in o.cases if (c.group == group if group else c.group != "isolation")}
@@ -151,14 +151,14 @@ def _cell(case: Case | None) -> str:
     return shown if case.passed else f"**{shown}**, not {case.expected}"
 
 
-def _sources(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _sources(outcomes: Sequence[SuiteResult]) -> Iterator[str]:
     met = {outcome.family for outcome in outcomes}
     for family in generator.families():
         if met & set(family.names):
             yield f"- {family.title}: {' '.join(family.source.split())}."
 
 
-def page(old: str, outcomes: Sequence[Outcome]) -> str:
+def page(old: str, outcomes: Sequence[SuiteResult]) -> str:
     """``old`` with the tables behind its mark."""
     head, _, _ = old.partition(MARK)
     return f"{head}{MARK}\n{tables(outcomes)}"

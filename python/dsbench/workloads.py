@@ -111,7 +111,7 @@ class Entry:
     analysis: str = ""
     """The analysis of this workload alone (``analysis.special``); empty without one."""
     call: str = "statements"
-    """``procedure`` where the engine has them, or ``statements``: when nobody says otherwise."""
+    """The default: ``procedure``, where the engine has them, or ``statements``."""
     retries: bool = False
     """Whether ``--retry`` is the default."""
     fills_by_procedure: bool = False
@@ -120,7 +120,7 @@ class Entry:
     indexed: bool = False
     """Whether its unit of scale is as small as the ladder of profile ``dsi`` wants it."""
     terminals_per_unit: int | None = None
-    """Terminals for each unit of scale when nobody says how many; ``None`` without keying and thinking times."""
+    """Default of the terminals for each unit of scale; ``None`` without keying and thinking times."""
     unit: Unit = Unit()
     kinds: tuple[Kind, ...] = ()
     """Under the settings that were asked for."""

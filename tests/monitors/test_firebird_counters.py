@@ -32,7 +32,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[tuple[str, Bench, Target]]
         target = Target(server.url)
         target.create("test")
         bench = Bench(target, "tpcb", 1, "procedure")
-        bench.step("create", _unseen)
+        bench.phase("create", _unseen)
         yield request.param, bench, target
         target.close()
 
@@ -69,8 +69,8 @@ def test_a_population_and_a_cycle_count_all_that_their_sessions_did(place: tuple
     beside.start(time.monotonic_ns())
     bench.populate(False, 1, _unseen)
     filled = beside.stop()
-    for step in ("primary_key", "foreign_key", "clean"):
-        bench.step(step, _unseen)
+    for phase in ("primary_key", "foreign_key", "clean"):
+        bench.phase(phase, _unseen)
     beside = Sampler([monitor])
     beside.start(time.monotonic_ns())
     result = _cycle(bench, threads=1)

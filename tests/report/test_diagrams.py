@@ -118,9 +118,9 @@ def test_times_are_on_the_right_and_those_that_do_not_matter_left_out(tpcb: Eval
     spec = rate(tpcb, REMOTE) or {}
     y = axis(spec, "y", "time")
     assert (y["axis"]["orient"], y["axis"]["title"], y["scale"]["type"]) == ("right", "time [s], log scale", "log")
-    assert set(column(spec, "times", "step")) == {"populate", "primary key", "foreign key"}
+    assert set(column(spec, "times", "phase")) == {"populate", "primary key", "foreign key"}
     slow = replace(tpcb, scales=tuple(replace(r, cleanup_s=r.populate_s, primary_key_s=0.0) for r in tpcb.scales))
-    assert set(column(rate(slow, REMOTE) or {}, "times", "step")) == {"populate", "foreign key", "cleanup"}
+    assert set(column(rate(slow, REMOTE) or {}, "times", "phase")) == {"populate", "foreign key", "cleanup"}
 
 
 def test_marks_stand_at_the_scale_of_their_size_and_nowhere_beyond_the_measured(tpcb: Evaluation) -> None:

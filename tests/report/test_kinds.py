@@ -52,11 +52,11 @@ def rows(
     return found
 
 
-def archive_of(folder: Path, steps: list[int] | int = 10, counts: Mapping[str, int] = COUNTS, **spec: Any) -> Archive:
-    wanted = {"workload": "tpcc", "scales": (5,), "cycles": 2, "duration": 60.0, "threads": steps, **spec}
+def archive_of(folder: Path, several: list[int] | int = 10, counts: Mapping[str, int] = COUNTS, **spec: Any) -> Archive:
+    wanted = {"workload": "tpcc", "scales": (5,), "cycles": 2, "duration": 60.0, "threads": several, **spec}
     run = run_json(wanted, kinds=KINDS)
     merged: dict[str, list[dict[str, Any]]] = {"phases": phase_rows(5, populate=S)}
-    for number, threads in enumerate(steps if isinstance(steps, list) else [steps]):
+    for number, threads in enumerate(several if isinstance(several, list) else [several]):
         part = rows(threads, range(2 * number + 1, 2 * number + 3), slower=1 + 999 * number, counts=counts)
         merged = {name: merged.get(name, []) + part.get(name, []) for name in {*merged, *part}}
     error = {"scale": 5, "cycle": 1, "node": "local", "error": "serialization", "code": "40001", "example": ""}

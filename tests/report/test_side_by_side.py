@@ -120,8 +120,8 @@ def test_the_doubts_of_each_archive_are_told(tmp_path: Path) -> None:
 def test_one_number_of_threads_of_several_is_named(tmp_path: Path) -> None:
     rows = [cycle_row(1, 1, [MS] * 5, threads=2), cycle_row(1, 2, [MS] * 9, threads=4)]
     asked = {"scales": [1], "cycles": 1, "duration": 1.0, "threads": [2, 4]}
-    stepped = write(tmp_path, run_json(asked, name="steps"), {"cycles": rows}).path
-    doubts = " ".join(read([stepped, _archive(tmp_path, "one", REFERENCE)]).warnings())
+    sweep = write(tmp_path, run_json(asked, name="numbers"), {"cycles": rows}).path
+    doubts = " ".join(read([sweep, _archive(tmp_path, "one", REFERENCE)]).warnings())
     assert "its rates are those of 4 threads; those of 2 stand in its own report" in doubts
 
 

@@ -28,7 +28,7 @@ def test_all_parts_are_settled_before_the_keys_read_them(workload: str) -> None:
         target = Target(server.url)
         target.create("test")
         bench = Bench(target, workload, 1, None)
-        bench.step("create", _unseen)
+        bench.phase("create", _unseen)
         seen: list[tuple[int, int]] = []
         bench.populate(False, 3, lambda done, total: seen.append((done, total)))
         found = {str(row["relname"]): row for row in target.fetch(_PAGES)}

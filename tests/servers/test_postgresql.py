@@ -264,7 +264,7 @@ def test_an_interruption_while_it_starts_leaves_nothing(
     def interrupted(_: object) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dsbench.servers.postgresql.cluster.Cluster._ready", interrupted)
+    monkeypatch.setattr("dsbench.servers.postgresql.instance.Instance._ready", interrupted)
     with pytest.raises(KeyboardInterrupt):
         servers.start(target(), 4)
     assert _working_in(base) == []

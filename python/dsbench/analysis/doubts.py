@@ -84,7 +84,7 @@ def check_failed(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 
 
 def unchecked(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
-    """Nobody looked whether the database is right."""
+    """The database was not checked."""
     if scale.cycles and not scale.checked:
         message = "the database was not checked: the run ended before"
         remedy = "resume the run if cycles are missing, else repeat the scale: the check follows the last cycle"
@@ -196,7 +196,7 @@ def unknown_commits(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if scale.unknown:
         yield Doubt(
             "unknown-commits",
-            f"{_count(scale.unknown, 'commit')} of which nobody knows the outcome: the connection went in between",
+            f"{_count(scale.unknown, 'commit')} of unknown outcome: the connection was lost in between",
             "look for restarts of the server and breaks of the network in its log",
             scale.scale,
         )

@@ -1,4 +1,4 @@
-"""Equations 1-11 of the paper, section 2.6, and column 11 of its table 1.
+"""Equations 5-8 and 11 of the paper, section 2.6, and column 11 of its table 1. The core computes equation 1.
 
 Arrays of counts and times have the shape (cycles, nodes, threads), in the symbols (i, n, j). A thread
 that is missing from a cycle stands there with zeros. Times go in as integer nanoseconds and come out
@@ -26,34 +26,6 @@ class Spread:
     """Of the sample (n - 1); nan for fewer than two cycles."""
     minimum: float
     maximum: float
-
-
-def _ratio(above: Floats | Ints, below: Floats | Ints) -> Floats:
-    """``above / below`` by element, nan where ``below`` is 0."""
-    top, bottom = np.broadcast_arrays(np.asarray(above, dtype=float), np.asarray(below, dtype=float))
-    result = np.full(top.shape, np.nan)
-    np.divide(top, bottom, out=result, where=bottom != 0)
-    return result
-
-
-def residence_ns(times_ns: Ints) -> Ints:
-    """R_inj (eq. 1) = sum over m of r_injm; the transactions m lie along the last axis."""
-    return np.asarray(np.sum(times_ns, axis=-1), dtype=np.int64)
-
-
-def thread_residence_rate_tps(committed: Ints, residence: Ints) -> Floats:
-    """T_inj^r (eq. 2) = M_inj / R_inj; nan for a thread that committed nothing."""
-    return _ratio(committed, residence / NS_PER_S)
-
-
-def thread_effective_rate_tps(committed: Ints, first_start_ns: Ints, last_end_ns: Ints) -> Floats:
-    """T_inj^l (eq. 3) = M_inj / L_inj with L_inj = last counted end - first start."""
-    return _ratio(committed, (last_end_ns - first_start_ns) / NS_PER_S)
-
-
-def thread_rate_tps(committed: Ints, duration_s: float) -> Floats:
-    """T_inj^t (eq. 4) = M_inj / D."""
-    return committed / duration_s
 
 
 def transactions(committed: Ints) -> int:
@@ -88,16 +60,11 @@ def residence_total_s(residence: Ints) -> float:
     return int(residence.sum()) / NS_PER_S
 
 
-def residence_rate_tps(committed: Ints, residence: Ints) -> float:
-    """T^r (eq. 9) = 1 / R = M / sum of all r_injm; nan when nothing was committed."""
-    total_s = residence_total_s(residence)
-    return transactions(committed) / total_s if total_s > 0 else np.nan
-
-
 def rate_multiplier(residence: Ints, duration_s: float | Floats) -> float:
-    """f (eq. 11) = sum of all r_injm / (I * D), so that T = f * T^r (eq. 10); nan without cycles.
+    """f (eq. 11) = sum of all r_injm / (I * D); nan without cycles.
 
-    By Little's law it is the mean number of successful transactions in flight.
+    So T = f * T^r (eq. 10), where T^r = M / sum of all r_injm (eq. 9). By Little's law f is the mean number of
+    successful transactions in flight.
     """
     cycles = residence.shape[0]
     return residence_total_s(residence) / measured_s(cycles, duration_s) if cycles else np.nan
@@ -106,7 +73,7 @@ def rate_multiplier(residence: Ints, duration_s: float | Floats) -> float:
 def level_rate_tps(multiplier: float, quantile_ns: float) -> float:
     """Rate at confidence level p (columns 13-18): f / r_p, r_p the p-quantile of the residence times.
 
-    Seed 000, section 4.1.5: the single residence time r_p converted by eq. 10.
+    The single residence time r_p converted by eq. 10.
     """
     return multiplier / (quantile_ns / NS_PER_S) if quantile_ns > 0 else np.nan
 

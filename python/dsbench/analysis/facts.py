@@ -108,7 +108,7 @@ def outside_share(residence_ns: Ints, failed_ns: Ints, first_start_ns: Ints, las
     """Share (0-1) of thread time outside of transactions: 1 - (R + time of the failed) / L, summed.
 
     Over L_inj (eq. 3), not D: a transaction that is in flight at the end is time in the database as
-    well, though nobody counts it. Failures before the first and after the last success make the share
+    well, though it is not counted. Failures before the first and after the last success make the share
     too small, so it errs on the side of silence. Arrays of shape (cycles, nodes, threads); threads
     without a last end have no L and are left out. nan when there is none.
     """

@@ -68,7 +68,7 @@ def bootstrap(
 
 
 def crossing(scales: Sequence[int], rates: Sequence[float]) -> tuple[float | None, str]:
-    """(X where T(X) = X, note): TPC-B clause 4.1 lets nobody report more tps than the configured scale.
+    """(X where T(X) = X, note): TPC-B clause 4.1 forbids to report more tps than the configured scale.
 
     Between two scales lg T is taken as linear in lg X. Of several crossings the highest counts. When
     there is none, the note says on which side the curve stays; it is empty otherwise.

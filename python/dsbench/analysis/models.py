@@ -24,7 +24,7 @@ def success_share(scales: Floats, kappa: float, clients: int) -> Floats:
 def fit_collision(scales: Sequence[int], shares: Sequence[float], clients: int) -> Collision | None:
     """kappa by least squares over the measured success shares (0-1).
 
-    ``None`` for a single client, which collides with nobody, and for fewer than three scales.
+    ``None`` for a single client, which cannot collide, and for fewer than three scales.
     """
     x, q = np.asarray(scales, dtype=float), np.asarray(shares, dtype=float)
     if clients < 2 or x.size < FEWEST_SCALES:

@@ -28,7 +28,7 @@ class Nopm:
     per_warehouse: float
     """Median by the number of warehouses."""
     terminals_per_warehouse: float | None
-    """``None`` when nobody keys in and thinks."""
+    """``None`` without keying and thinking times."""
     ceiling: float | None
     """New-Orders per minute and warehouse that these terminals enter on average when the database answers at
     once, those that are rolled back on purpose (1 %) included; ``None`` without terminals."""

@@ -79,7 +79,7 @@ def binomial_interval(successes: int, count: int) -> tuple[float, float]:
     share, z2 = successes / count, _Z * _Z / count
     middle = (share + z2 / 2) / (1 + z2)
     half = _Z / (1 + z2) * sqrt(share * (1 - share) / count + z2 / (4 * count))
-    # At the ends rounding must not push the share out of its own interval.
+    # At the ends rounding must not push the share out of its interval.
     return min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half))
 
 
@@ -124,7 +124,7 @@ def _by_name(sums: Mapping[str, int]) -> list[Window]:
 def _skipped(sums: Mapping[str, int]) -> list[Window]:
     """Deliveries that found a district without an order: 1 % of them, or one, whichever is more (clause 2.7.4.2).
 
-    An archive that counted districts only has none: how many transactions these were nobody knows.
+    An archive that counted districts only has none, as it does not tell how many transactions these were.
     """
     if "deliveries_with_skip" not in sums:
         return []

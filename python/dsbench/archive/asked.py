@@ -93,8 +93,8 @@ class Asked(Recorded):
         return self.rate is not None or self.pace != "none"
 
     def terminals_at(self, scale: int, per_unit: int | None) -> int | None:
-        """Terminals of all nodes together at ``scale``; ``None`` when nobody keys in and thinks.
+        """Terminals of all nodes together at ``scale``; ``None`` without keying and thinking times.
 
-        ``per_unit``: those for each unit of scale that the workload has when nobody says how many.
+        ``per_unit``: the workload's default for each unit of scale.
         """
         return terminals_of({"pace": self.pace, "terminals": self.terminals}, scale, per_unit)

@@ -26,7 +26,6 @@ class Progress:
         self._quiet = quiet
         self._console = Console(stderr=True, highlight=False)
         self._live: Live | None = None
-        self._began = time.monotonic()
         self._last_line = 0.0
         self._phase: tuple[int, str, int] | None = None
         self._left = TimeLeft(spec)
@@ -58,8 +57,8 @@ class Progress:
 
     def _plain(self, moment: Moment, line: str) -> None:
         now, phase = time.monotonic(), (moment.scale, moment.phase, moment.cycle)
-        new_step = phase != self._phase and moment.phase not in ("clean", "connect", "cycle")
-        if new_step or now - self._last_line >= _PLAIN_EVERY_S:
+        new_phase = phase != self._phase and moment.phase not in ("clean", "connect", "cycle")
+        if new_phase or now - self._last_line >= _PLAIN_EVERY_S:
             print(line, file=sys.stderr, flush=True)
             self._last_line = now
         self._phase = phase
@@ -119,10 +118,10 @@ def describe(moment: Moment) -> str:
         return f"{moment.done} of {moment.total} nodes {'are here' if moment.phase == 'nodes' else 'are ready'}"
     if moment.phase == "connect":
         return f"{where}, cycle {moment.cycle}/{moment.cycles}: {moment.done} of {moment.total} clients connected"
-    step = moment.phase.replace("_", " ")
+    phase = moment.phase.replace("_", " ")
     share = f" {100 * moment.done / moment.total:.0f} %" if moment.total else ""
     cycle = f", cycle {moment.cycle}/{moment.cycles}" if moment.cycle else ""
-    return f"{where}{cycle}: {step}{share}"
+    return f"{where}{cycle}: {phase}{share}"
 
 
 def clock(seconds: float) -> str:

@@ -64,7 +64,7 @@ def install(
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
-        errors.tell("nobody is there to ask", "give --yes to go ahead")
+        errors.tell("this needs an answer, and standard input is no terminal", "give --yes to go ahead")
         return False
     return typer.confirm("Go ahead?", default=False, err=True)
 
@@ -109,7 +109,7 @@ def _try_page(page: Path) -> None:
         raise spec.SpecError("--write", problem, "name a file that can be written, such as docs/engines.md")
 
 
-def _conform(url: str) -> conformance.Outcome:
+def _conform(url: str) -> conformance.SuiteResult:
     target = spec.build({"target": {"url": url}}).target
     try:
         with Counting() as progress:
@@ -119,12 +119,12 @@ def _conform(url: str) -> conformance.Outcome:
         raise RunError(f"{target.redacted}: {error}", remedy, usage=usage) from None
 
 
-def _conform_apart(url: str) -> conformance.Outcome:
-    """The same in a process of its own; what that says of its progress passes through."""
+def _conform_apart(url: str) -> conformance.SuiteResult:
+    """The same in another process, which shows its progress itself."""
     command = [sys.executable, "-m", "dsbench", "servers", "conform", url, "--json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     try:
-        return conformance.Outcome.of(json.loads(done.stdout)[0])
+        return conformance.SuiteResult.of(json.loads(done.stdout)[0])
     except ValueError:
         words, usage = f"{spec.redact(url)}: the suite did not come to its end", done.returncode == errors.USAGE
         raise RunError(words, "see what it says above", usage=usage) from None

@@ -11,7 +11,7 @@ from dsbench.cli import errors
 from dsbench.spec import plain
 
 _WRONG: Any = typer.BadParameter.__mro__[1]
-"""What the parser raises; typer brings a parser of its own, or that of click, and names neither's class."""
+"""What the parser raises; typer has its parser or uses click's, and exports neither class."""
 
 _KINDS = {
     "NoSuchOption": "no option has this name",

@@ -78,7 +78,7 @@ def counts_by(table: pa.Table, name: str, count: str) -> dict[int, dict[str, int
 
 
 def grouped(table: pa.Table, keys: tuple[str, ...]) -> tuple[list[tuple[Any, ...]], Ints]:
-    """The distinct values of ``keys``, and for each row the number of its own."""
+    """The distinct values of ``keys``, and for each row the number of the one that it has."""
     code: Ints = np.zeros(table.num_rows, dtype=np.int64)
     for key in keys:
         values = pc.unique(table[key])

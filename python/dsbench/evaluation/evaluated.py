@@ -28,7 +28,7 @@ class NodeShare:
     """Share (0-1) of its CPUs that was in use, by whomever."""
     sent_bytes: float
     received_bytes: float
-    """Through its network interfaces, per committed transaction of its own."""
+    """Through its network interfaces, per transaction that it committed."""
     ceiling_tps: float
     """Its rate against an engine that answers at once, as calibrated before the run."""
     start_late_ns: float
@@ -113,7 +113,7 @@ class Evaluation:
     kind_response: Mapping[int, Mapping[str, Frequency]] = field(default_factory=dict)
     """The same from the intended starts; empty in the closed loop."""
     nopm: Mapping[int, Nopm] = field(default_factory=dict)
-    """By scale; empty where the workload has no analysis of its own."""
+    """By scale; empty where the workload has no special analysis."""
     windows: Mapping[int, tuple[Window, ...]] = field(default_factory=dict)
     """By scale: what the inputs must look like; empty where the workload has no analysis of its clients' sums."""
     changes: Mapping[int, tuple[Change, ...]] = field(default_factory=dict)

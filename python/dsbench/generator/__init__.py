@@ -1,6 +1,6 @@
-"""The face of the Rust core: targets, steps and cycles. It and ``workloads`` alone import ``dsbench._core``."""
+"""The face of the Rust core: targets, phases and cycles. It and ``workloads`` alone import ``dsbench._core``."""
 
-from dsbench.generator.bench import UNCOUNTED, Bench, Condition, Counted, StepResult
+from dsbench.generator.bench import UNCOUNTED, Bench, Condition, Counted, PhaseResult
 from dsbench.generator.core import (
     NULL_SERVER,
     CoreError,
@@ -12,7 +12,7 @@ from dsbench.generator.core import (
 )
 from dsbench.generator.cycle import BUCKET_WORDS, SECOND_WORDS, TRACE_WORDS, Cycle, CycleResult, UInts, Watch
 from dsbench.generator.stages import CycleLoad, Group, Pacing, Stage, Until, load_of
-from dsbench.generator.suite import Case, Conformance, Family, families, schedules
+from dsbench.generator.suite import Case, Conformance, families, schedules
 from dsbench.generator.target import TAKEN, Dialect, Target
 
 __all__ = [
@@ -32,11 +32,10 @@ __all__ = [
     "CycleLoad",
     "CycleResult",
     "Dialect",
-    "Family",
     "Group",
     "Pacing",
+    "PhaseResult",
     "Stage",
-    "StepResult",
     "Stopped",
     "Target",
     "UInts",

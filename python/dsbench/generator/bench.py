@@ -20,7 +20,7 @@ Counted = tuple[list[int], int, list[tuple[str, int]]]
 """Committed transactions per kind, commits of unknown end, the clients' sums by name."""
 
 UNCOUNTED: Final = _core.UNCOUNTED
-"""As the number of commits of unknown end: nobody knows how many there are."""
+"""As the number of commits of unknown end: it is not known how many there are."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class StepResult:
-    """What a step took, and the conditions where it was a check."""
+class PhaseResult:
+    """What a phase took, and the conditions where it was a check."""
 
     duration_ns: int
     conditions: tuple[Condition, ...] = ()
@@ -64,22 +64,22 @@ class Bench:
         """The inputs ``client`` draws for transactions 0..count, in words."""
         return _core.draws(self._core, seed, client, count)
 
-    def step(self, name: str, watch: Watch) -> StepResult:
+    def phase(self, name: str, watch: Watch) -> PhaseResult:
         """Runs "create", "primary_key", "foreign_key" or "clean"."""
         with errors():
             return _wait(self._core.phase(name), watch)
 
-    def populate(self, by_procedure: bool, parts: int, watch: Watch) -> StepResult:
+    def populate(self, by_procedure: bool, parts: int, watch: Watch) -> PhaseResult:
         """Writes all rows, in parallel parts unless by procedure."""
         with errors():
             return _wait(self._core.populate(by_procedure, parts), watch)
 
-    def check(self, counted: Counted | None, watch: Watch) -> StepResult:
+    def check(self, counted: Counted | None, watch: Watch) -> PhaseResult:
         """Checks the workload's conditions against what the cycles counted; ``None``: within the database alone."""
         with errors():
             return _wait(self._core.check(counted), watch)
 
-    def work(self, stage: Stage, watch: Watch) -> StepResult:
+    def work(self, stage: Stage, watch: Watch) -> PhaseResult:
         """Runs the statements of a work stage, on as many connections as it has parts."""
         with errors():
             return _wait(self._core.work(stage.name, stage.parts), watch)
@@ -104,8 +104,8 @@ class Bench:
         return Cycle(core, load, len(self.kinds), trace)
 
 
-def _wait(task: _core.Task, watch: Watch) -> StepResult:
-    """Waits for a step. An interruption ends its statements before it goes on upwards."""
+def _wait(task: _core.Task, watch: Watch) -> PhaseResult:
+    """Waits for a phase. An interruption ends its statements before it goes on upwards."""
     try:
         watch(*task.progress())  # Once at least: whoever watches hears of every phase, however short.
         while not task.finished():
@@ -113,9 +113,9 @@ def _wait(task: _core.Task, watch: Watch) -> StepResult:
             time.sleep(POLL_S)
     except BaseException:
         task.abandon()
-        # The step was ended on purpose: its complaint about that is no news.
+        # The phase was ended on purpose: its complaint about that is no news.
         with suppress(_core.CoreError):
             task.join()
         raise
     conditions, duration_ns = task.join()
-    return StepResult(duration_ns, tuple(Condition(*c) for c in conditions))
+    return PhaseResult(duration_ns, tuple(Condition(*c) for c in conditions))

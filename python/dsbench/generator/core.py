@@ -59,4 +59,4 @@ print(tcp.port(), flush=True)
 sys.stdin.read()
 """
 """A program: the null PostgreSQL at the unix socket of its argument and at the TCP port that it prints, until
-its standard input ends. It is short because a process of its own should be there at once."""
+its standard input ends. It is short because its process should be there at once."""

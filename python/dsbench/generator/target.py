@@ -72,7 +72,7 @@ class Target:
             self._core.hold()
 
     def check_claim(self) -> None:
-        """Raises ``CoreError`` with the code ``TAKEN`` once somebody else has what was claimed; asks nobody."""
+        """Raises ``CoreError`` with the code ``TAKEN`` once somebody else has what was claimed; sends nothing."""
         with errors():
             self._core.check_claim()
 

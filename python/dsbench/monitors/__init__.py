@@ -25,7 +25,7 @@ def monitors_for(engine: str, directory: Path | None, queries: Queries | None) -
     """The monitors of a run.
 
     ``directory`` holds the data, ``None`` when it is not on this machine; ``queries`` reaches the
-    database system, ``None`` when nobody is to be asked.
+    database system, ``None`` where there is none to ask.
     """
     monitors: list[Monitor] = [OperatingSystem(), Network(), Client()]
     device = StorageDevice.holding(directory) if directory is not None else None

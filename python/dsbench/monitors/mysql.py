@@ -43,8 +43,8 @@ _METRICS = (
     _Metric("wal_syncs", _COUNT, ("Innodb_os_log_fsyncs", "Rocksdb_wal_synced")),
     _Metric("binlog_bytes", _BYTES, ("Binlog_bytes_written",)),
     _Metric("binlog_group_commits", _COUNT, ("Binlog_group_commits",)),
-    # Statements and what they did. MariaDB counts rows in the handler only; where InnoDB has counters
-    # of its own, the handler counts temporary tables as well, those of this monitor among them.
+    # Statements and what they did. MariaDB counts rows in the handler only; where InnoDB has its
+    # own counters, the handler counts temporary tables as well, those of this monitor among them.
     _Metric("statements", _COUNT, ("Questions",)),
     _Metric("calls", _COUNT, ("Com_call_procedure",)),
     _Metric("commit_statements", _COUNT, ("Com_commit",)),

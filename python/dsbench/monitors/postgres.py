@@ -73,7 +73,7 @@ class Postgres:
         self.notes: list[str] = []
         self._queries = queries
         version = self._number("select pg_catalog.current_setting('server_version_num') as number")
-        # Until version 14 a process of its own gathered the counters and gave them out every half second.
+        # Until version 14 a separate process gathered the counters and published them every half second.
         self._gathered_late = version < 150_000
         checkpoints = _CHECKPOINTS if version >= 170_000 else _CHECKPOINTS_BEFORE_17
         self._parts = [part for part in (_DATABASE, _WAL, checkpoints) if version and self._readable(part)]

@@ -51,7 +51,7 @@ def page(evaluation: Evaluation, run: RunRecord) -> str:
 
 
 def _images(evaluation: Evaluation, run: RunRecord) -> Iterator[Html]:
-    """Each in an element of its own, as the names inside of one SVG would meet those of another."""
+    """Each in a separate element: names inside of one SVG would collide with those of another."""
     for name, svg in pictures(evaluation, run).items():
         source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
         yield tag("img", src=source, alt=f"diagram {name}")

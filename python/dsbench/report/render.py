@@ -44,7 +44,7 @@ def drawn_as(stem: str, spec: Spec) -> dict[str, bytes]:
 
 
 def source(spec: Spec) -> str:
-    """The specification as text to be edited: indented, each row of data on a line of its own."""
+    """The specification as text to be edited: indented, one line for each row of data."""
     head = json.dumps({k: v for k, v in spec.items() if k != "datasets"}, indent=2, ensure_ascii=False, allow_nan=False)
     tables = []
     for name, rows in spec.get("datasets", {}).items():

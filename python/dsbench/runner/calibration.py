@@ -84,14 +84,14 @@ def of_run(spec: RunSpec, engine: str, url: str, call: str, watch: Watch) -> Cal
     The last is that of the largest number.
     """
     cpus = psutil.cpu_count() or 1
-    steps = sorted({min(threads, _MOST_THREADS) for threads in spec.steps})
-    ceilings = [_mock(_for(spec, 0.1), n, watch) for n in sorted({1, *(min(threads, cpus) for threads in steps)})]
+    numbers = sorted({min(threads, _MOST_THREADS) for threads in spec.thread_numbers})
+    ceilings = [_mock(_for(spec, 0.1), n, watch) for n in sorted({1, *(min(threads, cpus) for threads in numbers)})]
     if engine == "postgres":
         with null_postgresql() as urls:
             transport = _transport(url)
             short = _for(spec.model_copy(update={"call": call}), 0.25)
             with suppress(CoreError):  # Without it, the ceiling is that of the mock.
-                ceilings += [_null(short, transport, urls[transport], threads, watch) for threads in steps]
+                ceilings += [_null(short, transport, urls[transport], threads, watch) for threads in numbers]
     found = measuring(_REPEATS // 10, 50, _PAUSE_NS)
     return Calibration(spec.workload, call, spec.prepare, cpus, found, tuple(ceilings), ceilings[-1].rate_tps)
 

@@ -18,8 +18,8 @@ from dsbench.monitors import Monitor, Sampler
 from dsbench.runner.events import Moment, Seconds
 from dsbench.runner.interrupts import Stop
 from dsbench.runner.journal import Journal
-from dsbench.runner.load import Load
-from dsbench.runner.opening import ended, is_lost, lost, step
+from dsbench.runner.load import Loader
+from dsbench.runner.opening import during, ended, is_lost, lost
 from dsbench.runner.plan import Planned, several_loads
 from dsbench.runner.rows import DETAILS, Names, group_rows, write_cycle
 from dsbench.runner.snapshots import Snapshots
@@ -41,7 +41,7 @@ class Setting:
     target: Target
     journal: Journal
     bench: Bench
-    load: Load
+    load: Loader
     monitors: tuple[Monitor, ...]
     stop: Stop
     moment: Moment
@@ -50,15 +50,15 @@ class Setting:
     def of(self, cycle: Planned) -> Setting:
         """The same for one cycle: with its number of threads, where the run takes several, and its stage."""
         stage = cycle.stage.name if several_loads(self.bench.stages) else ""
-        if cycle.threads is None or not self.spec.thread_steps:
+        if cycle.threads is None or not self.spec.several_threads:
             return replace(self, moment=replace(self.moment, stage=stage))
         moment = replace(self.moment, threads=cycle.threads, stage=stage)
         return replace(self, spec=self.spec.at(cycle.threads), moment=moment)
 
-    def step(self, phase: str, cycle: int = 0) -> AbstractContextManager[None]:
-        """Around a step: its errors say that they came in ``phase``, and how the run goes on."""
+    def during(self, phase: str, cycle: int = 0) -> AbstractContextManager[None]:
+        """Around a phase: its errors say that they came in it, and how the run goes on."""
         place = f"scale {self.moment.scale}" + (f", cycle {cycle}" if cycle else "")
-        return step(f"{place}, {phase}" if phase != "cycle" else place, self.target)
+        return during(f"{place}, {phase}" if phase != "cycle" else place, self.target)
 
     def watch(self, phase: str, cycle: int = 0, began: float = 0.0) -> Callable[[int, int], None]:
         """Shows progress of ``phase``, hears wishes to stop and notices when the target is another run's."""
@@ -95,7 +95,7 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned) -> list[Part]:
     seed = seed_of(setting.spec.seed, scale, number)
     wanted = Wanted(setting.spec, setting.bench, cycle.stage, scale, number, seed, trace)
     try:
-        with setting.step("cycle", number):
+        with setting.during("cycle", number):
             parts, samples, load = _measure(setting, wanted)
         _check_finished(setting, scale, number, parts)
     except BaseException:
@@ -111,8 +111,8 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned) -> list[Part]:
 
 
 def _clean(setting: Setting, scale: int, cycle: Planned) -> None:
-    with setting.step("clean", cycle.number):
-        cleaned = setting.bench.step("clean", setting.watch("clean", cycle.number))
+    with setting.during("clean", cycle.number):
+        cleaned = setting.bench.phase("clean", setting.watch("clean", cycle.number))
     phase = {"scale": scale, "stage": cycle.stage.name, "cycle": cycle.number, "phase": "clean"}
     part = f"scale-{scale:05d}_cycle-{cycle.number:05d}_clean"
     setting.journal.writer.rows("phases", part, [{**phase, "duration_ns": cleaned.duration_ns}])

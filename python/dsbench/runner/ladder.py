@@ -21,8 +21,8 @@ from dsbench.runner.cycle import Setting
 from dsbench.runner.events import Moment, Observer
 from dsbench.runner.interrupts import Stop, listening
 from dsbench.runner.journal import Journal, RunError
-from dsbench.runner.load import Joining, Load, load_of
-from dsbench.runner.opening import opened, step, told
+from dsbench.runner.load import Joining, Loader, loader_of
+from dsbench.runner.opening import during, opened, told
 from dsbench.runner.plan import can_go_on, planned
 from dsbench.runner.scale import Scale
 from dsbench.runner.snapshots import Snapshots
@@ -54,7 +54,7 @@ def execute(
         place.lock(target)
         place.check_free(target)
         _bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
-        load = load_of(spec, joining or Joining())
+        load = loader_of(spec, joining or Joining())
         writer = Writer.create(out, _name(spec, target))
         journal = Journal.begin(writer, observer, spec)
         observer.archive(writer.path)
@@ -79,7 +79,7 @@ def resume(
         place.lock(found)
         place.check_free(found)
         _bench(spec, found, spec.scales[0])  # The target may be another than that of the beginning.
-        load = load_of(spec, joining or Joining())
+        load = loader_of(spec, joining or Joining())
         journal = Journal.go_on(Writer(path), observer)
         observer.archive(path)
         return _Ladder(spec, found, server, journal, stop, load).climb(done)
@@ -100,10 +100,10 @@ def check_target(spec: RunSpec, scale: int, observer: Observer) -> list[Conditio
 
 
 class _Ladder:
-    """One climb: the state that its steps share."""
+    """One climb: the state that its scales share."""
 
     def __init__(
-        self, spec: RunSpec, target: Target, server: servers.Server | None, journal: Journal, stop: Stop, load: Load
+        self, spec: RunSpec, target: Target, server: servers.Server | None, journal: Journal, stop: Stop, load: Loader
     ) -> None:
         self.spec = spec
         self.target = target
@@ -118,10 +118,10 @@ class _Ladder:
 
     def climb(self, done: dict[int, int]) -> Outcome:
         """All scales, without the ``done`` first cycles of each."""
-        status, error = "failed", None  # also when nobody foresaw how it ends
+        status, error = "failed", None  # Also for an exception that is not expected.
         try:
             with told("run"):
-                with step("before the first scale", self.target), place.visible(self.target, self.own_mark):
+                with during("before the first scale", self.target), place.visible(self.target, self.own_mark):
                     self._describe()
                 self.load.begin(self.journal, self._url(), self._progress)
                 if not self.spec.nodes:

@@ -51,7 +51,7 @@ class Running(Protocol):
         """What each node did."""
 
 
-class Load(Protocol):
+class Loader(Protocol):
     """A source of load for all cycles of a run."""
 
     def begin(self, journal: Journal, url: str, progress: Progress, /) -> None:
@@ -80,7 +80,7 @@ class Joining:
     """How long the run waits for them."""
 
 
-def load_of(spec: RunSpec, joining: Joining) -> Load:
+def loader_of(spec: RunSpec, joining: Joining) -> Loader:
     """The source of load that ``spec`` asks for. ``ClusterError`` when it cannot be had."""
     return Remote(spec, joining) if spec.nodes else Local()
 

@@ -1,4 +1,4 @@
-"""A null PostgreSQL for a while: a server that answers at once, in a process of its own like a real one."""
+"""A null PostgreSQL for a while: a server that answers at once, in a separate process like a real one."""
 
 from __future__ import annotations
 

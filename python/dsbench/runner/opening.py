@@ -15,10 +15,10 @@ from dsbench.runner.journal import RunError
 from dsbench.spec import RunSpec
 
 _SESSIONS_BESIDE = 4
-"""Connections beside the clients': administration, monitors, steps."""
+"""Connections beside the clients': administration, monitors, phases."""
 
 WRONG = "configuration"
-"""Kind of the errors of what was asked for: to resume the run would bring them again."""
+"""Kind of errors in what was asked for: a resumed run would meet them again."""
 
 _REMEDIES = {
     WRONG: "see dsbench run --help",
@@ -28,7 +28,7 @@ _REMEDIES = {
 }
 """By kind of error, before anything was begun."""
 
-_REMEDIES_OF_STEPS = {kind: _REMEDIES[kind] for kind in (WRONG, "setup")}
+_REMEDIES_MEANWHILE = {kind: _REMEDIES[kind] for kind in (WRONG, "setup")}
 _GO_ON = "see the server's log; then: dsbench run --resume ARCHIVE"
 
 KEPT = "finished cycles are kept; once the server works again: dsbench run --resume ARCHIVE"
@@ -75,8 +75,8 @@ def told(doing: str) -> Iterator[None]:
 
 
 @contextmanager
-def step(where: str, target: Target) -> Iterator[None]:
-    """A step of a run that is under way on ``target``: its errors say where, and how the run goes on.
+def during(where: str, target: Target) -> Iterator[None]:
+    """While a run is under way on ``target``: errors say ``where``, and how the run goes on.
 
     A server that goes away is told alike, whatever it was doing and whichever session noticed it first.
     """
@@ -87,12 +87,12 @@ def step(where: str, target: Target) -> Iterator[None]:
             raise RunError(f"{where}: {error}", _TAKEN) from None
         if is_lost(error, target):
             raise RunError(f"{where}: {lost(str(error))}", KEPT) from None
-        remedy = _REMEDIES_OF_STEPS.get(error.kind, _GO_ON)
+        remedy = _REMEDIES_MEANWHILE.get(error.kind, _GO_ON)
         raise RunError(f"{where}: {error}", remedy, usage=error.kind == WRONG) from None
 
 
 def ended(where: str, words: str, failures: Iterable[CoreError | None]) -> RunError:
-    """What to say of a cycle that nobody could finish, for ``words``, where clients ended by ``failures``."""
+    """The error of a cycle that no node could finish: ``words`` say why, ``failures`` are those of its clients."""
     wrong = any(failure is not None and failure.kind == WRONG for failure in failures)
     return RunError(f"{where}: {words}", _REMEDIES[WRONG] if wrong else KEPT, usage=wrong)
 

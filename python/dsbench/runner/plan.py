@@ -28,7 +28,8 @@ def planned(stages: Sequence[Stage], spec: RunSpec, done: int = 0) -> tuple[Plan
     """
     wanted: list[tuple[Stage, int | None]] = []
     for stage in (one for one in stages if one.work == "load"):
-        wanted += [(stage, n) for n in spec.steps for _ in range(spec.cycles)] if stage.repeated else [(stage, None)]
+        each = [n for n in spec.thread_numbers for _ in range(spec.cycles)] if stage.repeated else [None]
+        wanted += [(stage, threads) for threads in each]
     if can_go_on(stages):
         return tuple(Planned(n, *cycle) for n, cycle in enumerate(wanted, start=1) if n > done)
     return tuple(Planned(done + n, *cycle) for n, cycle in enumerate(wanted, start=1))

@@ -9,7 +9,7 @@ from dsbench.spec import RunSpec
 
 
 class TimeLeft:
-    """Estimates the time a run still takes, from its demanded durations and what steps took so far."""
+    """Estimates the time a run still takes, from its demanded durations and what phases took so far."""
 
     def __init__(self, spec: RunSpec) -> None:
         self._spec = spec
@@ -29,7 +29,7 @@ class TimeLeft:
             self._building = 0
         spec = self._spec
         per_cycle = spec.ramp_up + spec.duration + 0.3
-        cycles = spec.cycles * len(spec.steps)
+        cycles = spec.cycles * len(spec.thread_numbers)
         later = [x for x in spec.scales if x > moment.scale]
         left = sum(cycles * per_cycle + self._build_s_per_scale_unit * x for x in later)
         finished = max(moment.cycle - 1, 0) if moment.phase not in ("check", "drop") else cycles

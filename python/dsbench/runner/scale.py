@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import psutil
 
-from dsbench.generator import Condition, Stage, StepResult, now_ns
+from dsbench.generator import Condition, PhaseResult, Stage, now_ns
 from dsbench.runner import place
 from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting, run_cycle
@@ -35,17 +35,17 @@ class Scale:
     def _build(self, stage: Stage) -> None:
         """Creates the place, fills it and adds the keys, each phase timed."""
         setting, bench = self._setting, self._setting.bench
-        with setting.step("create"):
+        with setting.during("create"):
             made = _timed(lambda: place.make(setting.target, self._own_mark))
-            tables = bench.step("create", setting.watch("create"))
-        self._phase(stage, "create", StepResult(made.duration_ns + tables.duration_ns))
-        with setting.step("populate"):
+            tables = bench.phase("create", setting.watch("create"))
+        self._phase(stage, "create", PhaseResult(made.duration_ns + tables.duration_ns))
+        with setting.during("populate"):
             filled = bench.populate(setting.spec.population == "procedure", self._parts(), setting.watch("populate"))
         self._phase(stage, "populate", filled, rows=bench.rows)
-        with setting.step("primary_key"):
-            self._phase(stage, "primary_key", bench.step("primary_key", setting.watch("primary_key")))
-        with setting.step("foreign_key"):
-            keyed = bench.step("foreign_key", setting.watch("foreign_key"))
+        with setting.during("primary_key"):
+            self._phase(stage, "primary_key", bench.phase("primary_key", setting.watch("primary_key")))
+        with setting.during("foreign_key"):
+            keyed = bench.phase("foreign_key", setting.watch("foreign_key"))
             size = setting.target.size_bytes()
         self._phase(stage, "foreign_key", keyed, size_bytes=size)
         per_s = bench.rows / (filled.duration_ns / 1e9)
@@ -64,7 +64,7 @@ class Scale:
 
     def _work(self, stage: Stage) -> None:
         setting = self._setting
-        with setting.step(stage.name):
+        with setting.during(stage.name):
             done = setting.bench.work(stage, setting.watch(stage.name))
             size = setting.target.size_bytes()
         self._phase(stage, stage.name, done, size_bytes=size)
@@ -78,7 +78,7 @@ class Scale:
         for words in counts.unknown():
             remedy = "the check leaves out what the run and the history have to have in common; repeat the scale"
             setting.journal.warn("uncounted", words, remedy, self._scale)
-        with setting.step("check"):
+        with setting.during("check"):
             checked = setting.bench.check(counts.counted(), setting.watch("check"))
         self._phase(stage, "check", checked)
         several = sum(one.work == "check" for one in setting.bench.stages) > 1
@@ -89,17 +89,17 @@ class Scale:
             setting.journal.say(f"CHECK FAILED at scale {self._scale}: {condition.name}: {condition.detail}")
 
     def _drop(self, stage: Stage) -> None:
-        with self._setting.step("drop"):
+        with self._setting.during("drop"):
             self._phase(stage, "drop", _timed(lambda: place.remove(self._setting.target, self._own_mark)))
 
-    def _phase(self, stage: Stage, phase: str, result: StepResult, rows: int = 0, size_bytes: int = 0) -> None:
+    def _phase(self, stage: Stage, phase: str, result: PhaseResult, rows: int = 0, size_bytes: int = 0) -> None:
         row = {"scale": self._scale, "stage": stage.name, "cycle": 0, "phase": phase, "duration_ns": result.duration_ns}
         journal = self._setting.journal
         part = f"scale-{self._scale:05d}_{len(journal.record.segments):03d}_{stage.name}_{phase}"
         journal.writer.rows("phases", part, [{**row, "rows": rows, "size_bytes": size_bytes}])
 
 
-def _timed(step: Callable[[], None]) -> StepResult:
+def _timed(phase: Callable[[], None]) -> PhaseResult:
     began = now_ns()
-    step()
-    return StepResult(now_ns() - began)
+    phase()
+    return PhaseResult(now_ns() - began)

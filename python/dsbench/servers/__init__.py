@@ -23,7 +23,6 @@ __all__ = [
     "Server",
     "ServerError",
     "account",
-    "base_directory",
     "clean",
     "dies_with_us",
     "installations",
@@ -133,7 +132,7 @@ def variants() -> list[spec.Target]:
 def account(base: Path) -> str:
     """The user that private servers in ``base`` run under; empty when it is the one who runs dsbench.
 
-    Raises ``ServerError`` when the superuser has nobody to step down to.
+    Raises ``ServerError`` when the superuser finds no user to step down to.
     """
     user = process.unprivileged(base, "postgres")
     return user.name if user is not None else ""

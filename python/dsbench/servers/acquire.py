@@ -98,7 +98,7 @@ def _by_manager(product: str, manager: str, packages: Sequence[str]) -> Plan:
     root: Command = () if not hasattr(os, "geteuid") or os.geteuid() == 0 else ("sudo",)
     update: tuple[Command, ...] = ((*root, manager, "update"),) if manager == "apt-get" else ()
     install = (*root, manager, "install", "-y", *packages)
-    note = "the system may start a server of its own then; dsbench does not use it: it starts others"
+    note = "the system may start its own server then; dsbench does not use it: it starts others"
     return Plan(product, (*update, install), notes=(note,))
 
 

@@ -63,7 +63,7 @@ class Folder:
 
 
 def _marked(path: Path) -> IO[str]:
-    # Locked before it bears its name: nobody ever sees a mark that is not held by a living owner.
+    # Locked before it gets its name: whoever sees a mark sees it locked while its owner lives.
     nascent = path / (MARK + ".new")
     lock = nascent.open("w")
     try:

@@ -1,4 +1,4 @@
-"""A private MariaDB server: a data folder of its own, reached by a Unix socket in it."""
+"""A private MariaDB server: its own data folder, reached by a Unix socket in it."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Process:
         user = self._user
         try:
             with self._log.open("ab") as log:
-                # A session of its own: Ctrl-C in the terminal reaches dsbench, which stops its server in order.
+                # A new session: Ctrl-C in the terminal reaches dsbench, which stops its server in order.
                 self._popen = subprocess.Popen(
                     self._command, env=self._env, cwd=_CWD, umask=0o077, start_new_session=True,
                     user=user.uid if user else None, group=user.gid if user else None,

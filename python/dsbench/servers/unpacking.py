@@ -24,7 +24,7 @@ _TARS = (".tar.gz", ".tgz", ".tar.xz", ".txz")
 
 
 def unpack(product: str, archive: Path, into: Path) -> Path:
-    """Unpacks the server in ``archive`` into a folder of its own below ``into``, and gives that folder.
+    """Unpacks the server in ``archive`` into a new folder below ``into``, and gives that folder.
 
     Another one of the same version is replaced. Raises ``ServerError`` when there is no server in it.
     """

@@ -11,7 +11,6 @@ from dsbench.spec.run import (
     LEVELS,
     RunSpec,
     terminals_of,
-    threads_of,
 )
 from dsbench.spec.target import Target, redact, secrets_of
 from dsbench.spec.words import SpecError, plain
@@ -19,5 +18,5 @@ from dsbench.spec.words import SpecError, plain
 __all__ = [
     "DSI_SCALES", "LEVELS", "OPTIONS", "PROFILES", "Merged", "Option", "RunSpec", "SpecError", "Target", "build",
     "dsi_seconds", "known_workload", "load_toml", "merged", "plain", "printed", "redact", "refuse_unused",
-    "secrets_of", "terminals_of", "threads_of",
+    "secrets_of", "terminals_of",
 ]  # fmt: skip

@@ -76,7 +76,7 @@ def _spec_error(error: ValidationError) -> SpecError:
         option = ".".join(["TARGET", *where[1:2]])
     else:
         # Several numbers of threads are kept apart from the one number that ``threads`` holds.
-        option = OPTIONS["threads" if where[0] == "thread_steps" else where[0]].flag
+        option = OPTIONS["threads" if where[0] == "several_threads" else where[0]].flag
     return SpecError(option, message, "see dsbench run --help")
 
 

@@ -74,8 +74,8 @@ class RunSpec(Frozen):
         Threads,
         About("Simulated clients; several, such as 10,20,40, run the cycles at each", CLIENTS, "load", several=True),
     ] = 16
-    """J, per node. Given as several, it is the largest; all of them are ``thread_steps``."""
-    thread_steps: tuple[Threads, ...] = ()
+    """J, per node. Given as several, it is the largest; all of them are ``several_threads``."""
+    several_threads: tuple[Threads, ...] = ()
     """Numbers of threads at each of which the cycles of every scale are run; empty with one number."""
     carriers: Annotated[
         int,
@@ -176,14 +176,14 @@ class RunSpec(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _several_threads(cls, values: object) -> object:
-        """``threads`` as a list are steps; a list of one number is that number."""
+    def _threads_as_a_list(cls, values: object) -> object:
+        """``threads`` may be a list; a list of one number is that number."""
         if not isinstance(values, dict) or not isinstance(values.get("threads"), list | tuple):
             return values
-        steps = tuple(values["threads"])
-        if not steps or any(not isinstance(step, int) for step in steps):
+        numbers = tuple(values["threads"])
+        if not numbers or any(not isinstance(threads, int) for threads in numbers):
             raise _misfit("--threads", "needs whole numbers, such as 10,20,40")
-        return {**values, "threads": max(steps), "thread_steps": steps if len(steps) > 1 else ()}
+        return {**values, "threads": max(numbers), "several_threads": numbers if len(numbers) > 1 else ()}
 
     @model_validator(mode="before")
     @classmethod
@@ -193,9 +193,9 @@ class RunSpec(Frozen):
         workload = values.get("workload", cls.model_fields["workload"].default)
         return {"retry": workloads.find(str(workload)).retries, **values}
 
-    @field_validator("thread_steps")
+    @field_validator("several_threads")
     @classmethod
-    def _steps_rise(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+    def _several_threads_rise(cls, value: tuple[int, ...]) -> tuple[int, ...]:
         if list(value) != sorted(set(value)):
             raise ValueError("several numbers of threads must rise, each only once, such as 10,20,40")
         return value
@@ -235,23 +235,23 @@ class RunSpec(Frozen):
         return self
 
     @property
-    def steps(self) -> tuple[int, ...]:
+    def thread_numbers(self) -> tuple[int, ...]:
         """Numbers of threads in the order in which they are run; one at least."""
-        return self.thread_steps or (self.threads,)
+        return self.several_threads or (self.threads,)
 
     def at(self, threads: int) -> Self:
         """The same with one number of threads."""
-        return self.model_copy(update={"threads": threads, "thread_steps": ()})
+        return self.model_copy(update={"threads": threads, "several_threads": ()})
 
     def terminals_at(self, scale: int) -> int | None:
-        """Terminals of all nodes together at ``scale``; ``None`` when nobody keys in and thinks."""
+        """Terminals of all nodes together at ``scale``; ``None`` without keying and thinking times."""
         per_unit = workloads.find(self.workload).terminals_per_unit
         return terminals_of({"pace": self.pace, "terminals": self.terminals}, scale, per_unit)
 
     def described(self) -> dict[str, Any]:
         """The specification as it is archived: JSON values, no password; ``threads`` a list where there are several."""
-        data = self.model_dump(mode="json", exclude={"thread_steps"})
-        data["threads"] = list(self.thread_steps) or self.threads
+        data = self.model_dump(mode="json", exclude={"several_threads"})
+        data["threads"] = list(self.several_threads) or self.threads
         data["target"]["url"] = self.target.redacted
         return data
 
@@ -262,16 +262,10 @@ def _misfit(option: str, problem: str) -> PydanticCustomError:
     return PydanticCustomError("misfit", "{problem}", {"option": option, "problem": problem})
 
 
-def threads_of(spec: Mapping[str, Any]) -> tuple[int, ...]:
-    """The numbers of threads in a specification as ``run.json`` holds it."""
-    threads = spec.get("threads", 1)
-    return tuple(int(step) for step in threads) if isinstance(threads, list) else (int(threads),)
-
-
 def terminals_of(spec: Mapping[str, Any], scale: int, per_unit: int | None) -> int | None:
     """``RunSpec.terminals_at`` of a specification as ``run.json`` holds it, also of an older version.
 
-    ``per_unit``: those for each unit of scale that the workload has when nobody says how many.
+    ``per_unit``: the workload's default for each unit of scale.
     """
     if spec.get("pace", "none") == "none":
         return None

@@ -12,7 +12,7 @@ _SECRET_PARAMETERS = frozenset({"password", "passwd", "pwd", "sslpassword"})
 
 
 class Frozen(BaseModel):
-    """Values that do not change, without names that nobody knows."""
+    """Values that do not change, which refuse unknown names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -13,7 +13,7 @@ from dsbench.monitors.monitor import Queries
 from dsbench.monitors.statistics import firebird, mysql, postgres
 from dsbench.monitors.statistics.figure import Figure
 
-__all__ = ["Figure", "Statistics", "statistics_of"]
+__all__ = ["Statistics", "statistics_of"]
 
 
 class Statistics(Protocol):

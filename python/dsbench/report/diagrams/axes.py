@@ -50,7 +50,7 @@ class ScaleAxis:
         return float(self.domain[0] * 10 ** (pixel / self.pixels_per_decade))
 
     def x(self, axis: Literal["below", "above"] | None = None, field: str = "scale") -> alt.X:
-        """The x channel on ``field``: with the scales below the plot, the sizes above it, or no axis of its own.
+        """The x channel on ``field``: with the scales below the plot, the sizes above it, or no axis.
 
         The layer with the axis below sets the scale for all others, so that it is edited in one place.
         """

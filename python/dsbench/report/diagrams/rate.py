@@ -53,8 +53,8 @@ def rate(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     seconds = ValueAxis.logarithmic("time [s]", [row["seconds"] for row in times], side="right", margin=margin)
     drawn = [(x.pixel(r.scale), y.pixel(r.rate_median_tps)) for r in rows]
     drawn += [(x.pixel(row["scale"]), seconds.pixel(row["seconds"])) for row in times]
-    steps = [step for step in _TIMES if any(row["step"] == step for row in times)]
-    rates = [*_rate_layers(x, y, single=len(rows) == 1), *_flag_layers(x), _legend(x, steps)]
+    phases = [phase for phase in _TIMES if any(row["phase"] == phase for row in times)]
+    rates = [*_rate_layers(x, y, single=len(rows) == 1), *_flag_layers(x), _legend(x, phases)]
     groups = [_time_layers(x, seconds), rates] if times else [rates]
     return finish(
         [*mark_layers(x), *groups], name="rate", independent_y=True, archive=evaluation.name,
@@ -107,9 +107,9 @@ def _rate_layers(x: ScaleAxis, y: ValueAxis, *, single: bool) -> list[alt.Chart]
     ]
 
 
-def _legend(x: ScaleAxis, steps: Sequence[str]) -> alt.Chart:
+def _legend(x: ScaleAxis, phases: Sequence[str]) -> alt.Chart:
     """A layer that draws no data: it sets the colours of all layers, and carries the sizes above the plot."""
-    looks = {**_RATES, **{step: _TIMES[step] for step in steps}}
+    looks = {**_RATES, **{phase: _TIMES[phase] for phase in phases}}
     legend = alt.Legend(orient="bottom", columns=3, title=None)
     names = list(looks)
     colours = alt.Scale(domain=names, range=[look.colour for look in looks.values()])
@@ -124,23 +124,23 @@ def _legend(x: ScaleAxis, steps: Sequence[str]) -> alt.Chart:
 def _time_rows(scales: Sequence[ScaleResult]) -> list[Row]:
     rows: list[Row] = []
     populate_s = sum(positive(r.populate_s for r in scales))
-    for step in _TIMES:
-        values = [float(getattr(r, f"{step.replace(' ', '_')}_s")) for r in scales]
-        if step in {"cleanup", "drop"} and sum(positive(values)) <= _NEGLIGIBLE * populate_s:
+    for phase in _TIMES:
+        values = [float(getattr(r, f"{phase.replace(' ', '_')}_s")) for r in scales]
+        if phase in {"cleanup", "drop"} and sum(positive(values)) <= _NEGLIGIBLE * populate_s:
             continue
-        rows += [{"scale": r.scale, "step": step, "seconds": v} for r, v in zip(scales, values, strict=True) if v > 0]
+        rows += [{"scale": r.scale, "phase": phase, "seconds": v} for r, v in zip(scales, values, strict=True) if v > 0]
     return rows
 
 
 def _time_layers(x: ScaleAxis, y: ValueAxis) -> list[alt.Chart]:
     base = alt.Chart(alt.NamedData("times"))
-    tips = ["step:N", alt.Tooltip("scale:Q", format="d"), alt.Tooltip("seconds:Q", title="time [s]", format=",.3~r")]
+    tips = ["phase:N", alt.Tooltip("scale:Q", format="d"), alt.Tooltip("seconds:Q", title="time [s]", format=",.3~r")]
     line = base.mark_line(strokeWidth=1, strokeDash=[3, 2]).encode(
-        x=x.x(), y=y.y("seconds"), color=alt.Color("step:N")
+        x=x.x(), y=y.y("seconds"), color=alt.Color("phase:N")
     )
     points = base.mark_point(filled=True, size=38, opacity=1).encode(
-        x=x.x(), y="seconds:Q", color=alt.Color("step:N"),
-        shape=alt.Shape("step:N"), tooltip=tips,
+        x=x.x(), y="seconds:Q", color=alt.Color("phase:N"),
+        shape=alt.Shape("phase:N"), tooltip=tips,
     )
     return [line, points]
 

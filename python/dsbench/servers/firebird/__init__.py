@@ -1,4 +1,4 @@
-"""Private Firebird: a server of its own, or the engine in this process (embedded).
+"""Private Firebird: a server, or the engine in this process (embedded).
 
 Distributions have version 3 as a server. All versions come as an engine from the package index; where a
 server of theirs is installed below ``/opt/firebird`` it is taken instead.
@@ -14,7 +14,7 @@ from dsbench.servers.firebird.embedded import Embedded
 from dsbench.servers.firebird.instance import Instance
 from dsbench.servers.installation import Installation
 
-__all__ = ["Embedded", "Instance", "installations", "start"]
+__all__ = ["Instance", "installations", "start"]
 
 
 def start(target: spec.Target, base: Path, connections: int) -> Instance | Embedded:  # noqa: ARG001

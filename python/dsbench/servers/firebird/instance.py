@@ -137,7 +137,7 @@ class Instance:
             )
 
     def _launch(self, host: str, port: int) -> None:
-        # Before it starts: afterwards nobody could tell whose server answers there.
+        # Before it starts: afterwards one could not tell whose server answers there.
         if _listens(host, port):
             raise ServerError(f"{host}:{port} is taken by another program", "leave RemoteServicePort out: any is free")
         # The root is in the environment, too; in the command line whoever looks for this server finds it.

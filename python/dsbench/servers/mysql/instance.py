@@ -104,7 +104,7 @@ class Instance:
             if self._settings.get("storage_engine", "").lower() == "rocksdb":
                 result.append("--plugin-load-add=ha_rocksdb")
         else:
-            # The second protocol has a port of its own; bulk loads travel over the connection.
+            # The second protocol would take another port; bulk loads travel over the connection.
             result += ["--mysqlx=OFF", "--local-infile=ON"]
         return result
 
@@ -170,7 +170,7 @@ class Instance:
             )
 
     def _write_accounts(self, password: str) -> None:
-        """What the server runs when it starts: over the network nobody comes in without the password."""
+        """What the server runs when it starts: logins over the network need the password."""
         self._secret.touch(mode=0o600)
         names = ", ".join(f"root@'{host}'" for host in ("127.0.0.1", "::1", "%"))
         self._secret.write_text(

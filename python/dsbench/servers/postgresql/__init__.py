@@ -1,4 +1,4 @@
-"""A private PostgreSQL server: a cluster of its own, reached by a Unix socket in its own folder."""
+"""A private PostgreSQL server: its own cluster, reached by a Unix socket in its folder."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 from dsbench import spec
 from dsbench.servers.installation import Installation
 from dsbench.servers.postgresql import binaries
-from dsbench.servers.postgresql.cluster import Cluster
+from dsbench.servers.postgresql.instance import Instance
 
-__all__ = ["Cluster", "installations", "start"]
+__all__ = ["Instance", "installations", "start"]
 
 
-def start(target: spec.Target, base: Path, connections: int) -> Cluster:
+def start(target: spec.Target, base: Path, connections: int) -> Instance:
     """Makes a cluster in a new folder of ``base`` and starts its server.
 
     Raises ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
     """
-    return Cluster(binaries.find(target.version), base, target.settings, connections)
+    return Instance(binaries.find(target.version), base, target.settings, connections)
 
 
 def installations() -> list[Installation]:

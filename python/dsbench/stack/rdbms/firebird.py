@@ -1,4 +1,4 @@
-"""Firebird, as a session in its database sees it. Before there is a database nobody can be asked."""
+"""Firebird, as a session in its database sees it. Without a database there is no session, and no answer."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def cycles_of(archive: Path) -> list[tuple[int, int, int]]:
     return sorted({(r["scale"], r["cycle"], r["threads"]) for r in table.to_pylist()})
 
 
-WHOLE = [(x, 2 * step + i, n) for x in (1, 2) for step, n in enumerate((1, 2, 4)) for i in (1, 2)]
+WHOLE = [(x, 2 * place + i, n) for x in (1, 2) for place, n in enumerate((1, 2, 4)) for i in (1, 2)]
 
 
 def test_the_cycles_of_every_scale_are_run_at_each_number_of_threads(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ _SOCKET_PATH_BYTES = 103
 """Longest path of a Unix socket that every system takes (Linux 107, macOS 103)."""
 
 
-class Cluster:
+class Instance:
     """A running private PostgreSQL server."""
 
     def __init__(self, binaries: Binaries, base: Path, settings: Mapping[str, str], connections: int) -> None:
