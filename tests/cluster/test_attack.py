@@ -242,12 +242,28 @@ def test_a_bundle_is_one_member_once(house: House) -> None:
         assert house.coordinator.ask(lambda: list(house.coordinator.roster.members)) == ["node-1"]
         assert first.ask("beat", key="", totals=[0, 0, 0])["known"] is True, "the first is still there"
     house.gone("node-1")
+    with Intruder(house.bundle(1), "same") as first, Intruder(house.bundle(1), "same") as second:
+        assert [one.enrol()["refused"] for one in (first, second)] == ["", ""]
+        assert first.cut, "the process that comes again has lost its connection"
+        assert second.ask("beat", key="", totals=[0, 0, 0])["known"] is True
+    house.gone("node-1")
     with ExitStack() as stack:
         two = [stack.enter_context(Intruder(house.bundle(n), "first")) for n in (1, 2)]
         assert [node.enrol()["refused"] for node in two] == ["", ""]
         third = stack.enter_context(Intruder(house.bundle(3)))
         assert "the run has its 2 nodes" in third.enrol()["refused"]
         assert third.cut
+
+
+def test_nothing_that_a_node_calls_itself_breaks_a_line_of_the_log(house: House) -> None:
+    evil = "x\nERROR: mine\x1b[2J"
+    with Intruder(house.bundle(1)) as intruder:
+        facts = {"versions": {"dsbench": evil}, "host": evil, "system": evil, "pid": 1, "cpus": 1}
+        assert intruder.enrol(evil, facts=facts)["refused"].isprintable()
+    log = house.until_logged("refused a node")
+    assert "\nERROR" not in log
+    assert "\x1b" not in log
+    assert house.well
 
 
 def test_the_coordinators_own_bundle_is_no_nodes(house: House) -> None:
@@ -419,6 +435,7 @@ FIT = Fit(threads=1, kinds=1, groups=1)
         {"errors": ((0, 9, "e", "c", 1, "x"),)},
         {"errors": ((0, 0, "e", 5, 1, "x"),)},
         {"sums": {"delta": 2**80}},
+        {"sums": {"delta": -(2**60)}},
         {"sums": {"delta": "x"}},
         {"cpu_ns": (-1, 0)},
     ],
@@ -427,6 +444,14 @@ def test_a_result_that_the_cycle_cannot_have_is_not_counted(more: dict[str, Any]
     assert decode(encode(result(), Course("complete"), []), "n1", FIT).result.total("committed") == 0
     with pytest.raises(DamagedError):
         decode(encode(result(**more), Course("complete"), []), "n1", FIT)
+
+
+@pytest.mark.parametrize("sample", [{"value": 1.0}, {"value": 1.0, "at_ns": 1, "monitor": "m", "metric": "x", "unit": "u"}])
+def test_a_result_with_other_samples_is_refused(sample: dict[str, Any]) -> None:
+    right = {name: sample.get(name, "x") for name in ("at_ns", "monitor", "metric", "unit", "value")} | {"at_ns": 1}
+    assert decode(encode(result(), Course("complete"), [right]), "n1", FIT).samples == [right]
+    with pytest.raises(DamagedError):
+        decode(encode(result(), Course("complete"), [sample]), "n1", FIT)
 
 
 def test_a_result_that_unpacks_to_gigabytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,14 @@ def test_numbers_and_names_do_not_depend_on_who_comes_first() -> None:
     ]  # fmt: skip
 
 
+def test_no_node_can_take_the_name_that_another_gets() -> None:
+    roster = Roster(3, 6.0, VERSIONS)
+    for member, name in (("node-1", "host-3"), ("node-2", "host"), ("node-3", "host")):
+        roster.enrol(member, "t", name, FACTS, 100.0)
+    roster.settle()
+    assert [m.name for m in roster.numbered()] == ["host-3", "host", "host-3-3"]
+
+
 def test_who_comes_back_keeps_its_place() -> None:
     roster = admitted("node-1", "node-2", nodes=2)
     roster.settle()

@@ -48,7 +48,7 @@ class Answers:
         if known is not None and known.here and known.token == token:
             await own.lose(member, "it joined again: its connection was lost")
         facts = {**facts, "host": frames.plain(facts["host"]), "system": frames.plain(facts["system"])}
-        why = own.roster.enrol(member, token, name, facts, own.loop.time())
+        why = frames.plain(own.roster.enrol(member, token, name, facts, own.loop.time()))
         if why:
             own.log("nodes refused", f"refused a node, {frames.plain(name, 60)} ({member}): {why}")
         else:

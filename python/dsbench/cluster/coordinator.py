@@ -235,6 +235,9 @@ class Coordinator:
         self._joins += 1
         # The scheduling tells nodes apart by address. Nobody calls this one: each node and connection has another.
         guest.address = f"tls://127.{64 + number // 65536 % 64}.{number // 256 % 256}.{number % 256}:{self._joins}"
+        for other in self._guests.values():
+            if other.member == guest.member:
+                other.channel.abort()
         self._guests[guest.address] = guest
         self.roster.present(guest.member, guest.address, self.loop.time())
         self.log(f"news of {guest.member}", f"node {self.roster.members[guest.member].name} joined")
@@ -242,7 +245,7 @@ class Coordinator:
         async def begin(task: str) -> None:
             await guest.tell({"op": "begin", "key": task.removesuffix(f"/{guest.member}")})
 
-        self._scheduling.join(guest.address, guest.member, begin, guest.channel.abort)
+        self._scheduling.join(guest.address, begin, guest.channel.abort)
 
     def free(self, guest: Guest, key: str) -> None:
         """The node has done its part of the turn ``key``, well or not."""

@@ -114,6 +114,8 @@ class Door:
             task = asyncio.ensure_future(self._meet(connected, f"{where[0]}:{where[1]}"))
             self._strangers[task] = f"{where[0]}:{where[1]}"
             task.add_done_callback(self._forget)
+            # A queue of waiting connections must not keep the others from being served.
+            await asyncio.sleep(0)
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._strangers.pop(task, None)

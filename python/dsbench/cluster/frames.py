@@ -24,7 +24,7 @@ LONGEST_ANSWER: Final = 1024 * 1024
 """Of the coordinator's: an order holds a whole specification."""
 LONGEST_DATA: Final = 64 * 1024 * 1024
 """Of a result, which is compressed: about a hundred times that of a hundred threads in an hour."""
-LONGEST_WHY: Final = 2000
+LONGEST_WHY: Final = 1000
 """Characters of a reason."""
 
 _WORD: Final = 2**63 - 1

@@ -30,6 +30,7 @@ _LARGEST: Final = 512 * 1024 * 1024
 _NUMBER: Final = 2**53
 """Above any number that is counted here: in ns a hundred days."""
 _SECONDS: Final = 10**6
+_SAMPLED: Final = ["at_ns", "monitor", "metric", "unit", "value"]
 
 
 class DamagedError(ValueError):
@@ -137,7 +138,7 @@ class _Head:
     failure: tuple[_Text, _Text, _Text] | None
     cpu_ns: tuple[_Word, _Word]
     samples: list[tuple[_Signed, _Text, _Text, _Text, float]]
-    columns: list[Literal["at_ns", "monitor", "metric", "unit", "value"]]
+    columns: list[str]
 
 
 _HEAD: Final = TypeAdapter(_Head)
@@ -161,9 +162,11 @@ class Fit:
             _below(result.seconds, _NUMBER) and _below(result.counters, _NUMBER),
             _below(result.seconds[:, 0], self.groups) and _below(result.seconds[:, 2], self.kinds),
             _below(result.seconds[:, 1], _SECONDS),
-            all(row[0] < self.groups and row[1] < self.kinds for row in (*result.histograms, *result.errors)),
+            all(group < self.groups and kind < self.kinds for group, kind, *_ in result.histograms),
+            all(group < self.groups and kind < self.kinds for group, kind, *_ in result.errors),
             all(_below(rows, _NUMBER) and (rows[:, 0] <= rows[:, 1]).all() for *_, rows in result.histograms),
             all(error[4] < _NUMBER for error in result.errors),
+            all(abs(amount) < _NUMBER for amount in result.sums.values()),
         ]
         if not all(right):
             raise DamagedError("numbers that this cycle does not have")
@@ -227,7 +230,9 @@ def _decode(data: bytes, node: str) -> NodeResult:
         failure=CoreError(*said.failure) if said.failure else None,
         cpu_ns=said.cpu_ns,
     )
-    samples = [dict(zip(said.columns, sample, strict=True)) for sample in said.samples]
+    if said.samples and said.columns != _SAMPLED:
+        raise DamagedError("samples with other columns")
+    samples = [dict(zip(_SAMPLED, sample, strict=True)) for sample in said.samples]
     return NodeResult(node, result, said.course, samples)
 
 

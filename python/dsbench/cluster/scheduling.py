@@ -157,16 +157,19 @@ class Scheduling:
             seat.abort()
         await self._stack.aclose()
 
-    def join(
-        self, address: str, name: str, begin: Callable[[str], Awaitable[None]], cut: Callable[[], None]
-    ) -> None:
+    def join(self, address: str, begin: Callable[[str], Awaitable[None]], cut: Callable[[], None]) -> None:
         """A node is there: ``begin`` hears the keys of its turns, ``cut`` ends its connection."""
         seat = self._seats[address] = _Seat(address, begin, cut)
         life = asyncio.ensure_future(
-            self._scheduler.add_worker(seat, address=address, name=name, server_id=address, now=0.0, **_NODE)
+            self._scheduler.add_worker(seat, address=address, name=address, server_id=address, now=0.0, **_NODE)
         )
         self._living.add(life)
-        life.add_done_callback(self._living.discard)
+        life.add_done_callback(self._ended)
+
+    def _ended(self, life: asyncio.Task[None]) -> None:
+        self._living.discard(life)
+        if not life.cancelled() and (error := life.exception()) is not None:
+            logging.getLogger("distributed.scheduler").error("a node's seat failed: %r", error)
 
     def leave(self, address: str) -> None:
         """The node's connection has ended: Dask loses it."""
