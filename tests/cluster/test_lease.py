@@ -13,9 +13,9 @@ import pytest
 
 from dsbench.cluster.clock import Estimate
 from dsbench.cluster.lease import Lease
+from dsbench.cluster.link import Link
 from dsbench.cluster.node import Node
 from dsbench.cluster.outcome import decode
-from dsbench.cluster.worker import Link
 from dsbench.generator import now_ns
 from dsbench.spec import RunSpec
 
@@ -61,7 +61,7 @@ def test_a_beat_counts_from_before_the_sleep_in_which_its_answer_came() -> None:
     node.lease, node.key = Lease(6.0, clock), KEY
     sent: list[str] = []
 
-    async def beat(**_message: Any) -> dict[str, Any]:
+    async def beat(_operation: str, **_message: Any) -> dict[str, Any]:
         sent.append("beat")
         if len(sent) == 2:
             clock.at_s += 3600  # The machine slept, and the answer was there when it woke up.
@@ -69,12 +69,13 @@ def test_a_beat_counts_from_before_the_sleep_in_which_its_answer_came() -> None:
             return {"known": False, "key": KEY, "stop": "", "goodbye": ""}
         return {"known": True, "key": KEY, "stop": "", "goodbye": ""}
 
-    link = Link(node, "token")
-    loop = SimpleNamespace(add_callback=lambda *_args, **_more: None)
-    link._worker = SimpleNamespace(
-        status=SimpleNamespace(name="running"), scheduler=SimpleNamespace(dsbench_beat=beat), loop=loop, close=None
-    )
-    asyncio.run(asyncio.wait_for(link._beat(), 60))
+    async def until_it_ends() -> None:
+        link = Link(node, cast(Any, None), cast(Any, None), "token")
+        link._channel = cast(Any, SimpleNamespace(abort=lambda: None))
+        link._call = beat  # type: ignore[method-assign,assignment]  # in the place of the coordinator
+        await asyncio.wait_for(link._beat(), 60)
+
+    asyncio.run(until_it_ends())
     with pytest.raises(Exception, match=ENDED):
         node.check()
 
@@ -91,6 +92,9 @@ class Coordinator:
 
     def tell(self, operation: str, **_message: Any) -> None:
         raise OSError(operation)
+
+    def carry(self, _key: str, _data: bytes) -> None:
+        raise OSError
 
     def clocks(self, _pings: int) -> Estimate:
         return Estimate(0, 1)

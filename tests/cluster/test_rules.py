@@ -35,7 +35,7 @@ def test_the_node_stops_before_it_is_given_up(beat_sent: float, travelled: float
     sent = clock.now + beat_sent
     lease.renew(sent)
     roster = admitted("node-1")
-    roster.beat("node-1", "t", (0, 0, 0), sent + travelled)
+    roster.beat("node-1", "tls://node-1", (0, 0, 0), sent + travelled)
     for _ in range(400):
         clock.now += 0.05
         if roster.overdue(clock.now):
@@ -102,13 +102,21 @@ def test_numbers_and_names_do_not_depend_on_who_comes_first() -> None:
     ]  # fmt: skip
 
 
+def test_no_node_can_take_the_name_that_another_gets() -> None:
+    roster = Roster(3, 6.0, VERSIONS)
+    for member, name in (("node-1", "host-3"), ("node-2", "host"), ("node-3", "host")):
+        roster.enrol(member, "t", name, FACTS, 100.0)
+    roster.settle()
+    assert [m.name for m in roster.numbered()] == ["host-3", "host", "host-3-3"]
+
+
 def test_who_comes_back_keeps_its_place() -> None:
     roster = admitted("node-1", "node-2", nodes=2)
     roster.settle()
     assert "has its 2 nodes" in roster.enrol("node-3", "x", "c", FACTS, 101.0)
     assert "is in use by host" in roster.enrol("node-2", "another", "thief", FACTS, 101.0)
     roster.lose("node-2", "the cable")
-    assert not roster.beat("node-2", "t", (0, 0, 0), 101.0)
+    assert not roster.beat("node-2", "tls://node-2", (0, 0, 0), 101.0)
     assert [m.member for m in roster.here] == ["node-1"]
     assert roster.enrol("node-2", "t", "host", FACTS, 102.0) == ""
     roster.present("node-2", "tls://b2", 102.0)

@@ -88,7 +88,7 @@ def own_authority(folder: Path) -> certificates.Credentials:
     now = datetime.now(UTC)
     own = certificates._Authority("dsbench coordinator", now, timedelta(days=1))
     others = certificates._Authority("dsbench nodes", now, timedelta(days=1))
-    made = [own.sign("coordinator", own.certificate + others.certificate)]
+    made = [own.sign("coordinator", others.certificate)]
     made += [others.sign(f"node-{number}", own.certificate) for number in (1, 2)]
     for who in made:
         path = folder / f"{who.member}.bundle"
@@ -156,6 +156,7 @@ def test_a_second_run_finds_the_port_taken_before_it_begins(door: Door) -> None:
 def test_files_with_keys_are_for_their_owner(tmp_path: Path) -> None:
     made = invite(tmp_path / "cluster", 2, "example.org", 9000)
     files = sorted((tmp_path / "cluster").iterdir())
+    assert files.pop(0).read_text().splitlines()[-1] == "*", "Git takes none of them"
     assert [file.name for file in files] == ["coordinator.bundle", "node-1.bundle", "node-2.bundle"]
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     assert stat.S_IMODE((tmp_path / "cluster").stat().st_mode) == 0o700
@@ -164,7 +165,7 @@ def test_files_with_keys_are_for_their_owner(tmp_path: Path) -> None:
     assert len(set(keys)) == 3
     assert not any(key in repr(read(file)) for key, file in zip(keys, files, strict=True))
     trusted = {file.stem: json.loads(file.read_text())["trusted"].count("BEGIN CERTIFICATE") for file in files}
-    assert trusted == {"coordinator": 2, "node-1": 1, "node-2": 1}, "nodes trust the coordinator's authority alone"
+    assert trusted == {"coordinator": 1, "node-1": 1, "node-2": 1}, "each side trusts the other one's authority alone"
 
 
 def test_an_expired_bundle_says_so(tmp_path: Path) -> None:
@@ -211,3 +212,57 @@ def test_what_is_no_bundle_of_a_node_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ClusterError, match=words) as told:
             read_of_node(path)
         assert told.value.usage
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("expires", 5), ("expires", "tomorrow"), ("expires", "2999-01-01T00:00:00"), ("expires", None),
+        ("host", 5), ("host", ""), ("host", "a" * 70), ("host", "a b"), ("host", []),
+        ("port", "8786"), ("port", 0), ("port", 65536), ("port", 1.5), ("port", True),
+        ("certificate", 5), ("certificate", ""), ("certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"),
+        ("key", ""), ("key", {}), ("trusted", "none"), ("trusted", 1),
+        ("member", 5), ("member", "node-x"), ("member", "node-2"), ("member", "node-0"), ("run", 5), ("more", 5),
+    ],
+)  # fmt: skip
+def test_a_bundle_with_a_wrong_part_names_it(invited: Path, tmp_path: Path, part: str, value: object) -> None:
+    values = json.loads((invited / "node-1.bundle").read_text())
+    path = tmp_path / "changed.bundle"
+    path.write_text(json.dumps({**values, part: value}))
+    with pytest.raises(ClusterError, match=f"is no bundle: its {part} is wrong") as told:
+        read_of_node(path)
+    assert told.value.usage
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff", b"[]", b"5", b"null", b"{}", b'{"format": 1}', b"[" * 90_000, b'{"format": []}'])
+def test_what_is_no_bundle_is_told_in_two_lines(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "x.bundle"
+    path.write_bytes(data)
+    with pytest.raises(ClusterError, match=r"is no bundle|another version") as told:
+        read_of_node(path)
+    assert told.value.usage
+
+
+def test_a_bundle_from_standard_input_is_judged_alike(invited: Path) -> None:
+    text = (invited / "node-1.bundle").read_bytes().replace(b'"port": 9000', b'"port": "x"')
+    command = [sys.executable, "-m", "dsbench", "node", "--join", "-"]
+    for data, words in ((text, "- is no bundle: its port is wrong"), (b"\xff\xfe", "- is no bundle")):
+        done = subprocess.run(command, input=data, capture_output=True, check=False, timeout=60)
+        assert (done.returncode, done.stderr.decode().splitlines()[0]) == (2, f"error: {words}")
+        assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.fixture(scope="module")
+def invited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a bundle."""
+    return invite(tmp_path_factory.mktemp("invited") / "cluster", 1, "127.0.0.1", 9000).folder
+
+
+def test_keys_stay_out_of_the_repository_of_a_folder_that_was_there(tmp_path: Path) -> None:
+    used = tmp_path / "used"
+    used.mkdir()
+    (used / "mine").touch()
+    invite(used, 1, "127.0.0.1", 9000)
+    assert not (used / ".gitignore").exists(), "what lies beside is the user's"
+    (tmp_path / "empty").mkdir()
+    assert (invite(tmp_path / "empty", 1, "127.0.0.1", 9000).folder / ".gitignore").exists()

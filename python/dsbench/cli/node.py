@@ -27,7 +27,7 @@ def command(
 ) -> None:
     """Make load for a run on another machine, until that run is over."""
     try:
-        from dsbench.cluster import bundle, node, serving  # Late: Dask is an extra, and takes a second to import.
+        from dsbench.cluster import bundle, node, serving  # Late: an extra.
     except ImportError as error:
         problem = f"a node needs a package that is not here: {error}"
         raise ClusterError(problem, how_to_install(), usage=True) from None

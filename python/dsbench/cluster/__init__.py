@@ -1,7 +1,8 @@
-"""Remote nodes: machines that make load together, on Dask.
+"""Remote nodes: machines that make load together.
 
 Nothing here imports Dask before a cluster is wanted. Read ``nodes`` first (what a run sees), then ``coordinator``
-and ``worker`` (the two ends of the wire), ``turn`` and ``roster`` (the rules between them), ``node`` (the load).
+and ``link`` (the two ends of the wire), ``frames`` and ``door`` (what may come over it), ``turn`` and ``roster`` (the
+rules between the ends), ``node`` (the load).
 """
 
 from __future__ import annotations

@@ -1,21 +1,26 @@
-"""What nodes may ask of the coordinator, one method for each operation of the wire.
+"""What the coordinator does with what comes through the door, one method for each operation of the protocol.
 
-``comm`` comes first where the caller matters, so that Dask passes the connection: a node is known by the certificate
-at its other end, not by what it says.
+A node is known by the certificate at its end of the connection, not by what it says, and everything here
+touches that one node alone. ``frames`` has checked types and sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from dsbench.cluster import wire
+from dsbench.cluster import frames
 from dsbench.cluster.clock import Estimate
+from dsbench.cluster.door import Guest
+from dsbench.cluster.frames import ProtocolError
 from dsbench.cluster.turn import Turn
 from dsbench.generator import now_ns
 
 if TYPE_CHECKING:
     from dsbench.cluster.coordinator import Coordinator
+
+LARGEST_ERROR_NS: Final = 500_000_000
+"""Of a clock that may take part: the others would have to wait forty times as long for the start."""
 
 
 class Answers:
@@ -23,50 +28,79 @@ class Answers:
 
     def __init__(self, coordinator: Coordinator) -> None:
         self._own = coordinator
+        self._operations: Mapping[str, Callable[..., Awaitable[Any]]] = {
+            "clock": self._clock, "beat": self._beat, "order": self._order, "ready": self._ready,
+            "armed": self._armed, "failed": self._failed, "done": self._done,
+        }  # fmt: skip
 
-    def operations(self) -> Mapping[str, Callable[..., Coroutine[Any, Any, Any]]]:
-        """Name on the wire to method."""
-        methods = (
-            self._enrol, self._clock, self._beat, self._order, self._ready, self._armed, self._result, self._failed,
-        )  # fmt: skip
-        return {wire.OPERATIONS + method.__name__.removeprefix("_"): method for method in methods}
+    async def answer(self, guest: Guest, operation: str, fields: Mapping[str, Any]) -> Any:
+        """The answer to an enrolled node."""
+        return await self._operations[operation](guest, **fields)
 
-    async def _enrol(self, comm: Any, token: str, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    async def enrol(self, guest: Guest, token: str, name: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """May this node take part?"""
-        own, member = self._own, wire.peer(comm)
+        own, member = self._own, guest.member
+        if not own.may_join(member):
+            raise ProtocolError("it asks to join too often")
         if own.goodbye:
             return {"refused": "", "goodbye": own.goodbye, "lease_s": own.lease_s}
         known = own.roster.members.get(member)
         if known is not None and known.here and known.token == token:
             await own.lose(member, "it joined again: its connection was lost")
-        why = own.roster.enrol(member, token, name, facts, own.loop.time())
+        facts = {**facts, "host": frames.plain(facts["host"]), "system": frames.plain(facts["system"])}
+        why = frames.plain(own.roster.enrol(member, token, name, facts, own.loop.time()))
         if why:
-            own.news.put(f"refused a node at {comm.peer_address}, {name} ({member}): {why}")
+            own.log("nodes refused", f"refused a node, {frames.plain(name, 60)} ({member}): {why}")
+        else:
+            own.joined(guest)
         return {"refused": why, "goodbye": "", "lease_s": own.lease_s}
 
-    async def _clock(self) -> int:
+    def wants(self, member: str, token: str, key: str) -> bool:
+        """Whether the node's result of the turn ``key`` is still to come; whoever sends it again is thanked again."""
+        known = self._own.roster.members.get(member)
+        return known is not None and known.token == token and (key, member) in self._own.owed
+
+    def take(self, member: str, key: str, data: bytes) -> None:
+        """What the node did."""
+        own, turn = self._own, self._turn(key)
+        if (key, member) not in own.owed:
+            return
+        own.owed.discard((key, member))
+        if turn is None or not turn.deliver(member, data):
+            own.late.append((key, member, data))
+            name = own.roster.members[member].name
+            own.log(f"news of {member}", f"node {name} sent its part of {key} too late to count")
+
+    def left(self, guest: Guest) -> None:
+        """Its connection has ended."""
+        self._own.left(guest)
+
+    async def _clock(self, _guest: Guest) -> int:
         """What time is it there?"""
         return now_ns()
 
-    async def _beat(self, comm: Any, token: str, key: str, totals: tuple[int, int, int]) -> dict[str, Any]:
+    async def _beat(self, guest: Guest, key: str, totals: list[int]) -> dict[str, Any]:
         """A sign of life; is there anything the node should know?"""
-        own, member, turn = self._own, wire.peer(comm), self._turn(key)
+        own, member, turn = self._own, guest.member, self._turn(key)
         # What is left of the last turn must not be taken for a part of this one.
         counted = (totals[0], totals[1], totals[2]) if turn is not None else (0, 0, 0)
-        known = own.roster.beat(member, token, counted, own.loop.time())
+        known = own.roster.beat(member, guest.address, counted, own.loop.time())
         stop = "the turn is over" if turn is None else turn.stop or turn.missing.get(member, "")
         # With the key, because the answer may arrive when the node has begun with the next turn.
         return {"known": known, "key": key, "stop": stop, "goodbye": own.goodbye}
 
-    async def _order(self, comm: Any, key: str) -> Mapping[str, Any] | None:
+    async def _order(self, guest: Guest, key: str) -> Mapping[str, Any] | None:
         """What is to be done in this turn? ``None``: nothing any more."""
-        member, turn = wire.peer(comm), self._turn(key)
+        member, turn = guest.member, self._turn(key)
         return turn.orders[member] if turn is not None and turn.open_for(member) else None
 
-    async def _ready(self, comm: Any, key: str, offset_ns: int, error_ns: int) -> int | None:
+    async def _ready(self, guest: Guest, key: str, offset_ns: int, error_ns: int) -> int | None:
         """All clients are connected: when is the start? Answers when it is fixed; ``None``: there will be none."""
-        member, turn = wire.peer(comm), self._turn(key)
+        member, turn = guest.member, self._turn(key)
         if turn is None or not turn.open_for(member):
+            return None
+        if error_ns > LARGEST_ERROR_NS:
+            turn.lose(member, f"its clock is known within {error_ns / 1e6:.0f} ms only")
             return None
         turn.ready[member] = Estimate(offset_ns, error_ns)
         async with self._own.changed:
@@ -75,26 +109,22 @@ class Answers:
             )
         return turn.start_ns if turn.open_for(member) else None
 
-    async def _armed(self, comm: Any, key: str, left_ns: int) -> bool:
+    async def _armed(self, guest: Guest, key: str, left_ns: int) -> bool:
         """All clients wait for the start: may they begin?"""
         turn = self._turn(key)
-        return turn is not None and turn.arm(wire.peer(comm), left_ns)
+        return turn is not None and turn.arm(guest.member, left_ns)
 
-    async def _result(self, comm: Any, key: str, data: bytes) -> None:
-        """What the node did; whoever sends it again is thanked again."""
-        own, member, turn = self._own, wire.peer(comm), self._turn(key)
-        if turn is not None and turn.deliver(member, data):
-            return
-        if (key, member) not in ((known, who) for known, who, _ in own.late):
-            own.late.append((key, member, data))
-            own.news.put(f"node {own.roster.members[member].name} sent its part of {key} too late to count")
-
-    async def _failed(self, comm: Any, key: str, why: str) -> None:
+    async def _failed(self, guest: Guest, key: str, why: str) -> None:
         """The node cannot do its part."""
-        own, member, turn = self._own, wire.peer(comm), self._turn(key)
+        own, member, turn = self._own, guest.member, self._turn(key)
         if turn is not None and turn.open_for(member):
-            turn.lose(member, why)
-            own.news.put(f"node {own.roster.members[member].name} cannot take part in {key}: {why}")
+            turn.lose(member, frames.plain(why))
+            name = own.roster.members[member].name
+            own.log(f"news of {member}", f"node {name} cannot take part in {key}: {frames.plain(why)}")
+
+    async def _done(self, guest: Guest, key: str) -> None:
+        """The node is free for the next turn."""
+        self._own.free(guest, key)
 
     def _turn(self, key: str) -> Turn | None:
         """The turn under way, if it is this one."""

@@ -14,9 +14,13 @@ import sys
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
-from dsbench.cluster.certificates import COORDINATOR, Credentials, issue
+from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked
+from pydantic_core import from_json
+
+from dsbench.cluster.certificates import COORDINATOR, Credentials, issue, wrong_part
 from dsbench.cluster.errors import ClusterError
 
 FORMAT: Final = 1
@@ -24,22 +28,36 @@ PORT: Final = 8786
 VALID: Final = timedelta(days=3)
 SUFFIX: Final = ".bundle"
 
+_LONGEST: Final = 100_000
+_TIME: Final = TypeAdapter(AwareDatetime)
 _ELSEWHERE: Final = ("192.0.2.1", 9)
 """An address for documentation: no packet is sent, the system only says which of ours would face it."""
 
 
-@dataclass(frozen=True)
+def _host(text: str) -> str:
+    if not text or any(c.isspace() or not c.isprintable() for c in text):
+        raise ValueError("no host")
+    text.encode("idna")
+    return text
+
+
+def _moment(text: str) -> str:
+    _TIME.validate_python(text)
+    return text
+
+
+@checked(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
 class Bundle:
     """One member's place in a cluster."""
 
     run: str
     """Random name of the invitation that it belongs to."""
-    member: str
+    member: Annotated[str, Field(pattern=r"^(coordinator|node-[1-9][0-9]{0,8})$")]
     """``coordinator`` or ``node-1``, ``node-2`` …"""
-    host: str
-    port: int
+    host: Annotated[str, AfterValidator(_host)]
+    port: Annotated[int, Field(ge=1, le=65535)]
     """Where the coordinator listens."""
-    expires: str
+    expires: Annotated[str, AfterValidator(_moment)]
     """ISO 8601"""
     trusted: str
     certificate: str
@@ -47,14 +65,14 @@ class Bundle:
 
     @property
     def address(self) -> str:
-        """The coordinator's address, as Dask writes it."""
+        """The coordinator's address, as it is said."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"tls://{host}:{self.port}"
 
     @property
     def expired(self) -> bool:
         """Whether its certificate is not valid any more."""
-        return datetime.now(UTC) >= datetime.fromisoformat(self.expires)
+        return datetime.now(UTC) >= _TIME.validate_python(self.expires)
 
     def write(self, path: Path) -> None:
         """Writes the file for its owner alone; it must not be there yet."""
@@ -95,17 +113,29 @@ def invite(folder: Path, nodes: int, host: str = "", port: int = PORT, valid: ti
     def bundle(who: Credentials) -> Bundle:
         return Bundle(run, who.member, host, port, expires, who.trusted, who.certificate, who.key)
 
-    coordinator, *others = (bundle(who) for who in issue(names, valid))
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        coordinator, *others = (bundle(who) for who in issue(names, valid))
+    except ValidationError:
+        problem = f"nodes cannot find {host!r}, port {port}"
+        raise ClusterError(problem, "name a host with --address", usage=True) from None
+    try:
         if any(folder.glob(f"*{SUFFIX}")):
             raise ClusterError(f"{folder} holds bundles already", "name another with --out, or delete them", usage=True)
+        _make(folder)
         for member in (coordinator, *others):
             member.write(folder / f"{member.member}{SUFFIX}")
     except OSError as error:
         problem = f"cannot write to {folder}: {error.strerror}"
         raise ClusterError(problem, "name another with --out", usage=True) from None
     return Invitation(folder, coordinator)
+
+
+def _make(folder: Path) -> None:
+    """The folder, for its owner alone; a new one keeps its keys out of a repository that it may lie in."""
+    if folder.is_dir() and any(folder.iterdir()):
+        return
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / ".gitignore").write_text("# Keys: whoever has them can join the run.\n*\n")
 
 
 def invitation(folder: Path) -> Invitation:
@@ -122,19 +152,25 @@ def read(path: Path) -> Bundle:
     """A bundle from its file; ``-`` reads it from standard input."""
     remedy = "name the file that dsbench cluster invite wrote"
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text()
+        with sys.stdin.buffer if str(path) == "-" else path.open("rb") as file:
+            text = file.read(_LONGEST)
     except OSError as error:
         raise ClusterError(f"{path}: {error.strerror}", remedy, usage=True) from None
-    except UnicodeDecodeError:
-        raise ClusterError(f"{path} is no bundle", remedy, usage=True) from None
     try:
-        values = json.loads(text)
+        values = from_json(text)
+        if not isinstance(values, dict) or "format" not in values:
+            raise ClusterError(f"{path} is no bundle", remedy, usage=True)
         if values.pop("format") != FORMAT:
             problem = f"{path} was made by another version of dsbench"
             raise ClusterError(problem, "use one version on all machines", usage=True)
         found = Bundle(**values)
-    except (ValueError, KeyError, TypeError, AttributeError):
+        wrong = wrong_part(Credentials(found.member, found.certificate, found.key, found.trusted))
+    except ValidationError as error:
+        wrong = str(error.errors(include_input=False, include_url=False)[0]["loc"][0])
+    except ValueError:
         raise ClusterError(f"{path} is no bundle", remedy, usage=True) from None
+    if wrong:
+        raise ClusterError(f"{path} is no bundle: its {wrong} is wrong", remedy, usage=True)
     if found.expired:
         raise ClusterError(f"{path} expired at {found.expires}", "make a new one: dsbench cluster invite", usage=True)
     return found

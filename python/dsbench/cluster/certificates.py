@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -38,9 +39,25 @@ def issue(nodes: Sequence[str], valid: timedelta, begin: datetime | None = None)
     """Credentials of the coordinator and of each of ``nodes``, for ``valid`` from ``begin`` (now) on."""
     begin = begin or datetime.now(UTC)
     own, others = (_Authority(f"dsbench {name}", begin, valid) for name in ("coordinator", "nodes"))
-    # The coordinator trusts itself as well: its own client of the scheduler comes in by the same door.
-    coordinator = own.sign(COORDINATOR, trusted=own.certificate + others.certificate)
+    coordinator = own.sign(COORDINATOR, trusted=others.certificate)
     return [coordinator, *(others.sign(node, trusted=own.certificate) for node in nodes)]
+
+
+def wrong_part(who: Credentials) -> str:
+    """Which part of ``who`` is not what it should be; empty when they belong together."""
+    part = "certificate"
+    try:
+        certificate = x509.load_pem_x509_certificate(who.certificate.encode())
+        part = "key"
+        key = serialization.load_pem_private_key(who.key.encode(), password=None)
+        if key.public_key() != certificate.public_key():
+            return part
+        part = "trusted"
+        x509.load_pem_x509_certificates(who.trusted.encode())
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return part
+    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return "" if [name.value for name in names] == [who.member] else "member"
 
 
 class _Authority:

@@ -1,7 +1,7 @@
-"""The coordinator's side of the network: a Dask scheduler on a thread of its own.
+"""The coordinator: a thread with an event loop, on which the door, the scheduling and the rules meet.
 
-All state lives on that thread's event loop; the run's thread comes in through ``Coordinator.ask``. What nodes may
-ask stands in ``answers``.
+All state lives on that event loop; the run's thread comes in through ``Coordinator.ask``. What nodes may ask stands
+in ``answers``.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future as Waiting
 from typing import Any, Final, TypeVar
 
-from dsbench.cluster import wire
+from dsbench.cluster import channel, frames, limits, scheduling
 from dsbench.cluster.answers import Answers
-from dsbench.cluster.bundle import Bundle
+from dsbench.cluster.bundle import Bundle, number_of
+from dsbench.cluster.door import Door, Guest
 from dsbench.cluster.errors import ClusterError
 from dsbench.cluster.lease import BEATS
 from dsbench.cluster.roster import Roster
 from dsbench.cluster.turn import Turn
-from dsbench.cluster.worker import take_part
 
 T = TypeVar("T")
 
 _LONGEST_CALL_S: Final = 60.0
 _EVERYWHERE: Final = "0.0.0.0"
-_SAID_ELSEWHERE: Final = ("marked as failed because", "heartbeat from unregistered worker")
+_SAID_ELSEWHERE: Final = ("marked as failed because",)
 """Dask's words for the loss of a node, which the log tells in ours."""
 _FAREWELL_S: Final = 3.0
 """How long nodes get to hear that the run is over."""
@@ -39,16 +39,23 @@ class Coordinator:
     """The nodes of one run. Use ``start``, then ``ask`` for anything else, then ``close``."""
 
     def __init__(self, bundle: Bundle, nodes: int, lease_s: float) -> None:
-        self.roster = Roster(nodes, lease_s, wire.versions())
+        self.roster = Roster(nodes, lease_s, frames.versions())
         self.turn: Turn | None = None
         self.late: list[tuple[str, str, bytes]] = []
         """(turn's key, member, result) of results that came too late to count."""
         self.news: queue.SimpleQueue[str] = queue.SimpleQueue()
         """Lines for the log, in order."""
+        self.log = limits.SparingLog(self.news.put)
+        """For lines that others can cause as often as they like."""
+        self.owed: set[tuple[str, str]] = set()
+        """(turn's key, member) of results that are still to come, in time or late; no other is taken."""
         self._bundle = bundle
+        self._joins = 0
+        self._tries: dict[str, limits.Bucket] = {}
+        self._guests: dict[str, Guest] = {}
+        """By the address by which the scheduling knows them."""
         self.lease_s = lease_s
         self.goodbye = ""
-        self._futures: list[Any] = []
         self._up: Waiting[None] = Waiting()
         self.loop = asyncio.new_event_loop()
         self.changed, self._leaving = asyncio.Condition(), asyncio.Event()
@@ -56,11 +63,12 @@ class Coordinator:
 
     def start(self) -> None:
         """Listens for nodes. ``ClusterError`` when it cannot."""
+        limits.raise_file_limit()
         self._thread.start()
         try:
             self._up.result(_LONGEST_CALL_S)
-        except (OSError, RuntimeError) as error:  # Dask wraps what the system says.
-            raise _unheard(self._bundle, error.__cause__ or error) from None
+        except OSError as error:
+            raise _unheard(self._bundle, error) from None
 
     def ask(self, what: Callable[[], T]) -> T:
         """``what()`` on the event loop, where all state is."""
@@ -134,23 +142,20 @@ class Coordinator:
                 self.news.put(f"the coordinator failed: {error!r}")
 
     async def _serve(self) -> None:
-        wire.hear(_Refusals(self.news))
-        security = wire.security(self._bundle)
-        ttl = max(6 * wire.HEARTBEAT_S, 5 * self.lease_s)  # Dask's own patience is only a net below ours.
-        host, port = _listening(self._bundle.host), self._bundle.port
-        async with wire.QuietScheduler(
-            host=host, port=port, protocol="tls", security=security, worker_ttl=f"{ttl}s", dashboard=False
-        ) as scheduler:
-            self._scheduler = scheduler
-            scheduler.handlers.update(Answers(self).operations())
-            scheduler.add_plugin(_Membership(self), name="dsbench")
-            here = self._bundle.host if host != _EVERYWHERE else "127.0.0.1"
-            async with wire.Client(f"tls://{here}:{port}", security=security, asynchronous=True) as self._client:
-                self._up.set_result(None)
-                watching = asyncio.ensure_future(self._watch())
+        scheduling.hear(_Refusals(self.news))
+        host = _listening(self._bundle.host)
+        security = channel.context(self._bundle, "server")
+        door = Door(Answers(self), security, self.log, max(limits.STRANGERS, 2 * self.roster.nodes))
+        async with scheduling.Scheduling(self.disconnected) as self._scheduling:
+            door.open(socket.create_server((host, self._bundle.port), family=_family(host)))
+            self._up.set_result(None)
+            watching = asyncio.ensure_future(self._watch())
+            try:
                 await self._leaving.wait()
-                watching.cancel()
                 await self._dismiss()
+            finally:
+                watching.cancel()
+                await door.close()
 
     def _leave(self, goodbye: str) -> None:
         self.goodbye = goodbye
@@ -185,12 +190,11 @@ class Coordinator:
             self.turn.lose(member, why)
         if address:
             self.roster.lose(member, why)
-            self.news.put(f"node {found.name} is lost: {why}")
-            # Its connection may be half open: cut it, so that the node sees that it is out.
-            stream = self._scheduler.stream_comms.get(address)
-            await self._scheduler.remove_worker(address, stimulus_id="dsbench-lost", close=True)
-            if stream is not None:
-                stream.abort()
+            self.log(f"news of {member}", f"node {found.name} is lost: {why}")
+            guest = self._guests.pop(address, None)
+            await self._scheduling.lose(address)
+            if guest is not None:
+                guest.channel.abort()  # It may be half open: the node has to see that it is out.
 
     def _begin(self, turn: Turn) -> None:
         self.turn = turn
@@ -200,17 +204,11 @@ class Coordinator:
                 turn.lose(member, "it was gone when the turn began")
                 continue
             self.roster.members[member].totals = (0, 0, 0)
-            future = self._client.submit(
-                take_part, turn.key, key=f"{turn.key}/{member}", workers=[address], allow_other_workers=False,
-                retries=0, pure=False, resources={"NODE": 1},
-            )  # fmt: skip
-            self._futures.append(future)
+            self.owed.add((turn.key, member))
+            self._scheduling.submit(_task(turn.key, member), address)
 
     async def _end(self) -> None:
-        # Dask runs a finished task again when the node that holds its result is lost, as long as somebody wants it.
-        for future in self._futures:
-            future.release()
-        self._futures.clear()
+        self._scheduling.release()
         self.turn = None
         await self._wake()
 
@@ -220,37 +218,52 @@ class Coordinator:
             self.changed.notify_all()
 
     async def disconnected(self, address: str) -> None:
-        """Dask has seen the end of a connection."""
+        """A node is out of the scheduling: its connection has ended."""
         member = self.roster.at(address)
         if member is not None and self.goodbye:
             member.address = ""
         elif member is not None:
             await self.lose(member.member, "its connection ended")
 
-    def registered(self, member: str, address: str) -> None:
-        """Dask has registered a node that was admitted."""
-        if member in self.roster.members:
-            self.roster.present(member, address, self.loop.time())
-            self.news.put(f"node {self.roster.members[member].name} joined")
+    def may_join(self, member: str) -> bool:
+        """Whether the node has not tried it too often lately."""
+        return self._tries.setdefault(member, limits.Bucket(limits.JOINS, limits.JOINS_PER_S)).take()
+
+    def joined(self, guest: Guest) -> None:
+        """A node was admitted."""
+        number = number_of(guest.member)
+        self._joins += 1
+        # The scheduling tells nodes apart by address. Nobody calls this one: each node and connection has another.
+        guest.address = f"tls://127.{64 + number // 65536 % 64}.{number // 256 % 256}.{number % 256}:{self._joins}"
+        for other in self._guests.values():
+            if other.member == guest.member:
+                other.channel.abort()
+        self._guests[guest.address] = guest
+        self.roster.present(guest.member, guest.address, self.loop.time())
+        self.log(f"news of {guest.member}", f"node {self.roster.members[guest.member].name} joined")
+
+        async def begin(task: str) -> None:
+            await guest.tell({"op": "begin", "key": task.removesuffix(f"/{guest.member}")})
+
+        self._scheduling.join(guest.address, begin, guest.channel.abort)
+
+    def free(self, guest: Guest, key: str) -> None:
+        """The node has done its part of the turn ``key``, well or not."""
+        self._scheduling.done(_task(key, guest.member), guest.address)
+
+    def left(self, guest: Guest) -> None:
+        """The connection of a node has ended."""
+        if self._guests.pop(guest.address, None) is not None:
+            self._scheduling.leave(guest.address)
 
 
-class _Membership(wire.SchedulerPlugin):  # type: ignore[misc]
-    """Tells the coordinator which of Dask's workers come and go."""
-
-    def __init__(self, coordinator: Coordinator) -> None:
-        self._coordinator = coordinator
-
-    def add_worker(self, scheduler: Any, worker: str) -> None:
-        """A node that was admitted has registered."""
-        self._coordinator.registered(scheduler.workers[worker].name, worker)
-
-    async def remove_worker(self, scheduler: Any, worker: str, **_more: Any) -> None:  # noqa: ARG002  Dask's names
-        """A node's connection has ended."""
-        await self._coordinator.disconnected(worker)
+def _task(key: str, member: str) -> str:
+    """What a node's part of a turn is called in the scheduling."""
+    return f"{key}/{member}"
 
 
 class _Refusals(logging.Handler):
-    """Dask's warnings as lines of the run's log: who was refused at the door, and what went wrong inside."""
+    """Dask's warnings as lines of the run's log."""
 
     def __init__(self, news: queue.SimpleQueue[str]) -> None:
         super().__init__(logging.WARNING)

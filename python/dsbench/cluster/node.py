@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from dsbench.cluster.clock import FEW, PINGS, Estimate
+from dsbench.cluster.frames import LONGEST_WHY
 from dsbench.cluster.lease import Lease
-from dsbench.cluster.outcome import Course, encode
+from dsbench.cluster.outcome import MISSED, Course, encode
 from dsbench.columns import COUNTERS
 from dsbench.generator import Bench, Cycle, CycleResult, Target, now_ns
 from dsbench.monitors import Sampler, monitors_for
@@ -38,6 +39,9 @@ class Answers(Protocol):
 
     def tell(self, operation: str, **message: Any) -> None:
         """Sends what does not depend on whether the load may go on."""
+
+    def carry(self, key: str, data: bytes) -> None:
+        """Brings the result of the turn ``key``. Raises ``OSError``."""
 
     def clocks(self, pings: int) -> Estimate:
         """How far the clocks are apart now."""
@@ -95,11 +99,11 @@ class Node:
             return
         except Exception as error:  # whatever it is, the coordinator need not wait for this node
             with contextlib.suppress(OSError):
-                link.tell("failed", key=key, why=f"{type(error).__name__}: {error}")
+                link.tell("failed", key=key, why=f"{type(error).__name__}: {error}"[:LONGEST_WHY])
             return
         self.outbox[key] = data
-        with contextlib.suppress(OSError, TimeoutError):  # It stays in the outbox for the next connection.
-            link.tell("result", key=key, data=data)
+        with contextlib.suppress(OSError):  # It stays in the outbox for the next connection.
+            link.carry(key, data)
             self.outbox.pop(key, None)
 
     def _prepare(self, _link: Answers, _key: str, order: Mapping[str, Any]) -> bytes:
@@ -146,7 +150,7 @@ class Node:
         left = begin - now_ns()
         go = left > _SOONEST_NS and link.ask("armed", key=key, left_ns=left)
         if not go or begin - now_ns() < _SOONEST_NS:
-            raise Interrupted("it was not armed in time for the common start")
+            raise Interrupted(MISSED)
         sampler.go(start, round(spec.ramp_up * 1e9))
         cycle.start(start)
         cycle.wait(start, _GRACE_S, self._seen(connecting=False))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from pydantic_core import from_json
+
+from dsbench.archive.record import Machine
 from dsbench.cluster.bundle import Invitation
 from dsbench.cluster.coordinator import Coordinator
 from dsbench.cluster.errors import ClusterError
-from dsbench.cluster.outcome import DamagedError, NodeResult, Part, decode
+from dsbench.cluster.frames import plain
+from dsbench.cluster.lead import Lead
+from dsbench.cluster.outcome import MISSED, DamagedError, Fit, NodeResult, Part, decode
 from dsbench.cluster.turn import Turn
 from dsbench.cluster.wanted import Wanted
 from dsbench.generator import CycleLoad, Watch, load_of, now_ns
@@ -18,6 +22,7 @@ from dsbench.spec import RunSpec
 
 _POLL_S: Final = 0.05
 _PREPARATION_S: Final = 60.0
+_LONGEST_DESCRIPTION: Final = 1024 * 1024
 _REJOIN_S: Final = 60.0
 """How long a run without any node left waits for one to come back."""
 
@@ -30,8 +35,11 @@ class Nodes:
         self._spec = spec
         self._coordinator = Coordinator(invitation.coordinator, spec.nodes, spec.lease)
         self._turns = 0
+        self._lead = Lead(spec.nodes)
         self._cycles: dict[str, tuple[int, int]] = {}
         """Turn to (scale, cycle)."""
+        self._fits: dict[str, Fit] = {}
+        """Turn to what a node can have done in it."""
 
     def gather(self, patience_s: float, watch: Callable[[list[str]], None]) -> None:
         """Waits until all nodes have joined; ``watch`` hears the names of those that are here."""
@@ -58,8 +66,9 @@ class Nodes:
             self._coordinator.end_turn()
         described = []
         for member in self._members():
-            said = json.loads(turn.results.get(member["member"], b"{}"))
-            why = turn.missing.get(member["member"]) or said.pop("failure", "it did not answer in time")
+            data = turn.results.get(member["member"])
+            said = _said_of_itself(data) if data is not None else {"failure": "it did not answer in time"}
+            why = turn.missing.get(member["member"]) or said.pop("failure")
             if why:
                 raise ClusterError(
                     f"node {member['name']}: {why}",
@@ -84,8 +93,10 @@ class Nodes:
         order = {"kind": "cycle", **_order(url, spec), "scale": scale, "seed": wanted.seed, "nodes": spec.nodes}
         stage = wanted.stage.name
         turn = self._turn(f"scale {scale}, cycle {number}", lambda n: {**order, "stage": stage, "number": n})
+        load = load_of(wanted.stage, spec, scale, 0, spec.nodes)
         self._cycles[turn.key] = (scale, number)
-        return RemoteCycle(coordinator, turn, spec, load_of(wanted.stage, spec, scale, 0, spec.nodes), tell)
+        self._fits[turn.key] = fit = Fit(load.threads, len(wanted.bench.kinds), len(load.groups))
+        return RemoteCycle(coordinator, turn, spec, load, fit, self._lead, tell)
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """((scale, cycle), part) of cycles that were over when they came; each is given once.
@@ -98,7 +109,7 @@ class Nodes:
                 continue
             name = self._name(member)
             try:
-                parts.append((self._cycles[key], decode(data, name)))
+                parts.append((self._cycles[key], decode(data, name, self._fits.get(key))))
             except DamagedError as error:
                 self._coordinator.news.put(f"node {name}: its late part of {key} is left out: {error}")
         return parts
@@ -145,11 +156,13 @@ class RemoteCycle:
     """A cycle under way on several nodes: the same steps as one that runs here."""
 
     def __init__(
-        self, coordinator: Coordinator, turn: Turn, spec: RunSpec, load: CycleLoad, tell: Callable[[], None]
-    ) -> None:
+        self, coordinator: Coordinator, turn: Turn, spec: RunSpec, load: CycleLoad, fit: Fit, lead: Lead,
+        tell: Callable[[], None],
+    ) -> None:  # fmt: skip
         self._coordinator = coordinator
         self._turn = turn
         self._spec = spec
+        self._fit, self._lead = fit, lead
         self._tell = tell
         self.load = load
         """Of the first node: the others have as many clients, or one fewer."""
@@ -168,8 +181,9 @@ class RemoteCycle:
     @property
     def lead_ns(self) -> int:
         """How long before the start the nodes must know of it: messages to all, and answers, have to fit."""
-        errors = self._coordinator.ask(lambda: [clock.error_ns for clock in self._turn.ready.values()])
-        return 150_000_000 + 11_000_000 * self._spec.nodes + 40 * max(errors, default=0)
+        return self._lead.ns(
+            self._coordinator.ask(lambda: [clock.error_ns for clock in self._turn.ready.values()])
+        )
 
     def start(self, at_ns: int) -> None:
         """Starts all nodes at ``at_ns`` of this machine's clock; those that are not armed in time sit out."""
@@ -206,10 +220,11 @@ class RemoteCycle:
         parts = []
         for member, name in asked:
             if member in turn.results:
-                parts.append(_part(turn.results[member], name))
+                parts.append(_part(turn.results[member], name, self._fit))
             else:
                 why = turn.missing.get(member, turn.stop or "it was gone when the cycle began")
                 parts.append(Part(name, why, None, loaded=member in turn.armed))
+        self._lead.learn(missed=any(part.why == MISSED for part in parts))
         return parts
 
     def _totals(self) -> tuple[int, int, int]:
@@ -221,12 +236,23 @@ class RemoteCycle:
         return self._coordinator.ask(total)
 
 
-def _part(data: bytes, name: str) -> Part:
+def _part(data: bytes, name: str, fit: Fit) -> Part:
     try:
-        found = decode(data, name)
+        found = decode(data, name, fit)
     except DamagedError as error:
         return Part(name, str(error), None, loaded=True)
-    return Part(name, "" if found.course.ended == "complete" else found.course.ended, found, loaded=True)
+    return Part(name, "" if found.course.ended == "complete" else plain(found.course.ended), found, loaded=True)
+
+
+def _said_of_itself(data: bytes) -> dict[str, Any]:
+    """A node's description of itself as readers of the archive want it; its ``failure`` says why there is none."""
+    try:
+        said = from_json(data[:_LONGEST_DESCRIPTION])
+        Machine.model_validate(said)
+        known = {name: said[name] for name in ("core", "calibration") if name in said}
+        return {**known, "failure": plain(said["failure"])}
+    except (ValueError, KeyError, TypeError):
+        return {"failure": f"{len(data)} bytes are no description of a node"}
 
 
 def _order(url: str, spec: RunSpec) -> dict[str, Any]:

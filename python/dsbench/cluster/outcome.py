@@ -1,4 +1,8 @@
-"""What a node leaves of one cycle, and its form on the wire: bytes that hold numbers and text, never code."""
+"""What a node leaves of one cycle, and its form on the wire: bytes that hold numbers and text, never code.
+
+A node may send anything. What it sends is of the right types, sizes and numbers, or it is not counted: none of it
+can end the run, or be written where the archive has no place for it.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,25 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked
 
 from dsbench.columns import COUNTERS
 from dsbench.generator import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
 
 _MAGIC: Final = b"dsbench cycle 2\n"
+MISSED: Final = "it was not armed in time for the common start"
+"""Why a node that is well takes no part in a cycle."""
+
+_LARGEST: Final = 512 * 1024 * 1024
+"""Bytes of a result unpacked: a small one can be made to unpack to thousands of times its size."""
+_NUMBER: Final = 2**53
+"""Above any number that is counted here: in ns a hundred days."""
+_SECONDS: Final = 10**6
+_SAMPLED: Final = ["at_ns", "monitor", "metric", "unit", "value"]
 
 
 class DamagedError(ValueError):
@@ -73,6 +88,17 @@ class Part:
         return "lost" if self.loaded else "absent"
 
 
+def missed(parts: Sequence[Part]) -> bool:
+    """Whether a cycle has come to nothing because its nodes were not ready for the start: it can be tried again."""
+    return all(part.why and _idle(part) for part in parts) and any(part.why == MISSED for part in parts)
+
+
+def _idle(part: Part) -> bool:
+    if part.found is None:
+        return not part.loaded
+    return not any(part.found.result.committed_in_database()) and not part.found.result.total("unknown")
+
+
 def encode(result: CycleResult, course: Course, samples: Sequence[Mapping[str, Any]]) -> bytes:
     """The bytes of one node's part of a cycle. A trace stays where it is."""
     head = {
@@ -93,50 +119,121 @@ def encode(result: CycleResult, course: Course, samples: Sequence[Mapping[str, A
     return _MAGIC + zlib.compress(struct.pack("<I", len(text)) + text + body, 1)
 
 
-def decode(data: bytes, node: str) -> NodeResult:
-    """What ``encode`` made into bytes, as the part of ``node``. Raises ``DamagedError``."""
+_Count = Annotated[int, Field(ge=0)]
+_Word = Annotated[int, Field(ge=0, lt=2**64)]
+_Signed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+_Text = Annotated[str, Field(max_length=100_000)]
+
+
+@checked(config=ConfigDict(strict=True, extra="forbid"))
+class _Head:
+    """What stands in front of the numbers."""
+
+    course: Course
+    shape: tuple[_Count, _Count, _Count]
+    histograms: list[tuple[_Word, _Word, Literal["residence", "response"], _Count]]
+    seconds: _Count
+    errors: list[tuple[_Word, _Word, _Text, _Text, _Word, _Text]]
+    sums: dict[_Text, _Signed]
+    failure: tuple[_Text, _Text, _Text] | None
+    cpu_ns: tuple[_Word, _Word]
+    samples: list[tuple[_Signed, _Text, _Text, _Text, float]]
+    columns: list[str]
+
+
+_HEAD: Final = TypeAdapter(_Head)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a node can have done in a cycle: at most so many threads, and exactly so many kinds and groups."""
+
+    threads: int
+    kinds: int
+    groups: int
+
+    def check(self, result: CycleResult) -> None:
+        """``DamagedError`` for a result with numbers that the cycle does not have."""
+        threads, kinds, _ = result.counters.shape
+        right = [
+            threads <= self.threads,
+            kinds == self.kinds,
+            _below(result.groups, self.groups),
+            _below(result.seconds, _NUMBER) and _below(result.counters, _NUMBER),
+            _below(result.seconds[:, 0], self.groups) and _below(result.seconds[:, 2], self.kinds),
+            _below(result.seconds[:, 1], _SECONDS),
+            all(group < self.groups and kind < self.kinds for group, kind, *_ in result.histograms),
+            all(group < self.groups and kind < self.kinds for group, kind, *_ in result.errors),
+            all(_below(rows, _NUMBER) and (rows[:, 0] <= rows[:, 1]).all() for *_, rows in result.histograms),
+            all(error[4] < _NUMBER for error in result.errors),
+            all(abs(amount) < _NUMBER for amount in result.sums.values()),
+        ]
+        if not all(right):
+            raise DamagedError("numbers that this cycle does not have")
+
+
+def _below(numbers: UInts, most: int) -> bool:
+    return bool((numbers < most).all())
+
+
+def decode(data: bytes, node: str, fit: Fit | None = None) -> NodeResult:
+    """What ``encode`` made into bytes, as the part of ``node`` in a cycle of ``fit``. Raises ``DamagedError``."""
     try:
-        return _decode(data, node)
-    except (ValueError, KeyError, TypeError, IndexError, struct.error, zlib.error) as error:
+        found = _decode(data, node)
+        if fit is not None:
+            fit.check(found.result)
+    except ValidationError as error:
+        raise DamagedError(f"{len(data)} bytes of {node} are no result of a cycle: {_first(error)}") from None
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, struct.error, zlib.error) as error:
         raise DamagedError(f"{len(data)} bytes of {node} are no result of a cycle: {error}") from None
+    return found
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that is wrong, in a few words."""
+    found = error.errors(include_input=False, include_url=False)[0]
+    return f"{'.'.join(str(part) for part in found['loc'][:2])}: {found['msg']}"
+
+
+def _unpacked(data: bytes) -> bytes:
+    unpacking = zlib.decompressobj()
+    plain = unpacking.decompress(data, _LARGEST)
+    if not unpacking.eof or unpacking.unused_data:
+        raise DamagedError("they are too long, or not whole")
+    return plain
 
 
 def _decode(data: bytes, node: str) -> NodeResult:
     if not data.startswith(_MAGIC):
         raise DamagedError("they begin otherwise")
-    plain = zlib.decompress(data[len(_MAGIC) :])
+    plain = _unpacked(data[len(_MAGIC) :])
     (length,) = struct.unpack_from("<I", plain)
-    head = json.loads(plain[4 : 4 + length])
+    said = _HEAD.validate_json(plain[4 : 4 + length])
     words = np.frombuffer(plain, dtype="<u8", offset=4 + length)
-    threads, kinds, width = head["shape"]
+    threads, kinds, width = said.shape
     if width != len(COUNTERS):
         raise DamagedError(f"{width} counters instead of {len(COUNTERS)}")
     wanted: list[tuple[int, ...]] = [(threads, kinds, width), (threads,)]
-    wanted += [(rows, BUCKET_WORDS) for *_, rows in head["histograms"]]
-    wanted += [(head["seconds"], SECOND_WORDS)]
+    wanted += [(rows, BUCKET_WORDS) for *_, rows in said.histograms]
+    wanted += [(said.seconds, SECOND_WORDS)]
     counters, groups, *histograms, seconds = _arrays(words, wanted)
     result = CycleResult(
         counters=counters,
         groups=groups,
         histograms=tuple(
             (group, kind, measure, rows)
-            for (group, kind, measure, _), rows in zip(head["histograms"], histograms, strict=True)
+            for (group, kind, measure, _), rows in zip(said.histograms, histograms, strict=True)
         ),
         seconds=seconds,
-        errors=tuple(_error(*row) for row in head["errors"]),
-        sums=head["sums"],
-        failure=CoreError(*head["failure"]) if head["failure"] else None,
-        cpu_ns=tuple(head["cpu_ns"]),
+        errors=tuple(said.errors),
+        sums=said.sums,
+        failure=CoreError(*said.failure) if said.failure else None,
+        cpu_ns=said.cpu_ns,
     )
-    samples = [dict(zip(head["columns"], sample, strict=True)) for sample in head["samples"]]
-    return NodeResult(node, result, Course(**head["course"]), samples)
-
-
-_Failure = tuple[int, int, str, str, int, str]
-
-
-def _error(group: int, kind: int, error: str, code: str, count: int, example: str) -> _Failure:
-    return group, kind, error, code, count, example
+    if said.samples and said.columns != _SAMPLED:
+        raise DamagedError("samples with other columns")
+    samples = [dict(zip(_SAMPLED, sample, strict=True)) for sample in said.samples]
+    return NodeResult(node, result, said.course, samples)
 
 
 def _arrays(words: UInts, shapes: Sequence[tuple[int, ...]]) -> list[UInts]:

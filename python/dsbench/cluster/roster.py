@@ -30,7 +30,7 @@ class Member:
     number: int = -1
     """Its place among the nodes from 0, which gives its clients their numbers; -1 until all are there."""
     address: str = ""
-    """Where Dask knows it; empty while it is gone."""
+    """Its connection, by the name that the scheduling has for it; empty while it is gone."""
     beat_s: float = 0.0
     totals: tuple[int, int, int] = (0, 0, 0)
     """Clients connected, transactions committed and failed of the cycle under way."""
@@ -81,19 +81,19 @@ class Roster:
         taken: set[str] = set()
         for number, member in enumerate(sorted(self.members.values(), key=lambda m: number_of(m.member))):
             member.number = number
-            if member.name in taken:
-                member.name = f"{member.name}-{member.member.removeprefix('node-')}"
+            while member.name in taken:  # also one that another has chosen for itself
+                member.name = f"{member.name}-{number_of(member.member)}"
             taken.add(member.name)
 
     def present(self, member: str, address: str, now_s: float) -> None:
-        """Dask has registered the node at ``address``; its lease begins."""
+        """The node is there, by the connection ``address``; its lease begins."""
         found = self.members[member]
         found.address, found.beat_s, found.totals = address, now_s, (0, 0, 0)
 
-    def beat(self, member: str, token: str, totals: tuple[int, int, int], now_s: float) -> bool:
-        """A sign of life; False when the node has no place here any more."""
+    def beat(self, member: str, address: str, totals: tuple[int, int, int], now_s: float) -> bool:
+        """A sign of life from ``address``; False when the node has no place here any more."""
         found = self.members.get(member)
-        if found is None or found.token != token or not found.here:
+        if found is None or found.address != address or not found.here:
             return False
         found.beat_s, found.totals = now_s, totals
         return True
@@ -124,7 +124,7 @@ class Roster:
         return len(self.here) == self.nodes
 
     def at(self, address: str) -> Member | None:
-        """The node that Dask knows at ``address``."""
+        """The node with the connection ``address``."""
         return next((m for m in self.here if m.address == address), None)
 
     def numbered(self) -> Iterable[Member]:

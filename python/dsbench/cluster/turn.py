@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dsbench.cluster.clock import Estimate
+from dsbench.cluster.outcome import MISSED
 
 
 @dataclass
@@ -58,7 +59,7 @@ class Turn:
         self.decided = True
         for member in self.waiting:
             if member not in self.armed:
-                self.lose(member, "it was not armed in time for the common start")
+                self.lose(member, MISSED)
 
     def deliver(self, member: str, data: bytes) -> bool:
         """A node's result; False when it comes too late to count. A second delivery changes nothing."""

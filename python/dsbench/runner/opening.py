@@ -34,6 +34,9 @@ _GO_ON = "see the server's log; then: dsbench run --resume ARCHIVE"
 KEPT = "finished cycles are kept; once the server works again: dsbench run --resume ARCHIVE"
 """What to do when a server went away in the middle of a run."""
 
+NODES = "finished cycles are kept; see whether the nodes are up and not too busy; then: dsbench run --resume ARCHIVE"
+"""What to do when no node could take part in a cycle, whose database was well."""
+
 _TAKEN = "another run may have dropped this one's database; when it has ended: dsbench run --resume ARCHIVE"
 
 LOST = "the connection was lost"
@@ -92,9 +95,12 @@ def during(where: str, target: Target) -> Iterator[None]:
 
 
 def ended(where: str, words: str, failures: Iterable[CoreError | None]) -> RunError:
-    """The error of a cycle that no node could finish: ``words`` say why, ``failures`` are those of its clients."""
-    wrong = any(failure is not None and failure.kind == WRONG for failure in failures)
-    return RunError(f"{where}: {words}", _REMEDIES[WRONG] if wrong else KEPT, usage=wrong)
+    """The error of a cycle that no node could finish: ``words`` say why, ``failures`` are those of its clients. Without
+    any, it is the nodes that could not take part."""
+    told = [failure for failure in failures if failure is not None]
+    wrong = any(failure.kind == WRONG for failure in told)
+    remedy = _REMEDIES[WRONG] if wrong else KEPT if told else NODES
+    return RunError(f"{where}: {words}", remedy, usage=wrong)
 
 
 def is_lost(error: CoreError, target: Target) -> bool:
