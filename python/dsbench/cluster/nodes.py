@@ -93,7 +93,8 @@ class Nodes:
         order = {"kind": "cycle", **_order(url, spec), "scale": scale, "seed": wanted.seed, "nodes": spec.nodes}
         stage = wanted.stage.name
         turn = self._turn(f"scale {scale}, cycle {number}", lambda n: {**order, "stage": stage, "number": n})
-        load = load_of(wanted.stage, spec, scale, 0, spec.nodes)
+        loads = (load_of(wanted.stage, spec, scale, node, spec.nodes) for node in range(spec.nodes))
+        load = max(loads, key=lambda one: one.threads)
         self._cycles[turn.key] = (scale, number)
         self._fits[turn.key] = fit = Fit(load.threads, len(wanted.bench.kinds), len(load.groups))
         return RemoteCycle(coordinator, turn, spec, load, fit, self._lead, tell)
@@ -165,7 +166,7 @@ class RemoteCycle:
         self._fit, self._lead = fit, lead
         self._tell = tell
         self.load = load
-        """Of the first node: the others have as many clients, or one fewer."""
+        """Of the node that has most clients."""
 
     def connect(self, timeout_s: float, watch: Watch) -> None:
         """Waits until the clients of all nodes are connected; goes on without nodes that take longer."""
