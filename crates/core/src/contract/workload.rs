@@ -1,6 +1,7 @@
 //! What a workload must be able to do: its schema, its rows, its transactions, its check.
 //! A workload owns SQL and random inputs; it never begins, commits, retries or reconnects.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::clock::Nanos;
@@ -162,7 +163,7 @@ pub enum Population {
     Procedure,
 }
 
-/// As the number of commits of unknown end: nobody knows how many there are, as a source of load was lost.
+/// As the number of commits of unknown end of a kind: nobody knows how many there are, as a source of load was lost.
 /// Far above any real number, and small enough to be added to one.
 pub const UNCOUNTED: u64 = 1 << 62;
 
@@ -171,10 +172,25 @@ pub const UNCOUNTED: u64 = 1 << 62;
 pub struct Expected {
     /// Committed transactions per kind, those that ended after the cycle included.
     pub committed: Vec<u64>,
-    /// Commits of which nobody knows whether they took place.
-    pub unknown: u64,
+    /// Commits per kind of which nobody knows whether they took place; [`UNCOUNTED`] and more in every kind where a
+    /// source of load was lost.
+    pub unknown: Vec<u64>,
     /// Sums of the clients, by name; see [`Client::sums`].
     pub sums: Vec<(String, i64)>,
+}
+
+impl Expected {
+    /// How many transactions of a kind must be in the database, and how many may be.
+    pub fn range(&self, kind: KindId) -> RangeInclusive<u64> {
+        let of = |counts: &[u64]| counts.get(usize::from(kind)).copied().unwrap_or(0);
+        let least = of(&self.committed);
+        least..=least.saturating_add(of(&self.unknown))
+    }
+
+    /// A sum of the clients; `None` when they gave none of that name.
+    pub fn sum(&self, name: &str) -> Option<i64> {
+        self.sums.iter().find(|(found, _)| found == name).map(|(_, sum)| *sum)
+    }
 }
 
 /// One condition that the database must meet, with what was found.
