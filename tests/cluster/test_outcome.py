@@ -94,17 +94,28 @@ def part(node: str, committed: int, *, why: str = "", known: bool = True, loaded
 
 
 def test_the_check_knows_all_commits_that_anybody_knows() -> None:
-    counts = Counts()
+    counts = Counts(1)
     counts.add((1, 1), [part("a", 10), part("b", 5, why="lease"), part("c", 0, why="gone", known=False)])
     counts.add((1, 2), [part("a", 20), part("b", 0, why="absent", known=False, loaded=False)])
     assert [words.split(":")[0] for words in counts.unknown()] == ["node c was lost in cycle 1"]
-    assert counts.counted() == ([38], UNCOUNTED, [("delta", 35)])
+    assert counts.counted() == ([38], [UNCOUNTED], [("delta", 35)])
     late = part("c", 7).found
     assert late is not None
     counts.settle((1, 1), late)
     counts.settle((1, 1), late)
     assert list(counts.unknown()) == []
-    assert counts.counted() == ([46], 0, [("delta", 42)])
+    assert counts.counted() == ([46], [0], [("delta", 42)])
+
+
+def test_the_check_knows_of_which_kind_commits_of_unknown_end_are() -> None:
+    counters = np.zeros((2, 3, len(COUNTERS)), dtype="<u8")
+    counters[:, :, COUNTERS.index("unknown")] = [[4, 0, 1], [2, 0, 0]]
+    result = CycleResult(counters, np.zeros(2, "<u8"), (), uints([], SECOND_WORDS), (), {}, None)
+    counts = Counts(3)
+    counts.add((1, 1), [Part("a", "", NodeResult("a", result), loaded=True)])
+    assert counts.counted() == ([0, 0, 0], [6, 0, 1], [])
+    counts.add((1, 2), [part("b", 0, why="gone", known=False)])
+    assert counts.counted() == ([0, 0, 0], [UNCOUNTED + 6, UNCOUNTED, UNCOUNTED + 1], []), "it may have been any"
 
 
 def test_states_of_a_part() -> None:

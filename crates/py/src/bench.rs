@@ -47,8 +47,8 @@ pub struct Bench {
     call: Call,
 }
 
-/// What cycles counted: committed per kind, commits of unknown end, the clients' sums.
-type Counted = (Vec<u64>, u64, Vec<(String, i64)>);
+/// What cycles counted: committed per kind, commits of unknown end per kind, the clients' sums.
+type Counted = (Vec<u64>, Vec<u64>, Vec<(String, i64)>);
 
 type PhaseFn =
     fn(&dyn Workload, &mut dyn dsbench_core::engine::Connection, &Progress) -> dsbench_core::error::Result<()>;
@@ -138,7 +138,7 @@ impl Bench {
     }
 
     /// Starts the check of the workload's conditions: against what the cycles counted, as (committed
-    /// per kind, commits of unknown end, sums by name), or with None within the database alone.
+    /// and commits of unknown end per kind, sums by name), or with None within the database alone.
     fn check(&self, counted: Option<Counted>) -> Task {
         let expected = counted.map(|(committed, unknown, sums)| Expected { committed, unknown, sums });
         let workload = Arc::clone(&self.workload);

@@ -1,9 +1,11 @@
 //! Steps that the schemas of all workloads have in common.
 
+use std::ops::RangeInclusive;
+
 use dsbench_core::engine::{Connection, Prepare, Statement};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Type};
-use dsbench_core::workload::Progress;
+use dsbench_core::workload::{Progress, UNCOUNTED};
 
 use crate::sql::Sections;
 
@@ -44,4 +46,13 @@ pub fn numbers<const N: usize>(conn: &mut dyn Connection, sql: &str) -> Result<[
         *number = rows.int(0, at)?;
     }
     Ok(numbers)
+}
+
+/// In words, for the detail of a condition, how far what may be in the database goes beyond what must be.
+pub fn of_unknown_end(range: &RangeInclusive<u64>) -> String {
+    match range.end() - range.start() {
+        0 => String::new(),
+        n if n >= UNCOUNTED => ", and what lost nodes committed".to_string(),
+        n => format!(", {n} of unknown end"),
+    }
 }

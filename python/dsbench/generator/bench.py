@@ -16,11 +16,11 @@ from dsbench.generator.stages import Stage, load_of, stage_of
 from dsbench.generator.target import Target
 from dsbench.spec import RunSpec
 
-Counted = tuple[list[int], int, list[tuple[str, int]]]
-"""Committed transactions per kind, commits of unknown end, the clients' sums by name."""
+Counted = tuple[list[int], list[int], list[tuple[str, int]]]
+"""Committed transactions per kind, commits of unknown end per kind, the clients' sums by name."""
 
 UNCOUNTED: Final = _core.UNCOUNTED
-"""As the number of commits of unknown end: it is not known how many there are."""
+"""As the number of commits of unknown end of a kind: it is not known how many there are."""
 
 
 @dataclass(frozen=True)

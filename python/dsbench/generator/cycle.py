@@ -64,12 +64,16 @@ class CycleResult:
 
     def total(self, counter: str) -> int:
         """Sum of one counter over threads and kinds."""
-        return int(self.counters[:, :, COUNTERS.index(counter)].sum())
+        return sum(self.by_kind(counter))
+
+    def by_kind(self, *counters: str) -> list[int]:
+        """Per kind: sum of these counters over threads."""
+        columns = [COUNTERS.index(name) for name in counters]
+        return [int(n) for n in self.counters[:, :, columns].sum(axis=(0, 2))]
 
     def committed_in_database(self) -> list[int]:
         """Per kind: transactions the database holds, those that ended before and after the duration included."""
-        columns = [COUNTERS.index(name) for name in ("committed", "early_commits", "late_commits")]
-        return [int(n) for n in self.counters[:, :, columns].sum(axis=(0, 2))]
+        return self.by_kind("committed", "early_commits", "late_commits")
 
 
 class Cycle:

@@ -15,7 +15,9 @@ Cycle = tuple[int, int]
 class Counts:
     """Everything that is known to be in the database, whether a rate counts it or not."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: int) -> None:
+        """``kinds``: how many kinds of transactions the workload has."""
+        self._kinds = kinds
         self._results: list[CycleResult] = []
         self._lost: set[tuple[Cycle, str]] = set()
 
@@ -37,11 +39,12 @@ class Counts:
 
     def counted(self) -> Counted:
         """As the check wants it."""
-        committed: list[int] = []
+        committed = [0] * self._kinds
+        # A node that was lost may have committed any number of each kind.
+        unknown = [UNCOUNTED if self._lost else 0] * self._kinds
         sums: Counter[str] = Counter()
         for result in self._results:
-            found = result.committed_in_database()
-            committed = [a + b for a, b in zip(committed or [0] * len(found), found, strict=True)]
+            committed = [a + b for a, b in zip(committed, result.committed_in_database(), strict=True)]
+            unknown = [a + b for a, b in zip(unknown, result.by_kind("unknown"), strict=True)]
             sums.update(result.sums)
-        unknown = sum(result.total("unknown") for result in self._results)
-        return committed, unknown + (UNCOUNTED if self._lost else 0), sorted(sums.items())
+        return committed, unknown, sorted(sums.items())

@@ -22,7 +22,7 @@ class Scale:
         self._scale = scale
         self._cycles = cycles
         self._own_mark = own_mark
-        self._counts = Counts()
+        self._counts = Counts(len(setting.bench.kinds))
         self._conditions: list[Condition] = []
 
     def run(self) -> bool:

@@ -1,6 +1,7 @@
 //! What a workload must be able to do: its schema, its rows, its transactions, its check.
 //! A workload owns SQL and random inputs; it never begins, commits, retries or reconnects.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::clock::Nanos;
@@ -162,8 +163,8 @@ pub enum Population {
     Procedure,
 }
 
-/// Stands for the number of commits of unknown end when a node was lost and with it the count. It is far above
-/// any real number, and small enough that adding one to it does not overflow.
+/// Stands for the number of commits of unknown end of a kind when a node was lost and with it the count. It is far
+/// above any real number, and small enough that adding one to it does not overflow.
 pub const UNCOUNTED: u64 = 1 << 62;
 
 /// What the cycles since the population did, as the loop counted it.
@@ -171,10 +172,25 @@ pub const UNCOUNTED: u64 = 1 << 62;
 pub struct Expected {
     /// Committed transactions per kind, those that ended after the cycle included.
     pub committed: Vec<u64>,
-    /// Commits that may or may not have taken place: the connection was lost in them.
-    pub unknown: u64,
+    /// Commits per kind that may or may not have taken place: the connection was lost in them. [`UNCOUNTED`] and
+    /// more in every kind where a node was lost.
+    pub unknown: Vec<u64>,
     /// Sums of the clients, by name; see [`Client::sums`].
     pub sums: Vec<(String, i64)>,
+}
+
+impl Expected {
+    /// How many transactions of a kind must be in the database, and how many may be.
+    pub fn range(&self, kind: KindId) -> RangeInclusive<u64> {
+        let of = |counts: &[u64]| counts.get(usize::from(kind)).copied().unwrap_or(0);
+        let least = of(&self.committed);
+        least..=least.saturating_add(of(&self.unknown))
+    }
+
+    /// A sum of the clients; `None` when they gave none of that name.
+    pub fn sum(&self, name: &str) -> Option<i64> {
+        self.sums.iter().find(|(found, _)| found == name).map(|(_, sum)| *sum)
+    }
 }
 
 /// One condition that the database must meet, with what was found.

@@ -2,11 +2,11 @@
 
 use dsbench_core::engine::Connection;
 use dsbench_core::error::Result;
-use dsbench_core::workload::{Condition, Expected, UNCOUNTED};
+use dsbench_core::workload::{Condition, Expected};
 
 use super::bank::Bank;
 use super::rows::Table;
-use crate::steps::numbers;
+use crate::steps::{numbers, of_unknown_end};
 
 /// Rows and sums of the four tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,27 +89,20 @@ fn accounts(bank: &Bank, conn: &mut dyn Connection, totals: &Totals) -> Result<C
 
 /// Every acknowledged commit is in the history, and nothing else but commits of unknown end.
 fn history_rows(totals: &Totals, expected: &Expected) -> Condition {
-    let committed: u64 = expected.committed.iter().sum();
+    let range = expected.range(0);
     let found = u64::try_from(totals.history_rows).unwrap_or(0);
-    let holds = (committed..=committed + expected.unknown).contains(&found);
-    let unknown = match expected.unknown {
-        0 => String::new(),
-        n if n >= UNCOUNTED => ", and what lost nodes committed".to_string(),
-        n => format!(", {n} of unknown end"),
-    };
-    let detail = format!("history {found}, committed {committed}{unknown}");
-    Condition { name: "history rows = committed transactions".into(), holds, detail }
+    let detail = format!("history {found}, committed {}{}", range.start(), of_unknown_end(&range));
+    Condition { name: "history rows = committed transactions".into(), holds: range.contains(&found), detail }
 }
 
 /// What the clients added is what the history says. When commits of unknown end took place, their
 /// amounts are not known, and the sums can only be compared within the database.
 fn history_sum(totals: &Totals, expected: &Expected) -> Condition {
     let name = "history sum = sum of the clients";
-    let committed: u64 = expected.committed.iter().sum();
-    let clients = expected.sums.iter().find(|(name, _)| name == "delta").map(|(_, sum)| *sum);
-    match clients.or((committed == 0).then_some(0)) {
+    let committed = *expected.range(0).start();
+    match expected.sum("delta").or((committed == 0).then_some(0)) {
         None => Condition { name: name.into(), holds: false, detail: "the clients gave no sum of delta".into() },
-        Some(_) if expected.unknown > 0 && totals.history_rows as u64 != committed => {
+        Some(_) if *expected.range(0).end() > committed && totals.history_rows as u64 != committed => {
             let detail = "not checkable: commits of unknown end took place; compared within the database only".into();
             Condition { name: name.into(), holds: true, detail }
         }

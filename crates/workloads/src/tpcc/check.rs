@@ -3,11 +3,13 @@
 use dsbench_core::engine::{Connection, Prepare, Statement};
 use dsbench_core::error::Result;
 use dsbench_core::value::{Rows, Type};
-use dsbench_core::workload::{Condition, Expected, UNCOUNTED};
+use dsbench_core::workload::{Condition, Expected};
 
 use super::company::Company;
 use super::rows::{loaded_stock, Table};
-use super::{NEW_ORDER, PAYMENT};
+use super::sizes::DISTRICTS;
+use super::{DELIVERY, NEW_ORDER, PAYMENT};
+use crate::steps::of_unknown_end;
 
 /// The sections of the conditions that the database answers alone, with the names of their columns.
 const WITHIN: &[(&str, &[&str])] = &[
@@ -107,28 +109,29 @@ fn stock(company: &Company, conn: &mut dyn Connection) -> Result<Vec<Condition>>
     Ok(cases.into_iter().map(condition).collect())
 }
 
-/// Every acknowledged commit is there, and nothing else but commits of unknown end.
+/// Every acknowledged commit is there, and nothing else but commits of unknown end of that kind.
 fn counted(company: &Company, conn: &mut dyn Connection, expected: &Expected) -> Result<Vec<Condition>> {
-    let committed = |kind: u8| expected.committed.get(usize::from(kind)).copied().unwrap_or(0);
-    let delivered = expected.sums.iter().find(|(name, _)| name == "deliveries").map_or(0, |(_, sum)| *sum as u64);
+    let deliveries = expected.range(DELIVERY);
+    let delivered = expected.sum("deliveries").map_or(0, |sum| sum as u64);
+    // A Delivery of unknown end may have delivered an order of each district.
+    let more = (deliveries.end() - deliveries.start()).saturating_mul(DISTRICTS);
     let table = |table: Table| company.rows_of(table);
     let cases = [
-        ("orders = loaded + committed New-Orders", "orders", table(Table::Orders), committed(NEW_ORDER), 1),
-        ("history = loaded + committed Payments", "history", table(Table::History), committed(PAYMENT), 1),
-        // A Delivery of unknown end may have delivered an order of each district.
-        ("delivered orders = loaded + those of the clients", "delivered", company.loaded_delivered(), delivered, 10),
+        ("orders = loaded + committed New-Orders", "orders", table(Table::Orders), expected.range(NEW_ORDER)),
+        ("history = loaded + committed Payments", "history", table(Table::History), expected.range(PAYMENT)),
+        (
+            "delivered orders = loaded + those of the clients",
+            "delivered",
+            company.loaded_delivered(),
+            delivered..=delivered.saturating_add(more),
+        ),
     ];
     let mut conditions = Vec::new();
-    for (name, section, loaded, added, at_once) in cases {
+    for (name, section, loaded, added) in cases {
         let found = company.sums(conn, section, 1)?[0] as u64;
-        let least = loaded + added;
-        let holds = (least..=least.saturating_add(expected.unknown.saturating_mul(at_once))).contains(&found);
-        let unknown = match expected.unknown {
-            0 => String::new(),
-            n if n >= UNCOUNTED => ", and what lost nodes committed".to_string(),
-            n => format!(", {n} transactions of unknown end"),
-        };
-        let detail = format!("found {found}, loaded {loaded}, by the clients {added}{unknown}");
+        let holds = found.checked_sub(loaded).is_some_and(|since| added.contains(&since));
+        let by_clients = format!("by the clients {}{}", added.start(), of_unknown_end(&added));
+        let detail = format!("found {found}, loaded {loaded}, {by_clients}");
         conditions.push(Condition { name: name.into(), holds, detail });
     }
     Ok(conditions)

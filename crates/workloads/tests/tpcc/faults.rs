@@ -206,30 +206,35 @@ pub fn are_all_found(workload: &dyn Workload, conn: &mut dyn Connection, expecte
 
 /// What the clients counted is compared with what the database holds.
 pub fn of_counting_are_found(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) {
-    let with = |kind: usize, committed: i64, unknown: u64, deliveries: i64| {
+    let with = |kind: usize, committed: i64, unknown: [u64; 5], deliveries: i64| {
         let mut changed = expected.clone();
         changed.committed[kind] = changed.committed[kind].checked_add_signed(committed).unwrap();
-        changed.unknown = unknown;
+        changed.unknown = unknown.into();
         changed.sums.iter_mut().filter(|(name, _)| name == "deliveries").for_each(|(_, sum)| *sum += deliveries);
         changed
     };
+    let none = [0; 5];
     for (what, changed, names) in [
-        ("a New-Order was acknowledged and is lost", with(0, 1, 0, 0), &[ORDERS][..]),
-        ("a New-Order that nobody committed is there", with(0, -1, 0, 0), &[ORDERS]),
-        ("it had an unknown end", with(0, -1, 1, 0), &[]),
-        ("more than have an unknown end", with(0, -2, 1, 0), &[ORDERS]),
-        ("a Payment was acknowledged and is lost", with(1, 1, 3, 0), &[HISTORY]),
-        ("a Payment that nobody committed is there", with(1, -1, 0, 0), &[HISTORY]),
-        ("an order was delivered by nobody", with(0, 0, 0, -1), &[DELIVERED]),
-        ("by a Delivery of unknown end", with(0, 0, 1, -10), &[]),
-        ("more than that can have delivered", with(0, 0, 1, -11), &[DELIVERED]),
-        ("a delivery is lost", with(0, 0, 1, 1), &[DELIVERED]),
-        ("nodes were lost that committed", with(0, -50, UNCOUNTED, -200), &[]),
-        ("lost nodes lose no acknowledged commit", with(0, 1, UNCOUNTED + 7, 0), &[ORDERS]),
+        ("a New-Order was acknowledged and is lost", with(0, 1, none, 0), &[ORDERS][..]),
+        ("a New-Order that nobody committed is there", with(0, -1, none, 0), &[ORDERS]),
+        ("it had an unknown end", with(0, -1, [1, 0, 0, 0, 0], 0), &[]),
+        ("more than have an unknown end", with(0, -2, [1, 0, 0, 0, 0], 0), &[ORDERS]),
+        ("others of unknown end are no New-Orders", with(0, -1, [0, 45, 45, 45, 45], 0), &[ORDERS]),
+        ("a Payment was acknowledged and is lost", with(1, 1, [3; 5], 0), &[HISTORY]),
+        ("a Payment that nobody committed is there", with(1, -1, none, 0), &[HISTORY]),
+        ("it had an unknown end", with(1, -1, [0, 1, 0, 0, 0], 0), &[]),
+        ("others of unknown end are no Payments", with(1, -1, [45, 0, 45, 45, 45], 0), &[HISTORY]),
+        ("an order was delivered by nobody", with(0, 0, none, -1), &[DELIVERED]),
+        ("by a Delivery of unknown end", with(0, 0, [0, 0, 0, 1, 0], -10), &[]),
+        ("more than that can have delivered", with(0, 0, [0, 0, 0, 1, 0], -11), &[DELIVERED]),
+        ("others of unknown end do not deliver", with(0, 0, [45, 45, 45, 0, 45], -1), &[DELIVERED]),
+        ("a delivery is lost", with(0, 0, [1; 5], 1), &[DELIVERED]),
+        ("nodes were lost that committed", with(0, -50, [UNCOUNTED; 5], -200), &[]),
+        ("lost nodes lose no acknowledged commit", with(0, 1, [UNCOUNTED + 7; 5], 0), &[ORDERS]),
     ] {
         assert_eq!(broken(workload, conn, &changed), names, "{what}");
     }
-    let conditions = workload.check(conn, Some(&with(0, 0, UNCOUNTED, 0))).unwrap();
+    let conditions = workload.check(conn, Some(&with(0, 0, [UNCOUNTED; 5], 0))).unwrap();
     let of_nodes = conditions.iter().filter(|found| found.detail.ends_with(", and what lost nodes committed"));
     assert_eq!(of_nodes.map(|found| found.name.as_str()).collect::<Vec<_>>(), [ORDERS, HISTORY, DELIVERED]);
 }

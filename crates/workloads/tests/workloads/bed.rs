@@ -77,7 +77,7 @@ pub fn run(engine: &dyn Engine, workload: &dyn Workload, clients: u64, count: u6
             *sums.entry(name.to_string()).or_insert(0) += sum;
         }
     }
-    Expected { committed, unknown: 0, sums: sums.into_iter().collect() }
+    Expected { committed, sums: sums.into_iter().collect(), ..Expected::default() }
 }
 
 /// One transaction by hand.
@@ -148,12 +148,12 @@ pub fn cycle_of(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>, load: Load
 }
 
 fn expected_of(outcome: &CycleOutcome, kinds: usize) -> Expected {
-    let mut expected = Expected { committed: vec![0; kinds], ..Expected::default() };
+    let mut expected = Expected { committed: vec![0; kinds], unknown: vec![0; kinds], sums: Vec::new() };
     let mut sums = BTreeMap::new();
     for client in &outcome.clients {
-        for (tally, committed) in client.recorder.tallies().iter().zip(&mut expected.committed) {
-            *committed += tally.committed + tally.early_commits + tally.late_commits;
-            expected.unknown += tally.unknown;
+        for (kind, tally) in client.recorder.tallies().iter().enumerate() {
+            expected.committed[kind] += tally.committed + tally.early_commits + tally.late_commits;
+            expected.unknown[kind] += tally.unknown;
         }
         for (name, sum) in &client.sums {
             *sums.entry((*name).to_string()).or_insert(0) += sum;
@@ -209,7 +209,7 @@ pub fn misses_change_nothing(engine: &dyn Engine, call: Call) {
         }
     }
     let sums = client.sums().into_iter().map(|(name, sum)| (name.to_string(), sum)).collect();
-    let expected = Expected { committed: vec![100 - failed], unknown: 0, sums };
+    let expected = Expected { committed: vec![100 - failed], unknown: vec![0], sums };
     assert!((20..80).contains(&failed));
     let mut conn = engine.connect(LOAD).unwrap();
     assert!(broken(&*bank, &mut *conn, &expected).is_empty(), "{call:?}");

@@ -107,7 +107,7 @@ pub fn of_counting_are_found(workload: &dyn Workload, conn: &mut dyn Connection,
     let with = |committed: i64, unknown: u64, delta: i64| {
         let mut changed = expected.clone();
         changed.committed[0] = changed.committed[0].checked_add_signed(committed).unwrap();
-        changed.unknown = unknown;
+        changed.unknown = vec![unknown];
         changed.sums.iter_mut().filter(|(name, _)| name == "delta").for_each(|(_, sum)| *sum += delta);
         changed
     };

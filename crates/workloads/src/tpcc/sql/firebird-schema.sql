@@ -22,7 +22,7 @@ CREATE TABLE warehouse (
     w_state VARCHAR(2) CHARACTER SET ASCII NOT NULL,
     w_zip VARCHAR(9) CHARACTER SET ASCII NOT NULL,
     w_tax NUMERIC(4, 4) NOT NULL,
-    w_ytd NUMERIC(12, 2) NOT NULL
+    w_ytd NUMERIC(18, 2) NOT NULL
 );
 -- next
 CREATE TABLE district (
@@ -35,7 +35,7 @@ CREATE TABLE district (
     d_state VARCHAR(2) CHARACTER SET ASCII NOT NULL,
     d_zip VARCHAR(9) CHARACTER SET ASCII NOT NULL,
     d_tax NUMERIC(4, 4) NOT NULL,
-    d_ytd NUMERIC(12, 2) NOT NULL,
+    d_ytd NUMERIC(18, 2) NOT NULL,
     d_next_o_id INTEGER NOT NULL
 );
 -- next

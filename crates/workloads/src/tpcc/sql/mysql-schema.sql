@@ -28,7 +28,7 @@ CREATE TABLE warehouse (
     w_state varchar(2) NOT NULL,
     w_zip varchar(9) NOT NULL,
     w_tax decimal(4, 4) NOT NULL,
-    w_ytd decimal(12, 2) NOT NULL,
+    w_ytd decimal(18, 2) NOT NULL,
     PRIMARY KEY (w_id)
 );
 -- next
@@ -42,7 +42,7 @@ CREATE TABLE district (
     d_state varchar(2) NOT NULL,
     d_zip varchar(9) NOT NULL,
     d_tax decimal(4, 4) NOT NULL,
-    d_ytd decimal(12, 2) NOT NULL,
+    d_ytd decimal(18, 2) NOT NULL,
     d_next_o_id int NOT NULL,
     PRIMARY KEY (d_w_id, d_id)
 );

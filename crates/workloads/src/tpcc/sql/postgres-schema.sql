@@ -21,7 +21,7 @@ CREATE TABLE warehouse (
     w_state varchar(2) NOT NULL,
     w_zip varchar(9) NOT NULL,
     w_tax numeric(4, 4) NOT NULL,
-    w_ytd numeric(12, 2) NOT NULL
+    w_ytd numeric(18, 2) NOT NULL
 );
 -- next
 CREATE TABLE district (
@@ -34,7 +34,7 @@ CREATE TABLE district (
     d_state varchar(2) NOT NULL,
     d_zip varchar(9) NOT NULL,
     d_tax numeric(4, 4) NOT NULL,
-    d_ytd numeric(12, 2) NOT NULL,
+    d_ytd numeric(18, 2) NOT NULL,
     d_next_o_id integer NOT NULL
 );
 -- next
