@@ -6,7 +6,8 @@ use dsbench_core::value::{Rows, Type};
 use dsbench_core::workload::{Condition, Expected};
 
 use super::company::Company;
-use super::rows::{loaded_stock, Table};
+use super::kept;
+use super::rows::Table;
 use super::sizes::DISTRICTS;
 use super::{DELIVERY, NEW_ORDER, PAYMENT};
 use crate::steps::of_unknown_end;
@@ -24,8 +25,10 @@ const WITHIN: &[(&str, &[&str])] = &[
             "6: line count = lines of the order",
             "7: not delivered <=> no carrier",
             "all local <=> no line of another warehouse",
+            "lines are numbered from 1",
         ],
     ),
+    ("carriers", &["a carrier is 1 to 10"]),
     ("condition_8", &["8: warehouse ytd = sum of its history"]),
     ("condition_9", &["9: district ytd = sum of its history"]),
     (
@@ -36,6 +39,8 @@ const WITHIN: &[(&str, &[&str])] = &[
             "payments of the customer = its history",
         ],
     ),
+    ("history_texts", &["text of a payment = names of its warehouse and district"]),
+    ("deliveries", &["deliveries of the customer = its orders delivered since the load"]),
     ("condition_11", &["11: orders - new orders = {delivered} + deliveries"]),
     (
         "lines_since_the_load",
@@ -45,6 +50,7 @@ const WITHIN: &[(&str, &[&str])] = &[
             "text of a line = that of its stock for the district",
         ],
     ),
+    ("stock", &["counters of the stock = lines since the load", "10 to 100 are in stock"]),
 ];
 
 /// Tables that keep their number of rows, in the order of the section `rows`.
@@ -71,42 +77,11 @@ pub fn check(company: &Company, conn: &mut dyn Connection, expected: Option<&Exp
             });
         }
     }
-    conditions.extend(stock(company, conn)?);
+    conditions.extend(kept::check(company, conn)?);
     if let Some(expected) = expected {
         conditions.extend(counted(company, conn, expected)?);
     }
     Ok(conditions)
-}
-
-/// What New-Orders leave of the stock. Each takes what it sells and, where less than 10 would be left, adds 91
-/// (clause 2.4.2.2): so 10 to 100 stay, and what is there and was sold grows by nothing but multiples of 91.
-fn stock(company: &Company, conn: &mut dyn Connection) -> Result<Vec<Condition>> {
-    const REFILL: i64 = 91;
-    let columns = [Type::Int64, Type::Int64, Type::Int64, Type::Int64, Type::Decimal(0)];
-    let query = Statement { sql: &company.filled(company.sql.one("stock")?), params: &[], columns: &columns };
-    let query = conn.prepare(&query, Prepare::Once)?;
-    let mut rows = Rows::new();
-    conn.query(query, &[], &mut rows)?;
-    let [mut counters, mut out_of_range, mut not_refilled] = [0; 3];
-    for row in 0..rows.len() {
-        counters += rows.int(row, 2)?;
-        out_of_range += rows.int(row, 3)?;
-        let (warehouse, there) = (rows.int(row, 0)?, rows.int(row, 1)?);
-        let loaded = loaded_stock(company.sizes.items, warehouse as u64);
-        let refilled = there == company.sizes.items as i64 && (rows.decimal(row, 4, 0)? - loaded) % REFILL == 0;
-        not_refilled += i64::from(!refilled);
-    }
-    let cases = [
-        ("counters of the stock = lines since the load", counters, "rows"),
-        ("10 to 100 are in stock", out_of_range, "rows"),
-        ("stock = loaded - sold + refills of 91", not_refilled, "warehouses"),
-    ];
-    let condition = |(name, off, unit): (&str, i64, &str)| Condition {
-        name: name.into(),
-        holds: off == 0,
-        detail: format!("{off} {unit} are off"),
-    };
-    Ok(cases.into_iter().map(condition).collect())
 }
 
 /// Every acknowledged commit is there, and nothing else but commits of unknown end of that kind.
@@ -134,5 +109,25 @@ fn counted(company: &Company, conn: &mut dyn Connection, expected: &Expected) ->
         let detail = format!("found {found}, loaded {loaded}, {by_clients}");
         conditions.push(Condition { name: name.into(), holds, detail });
     }
+    conditions.push(customers(company, conn, expected)?);
     Ok(conditions)
+}
+
+/// The orders since the load are those of the customers that the clients drew. Which customers commits of unknown end
+/// had is not known.
+fn customers(company: &Company, conn: &mut dyn Connection, expected: &Expected) -> Result<Condition> {
+    let columns = &[Type::Decimal(0), Type::Int64];
+    let query = Statement { sql: &company.filled(company.sql.one("order_customers")?), params: &[], columns };
+    let (query, mut rows) = (conn.prepare(&query, Prepare::Once)?, Rows::new());
+    conn.query(query, &[], &mut rows)?;
+    let (found, there, orders) = (rows.decimal(0, 0, 0)?, rows.int(0, 1)? as u64, expected.range(NEW_ORDER));
+    let clients = expected.sum("order_customers").or((orders.end() == &0).then_some(0));
+    let (holds, detail) = match clients {
+        None => (false, "the clients gave no sum of them".to_string()),
+        Some(_) if orders.start() != orders.end() && there != *orders.start() => {
+            (true, "not checkable: commits of unknown end took place".to_string())
+        }
+        Some(sum) => (sum == found, format!("found {found}, by the clients {sum}")),
+    };
+    Ok(Condition { name: "sum of customers' numbers in new orders = that of the clients".into(), holds, detail })
 }

@@ -53,6 +53,7 @@ struct Known {
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     new_orders: i64,
+    order_customers: i64,
     rolled_back: i64,
     lines: i64,
     remote_lines: i64,
@@ -137,6 +138,7 @@ impl TpccClient {
             Inputs::NewOrder(order) => {
                 sums.new_orders += 1;
                 sums.rolled_back += i64::from(end == End::Rollback);
+                sums.order_customers += if end == End::Commit { order.c } else { 0 };
                 sums.lines += order.lines().len() as i64;
                 sums.remote_lines += order.remote_lines() as i64;
                 sums.brand_lines += self.known.as_ref().map_or(0, |known| known.new_order.brands());
@@ -221,7 +223,8 @@ impl Client for TpccClient {
         }
     }
 
-    /// `new_orders`, those rolled back included, `new_orders_rolled_back`, `order_lines`, `remote_lines`,
+    /// `new_orders`, those rolled back included, `new_orders_rolled_back`, `order_customers`: sum of the numbers of
+    /// customers of those committed, `order_lines`, `remote_lines`,
     /// `brand_lines`: shown as brand in orders that were committed, `payments`, `remote_payments`, `payments_by_name`, `order_statuses`, `order_statuses_by_name`, `by_name`
     /// of `by_name_of` customers: those of both kinds; `deliveries`: orders delivered,
     /// `delivery_transactions`, of which `deliveries_with_skip` skipped a district; `districts_skipped`.
@@ -229,6 +232,7 @@ impl Client for TpccClient {
         let sums = &self.sums;
         vec![
             ("new_orders", sums.new_orders),
+            ("order_customers", sums.order_customers),
             ("new_orders_rolled_back", sums.rolled_back),
             ("order_lines", sums.lines),
             ("remote_lines", sums.remote_lines),

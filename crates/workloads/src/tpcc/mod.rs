@@ -7,6 +7,7 @@
 //! 40, or of 7 where the lines go as arrays (PostgreSQL); Stock-Level is one statement either way. Deliveries run inline: their time is that of the
 //! execution, not that of queueing.
 
+pub mod bad_credit;
 pub mod check;
 pub mod client;
 pub mod company;
@@ -14,6 +15,8 @@ pub mod deck;
 pub mod delivery;
 pub mod entry;
 pub mod input;
+pub mod kept;
+pub mod loaded_lines;
 pub mod names;
 pub mod new_order;
 pub mod nurand;

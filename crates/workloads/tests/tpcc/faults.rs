@@ -27,6 +27,21 @@ const AMOUNTS: &str = "amount of a line = quantity * price";
 const TEXTS: &str = "text of a line = that of its stock for the district";
 const IN_STOCK: &str = "10 to 100 are in stock";
 const REFILLS: &str = "stock = loaded - sold + refills of 91";
+const LINE_NUMBERS: &str = "lines are numbered from 1";
+const CARRIERS: &str = "a carrier is 1 to 10";
+const HISTORY_TEXTS: &str = "text of a payment = names of its warehouse and district";
+const DELIVERIES: &str = "deliveries of the customer = its orders delivered since the load";
+const DATA: &str = "data of bad credit = its payments before what was loaded";
+const CUSTOMERS: &str = "sum of customers' numbers in new orders = that of the clients";
+const CONSTANT: &str = "constant of the names as loaded";
+const LOADED_ITEM: &str = "item as loaded";
+const LOADED_WAREHOUSE: &str = "warehouse as loaded";
+const LOADED_DISTRICT: &str = "district as loaded";
+const LOADED_STOCK: &str = "stock as loaded";
+const LOADED_CUSTOMER: &str = "customer as loaded";
+const LOADED_HISTORY: &str = "history as loaded";
+const LOADED_ORDERS: &str = "orders as loaded";
+const LOADED_LINES: &str = "order_line as loaded";
 const ORDERS: &str = "orders = loaded + committed New-Orders";
 const HISTORY: &str = "history = loaded + committed Payments";
 const DELIVERED: &str = "delivered orders = loaded + those of the clients";
@@ -44,13 +59,13 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
     (
         "a row of the history is lost",
         "DELETE FROM history WHERE h_c_id = 7 AND h_c_d_id = 1 AND h_data NOT LIKE '%    %'",
-        &[C8, C9, C10, PAYMENTS, HISTORY],
+        &[C8, C9, C10, PAYMENTS, LOADED_HISTORY, HISTORY],
     ),
     (
         "a payment is in the history twice, with nothing added",
         "INSERT INTO history SELECT h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, 0, h_data FROM history \
          WHERE h_c_id = 8 AND h_c_d_id = 1 AND h_data NOT LIKE '%    %'",
-        &[PAYMENTS, HISTORY],
+        &[PAYMENTS, LOADED_HISTORY, HISTORY],
     ),
     (
         "an order that waits in the middle is lost",
@@ -65,22 +80,22 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
     (
         "a delivery was forgotten in the order",
         "UPDATE orders SET o_carrier_id = NULL WHERE o_d_id = 1 AND o_id = 5",
-        &[C5, C7, DELIVERED],
+        &[C5, C7, LOADED_ORDERS, DELIVERED],
     ),
     (
         "an order has a carrier too early",
         "UPDATE orders SET o_carrier_id = 3 WHERE o_d_id = 2 AND o_id = (SELECT d_next_o_id - 3 FROM district WHERE d_id = 2)",
-        &[C5, C7, DELIVERED],
+        &[C5, C7, DELIVERIES, DELIVERED],
     ),
     (
         "a line is lost",
         "DELETE FROM order_line WHERE ol_d_id = 1 AND ol_o_id = 6 AND ol_number = 2",
-        &[C4, C6],
+        &[C4, C6, LINE_NUMBERS, LOADED_LINES],
     ),
     (
         "an order counts the line of another",
         "UPDATE orders SET o_ol_cnt = o_ol_cnt + CASE o_id WHEN 6 THEN 1 ELSE -1 END WHERE o_d_id = 1 AND o_id IN (6, 7)",
-        &[C6],
+        &[C6, LOADED_ORDERS],
     ),
     (
         "a line was not delivered",
@@ -101,12 +116,12 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
     (
         "a delivery was not counted",
         "UPDATE customer SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_d_id = 5 AND c_id = 10",
-        &[C11],
+        &[C11, DELIVERIES],
     ),
     (
         "a payment was not counted",
         "UPDATE customer SET c_payment_cnt = c_payment_cnt + 1 WHERE c_d_id = 5 AND c_id = 10",
-        &[PAYMENTS],
+        &[PAYMENTS, DATA],
     ),
     (
         "an order of this warehouse alone counts as another",
@@ -128,7 +143,7 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
     (
         "the stock of a line is gone",
         "DELETE FROM stock WHERE s_i_id = (SELECT min(ol_i_id) FROM order_line WHERE ol_o_id > 60)",
-        &["stock rows", THERE, REFILLS],
+        &["stock rows", THERE, LOADED_STOCK],
     ),
     (
         "a line costs another cent",
@@ -159,7 +174,7 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
         "an order is there that nobody committed",
         "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local) \
          SELECT o_w_id, o_d_id, 9000000, o_c_id, o_entry_d, NULL, 0, 1 FROM orders WHERE o_d_id = 1 AND o_id = 1",
-        &[C2, C5, C6, C11, ORDERS],
+        &[C2, C5, C6, C11, ORDERS, CUSTOMERS],
     ),
     ("an item too many", "INSERT INTO item VALUES (2001, 1, 'x', 1, 'x')", &["item rows"]),
     (
@@ -175,15 +190,99 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
     (
         "a stock is missing",
         "DELETE FROM stock WHERE s_i_id = (SELECT min(i_id) FROM item WHERE i_id NOT IN (SELECT ol_i_id FROM order_line))",
-        &["stock rows", REFILLS],
+        &["stock rows", LOADED_STOCK],
     ),
     (
         "a customer too many",
         "INSERT INTO customer SELECT c_w_id, c_d_id, 61, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, \
          c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim, c_discount, 0, 0, 0, 0, c_data FROM customer \
          WHERE c_d_id = 1 AND c_id = 1",
-        &["customer rows", C10, PAYMENTS],
+        &["customer rows", C10, PAYMENTS, LOADED_CUSTOMER],
     ),
+];
+
+/// What the twelve conditions and the clients' counts do not see.
+const HIDDEN: &[(&str, &str, &[&str])] = &[
+    (
+        "a loaded order has another carrier",
+        "UPDATE orders SET o_carrier_id = 11 - o_carrier_id WHERE o_d_id = 1 AND o_id = 5",
+        &[LOADED_ORDERS],
+    ),
+    ("a carrier is none of the ten", "UPDATE orders SET o_carrier_id = 11 WHERE o_d_id = 1 AND o_id = 43", &[CARRIERS]),
+    (
+        "a delivery was counted for another customer",
+        "UPDATE customer SET c_delivery_cnt = c_delivery_cnt + CASE c_id WHEN 10 THEN 1 ELSE -1 END \
+         WHERE c_d_id = 5 AND c_id IN (10, 11)",
+        &[DELIVERIES],
+    ),
+    (
+        "goods moved from one stock to another",
+        "UPDATE stock SET s_quantity = s_quantity + CASE s_i_id WHEN 77 THEN 1 ELSE -1 END WHERE s_i_id IN (77, 78)",
+        &[REFILLS],
+    ),
+    (
+        "a new order's lines leave a number out",
+        "UPDATE order_line SET ol_number = 16 WHERE ol_d_id = 4 AND ol_number = 1 \
+         AND ol_o_id = (SELECT d_next_o_id - 1 FROM district WHERE d_id = 4)",
+        &[LINE_NUMBERS],
+    ),
+    (
+        "a new order that waits is another customer's",
+        "UPDATE orders SET o_c_id = CASE o_c_id WHEN 1 THEN 2 ELSE 1 END \
+         WHERE o_d_id = 4 AND o_id = (SELECT d_next_o_id - 1 FROM district WHERE d_id = 4)",
+        &[CUSTOMERS],
+    ),
+    (
+        "a loaded order is another customer's",
+        "UPDATE orders SET o_c_id = CASE o_c_id WHEN 1 THEN 2 ELSE 1 END WHERE o_d_id = 10 AND o_id = 5",
+        &[LOADED_ORDERS],
+    ),
+    ("a payment's text is wiped", "UPDATE history SET h_data = '-' WHERE h_data LIKE '%    %'", &[LOADED_HISTORY]),
+    (
+        "a payment names another district",
+        "UPDATE history SET h_data = 'here    there' WHERE h_data LIKE '%    %'",
+        &[HISTORY_TEXTS],
+    ),
+    (
+        "the text of a loaded payment is another",
+        "UPDATE history SET h_data = 'another_text' WHERE h_c_id = 8 AND h_data NOT LIKE '%    %'",
+        &[LOADED_HISTORY],
+    ),
+    ("the data of bad credit are wiped", "UPDATE customer SET c_data = '' WHERE c_credit = 'BC'", &[DATA]),
+    (
+        "a payment is not written into the data of bad credit",
+        "UPDATE customer SET c_data = replace(c_data, '.', ',') WHERE c_credit = 'BC' AND c_payment_cnt > 1",
+        &[DATA],
+    ),
+    ("the data of good credit are wiped", "UPDATE customer SET c_data = '' WHERE c_credit = 'GC'", &[LOADED_CUSTOMER]),
+    ("a discount is another", "UPDATE customer SET c_discount = 0 WHERE c_d_id = 3 AND c_id = 3", &[LOADED_CUSTOMER]),
+    (
+        "a customer has another name",
+        "UPDATE customer SET c_first = 'x' WHERE c_d_id = 3 AND c_id = 3",
+        &[LOADED_CUSTOMER],
+    ),
+    (
+        "two loaded lines have changed their items",
+        "UPDATE order_line SET ol_i_id = CASE ol_number WHEN 1 THEN 7 ELSE 8 END \
+         WHERE ol_d_id = 1 AND ol_o_id = 6 AND ol_number <= 2",
+        &[LOADED_LINES],
+    ),
+    (
+        "the text of a loaded line is cut off",
+        "UPDATE order_line SET ol_dist_info = 'x' WHERE ol_d_id = 1 AND ol_o_id = 6 AND ol_number = 2",
+        &[LOADED_LINES],
+    ),
+    (
+        "a loaded line has another quantity",
+        "UPDATE order_line SET ol_quantity = 6 WHERE ol_d_id = 1 AND ol_o_id = 6 AND ol_number = 1",
+        &[LOADED_LINES],
+    ),
+    ("a tax is another", "UPDATE warehouse SET w_tax = 0", &[LOADED_WAREHOUSE]),
+    ("a district's tax is another", "UPDATE district SET d_tax = 0 WHERE d_id = 7", &[LOADED_DISTRICT]),
+    ("a district has another name", "UPDATE district SET d_city = 'x' WHERE d_id = 7", &[LOADED_DISTRICT]),
+    ("a stock's data are others", "UPDATE stock SET s_data = 'ORIGINAL' WHERE s_i_id = 1999", &[LOADED_STOCK]),
+    ("an item's data are others", "UPDATE item SET i_data = 'ORIGINAL' WHERE i_id = 1999", &[LOADED_ITEM]),
+    ("the constant of the names is another", "UPDATE load_constants SET c_last = c_last + 1", &[CONSTANT]),
 ];
 
 /// Plants every fault, one at a time, and finds exactly what it must break; every condition of the workload is
@@ -191,7 +290,7 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
 pub fn are_all_found(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) {
     let all: Vec<String> = workload.check(conn, Some(expected)).unwrap().into_iter().map(|found| found.name).collect();
     let mut seen = BTreeSet::new();
-    for (what, sql, names) in PLANTED {
+    for (what, sql, names) in PLANTED.iter().chain(HIDDEN) {
         conn.begin().unwrap();
         conn.script(&[sql]).unwrap();
         let found = broken(workload, conn, expected);

@@ -22,7 +22,6 @@ use super::nurand::Ranges;
 use super::sizes::{Sizes, DISTRICTS};
 
 pub use orders::lines_of;
-pub use things::loaded_stock;
 
 /// The moment of the population, in microseconds since 1970: 2026-01-01 00:00:00. It is fixed, so that
 /// two populations are alike.
@@ -161,6 +160,12 @@ impl<'a> Source<'a> {
             Table::Orders | Table::NewOrder | Table::OrderLine => Maker::Orders(table, orders::Book::default()),
         };
         Self { maker, sizes, next: range.start, end: range.end, progress, unreported: 0 }
+    }
+
+    /// Makes all that are left, as they are loaded.
+    pub fn each(&mut self, take: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()> {
+        while self.next_row(take)? {}
+        Ok(())
     }
 
     fn report(&mut self) -> Result<()> {

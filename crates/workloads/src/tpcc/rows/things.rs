@@ -1,7 +1,6 @@
 //! Rows of items and stocks.
 
 use dsbench_core::error::Result;
-use dsbench_core::random::Stream;
 use dsbench_core::value::{Type, Value};
 
 use super::text::{length, letters, mark, text, Cutter};
@@ -32,17 +31,6 @@ pub(super) const STOCK: &[(&str, Type)] = &[
 
 const DIST: usize = 24;
 const DISTS: usize = 10 * DIST;
-
-/// What is in stock of an item. It is drawn first of its row, so that it is known without the others.
-fn quantity(stream: &mut Stream) -> i64 {
-    stream.between(10, 100)
-}
-
-/// What is in stock of all `items` together in a warehouse (from 1) that was just loaded.
-pub fn loaded_stock(items: u64, warehouse: u64) -> i64 {
-    let first = (warehouse - 1) * items;
-    (first..first + items).map(|number| quantity(&mut stream(Table::Stock, number))).sum()
-}
 
 /// Room for the texts of one row.
 pub(super) struct Buffer([u8; DISTS + 50]);
@@ -77,7 +65,7 @@ impl Buffer {
 
     fn stock(&mut self, items: u64, number: u64, emit: &mut Emit<'_>) -> Result<()> {
         let mut stream = stream(Table::Stock, number);
-        let quantity = quantity(&mut stream);
+        let quantity = stream.between(10, 100);
         let data = length(&mut stream, 26, 50);
         let used = &mut self.0[..DISTS + data];
         letters(&mut stream, used);
