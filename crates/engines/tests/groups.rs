@@ -68,18 +68,6 @@ impl Workload for Shelf {
         Ok(())
     }
 
-    fn primary_keys(&self, _conn: &mut dyn Connection, _progress: &Progress) -> Result<()> {
-        Ok(())
-    }
-
-    fn foreign_keys(&self, _conn: &mut dyn Connection, _progress: &Progress) -> Result<()> {
-        Ok(())
-    }
-
-    fn clean(&self, _conn: &mut dyn Connection, _progress: &Progress) -> Result<()> {
-        Ok(())
-    }
-
     fn check(&self, _conn: &mut dyn Connection, _expected: Option<&Expected>) -> Result<Vec<Condition>> {
         Ok(Vec::new())
     }

@@ -87,18 +87,6 @@ impl Workload for Rehearsal {
         Ok(())
     }
 
-    fn primary_keys(&self, _conn: &mut dyn Connection, _progress: &Progress) -> Result<()> {
-        Ok(())
-    }
-
-    fn foreign_keys(&self, _conn: &mut dyn Connection, _progress: &Progress) -> Result<()> {
-        Ok(())
-    }
-
-    fn clean(&self, _conn: &mut dyn Connection, _progress: &Progress) -> Result<()> {
-        Ok(())
-    }
-
     fn work(&self, _name: &str, conn: &mut dyn Connection, part: Part, progress: &Progress) -> Result<()> {
         progress.expect(part.count.into());
         conn.script(&[WORK.sql])?;

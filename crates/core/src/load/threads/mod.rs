@@ -1,172 +1,33 @@
 //! A cycle: threads with their clients, all connected before the clock starts, one common start.
 
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use super::sleeping::SLICE;
 use crate::carrier;
-use crate::clock::{Clock, Monotonic, Nanos};
-use crate::course::{collect, Course, Second};
-use crate::engine::{Engine, Interrupt};
+use crate::clock::{Monotonic, Nanos};
+use crate::course::{Course, Second};
+use crate::engine::Interrupt;
 use crate::error::{Error, ErrorKind, Result};
-use crate::generator::{Conduct, Interrupts};
+use crate::generator::Interrupts;
 use crate::limit::Limit;
 use crate::locking::lock;
 use crate::recorder::Recorder;
 pub use crate::stage::{Pacing, Until};
 use crate::trace::TraceWriter;
-use crate::workload::{KindId, Workload};
 use clients::carry_clients;
+pub use plan::{Group, LoadPlan};
+use seconds::collecting;
 
 mod clients;
+mod plan;
+mod seconds;
 
 /// Stack of a thread of load. Only touched pages take memory; TLS handshakes need some depth.
 const STACK_BYTES: usize = 512 * 1024;
 const SECOND: Nanos = 1_000_000_000;
 const MILLISECOND: Nanos = 1_000_000;
-
-/// Clients that do the same: of a load stage, on this node.
-#[derive(Debug, Clone)]
-pub struct Group {
-    /// Name within the stage.
-    pub name: String,
-    /// Which kind of client it has.
-    pub role: u8,
-    /// How they run.
-    pub conduct: Conduct,
-    /// J: threads of this node, which may have none. Each serves one client, or the terminals that fall to it.
-    pub threads: usize,
-    /// Number of this node's first client among those of the group.
-    pub first_client: u64,
-    /// Clients of the group on all nodes together; with terminals, those of all nodes.
-    pub clients: u64,
-    /// When transactions start.
-    pub pacing: Pacing,
-    /// When the group has done enough; a count of all is that of this node.
-    pub until: Until,
-}
-
-impl Group {
-    /// So many clients of one kind, all on this node, in a closed loop.
-    pub fn closed(conduct: Conduct, threads: usize, until: Until) -> Self {
-        let (name, clients) = ("all".into(), threads as u64);
-        Self { name, role: 0, conduct, threads, first_client: 0, clients, pacing: Pacing::Closed, until }
-    }
-
-    /// Numbers of the clients of thread `index` of the group, among those of all nodes.
-    fn clients_of(&self, index: usize) -> impl Iterator<Item = u64> {
-        let of_node = match self.pacing {
-            Pacing::Terminals(terminals) => terminals,
-            _ => self.threads as u64,
-        };
-        let first = self.first_client;
-        (index as u64..of_node).step_by(self.threads).map(move |client| first + client)
-    }
-
-    /// Number of the group that it follows, if it does.
-    fn leader(&self) -> Option<usize> {
-        match self.until {
-            Until::Group(other) => Some(other),
-            _ => None,
-        }
-    }
-
-    /// Starts of an open loop have to be met to the microsecond, and connecting blocks: such clients have threads
-    /// of the operating system of their own.
-    fn carried(&self, engine: &dyn Engine) -> bool {
-        cfg!(target_os = "linux")
-            && engine.waits_in_sockets()
-            && self.pacing == Pacing::Closed
-            && !self.conduct.reconnect
-    }
-}
-
-/// Everything that makes a cycle: one repetition of a load stage.
-#[derive(Clone)]
-pub struct LoadPlan {
-    /// The database.
-    pub engine: Arc<dyn Engine>,
-    /// What is run.
-    pub workload: Arc<dyn Workload>,
-    /// The groups that make load at the same time.
-    pub groups: Vec<Group>,
-    /// Threads of the operating system that carry the clients of this node, see [`crate::carrier`]; 0 for as
-    /// many as there are CPUs. Where a client cannot be carried it has one to itself.
-    pub carriers: usize,
-    /// Load that is run before the cycle's clock starts, and not recorded.
-    pub ramp_up: Nanos,
-    /// Seed of this cycle's inputs.
-    pub seed: u64,
-    /// Where to write the full trace, if at all.
-    pub trace: Option<PathBuf>,
-}
-
-impl LoadPlan {
-    /// Which groups and ends go together. Errors of kind `Configuration`.
-    fn refuse(&self) -> Result<()> {
-        for group in &self.groups {
-            let ends = |other: usize| self.groups.get(other).is_some_and(|other| other.leader().is_none());
-            let led = group.leader().map(ends);
-            if led == Some(false) {
-                let words = format!("group {} ends with a group that has no end to itself", group.name);
-                return Err(Error::configuration(words));
-            }
-            if self.ramp_up > 0 && matches!(group.until, Until::Count { .. }) {
-                let words = format!("group {} ends by count: leave --ramp-up out", group.name);
-                return Err(Error::configuration(words));
-            }
-        }
-        Ok(())
-    }
-
-    /// Threads of all groups.
-    fn threads(&self) -> usize {
-        self.groups.iter().map(|group| group.threads).sum()
-    }
-
-    /// (number of the group, number within the group) of thread `index` of all.
-    fn seat(&self, mut index: usize) -> (usize, usize) {
-        for (number, group) in self.groups.iter().enumerate() {
-            if index < group.threads {
-                return (number, index);
-            }
-            index -= group.threads;
-        }
-        unreachable!("as many threads as the groups have")
-    }
-
-    /// Which threads share a thread of the operating system.
-    fn bundles(&self) -> Vec<Vec<usize>> {
-        let carried = |index: &usize| self.groups[self.seat(*index).0].carried(self.engine.as_ref());
-        let (together, alone): (Vec<usize>, Vec<usize>) = (0..self.threads()).partition(carried);
-        let most = match self.carriers {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            carriers => carriers,
-        };
-        let carriers = most.min(together.len()).max(1);
-        let share = |carrier: usize| together.iter().skip(carrier).step_by(carriers).copied().collect::<Vec<_>>();
-        let shared = (0..carriers).map(share).filter(|threads| !threads.is_empty());
-        shared.chain(alone.into_iter().map(|thread| vec![thread])).collect()
-    }
-
-    /// Threads of the operating system that the cycle will have for its clients.
-    pub fn carriers(&self) -> usize {
-        self.bundles().len()
-    }
-
-    /// Second of the last end that counts; `None` where it is not known before.
-    fn last_second(&self) -> Option<u64> {
-        let seconds = self.groups.iter().map(|group| match group.until {
-            Until::Time(duration) => Some(duration.saturating_sub(1) / SECOND),
-            _ => None,
-        });
-        seconds.collect::<Option<Vec<u64>>>()?.into_iter().max()
-    }
-}
 
 /// What the clients of one thread did.
 pub struct ClientOutcome {
@@ -312,7 +173,7 @@ impl Cycle {
         plan.refuse()?;
         let trace = plan.trace.as_deref().map(TraceWriter::create).transpose()?;
         let shared = Arc::new(Shared::new(plan));
-        let collector = spawn_collector(&shared, plan.workload.kinds().len(), plan.last_second());
+        let collector = collecting(&shared, plan.workload.kinds().len(), plan.last_second());
         let mut cycle = Self { carriers: Vec::new(), collector, shared, trace };
         for threads in plan.bundles() {
             let count = threads.len();
@@ -409,54 +270,10 @@ fn interrupt_all(handles: &[Handles]) {
     });
 }
 
-fn spawn_collector(shared: &Arc<Shared>, kinds: usize, last: Option<u64>) -> JoinHandle<Vec<(usize, Second)>> {
-    let shared = Arc::clone(shared);
-    std::thread::spawn(move || {
-        let Some(start) = shared.wait_for_start() else { return Vec::new() };
-        let mut seconds = Vec::new();
-        for second in 0.. {
-            // A slot is emptied a second after its second ended; by then no client is late.
-            wait_for_second(&shared, start, second, last);
-            let under_way = last.map_or(shared.running.load(Ordering::Acquire) > 0, |last| second < last);
-            if under_way && !shared.stop.load(Ordering::Relaxed) {
-                drain(&shared, kinds, second, &mut seconds);
-                continue;
-            }
-            // The end: whatever is left, once no client writes any more.
-            while shared.running.load(Ordering::Acquire) > 0 {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            let last = last.unwrap_or_else(|| Monotonic.now().saturating_sub(start + 1) / SECOND);
-            (second..=last.min(second + 3)).for_each(|rest| drain(&shared, kinds, rest, &mut seconds));
-            break;
-        }
-        seconds
-    })
-}
-
-/// Waits until the slots of `second` can be emptied. A stage whose end is not known may be over before.
-fn wait_for_second(shared: &Shared, start: Nanos, second: u64, last: Option<u64>) {
-    let at = start + (second + 2) * SECOND;
-    while last.is_none() && shared.running.load(Ordering::Acquire) > 0 && Monotonic.now() + SLICE < at {
-        Monotonic.sleep_until(Monotonic.now() + SLICE, &shared.stop);
-        if shared.stop.load(Ordering::Relaxed) {
-            return;
-        }
-    }
-    if last.is_some() || shared.running.load(Ordering::Acquire) > 0 {
-        Monotonic.sleep_until(at, &shared.stop);
-    }
-}
-
-fn drain(shared: &Shared, kinds: usize, second: u64, into: &mut Vec<(usize, Second)>) {
-    for (group, members) in shared.members.iter().enumerate() {
-        let courses = &shared.courses[members.clone()];
-        into.extend((0..kinds).map(|kind| (group, collect(courses, kind as KindId, second as u32))));
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// Waits, as for a server that does not answer, until all have been asked to end.

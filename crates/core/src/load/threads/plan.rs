@@ -1,0 +1,151 @@
+//! What makes a cycle: the groups of clients of a load stage on this node.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::SECOND;
+use crate::clock::Nanos;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::generator::Conduct;
+use crate::stage::{Pacing, Until};
+use crate::workload::Workload;
+
+/// Clients that do the same: of a load stage, on this node.
+#[derive(Debug, Clone)]
+pub struct Group {
+    /// Name within the stage.
+    pub name: String,
+    /// Which kind of client it has.
+    pub role: u8,
+    /// How they run.
+    pub conduct: Conduct,
+    /// J: threads of this node, which may have none. Each serves one client, or the terminals that fall to it.
+    pub threads: usize,
+    /// Number of this node's first client among those of the group.
+    pub first_client: u64,
+    /// Clients of the group on all nodes together; with terminals, those of all nodes.
+    pub clients: u64,
+    /// When transactions start.
+    pub pacing: Pacing,
+    /// When the group has done enough; a count of all is that of this node.
+    pub until: Until,
+}
+
+impl Group {
+    /// So many clients of one kind, all on this node, in a closed loop.
+    pub fn closed(conduct: Conduct, threads: usize, until: Until) -> Self {
+        let (name, clients) = ("all".into(), threads as u64);
+        Self { name, role: 0, conduct, threads, first_client: 0, clients, pacing: Pacing::Closed, until }
+    }
+
+    /// Numbers of the clients of thread `index` of the group, among those of all nodes.
+    pub(super) fn clients_of(&self, index: usize) -> impl Iterator<Item = u64> {
+        let of_node = match self.pacing {
+            Pacing::Terminals(terminals) => terminals,
+            _ => self.threads as u64,
+        };
+        let first = self.first_client;
+        (index as u64..of_node).step_by(self.threads).map(move |client| first + client)
+    }
+
+    /// Number of the group that it follows, if it does.
+    pub(super) fn leader(&self) -> Option<usize> {
+        match self.until {
+            Until::Group(other) => Some(other),
+            _ => None,
+        }
+    }
+
+    /// Starts of an open loop have to be met to the microsecond, and connecting blocks: such clients have threads
+    /// of the operating system of their own.
+    fn carried(&self, engine: &dyn Engine) -> bool {
+        cfg!(target_os = "linux")
+            && engine.waits_in_sockets()
+            && self.pacing == Pacing::Closed
+            && !self.conduct.reconnect
+    }
+}
+
+/// Everything that makes a cycle: one repetition of a load stage.
+#[derive(Clone)]
+pub struct LoadPlan {
+    /// The database.
+    pub engine: Arc<dyn Engine>,
+    /// What is run.
+    pub workload: Arc<dyn Workload>,
+    /// The groups that make load at the same time.
+    pub groups: Vec<Group>,
+    /// Threads of the operating system that carry the clients of this node, see [`crate::carrier`]; 0 for as
+    /// many as there are CPUs. Where a client cannot be carried it has one to itself.
+    pub carriers: usize,
+    /// Load that is run before the cycle's clock starts, and not recorded.
+    pub ramp_up: Nanos,
+    /// Seed of this cycle's inputs.
+    pub seed: u64,
+    /// Where to write the full trace, if at all.
+    pub trace: Option<PathBuf>,
+}
+
+impl LoadPlan {
+    /// Which groups and ends go together. Errors of kind `Configuration`.
+    pub(super) fn refuse(&self) -> Result<()> {
+        for group in &self.groups {
+            let ends = |other: usize| self.groups.get(other).is_some_and(|other| other.leader().is_none());
+            let led = group.leader().map(ends);
+            if led == Some(false) {
+                let words = format!("group {} ends with a group that has no end to itself", group.name);
+                return Err(Error::configuration(words));
+            }
+            if self.ramp_up > 0 && matches!(group.until, Until::Count { .. }) {
+                let words = format!("group {} ends by count: leave --ramp-up out", group.name);
+                return Err(Error::configuration(words));
+            }
+        }
+        Ok(())
+    }
+
+    /// Threads of all groups.
+    pub(super) fn threads(&self) -> usize {
+        self.groups.iter().map(|group| group.threads).sum()
+    }
+
+    /// (number of the group, number within the group) of thread `index` of all.
+    pub(super) fn seat(&self, mut index: usize) -> (usize, usize) {
+        for (number, group) in self.groups.iter().enumerate() {
+            if index < group.threads {
+                return (number, index);
+            }
+            index -= group.threads;
+        }
+        unreachable!("as many threads as the groups have")
+    }
+
+    /// Which threads share a thread of the operating system.
+    pub(super) fn bundles(&self) -> Vec<Vec<usize>> {
+        let carried = |index: &usize| self.groups[self.seat(*index).0].carried(self.engine.as_ref());
+        let (together, alone): (Vec<usize>, Vec<usize>) = (0..self.threads()).partition(carried);
+        let most = match self.carriers {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            carriers => carriers,
+        };
+        let carriers = most.min(together.len()).max(1);
+        let share = |carrier: usize| together.iter().skip(carrier).step_by(carriers).copied().collect::<Vec<_>>();
+        let shared = (0..carriers).map(share).filter(|threads| !threads.is_empty());
+        shared.chain(alone.into_iter().map(|thread| vec![thread])).collect()
+    }
+
+    /// Threads of the operating system that the cycle will have for its clients.
+    pub fn carriers(&self) -> usize {
+        self.bundles().len()
+    }
+
+    /// Second of the last end that counts; `None` where it is not known before.
+    pub(super) fn last_second(&self) -> Option<u64> {
+        let seconds = self.groups.iter().map(|group| match group.until {
+            Until::Time(duration) => Some(duration.saturating_sub(1) / SECOND),
+            _ => None,
+        });
+        seconds.collect::<Option<Vec<u64>>>()?.into_iter().max()
+    }
+}
