@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dsbench.run import opening
 
 from dsbench.cluster import lead
 from dsbench.cluster.outcome import MISSED, Course, NodeResult, Part, missed
 from dsbench.columns import COUNTERS
 from dsbench.generator import SECOND_WORDS, CycleResult
+from dsbench.runner import opening
 from fixtures.nodes import Bed, ended
 
 HURRIED = """

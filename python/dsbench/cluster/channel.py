@@ -28,7 +28,7 @@ def context(bundle: Bundle, side: Literal["server", "client"]) -> ssl.SSLContext
     """
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if side == "server" else ssl.PROTOCOL_TLS_CLIENT)
     made.minimum_version = ssl.TLSVersion.TLSv1_3
-    # The authority signs for one run alone and for nobody but its members: who it is says more than where it is.
+    # The authority signs for the members of one run alone: who the other end is says more than where it is.
     made.check_hostname, made.verify_mode = False, ssl.CERT_REQUIRED
     made.load_verify_locations(cadata=bundle.trusted)
     if side == "server":

@@ -233,7 +233,7 @@ class Coordinator:
         """A node was admitted."""
         number = number_of(guest.member)
         self._joins += 1
-        # The scheduling tells nodes apart by address. Nobody calls this one: each node and connection has another.
+        # The scheduling tells nodes apart by address. No call goes to this one: each node and connection has another.
         guest.address = f"tls://127.{64 + number // 65536 % 64}.{number // 256 % 256}.{number % 256}:{self._joins}"
         for other in self._guests.values():
             if other.member == guest.member:

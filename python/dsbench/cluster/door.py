@@ -150,7 +150,7 @@ class Door:
                     raise ProtocolError(f"its certificate is that of {frames.plain(channel.peer, 60)!r}, no node's")
                 message, more = await channel.read(frames.LONGEST)
             if more:
-                raise ProtocolError("it sent data that nobody asked for")
+                raise ProtocolError("it sent data without being asked")
             return (channel.peer, *frames.asked(message, frames.FIRST))
         except TimeoutError:
             what = "its first message" if shaken else "its TLS handshake"
@@ -188,7 +188,7 @@ class Door:
         while True:
             message, more = await guest.channel.read(frames.LONGEST)
             if more:
-                raise ProtocolError("it sent data that nobody asked for")
+                raise ProtocolError("it sent data without being asked")
             number, operation, fields = frames.asked(message, frames.OPERATIONS)
             if not guest.bucket.take():
                 raise ProtocolError(f"it sent more than {limits.MESSAGES_PER_S:g} messages a second")

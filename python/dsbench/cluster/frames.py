@@ -34,7 +34,7 @@ Check = Callable[[Any], bool]
 
 
 class ProtocolError(Exception):
-    """The other end said what nobody says who keeps to the protocol."""
+    """The other end does not keep to the protocol."""
 
 
 def _text(longest: int) -> Check:

@@ -10,7 +10,7 @@ from typing import Final
 INTRODUCTION_S: Final = 10.0
 """From when a connection was accepted until its TLS handshake is done and its first message is there."""
 STRANGERS: Final = 128
-"""Connections that nobody knows yet; of more, the oldest is cut: a real node needs milliseconds."""
+"""Connections that have not said who they are; of more, the oldest is cut: a real node needs milliseconds."""
 CARRYING_S: Final = 120.0
 """How long a result may take on its way."""
 SENDING_S: Final = 20.0

@@ -149,7 +149,7 @@ class Link:
                 self._node.outbox.pop(key, None)
 
     async def _carry(self, key: str, data: bytes) -> None:
-        """Brings a result by a connection of its own, so that no beat waits behind it."""
+        """Brings a result by a second connection, so that no beat waits behind it."""
         if len(data) > frames.LONGEST_DATA:
             raise ConnectionError(f"the result has {len(data)} bytes, more than {frames.LONGEST_DATA}")
         channel, wanted = await self._say_first("carry", key=key, size=len(data))

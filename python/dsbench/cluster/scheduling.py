@@ -194,7 +194,7 @@ class Scheduling:
             seat.done(key)
 
     def release(self) -> None:
-        """Nobody waits for what was submitted.
+        """What was submitted is waited for no more.
 
         Dask runs a finished task again when the node that holds its result is lost, as long as somebody wants it.
         """

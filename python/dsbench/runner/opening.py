@@ -95,11 +95,13 @@ def during(where: str, target: Target) -> Iterator[None]:
 
 
 def ended(where: str, words: str, failures: Iterable[CoreError | None]) -> RunError:
-    """The error of a cycle that no node could finish: ``words`` say why, ``failures`` are those of its clients. Without
-    any, it is the nodes that could not take part."""
-    told = [failure for failure in failures if failure is not None]
-    wrong = any(failure.kind == WRONG for failure in told)
-    remedy = _REMEDIES[WRONG] if wrong else KEPT if told else NODES
+    """The error of a cycle that no node could finish: ``words`` say why, ``failures`` are those of its clients.
+
+    Without any of these the database was well, and the nodes could not take part.
+    """
+    found = [failure for failure in failures if failure is not None]
+    wrong = any(failure.kind == WRONG for failure in found)
+    remedy = _REMEDIES[WRONG] if wrong else KEPT if found else NODES
     return RunError(f"{where}: {words}", remedy, usage=wrong)
 
 
