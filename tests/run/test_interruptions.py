@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psutil
@@ -106,6 +106,35 @@ def test_one_lost_connection_is_a_failure_of_one_transaction(begin: Begin, tmp_p
         assert process.returncode == 0, err
     errors = Archive.open(only_archive(tmp_path / "out")).table("errors").to_pylist()
     assert [e for e in errors if e["error"] in ("disconnected", "unknown")], errors
+
+
+END_CLEANING = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'active' AND application_name = 'dsbench' "
+    "AND query LIKE 'VACUUM (ANALYZE)%'"
+)
+
+
+@pytest.mark.parametrize(("sessions", "code"), [(1, 0), (1000, 1)])
+def test_a_session_that_is_ended_while_it_cleans_is_followed_by_another(
+    begin: Begin, tmp_path: Path, sessions: int, code: int
+) -> None:
+    """Not by any number of them: somebody may end whatever takes long."""
+    with servers.start(TargetSpec(url="private:postgresql"), 20) as server, closing(Target(server.url)) as target:
+        process = begin(server.url, "--scales", "2", *LADDER[2:4], "--duration", "0.5", *LADDER[6:])
+        ended = 0
+        while ended < sessions and process.poll() is None:
+            ended += len(target.fetch(END_CLEANING))
+            time.sleep(0.002)
+        _, err = process.communicate(timeout=90)
+    assert (process.returncode, "Traceback" in err) == (code, False), err
+    archive = only_archive(tmp_path / "out")
+    told = (archive / "results.log").read_text().count("the session that cleans was ended")
+    if code == 0:
+        assert (ended, told, finished(archive)) == (1, 1, [1, 2, 3])
+    else:
+        assert ended >= 3, "one that is dying may be ended again"
+        assert told == 2
+        assert "connection was lost" in err
 
 
 def test_a_resumed_run_keeps_its_specification(called: Program, tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ from dsbench.archive import LOCAL
 from dsbench.cluster.outcome import Course, Part, missed
 from dsbench.cluster.wanted import Wanted
 from dsbench.columns import COUNTERS
-from dsbench.generator import Bench, CycleLoad, CycleResult, Target, now_ns
+from dsbench.generator import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Target, now_ns
 from dsbench.monitors import Monitor, Sampler
 from dsbench.runner.events import Moment, Seconds
 from dsbench.runner.interrupts import Stop
 from dsbench.runner.journal import Journal
 from dsbench.runner.load import Loader
-from dsbench.runner.opening import during, ended, is_lost, lost
+from dsbench.runner.opening import during, ended, is_lost, is_session_lost, lost
 from dsbench.runner.plan import Planned, several_loads
 from dsbench.runner.rows import DETAILS, Names, group_rows, write_cycle
 from dsbench.runner.snapshots import Snapshots
@@ -29,6 +29,8 @@ _STARTS = 5
 """How often the nodes of a cycle may miss its start before the run is given up."""
 _GRACE_S = 30.0
 """How long a transaction may outlast its cycle before the server is given up."""
+_SESSIONS_TO_CLEAN = 3
+"""How many sessions may be ended while they clean before the run is."""
 _LATE_SHARE = 0.01
 """Share of a cycle by which its clients may begin late."""
 _LATE_NS = 5_000_000
@@ -114,10 +116,22 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned) -> list[Part]:
 
 def _clean(setting: Setting, scale: int, cycle: Planned) -> None:
     with setting.during("clean", cycle.number):
-        cleaned = setting.bench.phase("clean", setting.watch("clean", cycle.number))
+        cleaned = _cleaned(setting, scale, cycle.number)
     phase = {"scale": scale, "stage": cycle.stage.name, "cycle": cycle.number, "phase": "clean"}
     part = f"scale-{scale:05d}_cycle-{cycle.number:05d}_clean"
     setting.journal.writer.rows("phases", part, [{**phase, "duration_ns": cleaned.duration_ns}])
+
+
+def _cleaned(setting: Setting, scale: int, number: int) -> PhaseResult:
+    """Cleans, on another session when one was ended and the server goes on: cleaning twice leaves the same state."""
+    for _ in range(_SESSIONS_TO_CLEAN - 1):
+        try:
+            return setting.bench.phase("clean", setting.watch("clean", number))
+        except CoreError as error:
+            if not is_session_lost(error, setting.target):
+                raise
+            setting.journal.say(f"scale {scale}, cycle {number}: the session that cleans was ended ({error}): once more")
+    return setting.bench.phase("clean", setting.watch("clean", number))
 
 
 def _say(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:

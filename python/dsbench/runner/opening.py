@@ -116,6 +116,17 @@ def is_lost(error: CoreError, target: Target) -> bool:
     return False
 
 
+def is_session_lost(error: CoreError, target: Target) -> bool:
+    """Whether ``error`` means that a session was lost while the server of ``target`` goes on."""
+    if error.kind not in _LOSSES:
+        return False
+    try:
+        target.state()
+    except CoreError:
+        return False
+    return True
+
+
 def lost(words: str) -> str:
     """``words`` of an error that is a loss, saying so: the loop's own do already, those of a connect do not."""
     return words if LOST in words else f"{LOST} ({words})"
