@@ -130,7 +130,8 @@ def _cleaned(setting: Setting, scale: int, number: int) -> PhaseResult:
         except CoreError as error:
             if not is_session_lost(error, setting.target):
                 raise
-            setting.journal.say(f"scale {scale}, cycle {number}: the session that cleans was ended ({error}): once more")
+            where = f"scale {scale}, cycle {number}"
+            setting.journal.say(f"{where}: the session that cleans was ended ({error}): once more")
     return setting.bench.phase("clean", setting.watch("clean", number))
 
 
