@@ -78,6 +78,13 @@ def test_what_a_stage_leaves_open_comes_from_the_run() -> None:
     assert [load_of(load("load", group(clients=2)), paced, 1, node, 3).threads for node in range(3)] == [0, 1, 1]
 
 
+def test_a_ramp_up_before_a_count_is_refused_before_anything_is_made() -> None:
+    bench = Bench(Target("mock:"), "rehearsal", 1, None, {})
+    bench.refuse(RunSpec())
+    with pytest.raises(CoreError, match="--ramp-up: the stage load ends by count"):
+        bench.refuse(RunSpec(ramp_up=1))
+
+
 def test_only_a_stage_that_ends_by_time_has_a_demanded_duration() -> None:
     counted = group("rows", until=Until("rows", 5, "each"))
     assert load_of(load("a", group(), counted), RunSpec(), 1).duration_ns is None

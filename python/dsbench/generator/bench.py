@@ -59,6 +59,8 @@ class Bench:
         """``CoreError`` of kind "configuration" for what ``spec`` wants and engine or workload do not have."""
         with errors():
             self._core.refuse(spec.population == "procedure", spec.pace == "terminals")
+        for stage in self.stages:
+            load_of(stage, spec, self.scale, 0, max(spec.nodes, 1))
 
     def draws(self, seed: int, client: int, count: int) -> list[str]:
         """The inputs ``client`` draws for transactions 0..count, in words."""

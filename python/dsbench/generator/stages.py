@@ -165,9 +165,13 @@ def stage_of(raw: Mapping[str, Any]) -> Stage:
 def load_of(stage: Stage, spec: RunSpec, scale: int, node: int = 0, nodes: int = 1) -> CycleLoad:
     """The load of one cycle of ``stage`` that falls to node number ``node`` of ``nodes``.
 
-    ``CoreError`` of kind "configuration" where there are fewer terminals than nodes.
+    ``CoreError`` of kind "configuration" where there are fewer terminals than nodes, or a ramp-up before a load that
+    ends by count.
     """
     groups = tuple(_group(plan, spec, scale, node, nodes) for plan in stage.groups)
+    if spec.ramp_up and any(group.until.kind in ("transactions", "rows") for group in groups):
+        words = f"--ramp-up: the stage {stage.name} ends by count, and what a ramp-up does is not counted; leave it out"
+        raise CoreError("configuration", "", words)
     return CycleLoad(groups, spec.carriers, spec.connections, round(spec.ramp_up * 1e9))
 
 
