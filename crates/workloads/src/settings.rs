@@ -146,7 +146,10 @@ mod tests {
             assert_eq!(refused(part, fits), None);
         }
         for text in ["0", "0.009", "1.01", "-1", "NaN", "inf", "small", ""] {
-            assert_eq!(refused(part, text).unwrap(), format!("--set s={text}: use a part of the whole, 0.01 to 1"));
+            assert_eq!(
+                refused(part, text).unwrap(),
+                format!("configuration: --set s={text}: use a part of the whole, 0.01 to 1")
+            );
         }
         let cards = Values::Cards { most: 10_000 };
         assert_eq!((refused(cards, " 45, 43 ,4"), refused(cards, "0,0,3")), (None, None));
