@@ -72,9 +72,26 @@ pub fn check(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>
         conditions.push(Condition { name: name.into(), holds: off == 0, detail: format!("{off} rows are off") });
     }
     conditions.push(accounts(bank, conn, &totals)?);
+    let mut off = [0; 2];
+    for sql in bank.sql.all("rows_off") {
+        let found: [i64; 2] = numbers(conn, sql)?;
+        off.iter_mut().zip(found).for_each(|(sum, number)| *sum += number);
+    }
+    for (name, off) in
+        ["branch of a teller and of an account = by its number", "fillers as long as written"].into_iter().zip(off)
+    {
+        conditions.push(Condition { name: name.into(), holds: off == 0, detail: format!("{off} rows are off") });
+    }
     if let Some(expected) = expected {
         conditions.push(history_rows(&totals, expected));
-        conditions.push(history_sum(&totals, expected));
+        let [remote, accounts] = numbers(conn, bank.sql.one("history_accounts")?)?;
+        for (name, sum, found) in [
+            ("history sum = sum of the clients", "delta", totals.history_sum),
+            ("remote rows of the history = those of the clients", "remote", remote),
+            ("sum of accounts' numbers in the history = that of the clients", "accounts", accounts),
+        ] {
+            conditions.push(of_clients(name, sum, found, &totals, expected));
+        }
     }
     Ok(conditions)
 }
@@ -95,18 +112,17 @@ fn history_rows(totals: &Totals, expected: &Expected) -> Condition {
     Condition { name: "history rows = committed transactions".into(), holds: range.contains(&found), detail }
 }
 
-/// What the clients added is what the history says. When commits of unknown end took place, their
-/// amounts are not known, and the sums can only be compared within the database.
-fn history_sum(totals: &Totals, expected: &Expected) -> Condition {
-    let name = "history sum = sum of the clients";
+/// What the clients summed up is what the history says. When commits of unknown end took place, their
+/// inputs are not known, and the sums can only be compared within the database.
+fn of_clients(name: &str, sum: &str, found: i64, totals: &Totals, expected: &Expected) -> Condition {
     let committed = *expected.range(0).start();
-    match expected.sum("delta").or((committed == 0).then_some(0)) {
-        None => Condition { name: name.into(), holds: false, detail: "the clients gave no sum of delta".into() },
+    match expected.sum(sum).or((committed == 0).then_some(0)) {
+        None => Condition { name: name.into(), holds: false, detail: format!("the clients gave no sum of {sum}") },
         Some(_) if *expected.range(0).end() > committed && totals.history_rows as u64 != committed => {
             let detail = "not checkable: commits of unknown end took place; compared within the database only".into();
             Condition { name: name.into(), holds: true, detail }
         }
-        Some(sum) => equal(name, ("history", totals.history_sum), ("clients", sum)),
+        Some(sum) => equal(name, ("history", found), ("clients", sum)),
     }
 }
 

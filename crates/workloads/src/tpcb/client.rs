@@ -76,13 +76,14 @@ pub struct TpcbClient {
     rows: Rows,
     delta: i64,
     remote: i64,
+    accounts: i64,
 }
 
 impl TpcbClient {
     /// Client `id` with the stream of `seed`.
     pub fn new(bank: Arc<Bank>, call: Call, id: u64, seed: u64) -> Self {
         let (inputs, rows) = (Inputs::default(), Rows::new());
-        Self { bank, call, id, seed, inputs, known: None, rows, delta: 0, remote: 0 }
+        Self { bank, call, id, seed, inputs, known: None, rows, delta: 0, remote: 0, accounts: 0 }
     }
 }
 
@@ -140,6 +141,7 @@ impl Client for TpcbClient {
     fn committed(&mut self) {
         self.delta += self.inputs.delta;
         self.remote += i64::from(self.inputs.remote);
+        self.accounts += self.inputs.aid;
     }
 
     fn describe(&self) -> String {
@@ -147,9 +149,10 @@ impl Client for TpcbClient {
         format!("tpcb aid={aid} tid={tid} bid={bid} delta={delta}")
     }
 
-    /// `delta`: sum of what was added; `remote`: transactions with an account of another branch.
+    /// `delta`: sum of what was added; `remote`: transactions with an account of another branch; `accounts`: sum of
+    /// the accounts' numbers.
     fn sums(&self) -> Vec<(&'static str, i64)> {
-        vec![("delta", self.delta), ("remote", self.remote)]
+        vec![("delta", self.delta), ("remote", self.remote), ("accounts", self.accounts)]
     }
 }
 

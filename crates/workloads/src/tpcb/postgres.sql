@@ -173,3 +173,23 @@ FROM (SELECT aid, sum(delta) AS s FROM history GROUP BY aid) h LEFT JOIN account
 SELECT count(*)
 FROM history h LEFT JOIN teller t ON t.tid = h.tid
 WHERE t.bid IS DISTINCT FROM h.bid
+
+-- name: rows_off
+-- Tellers and accounts that are not of the branch that their number says, and fillers that are not as long as they
+-- were written. A branch has no other branch to belong to.
+SELECT count(CASE WHEN bid < 1 THEN 1 END), count(CASE WHEN char_length(filler) <> 88 THEN 1 END) FROM branch
+-- next
+SELECT count(CASE WHEN tid BETWEEN (bid - 1) * 10 + 1 AND bid * 10 THEN NULL ELSE 1 END),
+       count(CASE WHEN char_length(filler) <> 84 THEN 1 END)
+FROM teller
+-- next
+SELECT count(CASE WHEN aid BETWEEN (bid - 1) * 100000 + 1 AND bid * 100000 THEN NULL ELSE 1 END),
+       count(CASE WHEN char_length(filler) <> 84 THEN 1 END)
+FROM account
+-- next
+SELECT count(CASE WHEN bid < 1 THEN 1 END), count(CASE WHEN char_length(filler) <> 28 THEN 1 END) FROM history
+
+-- name: history_accounts
+-- Transactions with an account of another branch, and the sum of the accounts' numbers.
+SELECT count(CASE WHEN aid BETWEEN (bid - 1) * 100000 + 1 AND bid * 100000 THEN NULL ELSE 1 END), coalesce(sum(aid), 0)::bigint
+FROM history

@@ -7,6 +7,11 @@ use dsbench_core::workload::{Expected, Workload};
 
 use crate::bed::broken;
 
+const PLACES: &str = "branch of a teller and of an account = by its number";
+const FILLERS: &str = "fillers as long as written";
+const REMOTE: &str = "remote rows of the history = those of the clients";
+const ACCOUNTS: &str = "sum of accounts' numbers in the history = that of the clients";
+
 /// What is done to a bank of two branches after some hundred transactions, and what must break. Rows are
 /// chosen by `=` and from the history alone: whether an account has a history would be found out anew for
 /// each of them where no index helps (MyRocks has no foreign keys, so that the history has none), which
@@ -41,12 +46,13 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
             "account balance = sum of its history",
             "history rows = committed transactions",
             "history sum = sum of the clients",
+            ACCOUNTS,
         ],
     ),
     (
         "a row of the history is there twice, with nothing added",
         "INSERT INTO history SELECT tid, bid, aid, 0, mtime, filler FROM history WHERE delta = (SELECT max(delta) FROM history)",
-        &["history rows = committed transactions"],
+        &["history rows = committed transactions", ACCOUNTS],
     ),
     (
         "an amount went to the wrong branch",
@@ -73,10 +79,25 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
     (
         "the history names the wrong branch",
         "UPDATE history SET bid = 3 - bid WHERE delta = (SELECT max(delta) FROM history)",
-        &["history branch = branch of its teller"],
+        &["history branch = branch of its teller", REMOTE],
     ),
-    ("a branch too many", "INSERT INTO branch VALUES (3, 0, 'x')", &["branch rows", "branch balance = sum of its tellers"]),
-    ("a teller too many", "INSERT INTO teller VALUES (21, 1, 0, 'x')", &["teller rows"]),
+    ("a branch too many", "INSERT INTO branch VALUES (3, 0, 'x')", &["branch rows", "branch balance = sum of its tellers", FILLERS]),
+    ("a teller too many", "INSERT INTO teller VALUES (21, 1, 0, 'x')", &["teller rows", PLACES, FILLERS]),
+    (
+        "an account is another branch's",
+        "UPDATE account SET bid = 3 - bid WHERE aid = (SELECT max(aid) + 1 FROM history)",
+        &[PLACES],
+    ),
+    ("a filler is cut off", "UPDATE teller SET filler = 'x' WHERE tid = 3", &[FILLERS]),
+    ("the history's fillers are wiped", "UPDATE history SET filler = ''", &[FILLERS]),
+    (
+        "an amount is booked to the next account, in its balance and in the history",
+        "UPDATE account SET abalance = CASE aid WHEN (SELECT min(aid) FROM history) THEN 0 ELSE (SELECT sum(delta) \
+         FROM history WHERE aid = (SELECT min(aid) FROM history)) END WHERE aid = (SELECT min(aid) FROM history) \
+         OR aid = (SELECT min(aid) + 1 FROM history); \
+         UPDATE history SET aid = aid + 1 WHERE aid = (SELECT min(aid) FROM history)",
+        &[ACCOUNTS],
+    ),
     (
         "an account is missing",
         "DELETE FROM account WHERE aid = (SELECT max(aid) + 1 FROM history)",
@@ -92,7 +113,7 @@ pub fn are_all_found(workload: &dyn Workload, conn: &mut dyn Connection, expecte
     let mut seen = BTreeSet::new();
     for (what, sql, names) in PLANTED {
         conn.begin().unwrap();
-        conn.script(&[sql]).unwrap();
+        conn.script(&sql.split("; ").collect::<Vec<_>>()).unwrap();
         let found = broken(workload, conn, expected);
         conn.rollback().unwrap();
         assert_eq!(found, *names, "{what}");
@@ -120,7 +141,7 @@ pub fn of_counting_are_found(workload: &dyn Workload, conn: &mut dyn Connection,
         ("one of two commits of unknown end took place", with(-1, 2, -17), &[]),
         ("more are lost than have an unknown end", with(2, 1, 0), &[rows]),
         ("more took place than have an unknown end", with(-2, 1, 0), &[rows]),
-        ("the clients gave no sums", Expected { sums: Vec::new(), ..expected.clone() }, &[sum]),
+        ("the clients gave no sums", Expected { sums: Vec::new(), ..expected.clone() }, &[sum, REMOTE, ACCOUNTS]),
     ] {
         assert_eq!(broken(workload, conn, &changed), names, "{what}");
     }
