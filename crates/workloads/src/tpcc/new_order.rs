@@ -16,6 +16,9 @@ use crate::Call;
 /// brand or generic.
 const SHOWN: &[Type] = &[INT, RATE, TEXT, TEXT, RATE, RATE, INT, TEXT, MONEY, MONEY, INT, TEXT];
 
+/// The column of the price: NULL in the one row of an order whose item is not there.
+const PRICE: usize = 8;
+
 /// Numbers of its statements.
 #[derive(Debug, Clone, Copy)]
 enum Known {
@@ -51,8 +54,8 @@ struct Place<'a> {
 /// What runs a New-Order.
 pub struct Transaction {
     known: Known,
-    /// Code of the error by which a procedure says that an item is not there.
-    unused: Code,
+    /// Code of the error by which a procedure says that an item is not there, where it cannot give a row.
+    unused: Option<Code>,
     texts: [String; 4],
     /// What the terminal shows last: the total amount, in units of 10⁻¹⁰.
     total: i128,
@@ -80,8 +83,8 @@ impl Transaction {
             Call::Statements => statements(speaker)?,
         };
         let unused = match call {
-            Call::Procedure => Code::new(speaker.sql.one("unused_item_code")?.as_bytes()),
-            Call::Statements => Code::default(),
+            Call::Procedure => speaker.sql.all("unused_item_code").first().map(|code| Code::new(code.as_bytes())),
+            Call::Statements => None,
         };
         Ok(Self { known, unused, texts: Default::default(), total: 0, brands: 0 })
     }
@@ -122,8 +125,15 @@ impl Transaction {
     fn called(&mut self, done: Result<()>, order: &NewOrder, rows: &Rows) -> Result<End> {
         match done {
             // The server has undone what the call did: the error ended the transaction that it was.
-            Err(error) if order.unused && error.code == self.unused => Ok(End::Rollback),
+            Err(error) if order.unused && self.unused == Some(error.code) => Ok(End::Rollback),
             Err(error) => Err(error),
+            Ok(()) if order.unused && rows.len() == 1 && rows.get(0, PRICE)? == Value::Null => {
+                // The procedure has rolled back; the terminal shows the number, the name and the credit.
+                rows.int(0, 0)?;
+                rows.text(0, 2)?;
+                rows.text(0, 3)?;
+                Ok(End::Rollback)
+            }
             Ok(()) => {
                 same(rows.len(), order.lines().len())?;
                 let mut sum = 0;

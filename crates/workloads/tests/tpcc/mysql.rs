@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use dsbench_core::engine::Engine;
+use dsbench_core::workload::{Expected, Population};
 use dsbench_workloads::Call;
 
-use crate::bed::{none_refers_to_nothing, open};
+use crate::bed::{broken, build, none_refers_to_nothing, open};
 use crate::company;
 use crate::mysql_server::Server;
 
@@ -37,6 +38,20 @@ fn competition_is_consistent() {
 fn statements_do_what_procedures_do() {
     let server = Server::start();
     company::statements_do_what_procedures_do(&*server.engine());
+}
+
+#[test]
+fn an_order_that_is_rolled_back_shows_its_number_and_its_customer() {
+    let server = Server::start();
+    let engine = server.engine();
+    let workload = company::small(&*engine, Call::Procedure, 1, &[]);
+    let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
+    let customer = "SELECT c_last, c_credit FROM customer WHERE c_d_id = 3 AND c_id = 5";
+    let customer = conn.fetch(customer).unwrap().rows.remove(0);
+    // A line that is there, and one that is not.
+    let shown = conn.fetch("CALL tpcc_new_order(1, 3, 5, 1, 2, '00000700001011000010000101')").unwrap().rows;
+    assert_eq!((shown.len(), shown[0][0].as_deref(), &shown[0][2..4]), (1, Some("61"), &customer[..]));
+    assert!(broken(&*workload, &mut *conn, &Expected::default()).is_empty(), "nothing stays of it");
 }
 
 #[test]

@@ -4,17 +4,12 @@
 -- A statement in a procedure is a transaction of its own unless the procedure opens one. Nothing but a
 -- handler rolls it back; the error goes on to the client.
 
--- name: unused_item_code
--- The number of the error with which tpcc_new_order ends when it meets an item that is not there, after it
--- rolled the transaction back (clause 2.4.2.3).
-30001
-
 -- name: procedures
 -- The lines of the order are a text in the order of their locks: item, supplying warehouse and quantity in
 -- 6, 5 and 2 digits.
 CREATE PROCEDURE tpcc_new_order(p_w int, p_d int, p_c int, p_all_local int, p_count int, p_lines varchar(200))
 MODIFIES SQL DATA
-BEGIN
+new_order: BEGIN
     DECLARE v_o, v_n, v_i, v_supply, v_q, v_left int;
     DECLARE v_discount, v_tax_w, v_tax_d decimal(4, 4);
     DECLARE v_last varchar(16);
@@ -46,7 +41,10 @@ BEGIN
             v_q = substr(p_lines, v_n * 13 + 12, 2), v_price = NULL;
         SELECT i_price, i_data INTO v_price, v_i_text FROM item WHERE i_id = v_i;
         IF v_price IS NULL THEN
-            SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 30001, MESSAGE_TEXT = 'an item is not there';
+            -- What is shown of an order that is rolled back (clause 2.4.3.4); it has no price.
+            ROLLBACK;
+            SELECT v_o, v_discount, v_last, v_credit, v_tax_w, v_tax_d, v_n, v_dist, v_price, v_price, v_left, v_dist;
+            LEAVE new_order;
         END IF;
         UPDATE stock
             SET s_quantity = s_quantity - v_q + CASE WHEN s_quantity >= v_q + 10 THEN 0 ELSE 91 END,
