@@ -1,7 +1,25 @@
 //! Servers that tests use one after another: a start takes longer than most tests.
 
+use std::net::TcpListener;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
+
+/// Ports below those that the kernel gives to outgoing connections, which come and go while a server starts.
+const PORTS: std::ops::Range<u32> = 10_000..32_000;
+
+/// A port that nothing listens on, and that no other call in this process has given.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let of_process = std::process::id().wrapping_mul(2_654_435_761);
+    loop {
+        let step = of_process.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = u16::try_from(PORTS.start + step % (PORTS.end - PORTS.start)).expect("all are below 65,536");
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
 
 /// The most servers that wait for a test: each takes memory, a MySQL some 400 MB.
 const MOST_IDLE: usize = 6;

@@ -1,7 +1,7 @@
 //! Private Firebird servers, each in its own folder, lent to one test after another.
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::{symlink, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::pool::{Lent, Pool, Reusable};
+use crate::pool::{free_port, Lent, Pool, Reusable};
 
 /// Debian's folder of the version under test.
 const INSTALLED: &str = "/usr/lib/x86_64-linux-gnu/firebird/3.0";
@@ -85,7 +85,7 @@ impl Running {
     fn start(mode: &str) -> Self {
         let folder = Folder::new();
         let root = &folder.0;
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         for name in ["plugins", "intl", "firebird.msg", "plugins.conf"] {
             symlink(Path::new(INSTALLED).join(name), root.join(name)).unwrap();
         }

@@ -187,7 +187,7 @@ fn nonsense_in_place_of_a_result_is_an_error_and_ends_the_connection() {
 
 #[test]
 fn an_absent_server_is_a_set_up_error_with_a_remedy() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = crate::pool::free_port();
     for url in [format!("mysql://u@127.0.0.1:{port}/"), "mariadb://u@/?socket=/nowhere/at/all".to_owned()] {
         let error = dsbench_engines::open(&url).unwrap().connect(ADMIN).err().unwrap();
         assert!(error.kind == ErrorKind::Setup && error.to_string().contains("start the server"), "{error}");

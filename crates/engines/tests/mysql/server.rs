@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use dsbench_core::engine::{Connection, Engine, Isolation, Session};
 
-use crate::pool::{Lent, Pool, Reusable};
+use crate::pool::{free_port, Lent, Pool, Reusable};
 
 /// A server that a test has for itself.
 pub type Server = Lent<Running>;
@@ -214,7 +213,7 @@ impl Running {
         let _ = fs::remove_file(data.join("auto.cnf"));
         prepare(&folder);
         give_away(&folder);
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let log = fs::File::create(folder.join("log")).unwrap();
         let mut command = product.server(&data);
         command.args(["--bind-address=127.0.0.1", "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0"]);

@@ -169,7 +169,7 @@ fn messages_that_were_not_asked_for_are_skipped() {
 
 #[test]
 fn an_absent_server_is_a_set_up_error_with_a_remedy() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = crate::pool::free_port();
     for url in
         [format!("postgresql://u@127.0.0.1:{port}/d"), format!("postgresql://u@/d?host=/nowhere/at/all&port={port}")]
     {

@@ -1,7 +1,6 @@
 //! Private PostgreSQL servers, each in its own folder, lent to one test after another.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use dsbench_core::engine::{Connection, Engine, Isolation, Session};
 
-use crate::pool::{Lent, Pool, Reusable};
+use crate::pool::{free_port, Lent, Pool, Reusable};
 
 /// A server that a test has for itself.
 pub type Server = Lent<Running>;
@@ -110,7 +109,7 @@ impl Running {
         fs::write(data.join("pg_hba.conf"), hba).unwrap();
         prepare(&folder);
         give_away(&folder);
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let log = fs::File::create(folder.join("log")).unwrap();
         let mut command = unprivileged("postgres");
         command.arg("-D").arg(&data).arg("-k").arg(&folder).args(["-p", &port.to_string()]);
