@@ -8,8 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dsbench import columns
-from dsbench.analysis.values import RESULT_COLUMNS
+from dsbench.analysis.values import result_columns
 from dsbench.archive import TABLES, Writer
+from dsbench.spec import LEVELS
 
 CORE = Path(__file__).parent.parent / "crates/py/src/cycle.rs"
 
@@ -54,4 +55,4 @@ def test_a_sealed_file_carries_sentences_and_units(tmp_path: Path) -> None:
 
 def test_every_result_has_its_unit_in_its_name() -> None:
     ends = {"tps": "_tps", "GB": "_gb", "s": "_s", "": ""}
-    assert [name for name, one in RESULT_COLUMNS.items() if not name.endswith(ends[one.unit])] == []
+    assert [name for name, one in result_columns(LEVELS).items() if not name.endswith(ends[one.unit])] == []

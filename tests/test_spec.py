@@ -104,7 +104,9 @@ def test_seeds_differ_unless_given() -> None:
         ({"isolation": "none"}, "--isolation"),
         ({"cycle": 3}, "cycle"),
         ({"reconnect": True, "connections": 2}, "--reconnect"),
-        ({"levels": (0.5,)}, "--levels"),
+        ({"levels": (0.5, 0.1)}, "--levels"),
+        ({"levels": (0.5, 1.0)}, "--levels"),
+        ({"levels": ()}, "--levels"),
     ],
 )
 def test_a_wrong_setting_is_named(values: dict[str, object], option: str) -> None:

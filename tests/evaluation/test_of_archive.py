@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-from dataclasses import astuple
 from math import isnan, nan, sqrt
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dsbench.analysis.values import COLUMNS
+from dsbench.analysis.values import result_columns
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
+from dsbench.spec import LEVELS
 from fixtures import small
 from fixtures.archives import MS, S, bucket_rows, cycle_row, phase_rows, run_json, write
 
@@ -39,8 +39,8 @@ SCALE_10 = (
 
 
 def test_all_23_columns_are_those_worked_out_by_hand(evaluation: Evaluation) -> None:
-    assert len(COLUMNS) == 23
-    first, second = (astuple(row) for row in evaluation.scales)
+    assert len(result_columns(LEVELS)) == 23
+    first, second = (tuple(row.cells().values()) for row in evaluation.scales)
     assert first == pytest.approx(SCALE_1, rel=1e-14)
     assert second == pytest.approx(SCALE_10, rel=1e-14)
 
@@ -110,7 +110,7 @@ def test_a_scale_cut_short_has_a_row_of_nan(tmp_path: Path) -> None:
     found = evaluate(write(tmp_path, run, tables))
     row = found.scales[2]
     assert (row.scale, row.transactions, row.failed, row.populate_s) == (100, 0, 0, 30)
-    rest = {name: getattr(row, name) for name in COLUMNS if name not in ("scale", "transactions", "failed", "populate_s")}
+    rest = {name: cell for name, cell in row.cells().items() if name not in ("scale", "transactions", "failed", "populate_s")}
     assert all(isnan(value) for value in rest.values()), rest
     for mapping in (found.cycle_rates, found.frequency, found.success_share, found.errors, found.kind_counts):
         assert 100 not in mapping

@@ -216,15 +216,16 @@ def test_curve_is_thinned_but_exact_at_its_tail(size: int) -> None:
 def test_conf_holds_the_rates_at_the_levels(tpcb: Evaluation) -> None:
     spec = conf(tpcb, REMOTE) or {}
     at_95 = {row["scale"]: row["rate"] for row in spec["datasets"]["levels"] if row["level"] == "95 %"}
-    assert at_95 == {r.scale: pytest.approx(r.rate_p95_tps, rel=1e-6) for r in tpcb.scales}
+    assert at_95 == {r.scale: pytest.approx(r.rates_at[0.95], rel=1e-6) for r in tpcb.scales}
     assert axis(spec, "y", "rate")["scale"]["type"] == "log"
     assert channels(spec, "color")[0]["sort"] == ["50 %", "68 %", "87 %", "95 %", "99 %", "99.7 %"]
     assert any("not confidence intervals" in line for line in spec["title"]["subtitle"])
 
 
 def test_levels_of_the_run_name_the_curves(tpcb: Evaluation) -> None:
-    other = replace(tpcb, levels=(0.1, 0.5, 0.9, 0.95, 0.99, 0.9999))
-    assert column(conf(other, REMOTE) or {}, "levels", "level")[5] == "99.99 %"
+    first = replace(tpcb.scales[0], rates_at=dict.fromkeys((0.1, 0.9999), 5.0))
+    other = replace(tpcb, levels=(0.1, 0.9999), scales=(first,))
+    assert column(conf(other, REMOTE) or {}, "levels", "level") == ["10 %", "99.99 %"]
 
 
 def _missing(found: Evaluation) -> Evaluation:
@@ -261,8 +262,7 @@ def test_nothing_measured_draws_nothing() -> None:
     still = replace(
         sample.evaluation(scales=(1, 2)), cycle_rates={1: np.zeros(3), 2: np.zeros(3)}, frequency={},
         scales=tuple(replace(r, rate_median_tps=0.0, rate_mean_tps=0.0, rate_stddev_tps=0.0, rate_min_tps=0.0,
-                             rate_max_tps=0.0, rate_p50_tps=NAN, rate_p68_tps=NAN, rate_p87_tps=NAN, rate_p95_tps=NAN,
-                             rate_p99_tps=NAN, rate_p99_7_tps=NAN) for r in sample.evaluation(scales=(1, 2)).scales),
+                             rate_max_tps=0.0, rates_at=dict.fromkeys(sample.LEVELS, NAN)) for r in sample.evaluation(scales=(1, 2)).scales),
     )  # fmt: skip
     assert set(specs(still, sample.run())) == {"rate", "cycle"}
 

@@ -3,27 +3,31 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import nan
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dsbench.analysis.values import COLUMNS, Doubt
+from dsbench.analysis.values import Doubt, ScaleResult, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report import tables
+from dsbench.report.diagrams.conf import conf
+from dsbench.report.document import page
 from fixtures import small
+from fixtures.archives import write
 
 
 @pytest.fixture(scope="module")
 def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     """The small archive with a third scale that was begun and cut short."""
     found = evaluate(small.archive(tmp_path_factory.mktemp("small")))
-    missing = dict.fromkeys(COLUMNS, nan) | {"scale": 100, "transactions": 0, "failed": 0, "populate_s": 30.0}
-    return replace(found, scales=(*found.scales, type(found.scales[0])(**missing)))
+    missing = {one.name: nan for one in fields(ScaleResult)} | {"rates_at": dict.fromkeys(found.levels, nan)}
+    cut = ScaleResult(**{**missing, "scale": 100, "transactions": 0, "failed": 0, "populate_s": 30.0})
+    return replace(found, scales=(*found.scales, cut))
 
 
 # The arithmetic of these figures stands in test_of_archive.py.
@@ -43,8 +47,29 @@ def test_csv_is_the_golden_file(evaluation: Evaluation) -> None:
 
 def test_csv_reads_back(evaluation: Evaluation) -> None:
     rows = list(csv.DictReader(io.StringIO(tables.results_csv(evaluation))))
-    assert list(rows[0]) == list(COLUMNS)
+    assert list(rows[0]) == list(result_columns(evaluation.levels))
     assert rows[1]["rate_p95_tps"] == "71.25"
+
+
+def test_columns_are_named_by_the_levels_of_the_run(tmp_path: Path) -> None:
+    """However many: their rates would stand below names of other quantiles, as if they were comparable."""
+    levels = (0.1, 0.9999, 0.99999)
+    run = {**small.RUN, "spec": {**small.RUN["spec"], "levels": levels}}
+    archive = write(tmp_path, run, small.tables())
+    found = evaluate(archive)
+    named = ["rate_p10_tps", "rate_p99_99_tps", "rate_p99_999_tps"]
+    (row, _) = csv.DictReader(io.StringIO(tables.results_csv(found)))
+    assert list(row)[11:16] == ["rate_multiplier", *named, "populate_s"]
+    # 0.0285 over the least residence time of 1 ms and the greatest of 20 ms.
+    assert [row[name] for name in named] == ["28.5", "1.425", "1.425"]
+    assert [tables.to_json(found)["scales"][0][name] for name in named] == pytest.approx([28.5, 1.425, 1.425])
+    text = tables.results_txt(found, archive.run)
+    assert "confidence levels: 10.0% 99.99% 99.999%" in text
+    assert np.loadtxt(io.StringIO(text)).shape == (2, 20)
+    assert "rate at 99.999 % [tps]" in page(found, archive.run, {})
+    drawn = conf(found, archive.run)
+    assert drawn is not None
+    assert {row["level"] for row in drawn["datasets"]["levels"]} == {"10 %", "99.99 %", "99.999 %"}
 
 
 def test_txt_reads_back_as_numbers_with_nan(evaluation: Evaluation) -> None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from decimal import Decimal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
 class ResultColumn:
-    """What one of the 23 columns says."""
+    """What one of the columns of the results says."""
 
     label: str
     """For people; its unit stands beside it."""
@@ -30,13 +32,14 @@ def _column(label: str, unit: str, sentence: str, equation: str = "") -> Any:
     return field(metadata={"column": ResultColumn(label, unit, sentence, equation)})
 
 
-def _at_level(number: int, more: str = "") -> Any:
-    return _column(f"rate at level {number}", "tps", "f / quantile of the residence times at that level" + more, "10")
+def percent(level: float) -> str:
+    """A level (0-1) in per cent, whole: 0.997 is ``99.7``."""
+    return f"{(Decimal(repr(level)) * 100).normalize():f}"
 
 
 @dataclass(frozen=True)
 class ScaleResult:
-    """One row of table 1 of the paper: the fields are its 23 columns, in order, with units in the names.
+    """One row of table 1 of the paper: its columns in order, with units in the names; the levels are one field.
 
     Empty columns (a scale that was cut short) have ``nan`` where nothing was measured.
     """
@@ -57,24 +60,39 @@ class ScaleResult:
         "effective duration", "s", "sum over the cycles of first start to last counted end, over all nodes and threads"
     )
     rate_multiplier: float = _column("multiplier f", "", "f: transactions under way at once, on average", "11")
-    rate_p50_tps: float = _at_level(1, "; the name is that of the usual level")
-    rate_p68_tps: float = _at_level(2)
-    rate_p87_tps: float = _at_level(3)
-    rate_p95_tps: float = _at_level(4)
-    rate_p99_tps: float = _at_level(5)
-    rate_p99_7_tps: float = _at_level(6)
+    rates_at: Mapping[float, float] = _column("rates at the levels", "tps", "f / quantile", "10")
+    """Confidence level (0-1), rising, to the rate at it in tps: from column 13 on, named by the level."""
     populate_s: float = _column("populate", "s", "filling the tables; the mean where the scale was populated again")
     primary_key_s: float = _column("primary key", "s", "adding the primary keys, as above")
     foreign_key_s: float = _column("foreign key", "s", "adding the foreign keys, as above")
     cleanup_s: float = _column("cleanup", "s", "sum over the cleanings before the cycles")
     drop_s: float = _column("drop", "s", "dropping the database, as above")
 
+    def cells(self) -> dict[str, float]:
+        """Name of each column, as in ``result_columns`` of its levels, to its value."""
+        at_levels = {_level_column(level): rate for level, rate in self.rates_at.items()}
+        return _in_place(at_levels, lambda one: getattr(self, one.name))
 
-RESULT_COLUMNS: Mapping[str, ResultColumn] = {one.name: one.metadata["column"] for one in fields(ScaleResult)}
-"""Name of each of the 23 columns, in order, to what it says."""
 
-COLUMNS: tuple[str, ...] = tuple(RESULT_COLUMNS)
-"""Names of the 23 columns."""
+def _level_column(level: float) -> str:
+    return f"rate_p{percent(level).replace('.', '_')}_tps"
+
+
+def _in_place(at_levels: Mapping[str, _Value], value: Callable[[Field[Any]], _Value]) -> dict[str, _Value]:
+    """``value`` of each field of a row by its name, and in the place of ``rates_at`` those of the levels."""
+    found: dict[str, _Value] = {}
+    for one in fields(ScaleResult):
+        found |= at_levels if one.name == "rates_at" else {one.name: value(one)}
+    return found
+
+
+def result_columns(levels: Iterable[float]) -> dict[str, ResultColumn]:
+    """Name of each column of the results, in order, to what it says; ``levels`` rise."""
+    at_levels = {
+        _level_column(q): ResultColumn(f"rate at {percent(q)} %", "tps", f"f / {percent(q)} % quantile of the "
+                                       "residence times", "10") for q in levels
+    }  # fmt: skip
+    return _in_place(at_levels, lambda one: one.metadata["column"])
 
 
 @dataclass(frozen=True)

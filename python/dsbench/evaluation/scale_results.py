@@ -1,4 +1,4 @@
-"""The 23 columns of table 1 of the paper."""
+"""The columns of table 1 of the paper."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def result(
     frequency: Frequency | None,
     levels: tuple[float, ...],
 ) -> ScaleResult:
-    """The 23 columns of one scale; nan where nothing was measured."""
+    """The columns of one scale; nan where nothing was measured."""
     part = load or Measured.empty()
     around = phases or Phases(*[np.nan] * 6)
     spread = eq.spread(eq.cycle_rate_tps(part["committed"], part.duration_s))
     multiplier = eq.rate_multiplier(part["residence_ns"], part.duration_s)
-    p50, p68, p87, p95, p99, p99_7 = (
-        eq.level_rate_tps(multiplier, frequency.quantiles_ns[level]) if frequency else np.nan for level in levels
-    )
+    rates_at = {
+        level: eq.level_rate_tps(multiplier, frequency.quantiles_ns[level]) if frequency else np.nan for level in levels
+    }
     effective_s = eq.effective_duration_s(part.first_start_ns, part.last_end_ns)
     return ScaleResult(
         scale=scale,
@@ -55,12 +55,7 @@ def result(
         residence_total_s=eq.residence_total_s(part["residence_ns"]) if load else np.nan,
         effective_duration_s=effective_s if load else np.nan,
         rate_multiplier=multiplier,
-        rate_p50_tps=p50,
-        rate_p68_tps=p68,
-        rate_p87_tps=p87,
-        rate_p95_tps=p95,
-        rate_p99_tps=p99,
-        rate_p99_7_tps=p99_7,
+        rates_at=rates_at,
         populate_s=around.populate_s,
         primary_key_s=around.primary_key_s,
         foreign_key_s=around.foreign_key_s,

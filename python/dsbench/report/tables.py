@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dsbench.analysis.values import COLUMNS, RESULT_COLUMNS, Doubt, Index, ScaleResult
+from dsbench.analysis.values import Doubt, Index, ScaleResult, percent, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import listed, pacing
@@ -28,7 +28,7 @@ _TIMES = (0.5, 0.99, 1.0)
 
 
 def results_txt(evaluation: Evaluation, run: RunRecord) -> str:
-    """The 23 columns of the paper, table 1, aligned; gnuplot and numpy read it, as all else starts with #.
+    """The columns of the paper, table 1, aligned; gnuplot and numpy read it, as all else starts with #.
 
     What is missing is ``nan``. ``run`` is ``run.json``: what was measured stands above the figures,
     switched off durability and every other doubt as well. With several series there is a block for each, two
@@ -45,12 +45,13 @@ def results_txt(evaluation: Evaluation, run: RunRecord) -> str:
 def _block(evaluation: Evaluation) -> list[str]:
     """The columns of one series, below what is known of its kinds."""
     body = [[_number(value, missing="nan") for value in _values(row)] for row in evaluation.scales]
+    columns = result_columns(evaluation.levels)
     heads = [
-        [str(number) for number in range(1, len(COLUMNS) + 1)],
-        [_split(name)[0] for name in COLUMNS],
-        [_split(name)[1] for name in COLUMNS],
+        [str(number) for number in range(1, len(columns) + 1)],
+        [name.removesuffix(f"_{one.unit.lower()}") if one.unit else name for name, one in columns.items()],
+        [f"[{one.unit}]" if one.unit else "-" for one in columns.values()],
     ]
-    widths = [max(len(row[at]) for row in [*heads, *body]) for at in range(len(COLUMNS))]
+    widths = [max(len(row[at]) for row in [*heads, *body]) for at in range(len(columns))]
     # The comment sign takes two places in front of the first column, in the rows as in the heads.
     lines = [f"# {line}".rstrip() for line in kind_lines(evaluation)]
     lines += ["# " + _aligned(row, widths) for row in heads]
@@ -58,15 +59,15 @@ def _block(evaluation: Evaluation) -> list[str]:
 
 
 def results_csv(evaluation: Evaluation) -> str:
-    """The 23 columns with their names, separated by commas, with decimal points; empty where missing.
+    """The columns with their names, separated by commas, with decimal points; empty where missing.
 
-    Several series are told apart by a 24th column, ``threads`` or ``stage``, or by both.
+    Several series are told apart by one more column, ``threads`` or ``stage``, or by both.
     """
     said = labels(evaluation.series)
     more = list(next(iter(said.values()), {}))
     parts = evaluation.series.items() or ((None, evaluation),)
     rows = [",".join((line, *(said[key].values() if key else ()))) for key, part in parts for line in _csv(part)]
-    return "\n".join([",".join((*COLUMNS, *more)), *rows]) + "\n"
+    return "\n".join([",".join((*result_columns(evaluation.levels), *more)), *rows]) + "\n"
 
 
 def _csv(evaluation: Evaluation) -> list[str]:
@@ -154,6 +155,7 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
     result = {
         field.name: _plain(getattr(evaluation, field.name)) for field in fields(evaluation) if field.name not in _LARGE
     }
+    result["scales"] = [_plain(row.cells()) for row in evaluation.scales]
     result["kinds"] = {
         str(scale): [
             {**_plain(row), "share_met": row.share_met, "share_missed": row.share_missed, "limit_met": row.limit_met}
@@ -193,19 +195,13 @@ def _plain(value: Any) -> Any:
 
 
 def _values(row: ScaleResult) -> list[float]:
-    return [getattr(row, name) for name in COLUMNS]
+    return list(row.cells().values())
 
 
 def _number(value: float, *, missing: str) -> str:
     if isinstance(value, int):
         return str(value)
     return missing if isnan(value) else f"{value:.{DIGITS}g}"
-
-
-def _split(column: str) -> tuple[str, str]:
-    """(name, unit) of a column: rate_median_tps is rate_median in tps."""
-    unit = RESULT_COLUMNS[column].unit
-    return (column.removesuffix(f"_{unit.lower()}"), f"[{unit}]") if unit else (column, "-")
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -222,7 +218,8 @@ def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
         f"{spec.cycles} x {spec.duration:g} s, {nodes}, threads {listed(spec.thread_numbers)}, "
         f"connections {spec.connections}, {run.in_force}, {pacing(run)}, "
         f"seed {spec.seed}",
-        "confidence levels: " + " ".join(f"{level:.1%}" for level in evaluation.levels),
+        "confidence levels: " + " ".join(f"{max(percent(level), f'{level * 100:.1f}', key=len)}%"
+                                         for level in evaluation.levels),
     ]
     # A message may span lines; each of them has to start with the comment sign.
     notes = [line for note in summary_notes(evaluation) for line in note.splitlines()]

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
 
 import altair as alt
 
-from dsbench.analysis.values import ScaleResult
+from dsbench.analysis.values import ScaleResult, percent
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import subject
 from dsbench.report.diagrams.axes import ScaleAxis, ValueAxis
 from dsbench.report.diagrams.heading import title
-from dsbench.report.diagrams.theme import ORDERED, SHAPES, Row, Spec, finish
+from dsbench.report.diagrams.theme import ORDERED, SHAPES, Row, Spec, finish, legend_columns
 
-_FIELDS: Final = ("rate_p50_tps", "rate_p68_tps", "rate_p87_tps", "rate_p95_tps", "rate_p99_tps", "rate_p99_7_tps")
-"""Columns 13 to 18 of the results, one per level in order."""
 _NOTE = "levels are quantiles of the residence time turned into rates (f / quantile), not confidence intervals"
 
 
 def conf(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """f / quantile (eq. 11) for each level: what the slowest per cent of transactions do to the rate."""
-    names = [f"{q * 100:.6g} %" for q in evaluation.levels]
-    rows = [row for r in evaluation.scales for row in _rows(r, names)]
+    names = [f"{percent(q)} %" for q in evaluation.levels]
+    rows = [row for r in evaluation.scales for row in _rows(r)]
     if not rows:
         return None
     x = ScaleAxis.of(evaluation)
@@ -37,19 +34,20 @@ def conf(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     )
 
 
-def _rows(result: ScaleResult, names: Sequence[str]) -> list[Row]:
-    rates = [(name, float(getattr(result, field))) for name, field in zip(names, _FIELDS, strict=True)]
+def _rows(result: ScaleResult) -> list[Row]:
     return [
-        {"scale": result.scale, "size_gb": result.database_size_gb, "level": name, "rate": rate}
-        for name, rate in rates if math.isfinite(rate) and rate > 0
+        {"scale": result.scale, "size_gb": result.database_size_gb, "level": f"{percent(level)} %", "rate": rate}
+        for level, rate in result.rates_at.items() if math.isfinite(rate) and rate > 0
     ]
 
 
 def _layers(x: ScaleAxis, y: ValueAxis, names: Sequence[str]) -> list[alt.Chart]:
     base = alt.Chart(alt.NamedData("levels"))
-    legend = alt.Legend(title=["confidence", "level"], orient="right")
+    legend = alt.Legend(
+        title=["confidence", "level"], orient="right", columns=legend_columns(len(names)), symbolLimit=0
+    )
     colours = alt.Scale(domain=list(names), scheme=ORDERED)
-    shapes = alt.Scale(domain=list(names), range=list(SHAPES[: len(names)]))
+    shapes = alt.Scale(domain=list(names), range=[SHAPES[i % len(SHAPES)] for i in range(len(names))])
     tips = [
         alt.Tooltip("level:N"), alt.Tooltip("scale:Q", format="d"),
         alt.Tooltip("rate:Q", title="rate [tps]", format=",.4~r"),

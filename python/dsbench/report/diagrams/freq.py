@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from dsbench.analysis.values import Floats, Frequency
+from dsbench.analysis.values import Floats, Frequency, percent
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import subject
@@ -101,10 +101,11 @@ def _chosen(u: Floats, w: Floats) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
 def _level_rows(levels: Sequence[float], y: ValueAxis) -> list[Row]:
     per_decade = HEIGHT / math.log10(y.high / y.low)
     shares = sorted(1 - q for q in levels)
-    labels = spread([math.log10(share) for share in shares], _LABEL_GAP / per_decade)
+    gap = min(_LABEL_GAP, HEIGHT / max(len(levels), 1))
+    labels = spread([math.log10(share) for share in shares], gap / per_decade)
     return [
-        {"share": share, "label_share": 10**label, "label": f"{(1 - share) * 100:.6g} %"}
-        for share, label in zip(shares, labels, strict=True)
+        {"share": share, "label_share": 10**label, "label": f"{percent(level)} %"}
+        for share, label, level in zip(shares, labels, sorted(levels, reverse=True), strict=True)
     ]
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
-from typing import Final
 
 import numpy as np
 
-from dsbench.analysis.values import COLUMNS, RESULT_COLUMNS, Doubt, Index, ScaleResult
+from dsbench.analysis.values import Doubt, Index, ScaleResult, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import server, subject
@@ -16,9 +15,6 @@ from dsbench.evaluation.series import phrases
 from dsbench.report.diagrams.heading import conditions
 from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
 from dsbench.workloads import Headline
-
-_HEADS: Final = [f"{one.label} [{one.unit}]" if one.unit else one.label for one in RESULT_COLUMNS.values()]
-_FIRST_LEVEL = COLUMNS.index("rate_p50_tps")
 
 
 def headline(evaluation: Evaluation, run: RunRecord) -> Html:
@@ -170,12 +166,13 @@ def _summary_row(evaluation: Evaluation, r: ScaleResult) -> list[object]:
 
 
 def columns(evaluation: Evaluation) -> Html:
-    """The 23 columns of the paper, table 1."""
-    heads: list[object] = [join([tag("small", i), " ", name]) for i, name in enumerate(_HEADS, start=1)]
-    for i, level in enumerate(evaluation.levels, start=_FIRST_LEVEL):
-        heads[i] = join([tag("small", i + 1), f" rate at {level * 100:.6g} % [tps]"])
+    """The columns of the paper, table 1."""
+    known = result_columns(evaluation.levels).values()
+    names = [f"{one.label} [{one.unit}]" if one.unit else one.label for one in known]
+    heads = [join([tag("small", i), " ", name]) for i, name in enumerate(names, start=1)]
     rows = [
-        [_scale(evaluation, r.scale), *(number(getattr(r, name), 6) for name in COLUMNS[1:])] for r in evaluation.scales
+        [_scale(evaluation, r.scale), *(number(cell, 6) for cell in list(r.cells().values())[1:])]
+        for r in evaluation.scales
     ]
     note = tag("p", "The same figures in full stand in results.txt and results.csv.", cls="note")
     body = table("Results by scale", heads, rows, marked=_void_rows(evaluation))
