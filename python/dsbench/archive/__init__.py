@@ -15,6 +15,7 @@ finished cycles and nothing half-written.
 from __future__ import annotations
 
 from dsbench.archive.asked import Asked
+from dsbench.archive.claim import claimed
 from dsbench.archive.errors import ArchiveError, OutError
 from dsbench.archive.reader import Archive
 from dsbench.archive.record import RunRecord
@@ -24,5 +25,5 @@ from dsbench.archive.writer import Writer, try_out
 
 __all__ = [
     "FORMAT", "LOCAL", "TABLES", "Archive", "ArchiveError", "Asked", "OutError", "RunRecord", "Writer",
-    "redacted_lines", "try_out",
+    "claimed", "redacted_lines", "try_out",
 ]  # fmt: skip

@@ -17,6 +17,8 @@ from dsbench.columns import TABLES as TABLES_OF_COLUMNS
 
 MERGED: Final = ".merged.parquet"
 """Ending of a merged file whose parts are not away yet."""
+PART: Final = ".part"
+"""Ending of a file while it is written."""
 _GROUP_ROWS: Final = 1_000_000
 
 
@@ -47,7 +49,7 @@ def _same(value: str | int | None, kind: pa.DataType, count: int) -> pa.Array[An
 
 def merge(name: str, sources: Sequence[Path], target: Path) -> None:
     """Writes the rows of ``sources`` into one file, in row groups of about a million: a trace may be large."""
-    temporary = target.with_name(target.name + ".part")
+    temporary = target.with_name(target.name + PART)
     with told(target, temporary):
         schema = DESCRIBED.get(name) or pq.read_schema(sources[0])
         with pq.ParquetWriter(temporary, schema, compression="zstd") as file:
@@ -64,7 +66,7 @@ def merge(name: str, sources: Sequence[Path], target: Path) -> None:
 
 def replace(path: Path, content: bytes) -> None:
     """Writes a file whole, or not at all."""
-    temporary = path.with_name(path.name + ".part")
+    temporary = path.with_name(path.name + PART)
     with told(path, temporary):
         temporary.write_bytes(content)
         os.replace(temporary, path)

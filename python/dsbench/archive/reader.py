@@ -72,6 +72,22 @@ class Archive:
             root = self._root(pack)
             return sorted(n.removeprefix(root) for n in pack.namelist() if not n.endswith("/"))
 
+    @property
+    def sealed(self) -> bool:
+        """Whether all of it is written: a zip, or a folder without parts whose zip has the same ``run.json``.
+
+        A program that was killed or met a full disk while it made the report has left neither.
+        """
+        if not self.path.is_dir():
+            return True
+        unmerged = (f"{table}{ending}" for table in (*TABLES, "trace") for ending in ("", MERGED, ".merged"))
+        if any((self.path / name).exists() for name in unmerged):
+            return False
+        try:
+            return Archive(self.path.with_name(self.path.name + ".zip")).read("run.json") == self.read("run.json")
+        except (KeyError, OSError, zipfile.BadZipFile):
+            return False
+
     @staticmethod
     def _root(pack: zipfile.ZipFile) -> str:
         return next((n.removesuffix("run.json") for n in pack.namelist() if n.split("/")[-1] == "run.json"), "")

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dsbench.archive.errors import OutError, told
-from dsbench.archive.parts import MERGED, merge, replace
+from dsbench.archive.parts import MERGED, PART, merge, replace
 from dsbench.archive.record import RunRecord
 from dsbench.archive.schemas import TABLES
 
@@ -101,6 +101,8 @@ class Writer:
 
         The folder stays beside it, for editing diagrams. Gives the path of the zip.
         """
+        for unfinished in self.path.rglob(f"*{PART}"):  # of a program that was killed
+            unfinished.unlink(missing_ok=True)
         for table in (*TABLES, "trace"):
             folder, whole = self.path / table, self.path / f"{table}.parquet"
             merged, away = self.path / f"{table}{MERGED}", self.path / f"{table}.merged"
@@ -128,7 +130,7 @@ class Writer:
     def pack(self) -> Path:
         """Packs the folder as it is into ``<name>.zip``, replacing an older one."""
         target = self.path.with_name(self.path.name + ".zip")
-        temporary = target.with_name(target.name + ".part")
+        temporary = target.with_name(target.name + PART)
         with told(target, temporary):
             with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as pack:
                 for file in sorted(p for p in self.path.rglob("*") if p.is_file()):

@@ -10,13 +10,23 @@ from dsbench.generator.core import (
     now_ns,
     schemes,
 )
-from dsbench.generator.cycle import BUCKET_WORDS, SECOND_WORDS, TRACE_WORDS, Cycle, CycleResult, UInts, Watch
+from dsbench.generator.cycle import (
+    BUCKET_WORDS,
+    IN_DATABASE,
+    SECOND_WORDS,
+    TRACE_WORDS,
+    Cycle,
+    CycleResult,
+    UInts,
+    Watch,
+)
 from dsbench.generator.stages import CycleLoad, Group, Pacing, Stage, Until, load_of
 from dsbench.generator.suite import Case, Conformance, families, schedules
 from dsbench.generator.target import TAKEN, Dialect, Target
 
 __all__ = [
     "BUCKET_WORDS",
+    "IN_DATABASE",
     "NULL_SERVER",
     "SECOND_WORDS",
     "TAKEN",

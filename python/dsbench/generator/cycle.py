@@ -26,6 +26,9 @@ SECOND_WORDS: Final = 8
 BUCKET_WORDS: Final = 3
 """Columns of a histogram."""
 
+IN_DATABASE: Final = ("committed", "early_commits", "late_commits")
+"""Counters of transactions that the database holds, those that ended before and after the duration included."""
+
 UInts = NDArray[np.uint64]
 
 _SILENCE_S: Final = 600.0
@@ -72,8 +75,8 @@ class CycleResult:
         return [int(n) for n in self.counters[:, :, columns].sum(axis=(0, 2))]
 
     def committed_in_database(self) -> list[int]:
-        """Per kind: transactions the database holds, those that ended before and after the duration included."""
-        return self.by_kind("committed", "early_commits", "late_commits")
+        """Per kind: transactions the database holds, see ``IN_DATABASE``."""
+        return self.by_kind(*IN_DATABASE)
 
 
 class Cycle:

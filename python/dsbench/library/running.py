@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsbench import runner
-from dsbench.archive import ArchiveError
+from dsbench.archive import ArchiveError, claimed
 from dsbench.library.archive import Archive
 from dsbench.runner import Joining, Observer, Outcome, Silent, Stop
 from dsbench.spec import RunSpec, SpecError, Target, merged, refuse_unused
@@ -93,19 +94,21 @@ def perform(
     spec: RunSpec, out: Path, observer: Observer, stop: Stop | None = None, joining: Joining | None = None
 ) -> Finished:
     """Makes a run and seals its archive, however it ends. Raises ``RunError`` where nothing was begun."""
-    return _finished(runner.execute(spec, out, _Writing(observer), joining, stop))
+    with ExitStack() as held:
+        return _finished(runner.execute(spec, out, _Writing(observer, held), joining, stop))
 
 
 def going_on(
     path: Path, target: str | None, observer: Observer, stop: Stop | None = None, joining: Joining | None = None
 ) -> Finished:
-    """Goes on with the run of the archive at ``path`` and seals it again."""
-    again = None
-    if target is not None:
-        asked = Archive.open(path).spec
-        again = Target(**{**asked.target.model_dump(), "url": target})
-        refuse_unused(again, asked.workload)
-    return _finished(runner.resume(path, again, _Writing(observer), joining, stop))
+    """Goes on with the run of the archive at ``path``, or with its sealing where nothing else is left, and seals it."""
+    with claimed(path):  # Before anything is read that another one may be writing.
+        again = None
+        if target is not None:
+            asked = Archive.open(path).spec
+            again = Target(**{**asked.target.model_dump(), "url": target})
+            refuse_unused(again, asked.workload)
+        return _finished(runner.resume(path, again, _Writing(observer), joining, stop))
 
 
 def _finished(outcome: Outcome) -> Finished:
@@ -118,11 +121,20 @@ def _finished(outcome: Outcome) -> Finished:
 
 
 class _Writing:
-    """An observer that also writes the tables as scales are done, so that they are readable while others run."""
+    """An observer that also writes the tables as scales are done, so that they are readable while others run.
 
-    def __init__(self, observer: Observer) -> None:
-        self._observer = observer
-        self.moment, self.message, self.archive = observer.moment, observer.message, observer.archive
+    A new archive is claimed until ``held`` is closed.
+    """
+
+    def __init__(self, observer: Observer, held: ExitStack | None = None) -> None:
+        self._observer, self._held = observer, held
+        self.moment, self.message = observer.moment, observer.message
+
+    def archive(self, path: Path) -> None:
+        """The archive was created, or is there again."""
+        if self._held is not None:
+            self._held.enter_context(claimed(path))
+        self._observer.archive(path)
 
     def scale_done(self, path: Path) -> None:
         """Writes the tables."""

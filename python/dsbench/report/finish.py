@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dsbench.archive import Archive, ArchiveError, Writer, try_out
+from dsbench.archive import Archive, ArchiveError, Writer, claimed, try_out
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report import diagrams, node_table, render, tables
@@ -64,7 +64,10 @@ def read(path: Path, *, nodes: bool = False) -> Shown:
 
 
 def plot(path: Path, out: Path | None, *, fresh: bool) -> list[Path]:
-    """Draws the diagrams again from the edited files, or ``fresh`` from the data; gives the files."""
+    """Draws the diagrams again from the edited files, or ``fresh`` from the data; gives the files.
+
+    ``fresh`` writes report and zip, too, where the program that should have was killed or met a full disk.
+    """
     folder = out or path
     if path.is_file() and out is None:
         remedy = "name a folder with --out, or the unpacked archive"
@@ -77,9 +80,18 @@ def plot(path: Path, out: Path | None, *, fresh: bool) -> list[Path]:
         if out is not None:
             _copy_specs(archive, out)
         return render.replot(folder)
+    if out is None and archive.run.status != "running" and not archive.sealed:
+        with claimed(path):
+            return _sealed(path)
     files = render.diagrams(evaluate(archive), archive.run)
     writer = Writer(folder)
     return [writer.text(name, content) for name, content in sorted(files.items())]
+
+
+def _sealed(path: Path) -> list[Path]:
+    if problem := write(path).problem:
+        raise ArchiveError(problem, f"free space, then dsbench plot --fresh {path}")
+    return [path / name for name in Archive(path).names()] + [path.with_name(path.name + ".zip")]
 
 
 def _edited(path: Path) -> bool:

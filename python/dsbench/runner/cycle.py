@@ -87,21 +87,24 @@ def seed_of(seed: int, scale: int, cycle: int) -> int:
     return int.from_bytes(digest, "little")
 
 
-def run_cycle(setting: Setting, scale: int, cycle: Planned) -> list[Part]:
-    """Runs a cycle and writes its results. ``RunError`` when no node could finish it."""
+def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = True) -> list[Part]:
+    """Runs a cycle and writes its results, if they are ``recorded``. ``RunError`` when no node could finish it."""
     setting, number = setting.of(cycle), cycle.number
     journal = setting.journal
     setting.target.hold()
     if cycle.stage.cleaned:
-        _clean(setting, scale, cycle)
-    setting.snapshots.before(cycle.stage.name)
-    trace = journal.writer.path / "trace.bin" if setting.spec.trace else None
+        _clean(setting, scale, cycle, recorded)
+    if recorded:
+        setting.snapshots.before(cycle.stage.name)
+    trace = journal.writer.path / "trace.bin" if setting.spec.trace and recorded else None
     seed = seed_of(setting.spec.seed, scale, number)
     wanted = Wanted(setting.spec, setting.bench, cycle.stage, scale, number, seed, trace)
     try:
         with setting.during("cycle", number):
             parts, samples, load = _measured(setting, wanted)
         _check_finished(setting, scale, number, parts)
+        if not recorded:
+            return parts
     except BaseException:
         if trace is not None:
             trace.unlink(missing_ok=True)
@@ -114,9 +117,11 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned) -> list[Part]:
     return parts
 
 
-def _clean(setting: Setting, scale: int, cycle: Planned) -> None:
+def _clean(setting: Setting, scale: int, cycle: Planned, recorded: bool) -> None:
     with setting.during("clean", cycle.number):
         cleaned = _cleaned(setting, scale, cycle.number)
+    if not recorded:
+        return
     phase = {"scale": scale, "stage": cycle.stage.name, "cycle": cycle.number, "phase": "clean"}
     part = f"scale-{scale:05d}_cycle-{cycle.number:05d}_clean"
     setting.journal.writer.rows("phases", part, [{**phase, "duration_ns": cleaned.duration_ns}])

@@ -13,17 +13,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dsbench import servers, stack
-from dsbench.archive import ArchiveError, Writer, redacted_lines
+from dsbench.archive import Archive, ArchiveError, Writer, redacted_lines
 from dsbench.generator import Bench, Condition, CoreError, Stopped, Target
 from dsbench.monitors import Monitor, Statistics, monitors_for, statistics_of
 from dsbench.runner import calibration, place, resumption
+from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting
 from dsbench.runner.events import Moment, Observer
 from dsbench.runner.interrupts import Stop, listening
 from dsbench.runner.journal import Journal, RunError
 from dsbench.runner.load import Joining, Loader, loader_of
 from dsbench.runner.opening import during, opened, told
-from dsbench.runner.plan import can_go_on, planned
+from dsbench.runner.plan import Planned, can_go_on, planned
 from dsbench.runner.scale import Scale
 from dsbench.runner.snapshots import Snapshots
 from dsbench.spec import RunSpec, secrets_of
@@ -69,6 +70,9 @@ def resume(
     ``target`` is named again where its URL holds a password, which no archive keeps; ``stop`` is that of ``execute``.
     """
     spec = resumption.specification(path)
+    begun = Archive.open(path).run
+    if begun.status == "complete":  # Its report is missing, and needs no database.
+        return Outcome(path, "complete", None, tuple(begun.broken))
     if target is not None:
         spec = spec.model_copy(update={"target": target})
     elif "***" in spec.target.url:
@@ -152,20 +156,34 @@ class _Ladder:
         moment = Moment(scale, number, len(spec.scales), "create", cycles=cycles[-1].number if cycles else 0)
         stages = [{"name": one.name, "work": one.work, "repeated": one.repeated} for one in bench.stages]
         journal.note(kinds=bench.kinds, call=bench.call, stages=stages)
-        journal.segment(scale, done + 1)
+        if cycles:
+            journal.segment(scale, done + 1)
         snapshots = Snapshots(journal, self.statistics, scale, len(journal.record.segments))
         setting = Setting(
             spec, self.target, journal, bench, self.load, self.monitors, self.stop, moment, snapshots
         )
-        if not Scale(setting, scale, cycles, self.own_mark).run():
+        of_scale = Scale(setting, scale, cycles, self.own_mark)
+        if not (of_scale.run() if cycles else of_scale.check(*self._unchecked(bench, scale))):
             self.void.append(scale)
+
+    def _unchecked(self, bench: Bench, scale: int) -> tuple[Planned, Counts | None]:
+        """The last cycle of a scale that was killed before its check, and what its database holds if it is there."""
+        last, segment = planned(bench.stages, self.spec)[-1], self.journal.record.segments[-1]
+        if segment.first_cycle <= last.number and place.left(self.target, self.own_mark):
+            return last, Counts.of(self.journal.writer.path, bench.kinds, segment)
+        words = f"scale {scale}: the run was killed before the check, and the database of its cycles is gone"
+        remedy = f"the check was made on another database after the load of cycle {last.number}, which is not counted"
+        self.journal.warn("resumed", words, remedy, scale)
+        self.journal.segment(scale, last.number + 1)
+        return last, None
 
     def _finished(self, scale: int, done: int) -> bool:
         """Whether nothing of ``scale`` is left to do when so many cycles of it are there."""
         stages = _bench(self.spec, self.target, scale).stages
-        if can_go_on(stages):
-            return not planned(stages, self.spec, done)
-        return scale in resumption.dropped(self.journal.writer.path)
+        if not can_go_on(stages):
+            return scale in resumption.dropped(self.journal.writer.path)
+        checks = any(stage.work == "check" for stage in stages)
+        return not planned(stages, self.spec, done) and (scale in self.journal.record.checks or not checks)
 
     def _describe(self) -> None:
         """The system stack, before the load."""

@@ -140,6 +140,18 @@ def visible(target: Target, own: str) -> Iterator[None]:
 
 
 def remove(target: Target, own: str) -> None:
-    """Drops the place if it carries the mark ``own``: never the place of another run."""
-    if target.state() == ("marked", own):
+    """Drops the place if it is that of the run whose mark is ``own``: never the place of another run."""
+    if left(target, own):
         target.drop()
+
+
+def left(target: Target, own: str) -> bool:
+    """Whether the place is that of the run whose mark is ``own``, made by this process or by one that was killed."""
+    state, text = target.state()
+    if state != "marked" or text == own:
+        return state == "marked"
+    try:
+        owner = json.loads(text)
+        return bool(owner["run"] == json.loads(own)["run"]) and not owner_alive(owner)
+    except (ValueError, KeyError, TypeError):
+        return False

@@ -15,8 +15,9 @@ def specification(path: Path) -> RunSpec:
     """The specification of the archive at ``path``; ``RunError`` when there is nothing to resume."""
     if not path.is_dir():
         raise RunError(f"{path} is no folder", "name the archive's folder; unpack a .zip first", usage=True)
-    data = Archive.open(path).run
-    if data.status == "complete":
+    archive = Archive.open(path)
+    data = archive.run
+    if data.status == "complete" and archive.sealed:
         raise RunError(f"{path} is complete", "there is nothing to resume", usage=True)
     if data.status == "running" and owner_alive(data.process):
         raise RunError(f"the run of {path} is still going on", "wait until it has ended", usage=True)

@@ -32,6 +32,22 @@ class Scale:
             does[stage.work](stage)
         return all(condition.holds for condition in self._conditions)
 
+    def check(self, last: Planned, counts: Counts | None) -> bool:
+        """Checks and drops the database of cycles that are all recorded; whether every check held.
+
+        ``counts`` is what is in that database. Without it a new one is made and loaded as in the cycle ``last``.
+        """
+        stages = self._setting.bench.stages
+        if counts is not None:
+            self._counts = counts
+        else:
+            for stage in (one for one in stages if one.work == "build"):
+                self._build(stage)
+            self._counts.add((self._scale, last.number), run_cycle(self._setting, self._scale, last, recorded=False))
+        for stage in (one for one in stages if one.work in ("check", "drop")):
+            (self._check if stage.work == "check" else self._drop)(stage)
+        return all(condition.holds for condition in self._conditions)
+
     def _build(self, stage: Stage) -> None:
         """Creates the place, fills it and adds the keys, each phase timed."""
         setting, bench = self._setting, self._setting.bench
