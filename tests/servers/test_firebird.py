@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from dsbench import servers, spec
 from dsbench.generator import CoreError, Target
 from dsbench.servers.firebird import binaries
 from dsbench.servers.folder import stale
+from dsbench.servers.ports import free_port
 
 Make = Callable[..., spec.Target]
 MODES = ["Super", "SuperClassic", "Classic"]
@@ -132,9 +132,7 @@ def test_pages_of_the_cache_can_be_set_by_the_servers_own_name(target: Make) -> 
 
 
 def test_a_port_can_be_chosen(target: Make) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with servers.start(target(RemoteServicePort=str(port)), 4) as server:
         assert f"@127.0.0.1:{port}/" in server.url
         listening = [c.laddr for pid in server.pids() for c in psutil.Process(pid).net_connections("tcp")]
@@ -170,18 +168,6 @@ def test_a_page_size_that_cannot_be_is_refused(target: Make) -> None:
         with pytest.raises(CoreError, match="page_size=5000") as caught:
             Target(server.url)
         assert caught.value.kind == "configuration"
-
-
-def test_a_port_that_is_taken_is_named(target: Make, base: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with pytest.raises(servers.ServerError, match=f"127.0.0.1:{port} is taken") as caught:
-            servers.start(target(RemoteServicePort=str(port)), 4)
-    assert "RemoteServicePort" in caught.value.remedy
-    assert _working_in(base) == []
-    assert list(base.iterdir()) == []
 
 
 def test_a_server_that_cannot_start_says_why_and_leaves_nothing(target: Make, base: Path) -> None:

@@ -10,13 +10,13 @@ import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, TracebackType
-from typing import Protocol, Self
+from types import ModuleType
 
 from dsbench import spec
 from dsbench.servers import folder, process
 from dsbench.servers.errors import ServerError
 from dsbench.servers.installation import Installation
+from dsbench.servers.server import Server
 
 __all__ = [
     "Installation",
@@ -30,40 +30,6 @@ __all__ = [
     "start",
     "variants",
 ]
-
-
-class Server(Protocol):
-    """A running private server. Leaving its ``with`` block stops it and removes what it kept."""
-
-    @property
-    def url(self) -> str:
-        """What an engine connects to. It may hold a password: write and show it redacted only."""
-
-    @property
-    def directory(self) -> Path:
-        """Where the data lies."""
-
-    @property
-    def version(self) -> str:
-        """Product and version, as the product's program says it."""
-
-    @property
-    def notes(self) -> list[str]:
-        """What whoever reads the figures must know about this server."""
-
-    def log_tail(self, lines: int = 40) -> list[str]:
-        """The last lines of the server's log; empty when it keeps none."""
-
-    def pids(self) -> list[int]:
-        """Processes of the server that run now; empty when it runs in the process of its client."""
-
-    def stop(self) -> None:
-        """Stops the server and removes its folder; harmless when that was done before."""
-
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
 
 
 _PRODUCTS = {

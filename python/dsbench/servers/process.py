@@ -55,6 +55,11 @@ def unprivileged(directory: Path, *preferred: str) -> User | None:
     )
 
 
+def called(user: User | None) -> str:
+    """The account in a message."""
+    return f"the user {user.name}" if user is not None else "this user"
+
+
 def run(command: Sequence[str | Path], user: User | None, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     """Runs a tool of a server to its end, as ``user``. Raises ``ServerError`` when it cannot be started."""
     try:
@@ -175,7 +180,7 @@ def _dying_with_us(ending: signal.Signals) -> list[str]:
 
 
 def _not_startable(program: str | Path, user: User | None, error: OSError | None) -> ServerError:
-    who = f"the user {user.name}" if user else "this user"
+    who = called(user)
     also = f", and that dsbench may become {who}" if user else ""
     return ServerError(
         f"{program} cannot be started: {error.strerror if error else 'unknown error'}",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from urllib.parse import quote, urlencode
 
 from dsbench import spec
-from dsbench.servers.errors import ServerError
-from dsbench.servers.folder import Folder
-from dsbench.servers.installation import Installation, storage_notes
+from dsbench.servers.installation import Installation
+from dsbench.servers.server import Server
+from dsbench.servers.settings import wrong
 
 SETTINGS = {
     "journal_mode": ("delete", "truncate", "persist", "memory", "wal", "off"),
@@ -26,50 +23,28 @@ SETTINGS = {
 """Settings by name and their words; ``None`` is a whole number."""
 
 
-class Sqlite:
-    """A folder that holds the database file ``run.db``."""
+class Sqlite(Server):
+    """A folder that holds the database file ``run.db``, which appears when an engine opens the URL."""
 
     version = "SQLite (part of dsbench)"
 
-    def __init__(self, folder: Folder, settings: dict[str, str]) -> None:
-        self._folder = folder
-        self.directory = folder.path
-        self.notes = storage_notes(folder.path)
-        path = quote((folder.path / "run.db").as_posix(), safe="/:")
-        self.url = f"sqlite:///{path}" + (f"?{urlencode(settings)}" if settings else "")
-        atexit.register(self.stop)
+    def __init__(self, base: Path, settings: dict[str, str]) -> None:
+        self._settings = settings
+        super().__init__(base, "sqlite")
 
-    def log_tail(self, lines: int = 40) -> list[str]:  # noqa: ARG002
-        """Nothing: SQLite keeps no log."""
-        return []
+    def _furnish(self, root: Path) -> Path:
+        return root
 
-    def pids(self) -> list[int]:
-        """None: SQLite runs in the process that makes the load."""
-        return []
-
-    def stop(self) -> None:
-        """Removes the folder."""
-        self._folder.remove()
-        atexit.unregister(self.stop)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
+    def _start(self) -> None:
+        path = quote((self.directory / "run.db").as_posix(), safe="/:")
+        self.url = f"sqlite:///{path}" + (f"?{urlencode(self._settings)}" if self._settings else "")
 
 
 def start(target: spec.Target, base: Path, connections: int) -> Sqlite:  # noqa: ARG001
-    """Makes the folder. The file appears when an engine opens the URL."""
+    """Makes the folder in ``base``. Raises ``spec.SpecError`` and ``ServerError``."""
     if target.version is not None:
         raise spec.SpecError("TARGET.version", "SQLite is part of dsbench and comes in one version", "leave it out")
-    settings = {name: _checked(name, value) for name, value in target.settings.items()}
-    try:
-        return Sqlite(Folder.create(base, "sqlite"), settings)
-    except OSError as error:
-        raise ServerError(f"cannot write to {base}: {error.strerror}", "name another folder: directory = …") from error
+    return Sqlite(base, {name: _checked(name, value) for name, value in target.settings.items()})
 
 
 def installations() -> list[Installation]:
@@ -79,11 +54,11 @@ def installations() -> list[Installation]:
 
 def _checked(name: str, value: str) -> str:
     if name not in SETTINGS:
-        raise spec.SpecError("--set", f"SQLite has no {name!r} here", f"use some of {', '.join(SETTINGS)}")
+        raise wrong(f"SQLite has no {name!r} here", f"use some of {', '.join(SETTINGS)}")
     words = SETTINGS[name]
     if words is None:
         if not value.removeprefix("-").isdecimal():
-            raise spec.SpecError("--set", f"{name} is {value!r}", "give a whole number")
+            raise wrong(f"{name} is {value!r}", "give a whole number")
     elif value.lower() not in words:
-        raise spec.SpecError("--set", f"{name} is {value!r}", f"use one of {', '.join(words)}")
+        raise wrong(f"{name} is {value!r}", f"use one of {', '.join(words)}")
     return value.lower()

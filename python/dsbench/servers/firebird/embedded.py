@@ -15,17 +15,15 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from urllib.parse import quote, urlencode
 
 from dsbench import spec
 from dsbench.servers.errors import ServerError
 from dsbench.servers.firebird import settings as configuration
 from dsbench.servers.firebird.binaries import Engine, known_settings
-from dsbench.servers.firebird.log import Log
 from dsbench.servers.folder import Folder
-from dsbench.servers.installation import storage_notes
+from dsbench.servers.log import Log
+from dsbench.servers.server import Server
 
 _MATH = ("/usr/lib/*/libtommath.so.1", "/lib/*/libtommath.so.1", "/usr/lib*/libtommath.so.1")
 
@@ -44,47 +42,23 @@ _ROOT: list[_Root] = []
 _LOCK = threading.Lock()
 
 
-class Embedded:
+class Embedded(Server):
     """A folder that holds the database ``run.fdb``."""
 
     def __init__(self, engine: Engine, base: Path, settings: Mapping[str, str]) -> None:
         self.version = engine.name
-        known = known_settings(engine.root)
-        checked = configuration.checked(settings, known, self.version)
-        root = _root(engine, checked.conf)
-        try:
-            self._folder = Folder.create(base, "fb")
-        except OSError as error:
-            problem = f"cannot write to {base}: {error.strerror}"
-            raise ServerError(problem, "name another folder: directory = …") from error
-        self.directory = self._folder.path
-        self.notes = storage_notes(self.directory)
-        self._log = Log(root / "firebird.log")
-        query = {**checked.url, "client_library": str(root / "lib/libfbclient.so.2")}
+        self._checked = configuration.checked(settings, known_settings(engine.root), self.version)
+        self._root = _root(engine, self._checked.conf)
+        super().__init__(base, "fb")
+
+    def _furnish(self, root: Path) -> Path:
+        return root
+
+    def _start(self) -> None:
+        self._log = Log(self._root / "firebird.log")
+        query = {**self._checked.url, "client_library": str(self._root / "lib/libfbclient.so.2")}
         path = quote(str(self.directory / "run.fdb"))
         self.url = f"firebird://{path}?{urlencode(query, quote_via=quote, safe='/')}"
-        atexit.register(self.stop)
-
-    def log_tail(self, lines: int = 40) -> list[str]:
-        """The last lines of what the engine logged since the start."""
-        return self._log.tail(lines)
-
-    def pids(self) -> list[int]:
-        """None: the engine runs in the process that makes the load."""
-        return []
-
-    def stop(self) -> None:
-        """Removes the folder."""
-        self._folder.remove()
-        atexit.unregister(self.stop)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 def _root(engine: Engine, conf: Mapping[str, str]) -> Path:

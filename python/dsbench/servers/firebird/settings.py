@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsbench import spec
+from dsbench.servers.settings import check_port, wrong
 
 OF_THE_DATABASE = (
     "charset", "page_size", "page_buffers", "forced_writes", "sweep_interval", "wait", "wire_crypt",
@@ -46,7 +45,7 @@ def choice(settings: Mapping[str, str]) -> tuple[Path | None, bool]:
     own = {name.lower(): value for name, value in settings.items() if name.lower() in DSBENCH}
     embedded = own.get("embedded", "off").lower()
     if embedded not in ("on", "off"):
-        raise _wrong(f"embedded is {embedded!r}", "use on, or off")
+        raise wrong(f"embedded is {embedded!r}", "use on, or off")
     return (Path(own["basedir"]) if "basedir" in own else None), embedded == "on"
 
 
@@ -60,13 +59,13 @@ def checked(settings: Mapping[str, str], known: set[str], product: str) -> Setti
         if name.lower() in DSBENCH:
             continue
         if not value.isprintable() or not value.strip():
-            raise _wrong(f"{name} has the value {value!r}", "give it in one line")
+            raise wrong(f"{name} has the value {value!r}", "give it in one line")
         if name.lower() in OF_THE_DATABASE:
             url[name.lower()] = value
         elif name.lower() in _OWN:
-            raise _wrong(f"{name} is set by dsbench itself", "leave it out")
+            raise wrong(f"{name} is set by dsbench itself", "leave it out")
         elif not re.fullmatch(r"[A-Za-z]\w*", name) or (known and name.lower() not in known):
-            raise _wrong(
+            raise wrong(
                 f"{product} has no setting {name!r}",
                 f"use the names of firebird.conf, or of the database: {', '.join((*OF_THE_DATABASE, *DSBENCH))}",
             )
@@ -79,22 +78,13 @@ def _value(name: str, value: str) -> str:
     lowered = name.lower()
     if lowered == "servermode":
         if value.lower() not in MODES:
-            raise _wrong(f"ServerMode is {value!r}", f"use one of {', '.join(MODES.values())}")
+            raise wrong(f"ServerMode is {value!r}", f"use one of {', '.join(MODES.values())}")
         return MODES[value.lower()]
-    if lowered == "remoteserviceport" and not (value.isdecimal() and 1 <= int(value) <= 65535):
-        raise _wrong(f"RemoteServicePort is {value!r}", "give a number between 1 and 65535, or leave it out")
+    if lowered == "remoteserviceport":
+        check_port("RemoteServicePort", value)
     return {"on": "true", "off": "false"}.get(value.lower(), value)
 
 
 def conf(settings: Mapping[str, str]) -> str:
     """Lines of ``firebird.conf``."""
     return "".join(f"{name} = {value}\n" for name, value in settings.items())
-
-
-def network_host(bind_address: str) -> str:
-    """The host name by which clients reach a server that listens there."""
-    return socket.gethostname() if bind_address in ("0.0.0.0", "::", "*") else bind_address
-
-
-def _wrong(problem: str, remedy: str) -> spec.SpecError:
-    return spec.SpecError("--set", problem, remedy)

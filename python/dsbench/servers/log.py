@@ -1,4 +1,4 @@
-"""What a Firebird writes to its log while it is ours."""
+"""What a server writes to its log while it is ours."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _LONGEST = 256 * 1024
 
 
 class Log:
-    """The files that a server may log to. Debian's version 3 writes to one place for all servers of the
-    machine, whatever its folder is: of that file only what came since the start is shown."""
+    """The files that a server may log to. Debian's Firebird 3 writes to one place for all servers of the
+    machine, whatever its folder is: only what came since the start is shown."""
 
     def __init__(self, *files: Path) -> None:
         self._starts = {file: _size(file) for file in files}

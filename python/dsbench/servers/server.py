@@ -1,0 +1,212 @@
+"""The life that all private servers share: folders, start, log, end."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import signal
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from dsbench.servers.errors import ServerError
+from dsbench.servers.folder import Folder
+from dsbench.servers.installation import storage_notes
+from dsbench.servers.log import Log
+from dsbench.servers.ports import free_port
+from dsbench.servers.process import Process, called, run, unprivileged
+
+STOP_PATIENCE_S = 30.0
+"""Time for an orderly end, which writes changed pages, before harder means."""
+
+_STARTS = 5
+"""Ports that a server tries whose port was free a moment ago."""
+_TAKEN = re.compile(r"Address already in use", re.IGNORECASE)
+_SOCKET_PATH_BYTES = 103
+"""Longest path of a Unix socket that every system takes (Linux 107, macOS 103)."""
+
+
+class Server(ABC):
+    """A running private server. Leaving its ``with`` block stops it and removes what it kept."""
+
+    version: str
+    """Product and version, as the product's program says it."""
+    url: str
+    """What an engine connects to. It may hold a password: write and show it redacted only."""
+    directory: Path
+    """Where the data lies."""
+    notes: list[str]
+    """What whoever reads the figures must know about this server."""
+
+    def __init__(self, base: Path, name: str) -> None:
+        """Makes a folder ``dsbench-<name>-XXXX`` in ``base`` and starts the server; what fails leaves nothing."""
+        self.notes = []
+        self._name = name
+        self._folders: list[Folder] = []
+        self._log = Log()
+        atexit.register(self.stop)
+        try:
+            try:
+                self.directory = self._furnish(self._folder(base))
+            except OSError as error:
+                problem = f"cannot write to {error.filename or base}: {error.strerror}"
+                raise ServerError(problem, "name another folder: directory = …") from error
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        self.notes += storage_notes(self.directory)
+
+    @abstractmethod
+    def _furnish(self, root: Path) -> Path:
+        """Makes in the folder ``root`` what the server needs, and gives the place of the data. Raises ``OSError``."""
+
+    @abstractmethod
+    def _start(self) -> None:
+        """Starts the server, and sets ``url``."""
+
+    def _folder(self, base: Path) -> Path:
+        folder = Folder.create(base, self._name)
+        self._folders.append(folder)
+        return folder.path
+
+    def log_tail(self, lines: int = 40) -> list[str]:
+        """The last lines of what the server logged since its start; empty when it keeps no log."""
+        return self._log.tail(lines)
+
+    def pids(self) -> list[int]:
+        """Processes of the server that run now; empty when it runs in the process of its client."""
+        return []
+
+    def stop(self) -> None:
+        """Stops the server and removes its folder; harmless when that was done before."""
+        for folder in self._folders:
+            if not folder.remove():
+                self.notes.append(f"{folder.path} could not be removed")
+        self._folders.clear()
+        atexit.unregister(self.stop)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class OwnProcess(Server):
+    """A server in a process of its own; a product says what is special about it."""
+
+    START_TIMEOUT_S = 60.0
+    PORT = "port"
+    """The setting that names its port."""
+    ENDING: tuple[signal.Signals, ...] = (signal.SIGTERM,)
+    """What it is ended by, from the mildest to the hardest before SIGKILL."""
+
+    def __init__(self, base: Path, name: str, account: str, foreign: tuple[str, ...], env: Mapping[str, str]) -> None:
+        """``account`` is whom the superuser steps down to; variables with the prefixes ``foreign`` make way for
+        ``env``: those of the caller would lead the programs elsewhere."""
+        self._user = unprivileged(base, account)
+        self._env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | dict(env)
+        self._process: Process | None = None
+        super().__init__(base, name)
+
+    @abstractmethod
+    def _command(self, port: int) -> Sequence[str | Path]:
+        """What starts the server on ``port``, once all that it reads is written."""
+
+    @abstractmethod
+    def _ready(self) -> bool:
+        """Whether the server that was started takes sessions."""
+
+    def _logs(self) -> list[Path]:
+        """Files beside its standard error that it logs to."""
+        return []
+
+    def _launch(self, host: str | None, named: str) -> int:
+        """Starts the server and gives its port: ``named``, or a free one when that is empty.
+
+        A program may take the free one before the server does: then it starts again, on another.
+        """
+        for _ in range(1 if named else _STARTS):
+            port = int(named) if named else free_port()
+            if self._serves(host, port):
+                return port
+        raise ServerError(f"{host}:{port} is taken by another program", f"leave {self.PORT} out: any is free")
+
+    def _serves(self, host: str | None, port: int) -> bool:
+        """Starts the server and waits until it is ready; false when its port is taken."""
+        out = self._folders[0].path / "server.log"
+        out.unlink(missing_ok=True)
+        self._log = Log(*self._logs(), out)
+        mild, *harder = self.ENDING
+        self._process = Process(self._command(port), user=self._user, env=self._env, log=out, ending=mild)
+        self._folders[0].serves(self._process.pid)
+        deadline = time.monotonic() + self.START_TIMEOUT_S
+        while True:
+            alive = self._process.alive
+            ready = alive and self._ready()
+            if host and _TAKEN.search(out.read_text(errors="replace")):
+                self._process.stop(STOP_PATIENCE_S, *harder)
+                return False
+            if ready:
+                return True
+            if not alive or time.monotonic() > deadline:
+                why = f"was not ready after {self.START_TIMEOUT_S:.0f} s" if alive else "did not start"
+                tail = "\n".join(self.log_tail(20))
+                raise ServerError(f"{self.version} {why}:\n{tail}", "see its settings, and the memory and space here")
+            time.sleep(0.02)
+
+    def _given_away(self, path: Path) -> Path:
+        """A folder that only the server's user (and the superuser) can enter."""
+        path.mkdir(mode=0o700)
+        self._give(path)
+        return path
+
+    def _write_secret(self, path: Path, text: str) -> None:
+        """A file that only the server's user can read. It should go as soon as it was read."""
+        path.touch(mode=0o600)
+        path.write_text(text)
+        self._give(path)
+
+    def _give(self, path: Path) -> None:
+        if self._user is not None:
+            os.chown(path, self._user.uid, self._user.gid)
+
+    def _socket_folder(self, root: Path, file: str) -> Path:
+        """A folder for the socket ``file``: in ``root``, or in another folder of ours where its path is too long."""
+        temporary = Path(tempfile.gettempdir())
+        if not _fits(root, file):
+            root = self._folder(temporary if _fits(temporary / root.name, file) else Path("/tmp"))
+        return self._given_away(root / "socket")
+
+    def _use(self, tool: Sequence[str | Path], hidden: str = "") -> None:
+        """Runs a tool that furnishes the server. Raises ``ServerError`` with its last words, without ``hidden``."""
+        done = run(tool, self._user, self._env)
+        if done.returncode != 0:
+            said = "\n".join(done.stdout.strip().splitlines()[-20:])
+            raise ServerError(
+                f"{Path(tool[0]).name} of {self.version} failed in {self.directory}:\n"
+                + (said.replace(hidden, "***") if hidden else said),
+                f"see that {called(self._user)} may enter every folder above it, or name another: directory = …",
+            )
+
+    def pids(self) -> list[int]:
+        """The server's process and those it started, for sessions among them."""
+        return [p.pid for p in self._process.family()] if self._process is not None else []
+
+    def stop(self) -> None:
+        """An orderly shutdown, then by harder means; then the folder goes. Harmless when repeated."""
+        if self._process is not None:
+            self._process.stop(STOP_PATIENCE_S, *self.ENDING[1:])
+        super().stop()
+
+
+def _fits(root: Path, file: str) -> bool:
+    return len(os.fsencode(root / "socket" / file)) <= _SOCKET_PATH_BYTES

@@ -1,0 +1,37 @@
+"""What is checked alike in the settings of all products."""
+
+from __future__ import annotations
+
+from dsbench import spec
+
+SPARE_CONNECTIONS = 10
+"""Sessions kept free beside those of the load: administration, monitors, the user who wants to look."""
+
+
+def wrong(problem: str, remedy: str) -> spec.SpecError:
+    """The error of a setting."""
+    return spec.SpecError("--set", problem, remedy)
+
+
+def check_port(name: str, value: str) -> None:
+    """Raises ``SpecError`` for what is no port."""
+    if not (value.isdecimal() and 1 <= int(value) <= 65535):
+        raise wrong(f"{name} is {value!r}", "give a number between 1 and 65535, or leave it out")
+
+
+def raise_max_connections(settings: dict[str, str], connections: int, default: int) -> int:
+    """Sets ``max_connections`` where the ``default`` does not hold the load; gives how many it needs.
+
+    Raises ``SpecError`` where the user's own setting is too low.
+    """
+    needed = connections + SPARE_CONNECTIONS
+    wanted = settings.get("max_connections")
+    if wanted is None:
+        if needed > default:
+            settings["max_connections"] = str(needed)
+    elif wanted.isdecimal() and int(wanted) < connections:
+        raise wrong(
+            f"max_connections = {wanted} cannot hold the {connections} connections of the load",
+            f"raise it to {needed}, or leave it out: dsbench then sets it",
+        )
+    return needed
