@@ -155,7 +155,8 @@ class Node:
         cycle.start(start)
         cycle.wait(start, _GRACE_S, self._seen(connecting=False))
         after = link.clocks(FEW)
-        return Course("complete", before.offset_ns, before.error_ns, after.offset_ns - before.offset_ns, left)
+        drift_ns = after.offset_ns - before.offset_ns
+        return Course("complete", before.offset_ns, before.error_ns, drift_ns, left, still_ns=cycle.still_ns)
 
     def _seen(self, *, connecting: bool) -> Callable[[int, int], None]:
         def seen(done: int, other: int) -> None:

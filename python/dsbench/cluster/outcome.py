@@ -53,6 +53,8 @@ class Course:
     start_late_ns: int | None = None
     """First start of a transaction after the agreed start, by the node's clock; ``None`` in the open loop, whose
     first transaction is due later."""
+    still_ns: Annotated[int, Field(ge=0, lt=_NUMBER)] = 0
+    """How long within the cycle the node's process stood still."""
 
 
 @dataclass(frozen=True)

@@ -178,6 +178,7 @@ _TABLES: Final = (
                 "start_late_ns", "uint64", "First start of a transaction after the agreed start; empty in the open "
                 "loop.", "ns",
             ),
+            Column("still_ns", "uint64", "How long within the cycle its process stood still.", "ns"),
         ),
     ),
     Table(

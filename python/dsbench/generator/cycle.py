@@ -36,6 +36,8 @@ _SILENCE_S: Final = 600.0
 
 POLL_S: Final = 0.05
 """Between two looks at something that runs."""
+_STILL_NS: Final = 250_000_000
+"""A look that comes later than due by more shows that this process did not run; a busy machine delays one by less."""
 
 Watch = Callable[[int, int], None]
 """Called about twenty times a second while something runs: (done, total) or (committed, failed)."""
@@ -87,6 +89,8 @@ class Cycle:
         self.load = load
         self._kinds = kinds
         self._trace = trace
+        self.still_ns = 0
+        """How long within the cycle's time this process stood still; known when the cycle has ended."""
 
     def connect(self, timeout_s: float, watch: Watch) -> None:
         """Waits until every client is connected. ``CoreError`` when one cannot, or the time is over."""
@@ -116,7 +120,15 @@ class Cycle:
             if now_ns() > (since if duration_ns is None else start_ns + duration_ns) + round(silence_s * 1e9):
                 end = "its last answer" if duration_ns is None else "the end of the cycle"
                 self._core.abandon(f"the server did not answer for {silence_s:.0f} s after {end}")
+            due_ns = now_ns() + round(POLL_S * 1e9)
             time.sleep(POLL_S)
+            self._look_back(due_ns, now_ns(), start_ns)
+
+    def _look_back(self, due_ns: int, came_ns: int, start_ns: int) -> None:
+        """Adds what of a long delay between two looks lies within the time of the cycle."""
+        if came_ns - due_ns > _STILL_NS:
+            end_ns = came_ns if self.load.duration_ns is None else min(came_ns, start_ns + self.load.duration_ns)
+            self.still_ns += max(0, end_ns - max(due_ns, start_ns))
 
     @property
     def finished(self) -> bool:

@@ -113,6 +113,7 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
     key = {"scale": scale, "stage": cycle.stage.name, "cycle": number, "threads": threads}
     _write(setting, key, load, parts, samples)
     _check_start(setting, wanted, load, parts)
+    _check_stood_still(setting, wanted, load, parts)
     _say(setting, wanted, load, parts)
     return parts
 
@@ -179,6 +180,18 @@ def _check_start(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[
             words = f"{which} began {late_ns / 1e6:.1f} ms late, which lowers its rate"
             remedy = "leave the client more CPU, and repeat the scale"
             setting.journal.warn("late-start", words, remedy, wanted.scale)
+
+
+def _check_stood_still(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
+    """Tells of a process that was stopped, or a machine that slept, for a noticeable part of the cycle."""
+    for part in parts:
+        still_ns = part.found.course.still_ns if part.found and not part.why else 0
+        if still_ns > _LATE_SHARE * (load.duration_ns or 0):
+            who = "dsbench" if part.node == LOCAL else f"node {part.node}"
+            words = f"{who} stood still for {still_ns / 1e9:.2g} s of cycle {wanted.number} of scale {wanted.scale}: "
+            remedy = "keep the program and its machine from being stopped or put to sleep, and repeat the scale"
+            told = "its rate is too low and its longest times are not the database's"
+            setting.journal.warn("stood-still", words + told, remedy, wanted.scale)
 
 
 def _check_finished(setting: Setting, scale: int, cycle: int, parts: list[Part]) -> None:

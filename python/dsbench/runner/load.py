@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from dsbench.archive import LOCAL
 from dsbench.cluster.errors import ClusterError, how_to_install
-from dsbench.cluster.outcome import NodeResult, Part
+from dsbench.cluster.outcome import Course, NodeResult, Part
 from dsbench.cluster.wanted import Wanted
 from dsbench.generator import Cycle, CycleLoad, Watch
 from dsbench.runner.journal import Journal
@@ -115,7 +115,8 @@ class _LocalCycle:
         """This machine's part, which is the whole."""
         result = self._cycle.join()
         why = str(result.failure) if result.failure is not None else ""
-        return [Part(LOCAL, why, NodeResult(LOCAL, result), loaded=True)]
+        course = Course("complete", still_ns=self._cycle.still_ns)
+        return [Part(LOCAL, why, NodeResult(LOCAL, result, course), loaded=True)]
 
 
 class Remote:
