@@ -111,19 +111,21 @@ def full(cycles: int = 10) -> dict[int, np.ndarray]:
 
 
 def test_comparable_is_the_whole_ladder_with_its_cycles_and_duration() -> None:
-    assert index(full(), void=set(), ladder=LADDER, duration_s=60, conduct=True).comparable
-    assert not index(full(), void={500}, ladder=LADDER, duration_s=60, conduct=True).comparable
-    assert not index(full(9), void=set(), ladder=LADDER, duration_s=60, conduct=True).comparable
-    assert not index(full(), void=set(), ladder=LADDER, duration_s=59, conduct=True).comparable
+    assert index(full(), begun=LADDER, void=set(), ladder=LADDER, duration_s=60, conduct=True).comparable
+    assert not index(full(), begun=LADDER, void={500}, ladder=LADDER, duration_s=60, conduct=True).comparable
+    assert not index(full(9), begun=LADDER, void=set(), ladder=LADDER, duration_s=60, conduct=True).comparable
+    assert not index(full(), begun=LADDER, void=set(), ladder=LADDER, duration_s=59, conduct=True).comparable
     part = {scale: rates for scale, rates in full().items() if scale <= 1000}
-    found = index(part, void=set(), ladder=LADDER, duration_s=60, conduct=True)
+    found = index(part, begun=part, void=set(), ladder=LADDER, duration_s=60, conduct=True)
     assert (found.comparable, found.lowest_scale, found.highest_scale) == (False, 1, 1000)
 
 
 def test_void_scales_and_scales_without_cycles_are_left_out() -> None:
     rates = {1: np.array([100.0]), 10: np.array([1e9]), 100: np.array([100.0]), 1000: np.array([])}
-    found = index(rates, void={10}, ladder=LADDER, duration_s=60, conduct=True)
+    found = index(rates, begun=(*rates, 20), void={10}, ladder=LADDER, duration_s=60, conduct=True)
     assert found.dsi is not None
     assert found.dsi.value == pytest.approx(2)
     assert found.highest_scale == 100
+    missing = "no cycle was finished"
+    assert found.left_out == {10: "its check failed", 20: missing, 1000: missing}
     assert found.crossing == pytest.approx(100)

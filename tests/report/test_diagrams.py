@@ -103,7 +103,7 @@ def test_rate_holds_median_mean_and_range(tpcb: Evaluation) -> None:
     assert mean - low == pytest.approx(stddev, rel=1e-4)
     assert high - mean == pytest.approx(stddev, rel=1e-4)
     assert spec["title"]["text"] == "PostgreSQL 15.18, TPC-B-like: DSI 6.52 (6.45 to 6.58)"
-    assert "DSI over scales 1 to 10000, 95 % interval" in spec["title"]["subtitle"]
+    assert "DSI over scales 1-10000; 95 % interval" in spec["title"]["subtitle"]
     assert "NOT DURABLE: fsync off" in spec["title"]["subtitle"]
 
 

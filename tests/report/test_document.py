@@ -108,7 +108,7 @@ def test_contents_lead_to_every_section(text: str) -> None:
 def test_headline_gives_dsi_rating_and_status(text: str) -> None:
     shown = Reader(text).text
     assert "6.52 (6.45 to 6.58)" in shown
-    assert "scales 1 to 10000, 95 % interval over the cycles; comparable" in shown
+    assert "scales 1-10000, 95 % interval over the cycles; comparable" in shown
     assert "214.7 tps" in shown
     assert "2026-11-21 10:00:00 UTC, took 3:11:12" in shown
 

@@ -16,6 +16,7 @@ from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report import tables
 from dsbench.report.diagrams.conf import conf
+from dsbench.report.diagrams.heading import index_note
 from dsbench.report.document import page
 from fixtures import small
 from fixtures.archives import write
@@ -119,8 +120,10 @@ def test_in_the_open_loop_the_summary_has_response_times_and_names_the_service_t
     """Times from the actual start alone would hide how long transactions waited (coordinated omission)."""
     slow = {1: replace(evaluation.frequency[1], quantiles_ns={0.5: 7e8, 0.99: 8e8, 1.0: 9e8})}
     lines = tables.summary_text(replace(evaluation, response=slow)).splitlines()
+    heads = "f response p50 ms response p99 ms response max ms populate s"
+    assert " ".join(lines[0].split()).endswith(heads)
     assert lines[1].split()[6:9] == ["700", "800", "900"]
-    assert "response times, from the intended start" in lines[4]
+    assert "response times: from the intended start" in lines[4]
     assert lines[5] == "  scale 1: p50 2 ms, p99 20 ms, max 20 ms"
 
 
@@ -132,6 +135,15 @@ def test_doubts_of_one_kind_share_their_lines(evaluation: Evaluation) -> None:
         "doubt: fsync = off", "  hint: switch it on", "doubt: full_page_writes = off", "  hint: switch it on",
         "doubt at scale 1 (also at 10, 100): 1 % failed", "  hint: --retry",
     ]  # fmt: skip
+
+
+def test_scales_that_the_index_leaves_out_are_named(evaluation: Evaluation) -> None:
+    """``over scales 1-10`` alone would count a void scale in."""
+    without = replace(evaluation.index, left_out={2: "its check failed", 5: "its check failed", 20: "no cycle was finished"})
+    told = "scales 1-10, without 2 and 5: its check failed, without 20: no cycle was finished"
+    assert told in tables.index_lines(without)[0]
+    assert told in index_note(without)
+    assert "scale 2 was left out: its check failed" in tables.index_lines(replace(without, dsi=None))[0]
 
 
 def test_an_undefined_index_is_said_in_words(evaluation: Evaluation) -> None:

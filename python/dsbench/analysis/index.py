@@ -6,7 +6,7 @@ paper. Here it is defined for rates above 0 only, travels with its range and has
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
@@ -91,14 +91,15 @@ def crossing(scales: Sequence[int], rates: Sequence[float]) -> tuple[float | Non
 
 
 def index(
-    rates: Mapping[int, Floats], *, void: Set[int], ladder: Sequence[int], duration_s: float, conduct: bool
+    rates: Mapping[int, Floats], *, begun: Iterable[int], void: Set[int], ladder: Sequence[int], duration_s: float,
+    conduct: bool,
 ) -> Index:
     """The index of one run.
 
-    ``rates`` gives T_i (eq. 7) by scale, ``void`` the scales to leave out, ``ladder`` the scales of
-    the profile whose figures are comparable, ``duration_s`` D; ``conduct`` tells whether threads,
-    isolation and the like are those of that profile. T_s is the median of the T_i, the
-    official rate of the scale (the paper, section 2.4) and the curve of its section 4.1.1. The index is
+    ``rates`` gives T_i (eq. 7) by scale, ``begun`` all scales of the run, ``void`` those whose check failed, which are
+    left out, ``ladder`` the scales of the profile whose figures are comparable, ``duration_s`` D; ``conduct`` tells
+    whether threads, isolation and the like are those of that profile. T_s is the median of the T_i, the official rate
+    of the scale (the paper, section 2.4) and the curve of its section 4.1.1. The index is
     comparable when it rests on that very ladder and conduct, with at least 10 cycles of 60 s each.
     """
     used = {scale: values for scale, values in sorted(rates.items()) if values.size and scale not in void}
@@ -118,4 +119,7 @@ def index(
         comparable=comparable and interval is not None,
         crossing=crosses,
         crossing_note=note,
+        left_out={
+            x: "its check failed" if x in void else "no cycle was finished" for x in sorted(begun) if x not in used
+        },
     )

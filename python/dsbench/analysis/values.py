@@ -119,6 +119,8 @@ class Index:
     """Scale (= tps) where T(X) = X (TPC-B clause 4.1); ``None`` when the curve does not cross it."""
     crossing_note: str
     """Why there is no crossing, in words; empty when there is one."""
+    left_out: Mapping[int, str] = field(default_factory=dict)
+    """Scales that were begun and count for nothing here, rising, to the reason in words."""
 
 
 @dataclass(frozen=True)

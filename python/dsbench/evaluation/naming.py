@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from dsbench.analysis.values import Index
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 
@@ -62,6 +63,15 @@ def _release(run: RunRecord) -> str:
         return product
     names_itself = re.match(r"[A-Za-z]+ ", version) or product.lower() in version.lower()
     return version if names_itself or "mariadb" in version.lower() else f"{product} {version}"
+
+
+def index_scales(index: Index) -> str:
+    """What the index rests on and leaves out, and why: ``scales 1-10, without 2: its check failed``."""
+    reasons: dict[str, list[int]] = {}
+    for scale, why in index.left_out.items():
+        reasons.setdefault(why, []).append(scale)
+    without = [f", without {listed(scales)}: {why}" for why, scales in reasons.items()]
+    return f"scales {index.lowest_scale}-{index.highest_scale}{''.join(without)}"
 
 
 def unsafe(run: RunRecord) -> list[str]:

@@ -107,6 +107,7 @@ def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: 
         resources=spent,
         index=index(
             rates,
+            begun=begun,
             void=void,
             ladder=PROFILES["dsi"]["scales"],
             duration_s=min((float(part.duration_s.min()) for part in load.values()), default=spec.duration),

@@ -8,7 +8,7 @@ from typing import Final
 from dsbench.evaluation.evaluated import Evaluation, NodeShare
 
 HEADS: Final = (
-    "scale", "node", "tps", "min–max tps", "share", "p50 ms", "p99 ms", "CPU", "ceiling tps", "sent B/tx",
+    "scale", "node", "tps", "min–max tps", "share", "residence p50 ms", "p99 ms", "CPU", "ceiling tps", "sent B/tx",
     "received B/tx", "late ms", "clock ± ms", "cycles",
 )  # fmt: skip
 

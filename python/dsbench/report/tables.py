@@ -12,7 +12,7 @@ import numpy as np
 from dsbench.analysis.values import Doubt, Index, ScaleResult, percent, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import listed, pacing
+from dsbench.evaluation.naming import index_scales, listed, pacing
 from dsbench.evaluation.series import headings, labels
 from dsbench.report.kind_text import kind_lines
 from dsbench.workloads import Entry
@@ -23,8 +23,8 @@ _LARGE = frozenset({
     "frequency", "response", "seconds", "kind_frequency", "kind_response", "series", "stage", "durations_s",
 })  # fmt: skip
 """Fields that no JSON holds as they are."""
-_SUMMARY = ("scale", "size GB", "tps", "min–max tps", "failed", "f", "p50 ms", "p99 ms", "max ms", "populate s")
-_TIMES = (0.5, 0.99, 1.0)
+_BEFORE, _BEHIND = ("scale", "size GB", "tps", "min–max tps", "failed", "f"), ("populate s",)
+_TIMES = {0.5: "p50 ms", 0.99: "p99 ms", 1.0: "max ms"}
 
 
 def results_txt(evaluation: Evaluation, run: RunRecord) -> str:
@@ -74,6 +74,12 @@ def _csv(evaluation: Evaluation) -> list[str]:
     return [",".join(_number(value, missing="") for value in _values(row)) for row in evaluation.scales]
 
 
+def summary_heads(evaluation: Evaluation) -> tuple[str, ...]:
+    """The heads of the summary. In the open loop they say which times these are: waiting for the start is in them."""
+    which = "response " if evaluation.response else ""
+    return (*_BEFORE, *(which + name for name in _TIMES.values()), *_BEHIND)
+
+
 def summary_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
     """The cells of the summary, one row per scale; a void scale carries an exclamation mark."""
     return [_summary_row(evaluation, row) for row in evaluation.scales]
@@ -89,8 +95,8 @@ def summary_text(evaluation: Evaluation) -> str:
 
 
 def _summary_lines(evaluation: Evaluation) -> list[str]:
-    rows = [_SUMMARY, *summary_rows(evaluation)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(_SUMMARY))]
+    rows = [summary_heads(evaluation), *summary_rows(evaluation)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     more = [*_service_lines(evaluation), *kind_lines(evaluation)]
     return [*(_aligned(row, widths) for row in rows), *more, *([""] if more else [])]
 
@@ -99,7 +105,7 @@ def _service_lines(evaluation: Evaluation) -> list[str]:
     """In the open loop the times of the summary are response times; the others hide how long transactions waited."""
     if not evaluation.response:
         return []
-    lines = ["times above: response times, from the intended start; service times, from the actual one:"]
+    lines = ["response times: from the intended start; residence times, from the actual one:"]
     for row in evaluation.scales:
         if curve := evaluation.frequency.get(row.scale):
             p50, p99, most = (_short(curve.quantiles_ns[q] / 1e6) for q in _TIMES)
@@ -133,15 +139,15 @@ def _index_lines(evaluation: Evaluation) -> list[str]:
 
 def index_lines(index: Index) -> list[str]:
     """DSI with its interval and range, and the rating where T(X) = X, in words."""
-    span = f"scales {index.lowest_scale}-{index.highest_scale}"
     if index.dsi is None:
-        first = "DSI not defined: it needs two scales, each with a rate above 0"
+        without = "".join(f"; scale {scale} was left out: {why}" for scale, why in index.left_out.items())
+        first = "DSI not defined: it needs two scales, each with a rate above 0" + without
     else:
         within = ""
         if isfinite(index.dsi.low):
             within = f" [{index.dsi.low:.2f}, {index.dsi.high:.2f}] ({index.dsi.level:.0%}, over the cycles)"
         ladder = "" if index.comparable else "; not comparable: not the settings of profile dsi"
-        first = f"DSI {index.dsi.value:.2f}{within} over {span}{ladder}"
+        first = f"DSI {index.dsi.value:.2f}{within} over {index_scales(index)}{ladder}"
     rating = f"{index.crossing:.4g} tps" if index.crossing is not None else f"none; {index.crossing_note}"
     return [first, f"T = X (TPC-B clause 4.1): {rating}"]
 

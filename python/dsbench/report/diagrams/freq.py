@@ -119,10 +119,11 @@ def _level_layers() -> list[alt.Chart]:
 
 
 def _curve_layers(scales: Sequence[int], rows: Sequence[Row], y: ValueAxis, *, dashed: bool) -> list[alt.Chart]:
+    measured = "residence or response" if dashed else "residence"
     low, high = log_domain((row["ms"] for row in rows), margin=1.15)
     x = alt.X(
         "ms:Q", scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title="residence time [ms], log scale"),
+        axis=alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{measured} time [ms], log scale"),
     )
     # The labels of the levels stand between plot and legend.
     legend = alt.Legend(title="scale", orient="right", offset=52, columns=legend_columns(len(scales)), symbolLimit=0)

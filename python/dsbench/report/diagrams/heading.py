@@ -11,7 +11,7 @@ import altair as alt
 from dsbench.analysis.values import Index
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import counted, listed, pacing, warnings
+from dsbench.evaluation.naming import counted, index_scales, listed, pacing, warnings
 
 _LINE = 108     # characters of the subtitle's font that fit the width of a diagram
 
@@ -52,6 +52,6 @@ def index_note(index: Index) -> str:
     """What the DSI's figures mean: its scales and the level of the interval."""
     if index.dsi is None:
         return "no DSI: it needs two scales or more, and a rate above 0 at each"
-    note = f"DSI over scales {index.lowest_scale} to {index.highest_scale}"
-    note += f", {index.dsi.level * 100:g} % interval" if math.isfinite(index.dsi.low) else ", one cycle: no interval"
+    note = f"DSI over {index_scales(index)}"
+    note += f"; {index.dsi.level * 100:g} % interval" if math.isfinite(index.dsi.low) else "; one cycle: no interval"
     return note if index.comparable else note + "; not comparable: not the ladder and conduct of profile dsi"

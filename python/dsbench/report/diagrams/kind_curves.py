@@ -50,10 +50,11 @@ def _rows(measure: str, curves: Mapping[str, Frequency]) -> list[Row]:
 
 def _layers(rows: Sequence[Row], y: ValueAxis, *, dashed: bool) -> list[alt.Chart]:
     names = list(dict.fromkeys(row["kind"] for row in rows))
+    measured = "residence or response" if dashed else "residence"
     low, high = log_domain((row["ms"] for row in rows), margin=1.15)
     x = alt.X(
         "ms:Q", scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title="residence time [ms], log scale"),
+        axis=alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{measured} time [ms], log scale"),
     )
     colours = alt.Scale(domain=names, range=[HUES[i % len(HUES)] for i in range(len(names))])
     line = {

@@ -10,7 +10,7 @@ import numpy as np
 from dsbench.analysis.values import Doubt, Index, ScaleResult, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import server, subject
+from dsbench.evaluation.naming import index_scales, server, subject
 from dsbench.evaluation.series import phrases
 from dsbench.report.diagrams.heading import conditions
 from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
@@ -78,7 +78,7 @@ def _index_note(index: Index) -> str:
         if index.comparable
         else "not comparable with others: not the ladder and conduct of the profile dsi"
     )
-    return f"scales {index.lowest_scale} to {index.highest_scale}{interval}; {fit}"
+    return f"{index_scales(index)}{interval}; {fit}"
 
 
 def _crossing_value(index: Index) -> str:
