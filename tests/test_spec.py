@@ -251,3 +251,33 @@ def test_what_only_a_private_server_takes_is_refused_for_others(url: str, more: 
 
 def test_settings_of_the_workload_are_text() -> None:
     assert spec.build({"workload_settings": {"a": True, "b": 3}}).workload_settings == {"a": "on", "b": "3"}
+
+
+@pytest.mark.parametrize(
+    ("content", "option", "problem"),
+    [
+        (b"\xff = 1", "--config", "can't decode byte 0xff"),
+        (b"scales = " + b"[" * 90_000, "--config", "it is nested too deeply"),
+        (b"seed = " + b"1" * 5000, "--config", "4300 digits"),
+        (b"# long\n" * 20_000, "--config", "it has more than 100000 bytes"),
+        (b'target = {url = "private:sqlite", settings = 5}', "TARGET.settings", "has to be a table"),
+        (b"profile = {a = 1}", "--profile", "has to be text"),
+        (b"workload = {}", "--workload", "has to be text"),
+        (b"workload_settings = 5", "--set", "has to be a table"),
+        (b"scales = 1", "--scales", "has to be a list, such as [1, 2, 5]"),
+        (b'target = "private:sqlite\\u0000"', "TARGET", "is no text in UTF-8"),
+        (b'workload_settings = {"\\u0000" = 1}', "--set", "is no text in UTF-8"),
+        (b'target = "' + b"x" * 5000 + b'"', "TARGET.url", "has to have 4096 characters or less"),
+    ],
+)
+def test_a_file_that_holds_anything_else_is_refused(tmp_path: Path, content: bytes, option: str, problem: str) -> None:
+    (tmp_path / "run.toml").write_bytes(content)
+    with pytest.raises(spec.SpecError) as refused:
+        spec.merged({}, config=tmp_path / "run.toml", settings={"mix": "1,1,1,1,1"})
+    assert (refused.value.option, problem in refused.value.problem) == (option, True), refused.value
+    assert refused.value.remedy
+
+
+def test_private_servers_have_the_names_that_people_give_them() -> None:
+    for said, meant in (("postgres@18", "postgresql"), ("pg", "postgresql"), ("sqlite3", "sqlite")):
+        assert spec.Target(url=f"private:{said}").private == meant

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -77,6 +79,14 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(dsbench: Program, tmp_pat
         (["run", "--config", "absent.toml"], "--config", 2),
         (["run", "--no-such-option"], "--no-such-option: no option has this name", 2),
         (["run", "--cycles"], "--cycles", 2),
+        (["run", "--clients", "8"], "did you mean --threads? See dsbench run --help", 2),
+        (["check", "mock:", "--scales", "1"], "did you mean --scale, --set? See dsbench check --help", 2),
+        (["run", "--out", "out\udcff"], "--out: out\\xff is no text in UTF-8", 2),
+        (["run", "--label\udcff=x"], "TARGET or another argument: --label\\xff=x is no text in UTF-8", 2),
+        (["run", "postgresql://me:secret\udcff@h/d"], "postgresql://me:***@h/d is no text in UTF-8", 2),
+        (["x" * 100_000], "xxx …", 2),
+        (["show", "x" * 5000], "no archive at xxx", 2),
+        (["show", "\x1b[2Jabsent"], "no archive at \\x1b[2Jabsent", 2),
         (["show", "x", "--by", "foo"], "--by: 'foo' is not one of", 2),
         (["show"], "ARCHIVE: it is missing", 2),
         (["check", "sqlite:///x.db", "--scale", "0"], "--scale: has to be", 2),
@@ -135,6 +145,43 @@ def _check_refusal(done: subprocess.CompletedProcess[str], tmp_path: Path, names
     assert not list(tmp_path.glob("archives/*")), "nothing was begun"
     assert not (tmp_path / "absent").exists()
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("--isolation ", ["read-committed", "repeatable-read", "serializable"]),
+        ("--workload s", ["select"]),
+        ("private", [f"private:{name}" for name in ("sqlite", "postgresql", "mariadb", "mysql", "firebird")]),
+        ("fire", ["firebird"]),
+    ],
+)
+def test_a_shell_offers_what_an_option_takes(
+    called: Program, monkeypatch: pytest.MonkeyPatch, words: str, offered: list[str]
+) -> None:
+    line = f"dsbench run {words}"
+    asked = {"_DSBENCH_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    assert called().stdout.split() == offered
+
+
+def test_ctrl_c_says_nothing_of_the_program(called: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither while it is loaded nor in a command that has nothing to end."""
+    loading = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    program = "import builtins; real = builtins.__import__\n"
+    program += "def late(name, *more, **others):\n"
+    program += f"    if name == 'dsbench.cli':\n        {loading}\n    return real(name, *more, **others)\n"
+    program += "builtins.__import__ = late\nfrom dsbench.__main__ import main\nmain()\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dsbench.doctor.findings", interrupted)
+    done = called("doctor")
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from dsbench.archive import Writer
 from dsbench.generator import CoreError
-from dsbench.runner import ladder, opening
+from dsbench.runner import RunError, ladder, opening
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,11 @@ def test_the_log_of_a_server_is_kept_without_its_password(tmp_path: Path) -> Non
     climb.__dict__.update(server=Talkative(), journal=SimpleNamespace(writer=Writer(tmp_path)))
     climb._keep_server_log("failed")
     assert (tmp_path / "server.log").read_text() == "login of root\nwith *** or ***\n"
+
+
+@pytest.mark.parametrize(("code", "words"), [("28P01", "password"), ("3D000", "database in TARGET"), ("", "doctor")])
+def test_a_server_that_refuses_is_nothing_that_the_doctor_finds(code: str, words: str) -> None:
+    with pytest.raises(RunError) as told, opening.told("postgresql://me@host/db"):
+        raise CoreError("setup", code, "no entry")
+    assert words in told.value.remedy
+    assert ("doctor" in told.value.remedy) is (code == "")

@@ -11,8 +11,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dsbench.archive.errors import told
+from dsbench.archive.errors import ArchiveError, told
 from dsbench.archive.schemas import DESCRIBED, TABLES
+from dsbench.archive.sound import checked, spare, texts_of, typed
 from dsbench.columns import TABLES as TABLES_OF_COLUMNS
 
 MERGED: Final = ".merged.parquet"
@@ -26,6 +27,27 @@ def rows_of(source: Path | io.BytesIO) -> pa.Table:
     """Rows of one Parquet file, on this thread: a run leaves hundreds of small ones, which a pool only delays."""
     with pq.ParquetFile(source) as file:
         return file.read(use_threads=False)
+
+
+def table_of(name: str, data: bytes, where: str) -> pa.Table:
+    """The rows of a Parquet file of the table ``name``, with all its columns; ``ArchiveError`` says ``where`` it lies.
+
+    Whoever wrote it: rows cost no more memory than a table of that size on disk may have, and have the types of the
+    table and numbers that a run can have.
+    """
+    try:
+        described = pq.read_metadata(io.BytesIO(data))
+        spare(described, len(data))
+        texts = [column for column in texts_of(name) if column in described.schema.names]
+        with pq.ParquetFile(io.BytesIO(data), metadata=described, read_dictionary=texts) as file:
+            known = [column for column in file.schema_arrow.names if name not in TABLES or column in TABLES[name].names]
+            rows = file.read(columns=known, use_threads=False)
+        return rows if name not in TABLES else checked(completed(name, typed(name, rows, len(data))))
+    except ArchiveError as error:
+        raise ArchiveError(f"{where}: {error}", error.remedy, usage=True) from None
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
+        words = (str(error) or type(error).__name__).splitlines()[0][:200]
+        raise ArchiveError(f"{where} is damaged: {words}", "take another copy of the archive", usage=True) from None
 
 
 def completed(name: str, rows: pa.Table) -> pa.Table:

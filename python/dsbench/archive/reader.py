@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import pyarrow as pa
+from pydantic_core import from_json
 
+from dsbench.archive import packed
 from dsbench.archive.errors import LEFT, ArchiveError
-from dsbench.archive.parts import MERGED, completed, rows_of
+from dsbench.archive.parts import MERGED, table_of
 from dsbench.archive.record import RunRecord
 from dsbench.archive.schemas import READS, TABLES
+
+_LARGEST = 64 * 2**20
+"""Bytes of ``run.json``: that of a thousand nodes has one or two million."""
+
+
+def _there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # A name that is longer than names are.
+        return False
 
 
 @dataclass(frozen=True)
@@ -28,7 +37,7 @@ class Archive:
     def open(cls, path: Path) -> Self:
         """Opens an archive; ``ArchiveError`` when there is none or its format is newer than this program."""
         archive = cls(path)
-        if not path.exists():
+        if not _there(path):
             raise ArchiveError(f"no archive at {path}", LEFT, usage=True)
         found = archive._described.get("format")
         if found not in READS:
@@ -49,8 +58,13 @@ class Archive:
     @cached_property
     def _described(self) -> dict[str, Any]:
         try:
-            data = json.loads(self.read("run.json"))
-        except (KeyError, OSError, zipfile.BadZipFile, ValueError) as error:
+            size = (self.path / "run.json").stat().st_size if self.path.is_dir() else 0
+            text = self.read("run.json") if size <= _LARGEST else b""
+            if max(size, len(text)) > _LARGEST:
+                raise ValueError(f"it has {max(size, len(text))} bytes, more than {_LARGEST}")
+            # Other than json, it refuses text that no UTF-8 can say, and nesting without end.
+            data = from_json(text)
+        except (KeyError, OSError, ValueError) as error:
             words = f"{self.path} is no dsbench archive: run.json cannot be read ({error})"
             raise ArchiveError(words, LEFT, usage=True) from None
         if not isinstance(data, dict):
@@ -59,18 +73,14 @@ class Archive:
 
     def read(self, name: str) -> bytes:
         """The content of one file; ``KeyError`` or ``OSError`` when it is not there."""
-        if self.path.is_dir():
-            return (self.path / name).read_bytes()
-        with zipfile.ZipFile(self.path) as pack:
-            return pack.read(f"{self._root(pack)}{name}")
+        return (self.path / name).read_bytes() if self.path.is_dir() else packed.content(self.path, name)
 
     def names(self) -> list[str]:
         """Names of all files, relative to the archive."""
         if self.path.is_dir():
             return sorted(p.relative_to(self.path).as_posix() for p in self.path.rglob("*") if p.is_file())
-        with zipfile.ZipFile(self.path) as pack:
-            root = self._root(pack)
-            return sorted(n.removeprefix(root) for n in pack.namelist() if not n.endswith("/"))
+        with packed.opened(self.path) as (_, files):
+            return sorted(files)
 
     @property
     def sealed(self) -> bool:
@@ -85,21 +95,20 @@ class Archive:
             return False
         try:
             return Archive(self.path.with_name(self.path.name + ".zip")).read("run.json") == self.read("run.json")
-        except (KeyError, OSError, zipfile.BadZipFile):
+        except (KeyError, OSError, ArchiveError):
             return False
 
-    @staticmethod
-    def _root(pack: zipfile.ZipFile) -> str:
-        return next((n.removesuffix("run.json") for n in pack.namelist() if n.split("/")[-1] == "run.json"), "")
-
     def table(self, name: str) -> pa.Table:
-        """All rows of a table; empty, with the right columns, when nothing was written."""
+        """All rows of a table; empty, with the right columns, when nothing was written. ``ArchiveError`` for others."""
         names = self.names()
         whole, folder = f"{name}.parquet", f"{name}/"
         if any(n.startswith(f"{name}.merged/") for n in names) and f"{name}{MERGED}" in names:
             whole = f"{name}{MERGED}"  # A sealing that ended between its two steps.
         parts = [n for n in names if n == whole or (n.startswith(folder) and n.endswith(".parquet"))]
-        tables = [completed(name, rows_of(io.BytesIO(self.read(part)))) for part in parts]
+        try:
+            tables = [table_of(name, self.read(part), f"{self.path}: {part}") for part in parts]
+        except OSError as error:
+            raise ArchiveError(f"{self.path} cannot be read: {error}", LEFT) from None
         if tables:
             return pa.concat_tables(tables).unify_dictionaries()
         return TABLES[name].empty_table() if name in TABLES else pa.table({})

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dsbench.archive.errors import OutError, told
+from dsbench.archive.errors import ArchiveError, OutError, told
 from dsbench.archive.parts import MERGED, PART, merge, replace
 from dsbench.archive.record import RunRecord
 from dsbench.archive.schemas import TABLES
@@ -85,7 +85,9 @@ class Writer:
         replace(self.path / "run.json", (json.dumps(run.described(), indent=2, ensure_ascii=False) + "\n").encode())
 
     def text(self, name: str, content: str | bytes) -> Path:
-        """Writes another file of the archive, whole."""
+        """Writes another file of the archive, whole. ``ArchiveError`` for a name that leads elsewhere."""
+        if Path(name).name != name:
+            raise ArchiveError(f"{name!r} is no name of a file in {self.path}")
         path = self.path / name
         replace(path, content if isinstance(content, bytes) else content.encode())
         return path

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dsbench import spec, workloads
+from dsbench.cli.options import completing
 from dsbench.runner import RunError
 from dsbench.runner.calibration import calibrate, lines
 
@@ -18,7 +19,9 @@ EPILOG = "Example: dsbench calibrate --threads 16 --workload tpcb"
 def command(
     threads: Annotated[int, typer.Option(help="Simulated clients, beside one alone.")] = 8,
     duration: Annotated[float, typer.Option(help="Seconds of each of the six measurements.")] = 2.0,
-    workload: Annotated[str, typer.Option(help=_WORKLOADS)] = "select",
+    workload: Annotated[
+        str, typer.Option(help=_WORKLOADS, autocompletion=completing(workloads.names()))
+    ] = "select",
     prepare: Annotated[bool, typer.Option("--prepare/--no-prepare", help="Prepare statements once.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:

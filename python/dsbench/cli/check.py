@@ -10,6 +10,7 @@ import typer
 
 from dsbench import runner, spec, workloads
 from dsbench.cli import errors, settings
+from dsbench.cli.options import completing
 
 _DEFAULT: str = spec.RunSpec.model_fields["workload"].default
 EPILOG = (
@@ -21,7 +22,9 @@ EPILOG = (
 def command(
     target: Annotated[str, typer.Argument(help="URL of the database.")],
     scale: Annotated[int, typer.Option(min=1, max=21_474, help="Scale at which it was populated.")],
-    workload: Annotated[str, typer.Option(help=f"{workloads.choices()}.")] = _DEFAULT,
+    workload: Annotated[
+        str, typer.Option(help=f"{workloads.choices()}.", autocompletion=completing(workloads.names()))
+    ] = _DEFAULT,
     given: Annotated[
         list[str] | None,
         typer.Option("--set", help="Setting of the workload that it was populated with, NAME=VALUE; may be repeated."),

@@ -15,13 +15,23 @@ from dsbench.spec import SpecError
 
 FAILED = 1
 USAGE = 2
+INTERRUPTED = 130
+
+_LONGEST = 2000
+"""Characters of an error: what was read may be long, and nobody reads more."""
 
 
 def tell(problem: str, remedy: str = "") -> None:
     """Prints an error, and what to do about it."""
-    print(f"error: {problem}", file=sys.stderr)
+    print(f"error: {_shown(problem)}", file=sys.stderr)
     if remedy:
-        print(f"hint: {remedy}", file=sys.stderr)
+        print(f"hint: {_shown(remedy)}", file=sys.stderr)
+
+
+def _shown(text: str) -> str:
+    """``text`` as a terminal takes it, whatever was read: cut where it is long, no control characters."""
+    cut = text if len(text) <= _LONGEST else text[:_LONGEST] + " …"
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in cut)
 
 
 @contextmanager

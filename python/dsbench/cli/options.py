@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
-from dsbench.spec import OPTIONS, Option
+from dsbench import generator, servers, workloads
+from dsbench.spec import OPTIONS, PROFILES, Option
 
 _TYPES: Final = {"boolean": bool, "integer": int, "number": float, "object": list[str]}
 """What the parser makes of a value; all else stays text, which the specification reads."""
@@ -29,10 +30,28 @@ def taking_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 def _parameter(option: Option) -> inspect.Parameter:
     metavar = option.about.metavar or _ITEMS.get(option.item)
-    info = typer.Option("/".join(option.flags), help=option.help, metavar=metavar, rich_help_panel=option.about.group)
+    info = typer.Option(
+        "/".join(option.flags), help=option.help, metavar=metavar, rich_help_panel=option.about.group,
+        autocompletion=completing(known) if (known := _values(option)) else None,
+    )  # fmt: skip
     taken: Any = _TYPES.get(option.kind, str)
     annotation = Annotated[taken | None, info]
     return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _values(option: Option) -> tuple[str, ...]:
+    """What a shell may offer for ``option``."""
+    return {"workload": tuple(workloads.names()), "profile": tuple(PROFILES)}.get(option.name, option.choices)
+
+
+def completing(values: Sequence[str]) -> Callable[[str], list[str]]:
+    """For a shell that completes a word: those of ``values`` that begin so."""
+    return lambda incomplete: [value for value in values if value.startswith(incomplete)]
+
+
+def targets(incomplete: str) -> list[str]:
+    """For a shell: private servers, and the beginnings of URLs."""
+    return completing([*(f"private:{name}" for name in servers.products()), *generator.schemes()])(incomplete)
 
 
 class Grouped(TyperCommand):

@@ -12,7 +12,7 @@ import typer
 
 from dsbench import library, runner, spec
 from dsbench.cli import errors, settings
-from dsbench.cli.options import taking_settings
+from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress, clock
 from dsbench.spec import about
 
@@ -32,7 +32,7 @@ _WITH_RESUME = ("target", "resume", "cluster", "patience", "as_json", "quiet")
 @taking_settings
 def command(
     context: typer.Context,
-    target: Annotated[str | None, typer.Argument(help=spec.OPTIONS["target"].help)] = None,
+    target: Annotated[str | None, typer.Argument(help=spec.OPTIONS["target"].help, autocompletion=targets)] = None,
     *,
     config: Annotated[
         Path | None, Option(help="TOML file with these settings; the command line wins.", rich_help_panel=about.WORK)

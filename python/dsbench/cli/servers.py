@@ -16,6 +16,7 @@ import typer
 from dsbench import conformance, spec
 from dsbench import servers as rooms
 from dsbench.cli import errors
+from dsbench.cli.options import completing
 from dsbench.cli.progress import Counting
 from dsbench.generator import CoreError
 from dsbench.runner import RunError
@@ -41,7 +42,10 @@ def listed(as_json: AsJson = False) -> None:
 
 @app.command(epilog="Examples: dsbench servers install mariadb | dsbench servers install postgresql --version 18 --yes")
 def install(
-    product: Annotated[str, typer.Argument(help="firebird, mariadb, mysql or postgresql.")],
+    product: Annotated[
+        str,
+        typer.Argument(help="firebird, mariadb, mysql or postgresql.", autocompletion=completing(acquire.PRODUCTS)),
+    ],
     version: Annotated[
         str | None, typer.Option(help="Version, such as 18 (postgresql) or 5 (firebird); default: the system's.")
     ] = None,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from typing import Any
 
 import typer
 
+from dsbench import spec
 from dsbench.cli import errors
-from dsbench.spec import plain
+from dsbench.spec import SpecError, plain
 
 _WRONG: Any = typer.BadParameter.__mro__[1]
 """What the parser raises; typer has its parser or uses click's, and exports neither class."""
@@ -19,13 +21,22 @@ _KINDS = {
     "NoSuchCommand": "no command has this name",
 }
 
+_OTHERWISE = {
+    "--clients": "--threads", "--client": "--threads", "--users": "--threads", "--jobs": "--threads",
+    "--scale": "--scales", "--warehouses": "--scales", "--time": "--duration", "--seconds": "--duration",
+    "--runtime": "--duration", "--repeat": "--cycles", "--runs": "--cycles", "--tps": "--rate",
+    "--benchmark": "--workload", "--test": "--workload", "--output": "--out", "--warmup": "--ramp-up",
+}  # fmt: skip
+"""Words of other benchmarks to options here; those that look alike mean something else."""
+
 
 def run(app: typer.Typer) -> int:
     """Runs ``app`` on the command line; gives the exit code. Errors of the parser are told, others pass through."""
+    _say_text(sys.argv)
     try:
         code = app(prog_name="dsbench", standalone_mode=False)
-    except typer.Abort:
-        return errors.FAILED
+    except typer.Abort as error:
+        return errors.INTERRUPTED if isinstance(error.__cause__, KeyboardInterrupt) else errors.FAILED
     except _WRONG as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.format_message(), file=sys.stderr)
@@ -33,6 +44,17 @@ def run(app: typer.Typer) -> int:
             errors.tell(_words(error), _remedy(error))
         return errors.USAGE
     return code if isinstance(code, int) else 0
+
+
+def _say_text(words: list[str]) -> None:
+    """``SpecError`` for a word of the command line that is no UTF-8: archives, URLs and JSON hold nothing else."""
+    for before, word in itertools.pairwise(words):
+        if any("\ud800" <= character <= "\udfff" for character in word):
+            named = word.partition("=")[0] if word.startswith("--") else before
+            option = named if named.startswith("-") and named.isprintable() else "TARGET or another argument"
+            shown = spec.redact(word.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))
+            remedy = "write it in UTF-8; a file or folder of another name has to be renamed"
+            raise SpecError(option, f"{shown} is no text in UTF-8", remedy)
 
 
 def _words(error: Any) -> str:
@@ -55,7 +77,14 @@ def _name(error: Any) -> str:
     return str(param.opts[0]) if param.param_type_name == "option" else str(param.name).upper()
 
 
+def _meant(error: Any) -> list[str]:
+    """The option that other programs call as it was written, where the command has it."""
+    meant = _OTHERWISE.get(str(getattr(error, "option_name", "")))
+    known = {word for param in (error.ctx.command.params if error.ctx else ()) for word in param.opts}
+    return [meant] if meant is not None and meant in known else []
+
+
 def _remedy(error: Any) -> str:
-    near = ", ".join(sorted(getattr(error, "possibilities", None) or ()))
+    near = ", ".join(_meant(error) or sorted(getattr(error, "possibilities", None) or ()))
     command = error.ctx.command_path if error.ctx is not None else "dsbench"
     return f"did you mean {near}? See {command} --help" if near else f"see {command} --help"

@@ -10,13 +10,16 @@ from typing import Annotated
 import typer
 
 from dsbench import spec, workloads
+from dsbench.cli.options import completing
 from dsbench.workloads import Entry, Kind
 
 EPILOG = "Example: dsbench workloads tpcc"
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="One of them. Default: all.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="One of them. Default: all.", autocompletion=completing(workloads.names()))
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print them as one JSON document.")] = False,
 ) -> None:
     """What can be run: each workload with its unit of scale, its kinds of transactions and its settings."""

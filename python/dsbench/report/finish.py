@@ -101,7 +101,7 @@ def _edited(path: Path) -> bool:
 def _copy_specs(archive: Archive, out: Path) -> None:
     writer = Writer(out)
     for name in archive.names():
-        if name.startswith("results-") and name.endswith(".vl.json"):
+        if name.startswith("results-") and name.endswith(".vl.json") and "/" not in name:
             writer.text(name, archive.read(name))
 
 

@@ -28,6 +28,9 @@ _REMEDIES = {
 }
 """By kind of error, before anything was begun."""
 
+_REFUSED = "see the user, the password and the database in TARGET, and the user's rights"
+"""When the server or the file is there and said no."""
+
 _REMEDIES_MEANWHILE = {kind: _REMEDIES[kind] for kind in (WRONG, "setup")}
 _GO_ON = "see the server's log; then: dsbench run --resume ARCHIVE"
 
@@ -65,7 +68,9 @@ def told(doing: str) -> Iterator[None]:
     try:
         yield
     except CoreError as error:
-        remedy = _REMEDIES.get(error.kind, "see the server's log")
+        # A code is what the server itself said: dsbench lacks nothing.
+        refused = error.kind == "setup" and error.code
+        remedy = _REFUSED if refused else _REMEDIES.get(error.kind, "see the server's log")
         raise RunError(f"{doing}: {error}", remedy, usage=error.kind == WRONG) from None
     except ClusterError as error:
         raise RunError(str(error), error.remedy, usage=error.usage) from None

@@ -26,6 +26,7 @@ __all__ = [
     "clean",
     "dies_with_us",
     "installations",
+    "products",
     "stale",
     "start",
     "variants",
@@ -48,6 +49,11 @@ _VARIANTS: dict[str, tuple[dict[str, str], ...]] = {
 """Of products whose transactions depend on a setting."""
 
 
+def products() -> list[str]:
+    """Names of all private servers, whether they can be started here or not."""
+    return list(_PRODUCTS)
+
+
 def start(target: spec.Target, connections: int) -> Server:
     """Starts the private server that ``target`` names, ready for ``connections`` sessions at once.
 
@@ -57,7 +63,7 @@ def start(target: spec.Target, connections: int) -> Server:
     product = target.private or ""
     if product not in _PRODUCTS:
         known = ", ".join(f"private:{name}" for name in _PRODUCTS)
-        raise spec.SpecError("TARGET", f"no private server called {product!r}", f"use one of {known}")
+        raise spec.SpecError("TARGET", f"no private server called {product[:60]!r}", f"use one of {known}")
     base = base_directory(target)
     folder.clean(base)
     begin: Callable[[spec.Target, Path, int], Server] = _module(product).start

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -23,6 +24,9 @@ PROFILES: dict[str, dict[str, Any]] = {
 """Named sets of values: ``dsi`` gives comparable figures (the paper, section 5.2), so that whatever makes the load
 another one has its default; ``quick`` takes a minute."""
 
+_LONGEST: Final = 100_000
+"""Bytes of a configuration file."""
+
 
 def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
     """A specification from settings by name, over those of ``profile``, which may also be one of the settings.
@@ -30,8 +34,11 @@ def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
     Raises ``SpecError`` naming the first setting that is wrong.
     """
     profile = profile or values.get("profile") or None
+    _say_text(values)
+    if profile is not None and not isinstance(profile, str):
+        raise SpecError("--profile", "has to be text", f"use one of {', '.join(PROFILES)}")
     if profile is not None and profile not in PROFILES:
-        raise SpecError("--profile", f"no profile {profile!r}", f"use one of {', '.join(PROFILES)}")
+        raise SpecError("--profile", f"no profile {profile[:60]!r}", f"use one of {', '.join(PROFILES)}")
     merged = {**PROFILES.get(profile or "", {}), **values, "profile": profile or ""}
     for name, option in OPTIONS.items():
         if option.kind == "array" and isinstance(text := merged.get(name), str):
@@ -42,6 +49,21 @@ def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
         raise _spec_error(error) from None
     refuse_unused(asked.target, asked.workload)
     return asked
+
+
+def _say_text(values: Any, option: str = "") -> None:
+    """``SpecError`` for text that no UTF-8 can say or no system can take, wherever it stands in ``values``."""
+    if isinstance(values, str) and (not values.isascii() or "\0" in values):
+        if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in values):
+            raise SpecError(option, f"{values[:60]!r} is no text in UTF-8", "write it in UTF-8, without a zero byte")
+    elif isinstance(values, Mapping):
+        for name, value in values.items():
+            at = option or (OPTIONS[name].flag if name in OPTIONS else str(name))
+            _say_text(str(name), at)
+            _say_text(value, at)
+    elif isinstance(values, list | tuple):
+        for value in values:
+            _say_text(value, option)
 
 
 def refuse_unused(target: Target, workload: str) -> None:
@@ -87,9 +109,13 @@ def load_toml(path: Path) -> dict[str, Any]:
     """
     try:
         with path.open("rb") as file:
-            return {name.replace("-", "_"): value for name, value in tomllib.load(file).items()}
+            text = file.read(_LONGEST + 1)
+        if len(text) > _LONGEST:
+            raise ValueError(f"it has more than {_LONGEST} bytes")
+        return {name.replace("-", "_"): value for name, value in tomllib.loads(text.decode()).items()}
     except OSError as error:
         raise SpecError("--config", f"{path}: {error.strerror}", "name a readable TOML file") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
+        words = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         remedy = "mend the file; the settings are those of dsbench run --help"
-        raise SpecError("--config", f"{path}: {error}", remedy) from None
+        raise SpecError("--config", f"{path}: {words}", remedy) from None

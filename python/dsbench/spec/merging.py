@@ -36,12 +36,13 @@ def merged(
     """  # fmt: skip
     wanted = {**(load_toml(config) if config is not None else {}), **values}
     workload = wanted.get("workload", RunSpec.model_fields["workload"].default)
-    if isinstance(workload, str):
+    inner = wanted.get("workload_settings", {})
+    if isinstance(workload, str) and isinstance(inner, Mapping):
         known_workload(workload)
         own = {setting.name for setting in workloads.find(workload).settings}
         of_workload = {name: value for name, value in (settings or {}).items() if name in own}
         if of_workload:
-            wanted["workload_settings"] = {**wanted.get("workload_settings", {}), **of_workload}
+            wanted["workload_settings"] = {**inner, **of_workload}
         settings = {name: value for name, value in (settings or {}).items() if name not in own}
     wanted["target"] = _target(wanted.get("target", {}), target, settings or {})
     glimpse = not (wanted.get("profile") or any(name in wanted for name in _LADDER))
@@ -63,7 +64,7 @@ def known_workload(name: str, option: str = "--workload") -> None:
     """``SpecError`` for a workload that there is not."""
     known = workloads.names()
     if name not in known:
-        raise SpecError(option, f"no workload {name!r}", f"use one of {', '.join(known)}")
+        raise SpecError(option, f"no workload {name[:60]!r}", f"use one of {', '.join(known)}")
 
 
 def dsi_seconds() -> float:

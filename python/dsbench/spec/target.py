@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Annotated, Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 _SECRET_PARAMETERS = frozenset({"password", "passwd", "pwd", "sslpassword"})
+
+_OTHERWISE: Final = {"postgres": "postgresql", "pg": "postgresql", "sqlite3": "sqlite"}
+"""Private products by what they are called as well."""
 
 
 class Frozen(BaseModel):
@@ -23,7 +27,7 @@ class Target(Frozen):
     ``url`` may hold a password: use ``redacted`` for whatever is written or shown.
     """
 
-    url: str = "private:sqlite"
+    url: Annotated[str, Field(max_length=4096)] = "private:sqlite"
     settings: dict[str, str] = Field(default_factory=dict)
     """Server settings applied to a private server, by the server's own names."""
     version: str | None = None
@@ -40,6 +44,8 @@ class Target(Frozen):
             return value
         head, _, query = str(value["url"]).partition("?")
         url, at, version = head.partition("@")
+        product = url.removeprefix("private:")
+        url = f"private:{_OTHERWISE.get(product, product)}"
         settings = dict(parse_qsl(query, keep_blank_values=True))
         if at and value.get("version") not in (None, version):
             raise ValueError(f"{value['url']} names one version, the setting version another: leave one of them out")

@@ -16,6 +16,7 @@ _PLAIN = [
         (r"input should be a (?:valid|finite) number.*", "has to be a number"),
         (r"input should be a valid (?:tuple|list)", "has to be a list, such as [1, 2, 5]"),
         (r"input should be a valid string", "has to be text"),
+        (r"string should have at most (\d+) characters", r"has to have \1 characters or less"),
         (r"input should be a valid boolean.*", "has to be true or false"),
         (r"input should be a valid dictionary.*", "has to be a table of names and values"),
         (r"input is not a valid path.*", "has to be a path"),

@@ -1,0 +1,90 @@
+"""What rows of a table may be, whoever wrote them: types, sizes and numbers, looked at before anything is computed."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dsbench.archive.errors import ArchiveError
+from dsbench.archive.schemas import TABLES
+
+_SMALL: Final = 64 * 2**20
+"""Bytes of rows for which no ratio is asked."""
+_RATIO: Final = 1000
+"""Bytes of rows for each byte of their file: rows that repeat each other take next to nothing there."""
+_NUMBER: Final = 2**53
+"""Above any number that is counted here: in ns a hundred days."""
+_SIGNED: Final = 2**62
+"""Above any difference of clocks and any sum of amounts."""
+_LARGEST: Final = {"scale": 2**31, "cycle": 10**7, "threads": 10**6, "thread": 10**6, "second": 10**7}
+"""Of numbers by which rows are told apart: arrays are made as large as they say."""
+_KEYS: Final = ("scale", "cycle", "thread", "second")
+"""Columns of which every row has a value."""
+_REMEDY: Final = "take another copy of the archive"
+
+
+def texts_of(name: str) -> list[str]:
+    """Columns of text of the table ``name``: each value of theirs is read once, however many rows have it."""
+    return [] if name not in TABLES else [field.name for field in TABLES[name] if not _numeric(field.type)]
+
+
+def spare(described: Any, size: int) -> None:
+    """Refuses a file of ``size`` bytes whose Parquet metadata ``described`` announces rows out of proportion."""
+    groups = [described.row_group(number) for number in range(described.num_row_groups)]
+    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
+    announced = sum(max(column.total_uncompressed_size, 8 * column.num_values) for column in columns)
+    _fits(max(announced, 8 * described.num_rows), size)
+    if any(column.num_values < 0 or column.total_uncompressed_size < 0 for column in columns):
+        raise ArchiveError("a column of less than no values", _REMEDY)
+
+
+def _fits(wanted: int, size: int) -> None:
+    room = max(_SMALL, _RATIO * size)
+    if wanted > room:
+        raise ArchiveError(f"its {size} bytes would become {wanted}, more than {room}", _REMEDY)
+
+
+def typed(name: str, rows: pa.Table, size: int) -> pa.Table:
+    """The columns of ``rows`` with the types of the table ``name``; ``ArchiveError`` where they have others."""
+    fields = [TABLES[name].field(column) for column in rows.schema.names]
+    texts = 0
+    for field in fields:
+        found = rows.schema.field(field.name).type
+        if _numeric(field.type) != _numeric(found) or not (_numeric(found) or pa.types.is_dictionary(found)):
+            raise ArchiveError(f"the column {field.name} is of type {found}, not {field.type}", _REMEDY)
+        if not _numeric(found):
+            texts += sum(_letters(chunk) for chunk in rows[field.name].chunks)
+    _fits(texts, size)
+    return rows.cast(pa.schema(fields))
+
+
+def _letters(chunk: Any) -> int:
+    """Bytes of the texts of all rows."""
+    lengths = pc.binary_length(chunk.dictionary)
+    return int(pc.sum(pc.cast(lengths.take(chunk.indices), pa.int64())).as_py() or 0)
+
+
+def _numeric(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def checked(rows: pa.Table) -> pa.Table:
+    """``rows``, all of which a run can have; ``ArchiveError`` names the column of others."""
+    for field in rows.schema:
+        column: Any = rows[field.name]
+        if field.name in _KEYS and column.null_count:
+            raise ArchiveError(f"the column {field.name} has rows without a value", _REMEDY)
+        if pa.types.is_integer(field.type) and rows.num_rows > column.null_count:
+            ends: Any = pc.min_max(column).as_py()
+            most = _LARGEST.get(field.name, _SIGNED if pa.types.is_signed_integer(field.type) else _NUMBER)
+            if ends["max"] > most or ends["min"] < -most:
+                raise ArchiveError(f"the column {field.name} has numbers that no run has: {ends['max']}", _REMEDY)
+        elif pa.types.is_floating(field.type) and rows.num_rows and not _finite(column):
+            raise ArchiveError(f"the column {field.name} has values that are no numbers", _REMEDY)
+    return rows
+
+
+def _finite(column: Any) -> bool:
+    return bool(pc.all(pc.is_finite(column)).as_py() is not False)

@@ -1,0 +1,155 @@
+"""Archives that somebody else packed: they take no more room than they say, and reach no other folder."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dsbench.archive import FORMAT, TABLES, Archive, ArchiveError, Writer
+from dsbench.evaluation import evaluate
+from fixtures import small
+from fixtures.program import Program
+
+RUN = json.dumps({"format": FORMAT, "name": "a"}).encode()
+
+
+def packed(path: Path, **files: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as pack:
+        for name, content in files.items():
+            pack.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a/results-p/../../PWNED.vl.json", "/results-p.vl.json", "a/./results-p.vl.json", "a//results-p.vl.json",
+        "..\\results-p.vl.json", "C:results-p.vl.json", "a/results-\x1b[2J.vl.json",
+    ],
+)  # fmt: skip
+def test_no_name_of_a_file_leads_out_of_the_folder(called: Program, tmp_path: Path, name: str) -> None:
+    evil = packed(tmp_path / "evil.zip", **{"a/run.json": RUN, name: b"{}"})
+    for command in (["show", evil], ["plot", evil, "--out", "out"]):
+        done = called(*map(str, command))
+        assert done.returncode == 2
+        assert "which would lie elsewhere" in done.stderr
+        assert "\x1b" not in done.stderr
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["evil.zip"]
+
+
+def test_a_report_is_written_to_its_folder_alone(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="is no name of a file"):
+        Writer(tmp_path).text("results-../../x.svg", "")
+
+
+def test_what_unpacks_to_much_more_is_not_unpacked(called: Program, tmp_path: Path) -> None:
+    bombs = {
+        "run.json": {"a/run.json": b" " * 100_000_000},
+        "files": {f"a/{number}": b" " * 16_000_000 for number in range(5)} | {"a/run.json": RUN},
+    }
+    for name, files in bombs.items():
+        path = packed(tmp_path / f"{name}.zip", **files)
+        files.clear()
+        tracemalloc.start()
+        done = called("show", str(path))
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert (done.returncode, most < 20_000_000) == (2, True), most
+        assert "is not unpacked: " in done.stderr
+        assert "hint: if you trust it, unpack it" in done.stderr
+
+
+@pytest.mark.parametrize(("limit", "words"), [("_MOST", "it holds 10 files"), ("_LISTING", r"its listing has \d+ bytes")])
+def test_as_many_files_as_no_run_leaves_are_not_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, words: str
+) -> None:
+    path = packed(tmp_path / "many.zip", **{"a/run.json": RUN}, **{f"a/{n}": b"" for n in range(9)})
+    assert Archive.open(path)
+    monkeypatch.setattr(f"dsbench.archive.packed.{limit}", 9)
+    with pytest.raises(ArchiveError, match=f"{words}, more than 9") as refused:
+        Archive.open(path)
+    assert refused.value.usage
+
+
+def test_a_large_description_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "run.json").open("wb") as file:
+        file.truncate(700_000_000)
+    with pytest.raises(ArchiveError, match="it has 700000000 bytes, more than"):
+        Archive.open(tmp_path)
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK", b"PK\x05\x06" + b"\xff" * 18, b"no zip at all"])
+def test_what_is_no_zip_is_told(called: Program, tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / "a.zip").write_bytes(damage)
+    done = called("show", "a.zip")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 2)
+    assert done.stderr.startswith("error: a.zip is no dsbench archive, or a damaged one: ")
+
+
+def test_a_zip_that_is_damaged_anywhere_is_read_or_told(tmp_path: Path) -> None:
+    whole = small.archive(tmp_path / "whole", sealed=True).path.read_bytes()
+    path, told = tmp_path / "damaged.zip", 0
+    for at in range(0, len(whole), len(whole) // 60):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        try:
+            evaluate(Archive.open(path))
+        except ArchiveError as error:
+            told += error.usage
+    assert told > 20
+
+
+def with_cycles(folder: Path, rows: pa.Table, **options: Any) -> Archive:
+    """An archive with these cycles."""
+    folder.mkdir()
+    (folder / "run.json").write_bytes(RUN)
+    pq.write_table(rows, folder / "cycles.parquet", **options)
+    return Archive.open(folder)
+
+
+def test_a_table_that_would_become_much_larger_is_not_read(tmp_path: Path) -> None:
+    rows = pa.table({"committed": pa.array(np.zeros(10_000_000, dtype=np.uint64))})
+    with pytest.raises(ArchiveError, match=r"cycles.parquet: its \d+ bytes would become \d+, more than"):
+        with_cycles(tmp_path / "rows", rows, compression="zstd").table("cycles")
+    long = pa.DictionaryArray.from_arrays(np.zeros(10_000, dtype=np.int32), ["x" * 100_000])
+    with pytest.raises(ArchiveError, match=r"cycles.parquet: its \d+ bytes would become 1000000000, more than"):
+        with_cycles(tmp_path / "texts", pa.table({"node": long})).table("cycles")
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "words"),
+    [
+        ("scale", ["one"], "the column scale is of type"),
+        ("stage", [5], "the column stage is of type int64, not dictionary"),
+        ("kind", [["a"]], "the column kind is of type list"),
+        ("scale", pa.array([None], pa.uint32()), "the column scale has rows without a value"),
+        ("thread", [4_000_000_000], "the column thread has numbers that no run has: 4000000000"),
+        ("committed", [2**60], "the column committed has numbers that no run has"),
+        ("committed", [-1], "is damaged: "),
+    ],
+)
+def test_a_table_with_other_types_or_numbers_is_told(
+    tmp_path: Path, column: str, values: Any, words: str
+) -> None:
+    rows = pa.table({key: pa.array([1], pa.uint32()) for key in ("scale", "cycle", "thread")})
+    rows = rows.drop_columns([column] if column in rows.column_names else [])
+    with pytest.raises(ArchiveError, match=words) as told:
+        with_cycles(tmp_path / "a", rows.append_column(column, pa.array(values))).table("cycles")
+    assert told.value.usage
+    assert set(TABLES["cycles"].names) > {column}
+
+
+def test_a_damaged_table_is_told(called: Program, tmp_path: Path) -> None:
+    folder = small.archive(tmp_path / "out").path
+    part = next((folder / "cycles").iterdir())
+    part.write_bytes(part.read_bytes()[:-9] + b"damaged!!")
+    done = called("show", str(folder))
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 2), done.stderr
+    assert f"cycles/{part.name} is damaged: " in done.stderr
