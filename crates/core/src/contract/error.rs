@@ -75,11 +75,12 @@ impl ErrorKind {
 pub struct Code([u8; 12]);
 
 impl Code {
-    /// Keeps the first 12 bytes of `text`; costs no allocation.
+    /// Keeps the first 12 bytes of `text`, `?` for those that cannot be shown; costs no allocation.
     pub fn new(text: &[u8]) -> Self {
         let mut bytes = [0; 12];
-        let len = text.len().min(12);
-        bytes[..len].copy_from_slice(&text[..len]);
+        for (byte, given) in bytes.iter_mut().zip(text) {
+            *byte = if given.is_ascii_graphic() { *given } else { b'?' };
+        }
         Self(bytes)
     }
 
@@ -126,9 +127,10 @@ impl Error {
         Self { kind, code: Code::default(), context, message: None }
     }
 
-    /// An error with words.
+    /// An error with words. They may be a server's, and are shown on terminals: control characters are taken out,
+    /// and the end of what is longer than a page.
     pub fn with(kind: ErrorKind, context: &'static str, message: impl Into<String>) -> Self {
-        Self { message: Some(message.into().into_boxed_str()), ..Self::new(kind, context) }
+        Self { message: Some(fit_to_show(message.into()).into_boxed_str()), ..Self::new(kind, context) }
     }
 
     /// A configuration error: the user asked for something impossible.
@@ -141,6 +143,25 @@ impl Error {
         self.code = Code::new(code);
         self
     }
+}
+
+/// Most letters of a message.
+const PAGE: usize = 4_000;
+
+fn fit_to_show(message: String) -> String {
+    if message.len() <= PAGE && !message.chars().any(char::is_control) {
+        return message;
+    }
+    let shown = |letter: char| match letter {
+        letter if letter.is_whitespace() => ' ',
+        letter if letter.is_control() => char::REPLACEMENT_CHARACTER,
+        letter => letter,
+    };
+    let mut page: String = message.chars().take(PAGE).map(shown).collect();
+    if message.chars().nth(PAGE).is_some() {
+        page.push('…');
+    }
+    page
 }
 
 impl fmt::Display for Error {
@@ -170,5 +191,14 @@ mod tests {
         for number in [0, 7, 1000, 65_535, 335_544_336, i32::MAX, i32::MIN] {
             assert_eq!(Code::number(number).as_str(), number.to_string());
         }
+    }
+
+    #[test]
+    fn what_a_server_says_cannot_steer_a_terminal() {
+        let said = |message: &str| Error::with(ErrorKind::Statement, "execute", message).to_string();
+        assert_eq!(said("grün\n at \u{1b}[2Jhere\u{9b}"), "execute: grün  at \u{fffd}[2Jhere\u{fffd}");
+        assert_eq!(said(&"x".repeat(PAGE)).len(), "execute: ".len() + PAGE);
+        assert!(said(&"ü".repeat(PAGE + 1)).ends_with("ü…"));
+        assert_eq!(Code::new(b"4\x1b\x004001").as_str(), "4??4001");
     }
 }

@@ -21,7 +21,7 @@ const MOST: usize = 10;
 
 /// A status vector, reused by the calls of a session.
 #[derive(Debug, Default)]
-pub(super) struct Status(Box<StatusVector>);
+pub(super) struct Status(pub(super) Box<StatusVector>);
 
 impl Status {
     /// What the library's functions take first.
@@ -102,7 +102,7 @@ impl Status {
             message.push_str(": ");
             message.push_str(remedy);
         }
-        Error { kind: ErrorKind::Setup, message: Some(message.into()), ..error }
+        Error { code: error.code, ..Error::with(ErrorKind::Setup, context, message) }
     }
 }
 
