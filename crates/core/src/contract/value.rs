@@ -105,6 +105,12 @@ impl Rows {
         self.len() == 0
     }
 
+    /// Bytes of memory that it takes, about.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.cells.len() * size_of::<Cell>() + self.text.len()
+    }
+
     /// Number of columns.
     pub fn width(&self) -> usize {
         self.width
@@ -163,13 +169,11 @@ impl Rows {
                 ))
             }
         };
-        let exact = match scale.cmp(&from) {
-            std::cmp::Ordering::Less => {
-                let factor = 10_i64.pow(u32::from(from - scale));
-                (unscaled % factor == 0).then_some(unscaled / factor)
-            }
-            _ => unscaled.checked_mul(10_i64.pow(u32::from(scale - from))),
-        };
+        let factor = 10_i64.checked_pow(u32::from(scale.abs_diff(from)));
+        let exact = factor.and_then(|factor| match scale < from {
+            true => (unscaled % factor == 0).then_some(unscaled / factor),
+            false => unscaled.checked_mul(factor),
+        });
         exact.ok_or_else(|| {
             Error::with(ErrorKind::Statement, "read result", format!("{unscaled}e-{from} does not fit {scale} digits"))
         })
@@ -217,7 +221,7 @@ mod tests {
             (rows.decimal(1, 0, 2).unwrap(), rows.decimal(1, 0, 4).unwrap(), rows.decimal(1, 0, 1).unwrap()),
             (1250, 125_000, 125)
         );
-        assert!(rows.decimal(1, 0, 0).is_err(), "12.50 is no integer");
+        assert!(rows.decimal(1, 0, 0).is_err() && rows.decimal(1, 0, 255).is_err(), "12.50 is no integer");
         assert!(rows.int(2, 0).is_err() && rows.get(0, 3).is_err());
     }
 }

@@ -13,6 +13,9 @@ const SHORT: u16 = 64;
 /// A row of Firebird's interface is not longer than 64 kB.
 const ROW_BYTES: usize = 60_000;
 
+/// More columns than one row of Firebird can have.
+const MOST_COLUMNS: usize = 4_000;
+
 /// Runs one query and gives all of it.
 pub(super) fn fetch(at: &mut Attachment, transaction: &mut Handle, sql: &str) -> Result<Table> {
     let sql = c_string(sql)?;
@@ -35,8 +38,10 @@ fn rows(at: &mut Attachment, transaction: &mut Handle, statement: &mut Handle, s
         (at.api.isc_dsql_prepare)(at.status.as_mut_ptr(), transaction, statement, 0, sql.as_ptr(), DIALECT, output)
     };
     at.check(answer, "fetch")?;
-    if row.described() == 0 {
-        return Err(Error::with(ErrorKind::Statement, "fetch", "the statement gives no rows"));
+    match row.described() {
+        0 => return Err(Error::with(ErrorKind::Statement, "fetch", "the statement gives no rows")),
+        1..=MOST_COLUMNS => {}
+        more => return Err(Error::with(ErrorKind::Statement, "fetch", format!("{more} columns are more than fit"))),
     }
     row = Row::with_room(row.described());
     // SAFETY: as above; and the row has no parameters.
@@ -60,7 +65,7 @@ fn rows(at: &mut Attachment, transaction: &mut Handle, statement: &mut Handle, s
 }
 
 /// A column of the result.
-struct Column {
+pub(super) struct Column {
     name: String,
     length: usize,
     /// Blanks at the end only fill the type.
@@ -68,7 +73,7 @@ struct Column {
 }
 
 impl Column {
-    fn cell(&self, row: &Row, number: usize) -> Option<String> {
+    pub(super) fn cell(&self, row: &Row, number: usize) -> Option<String> {
         if row.is_null(number) {
             return None;
         }
@@ -80,7 +85,7 @@ impl Column {
 }
 
 /// Asks for every column as text and makes room for it.
-fn declare(row: &mut Row) -> Vec<Column> {
+pub(super) fn declare(row: &mut Row) -> Vec<Column> {
     let blobs = row.vars().iter().filter(|var| var.kind() == kind::BLOB).count().max(1);
     let share = (ROW_BYTES / 2 / blobs) as u16;
     let mut columns = Vec::new();

@@ -9,7 +9,7 @@ use super::fields::{garbage, put_length, Fields};
 use super::reply::Column;
 use super::types::number;
 use crate::misuse::{misfit, unreadable};
-use crate::net::RowError;
+use crate::net::{check_size, RowError};
 
 /// Appends a parameter that is not NULL. Error `Statement` when it does not fit the declared type.
 #[inline]
@@ -66,6 +66,7 @@ pub(super) fn decode_row(
     kinds: &[Type],
     into: &mut Rows,
 ) -> std::result::Result<(), RowError> {
+    check_size(into.bytes())?;
     let mut fields = Fields(content);
     fields.int8()?;
     // One bit for each column says that it is NULL; the first two bits are not used.

@@ -134,7 +134,7 @@ impl Connection for MysqlConnection {
         let loss = self.wire.loss();
         let mut rows = TableRows::default();
         self.wire.text(sql, "fetch", loss, &mut rows)?;
-        Ok(rows.0)
+        Ok(rows.table)
     }
 
     fn bulk(&mut self) -> Option<&mut dyn BulkLoad> {

@@ -7,7 +7,7 @@ use super::reply::{column_name, Column, Take};
 use super::types::{readable, wrong_column};
 use super::{binary, text};
 use crate::misuse::wrong_width;
-use crate::net::RowError;
+use crate::net::{check_size, RowError};
 
 /// Rows of a prepared statement.
 pub(super) struct BinaryRows<'a> {
@@ -76,7 +76,12 @@ impl Take for TextRows<'_> {
 
 /// A result that is all text.
 #[derive(Default)]
-pub(super) struct TableRows(pub(super) Table);
+pub(super) struct TableRows {
+    /// The result.
+    pub(super) table: Table,
+    /// Bytes that it takes, about.
+    bytes: usize,
+}
 
 impl Take for TableRows {
     fn begin(&mut self, _count: usize, _described: bool) -> Result<(), RowError> {
@@ -84,15 +89,17 @@ impl Take for TableRows {
     }
 
     fn column(&mut self, definition: &[u8]) -> Result<(), RowError> {
-        self.0.columns.push(String::from_utf8_lossy(column_name(definition)?).into_owned());
+        self.table.columns.push(String::from_utf8_lossy(column_name(definition)?).into_owned());
         Ok(())
     }
 
     fn row(&mut self, content: &[u8]) -> Result<(), RowError> {
+        self.bytes += content.len() + self.table.columns.len() * size_of::<Option<String>>();
+        check_size(self.bytes)?;
         let mut fields = Fields(content);
         let cell = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let row = self.0.columns.iter().map(|_| Ok(fields.value()?.map(cell)));
-        self.0.rows.push(row.collect::<std::io::Result<_>>()?);
+        let row = self.table.columns.iter().map(|_| Ok(fields.value()?.map(cell)));
+        self.table.rows.push(row.collect::<std::io::Result<_>>()?);
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use super::fields::Fields;
 use super::wire::QUERY;
 use super::{decimal, packet, placeholders};
 use crate::misuse::{misfit, unreadable, wrong_count};
-use crate::net::RowError;
+use crate::net::{check_size, RowError};
 
 /// A statement as text, cut at its placeholders.
 pub(super) struct Template {
@@ -114,6 +114,7 @@ fn quote(out: &mut Vec<u8>, text: &str) {
 /// Adds the row in `content` to `into`, by the declared types.
 #[inline]
 pub(super) fn decode_row(content: &[u8], kinds: &[Type], into: &mut Rows) -> std::result::Result<(), RowError> {
+    check_size(into.bytes())?;
     let mut fields = Fields(content);
     for (at, kind) in kinds.iter().enumerate() {
         into.push(match fields.value()? {

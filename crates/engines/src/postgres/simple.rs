@@ -6,6 +6,7 @@ use dsbench_core::value::Table;
 use super::reply::{self, Fields};
 use super::statement::query;
 use super::wire::Wire;
+use crate::net::check_size;
 
 /// Runs one element of a script; rows that it returns are skipped.
 pub fn run(wire: &mut Wire, sql: &str) -> Result<()> {
@@ -17,7 +18,7 @@ pub fn run(wire: &mut Wire, sql: &str) -> Result<()> {
 /// Runs one query and gives its result as text.
 pub fn fetch(wire: &mut Wire, sql: &str) -> Result<Table> {
     send(wire, sql, "fetch")?;
-    let mut table = Table::default();
+    let (mut table, mut bytes) = (Table::default(), 0);
     let loss = wire.loss();
     wire.complete("fetch", loss, |tag, body| {
         match tag {
@@ -28,6 +29,8 @@ pub fn fetch(wire: &mut Wire, sql: &str) -> Result<Table> {
             b'D' => {
                 let mut fields = Fields(body);
                 let count = fields.int16()?;
+                bytes += body.len() + usize::from(count as u16) * size_of::<Option<String>>();
+                check_size(bytes)?;
                 let cells = (0..count).map(|_| Ok(fields.value()?.map(text)));
                 table.rows.push(cells.collect::<std::io::Result<_>>()?);
             }

@@ -6,7 +6,7 @@ use dsbench_core::value::{Rows, Type, Value};
 use super::numeric;
 use super::reply::Fields;
 use crate::misuse::{misfit, unreadable, wrong_width};
-use crate::net::RowError;
+use crate::net::{check_size, RowError};
 
 /// Microseconds from 1970-01-01, where values count from, to 2000-01-01, where PostgreSQL does.
 const EPOCH_US: i64 = 946_684_800_000_000;
@@ -118,6 +118,7 @@ fn decimal(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
 /// Adds the row in the body of a DataRow to `into`, by the declared types.
 #[inline]
 pub fn decode_row(body: &[u8], columns: &[Type], into: &mut Rows) -> std::result::Result<(), RowError> {
+    check_size(into.bytes())?;
     let mut fields = Fields(body);
     let count = fields.int16()?;
     if usize::from(count as u16) != columns.len() {

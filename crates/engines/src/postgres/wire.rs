@@ -95,6 +95,8 @@ impl Wire {
                 Err(error) => return Err(self.lose(error, loss, context)),
             };
             match tag {
+                // After a row that could not be read the others only have to be passed.
+                b'D' if failure.is_some() => {}
                 b'1' | b'2' | b'3' | b'C' | b'D' | b'H' | b'I' | b'T' | b'c' | b'd' | b'n' | b's' | b't' => {
                     match take(tag, body) {
                         Ok(()) => {}
