@@ -200,7 +200,7 @@ impl Attachment {
     /// Bytes of a page, and of all pages of the database.
     pub(super) fn sizes(&mut self) -> Result<(u32, u64)> {
         let [page, pages] = self.ask([info::PAGE_SIZE, info::ALLOCATION])?;
-        Ok((page as u32, pages * page))
+        Ok((page as u32, pages.saturating_mul(page)))
     }
 
     /// Version of the database's structure on disk: 12 is of Firebird 3, 13 of 4 and 5.

@@ -149,3 +149,6 @@ impl Engine for Firebird {
         self
     }
 }
+
+#[cfg(test)]
+mod fuzz_tests;

@@ -4,7 +4,7 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Type, Value};
 
 use super::sqlda::{kind, Row, Var};
-use crate::misuse::{misfit, rescale, wrong_count};
+use crate::misuse::{misfit, rescale, unreadable, wrong_count};
 
 /// Longest text that a parameter or a column of a result can hold, in bytes.
 const LONGEST_TEXT: usize = 32_765;
@@ -161,20 +161,23 @@ pub(super) fn read_row(row: &mut Row, types: &[Type], into: &mut Rows) -> Result
         }
         let (scale, shape) = {
             let var = &row.vars()[at];
-            (-var.sqlscale, (var.kind(), var.length(), var.sqlsubtype))
+            (var.sqlscale.saturating_neg(), (var.kind(), var.length(), var.sqlsubtype))
         };
         let bytes = row.bytes(at);
         into.push(match declared {
             Type::Int16 | Type::Int32 | Type::Int64 => Value::Int(i64::from_ne_bytes(take(bytes))),
             Type::Float64 => Value::Float(f64::from_ne_bytes(take(bytes))),
             Type::Decimal(digits) => {
-                let unscaled = rescale(i64::from_ne_bytes(take(bytes)), scale.max(0) as u8, *digits)?;
+                let unscaled = rescale(i64::from_ne_bytes(take(bytes)), scale.clamp(0, 255) as u8, *digits)?;
                 Value::Decimal { unscaled, scale: *digits }
             }
             Type::Text => Value::Text(text(bytes, shape)?),
             Type::Timestamp => {
                 let days = i64::from(i32::from_ne_bytes(take(bytes)));
                 let ticks = i64::from(u32::from_ne_bytes(take(&bytes[4..])));
+                if !DAYS.contains(&days) {
+                    return Err(unreadable(at, *declared, &bytes[..8]));
+                }
                 Value::Timestamp((days - EPOCH_DAYS) * DAY_US + ticks * TICK_US)
             }
         });
