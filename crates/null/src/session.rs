@@ -202,6 +202,7 @@ fn garbage() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dsbench_core::random::Stream;
 
     fn answers(flight: &[u8]) -> io::Result<Vec<u8>> {
         let (mut session, mut out) = (Session::default(), Vec::new());
@@ -212,6 +213,55 @@ mod tests {
             rest = &rest[1 + length..];
         }
         Ok(out)
+    }
+
+    /// A client that sends these bytes, some at a time, and leaves.
+    struct Client<'a>(&'a [u8], usize);
+
+    impl Read for Client<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let here = self.0.len().min(self.1);
+            (&self.0[..here]).read(buffer).inspect(|count| self.0 = &self.0[*count..])
+        }
+    }
+
+    impl Write for Client<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// `DSBENCH_FUZZ_INPUTS` and `DSBENCH_FUZZ_SEED` try more than the sample.
+    #[test]
+    fn damaged_sessions_end_in_words() {
+        let set = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+        let (inputs, seed) = (set("DSBENCH_FUZZ_INPUTS").unwrap_or(5_000), set("DSBENCH_FUZZ_SEED").unwrap_or(1));
+        let begin = b"\0\0\0\x08\x04\xd2\x16\x2f\0\0\0\x10\0\x03\0\0user\0u\0\0";
+        let query = b"Q\0\0\0\x20select f(a, 'b,'), c from t\0";
+        let session = [&begin[..], FLIGHT, query, b"D\0\0\0\x07Ss\0D\0\0\0\x06P\0C\0\0\0\x07Ss\0X\0\0\0\x04"].concat();
+        assert!(serve(&mut Client(&session, 7)).is_ok());
+        let mut refused = 0;
+        for input in 0..inputs {
+            let mut random = Stream::new(seed, 2, input);
+            let mut damaged = session.clone();
+            for _ in 0..random.between(1, 4) {
+                let at = random.below(damaged.len() as u64) as usize;
+                match random.below(5) {
+                    0 => damaged[at] ^= 1 << random.below(8),
+                    1 => damaged[at] = [0, 1, 0x7f, 0x80, 0xff][random.below(5) as usize],
+                    2 => drop(damaged.drain(at..(at + 5).min(damaged.len() - 1))),
+                    3 => damaged.extend_from_within(at..),
+                    _ => damaged.truncate(at.max(1)),
+                }
+            }
+            refused += u64::from(serve(&mut Client(&damaged, random.between(1, 300) as usize)).is_err());
+        }
+        println!("null: {inputs} inputs, {} accepted, {refused} refused, 0 findings", inputs - refused);
+        assert!(refused > inputs / 10);
     }
 
     const FLIGHT: &[u8] = b"P\0\0\0\x12s\0SELECT $1\0\0\0\
