@@ -23,7 +23,7 @@ KEPT_APART = {"several_threads"}
 """Fields that nobody sets: what ``threads`` was given as."""
 OF_CHOICE: dict[str, Any] = {
     "target": {"url": "private:postgresql", "settings": {"fsync": "off"}, "version": '1"5', "directory": "/a b"},
-    "workload": "tpcc", "workload_settings": {"affinity": "off"}, "profile": "dsi", "threads": [10, 20],
+    "workload": "tpcc", "label": "it's \"new\" 5", "workload_settings": {"affinity": "off"}, "profile": "dsi", "threads": [10, 20],
     "levels": [0.5, 0.9999], "call": "statements",
 }  # fmt: skip
 """Other values than the default, where the type does not lead to one."""

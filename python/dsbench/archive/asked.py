@@ -48,6 +48,7 @@ class Asked(Recorded):
 
     target: AskedTarget = AskedTarget()
     workload: str = ""
+    label: str = ""
     workload_settings: dict[str, str] = Field(default_factory=dict)
     scales: tuple[int, ...] = ()
     cycles: int = 0

@@ -39,8 +39,9 @@ def counted(count: int, noun: str) -> str:
 
 
 def subject(run: RunRecord) -> str:
-    """Server with version and workload: ``PostgreSQL 15.18, TPC-B-like``."""
-    return ", ".join(part for part in (server(run), run.entry.label) if part)
+    """The run's label, server with version and workload: ``night: PostgreSQL 15.18, TPC-B-like``."""
+    label = f"{run.spec.label}: " if run.spec.label else ""
+    return label + ", ".join(part for part in (server(run), run.entry.label) if part)
 
 
 def server(run: RunRecord) -> str:

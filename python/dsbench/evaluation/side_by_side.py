@@ -137,7 +137,7 @@ def _labels(
 ) -> Iterator[str]:
     """Server and workload, and as many of the differing settings as tell the archives apart."""
     mixed = "spec.workload" in differences
-    names = [subject(run) if mixed else server(run) for run in runs]
+    names = [run.spec.label or (subject(run) if mixed else server(run)) for run in runs]
     asked = [name for name in differences if name.startswith("spec.") and not name.startswith("spec.target.url")]
     asked = [name for name in asked if name not in ("spec.workload", "spec.scales", "spec.target.version")]
     # What the database was set to says more of it than how long it was measured.

@@ -106,8 +106,9 @@ def _copy_specs(archive: Archive, out: Path) -> None:
 
 
 def _shown(evaluation: Evaluation, archive: Archive, files: list[Path]) -> Shown:
-    lines = [tables.summary_text(evaluation).rstrip("\n")]
     run = archive.run
+    lines = [f"label: {run.spec.label}"] if run.spec.label else []
+    lines.append(tables.summary_text(evaluation).rstrip("\n"))
     if run.status != "complete":
         lines.append(f"status: {run.status}" + (f" ({run.reason})" if run.reason else ""))
     names = {"report.html": "report", ".zip": "archive"}

@@ -219,6 +219,7 @@ def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
     nodes = f"{spec.nodes} nodes" if spec.nodes else "local"
     lines = [
         f"{evaluation.name}: {run.status}, started {run.started}",
+        *([f"label: {spec.label}"] if spec.label else []),
         f"{run.server_version or run.engine} on {run.host}, "
         f"workload {_workload(run.entry)}, dsbench {run.dsbench}",
         f"{spec.cycles} x {spec.duration:g} s, {nodes}, threads {listed(spec.thread_numbers)}, "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import platform
+import re
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -259,4 +260,15 @@ def _bench(spec: RunSpec, target: Target, scale: int) -> Bench:
 
 def _name(spec: RunSpec, target: Target) -> str:
     start = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    return f"{start}_{platform.node() or 'host'}_{target.dialect.name}_{spec.workload}"
+    label = re.sub(r"[^\w.+-]+", "-", spec.label).strip("-.")
+    parts = (start, platform.node() or "host", _product(spec, target), spec.workload, label)
+    return "_".join(part for part in parts if part)
+
+
+def _product(spec: RunSpec, target: Target) -> str:
+    """The database as people call it: MariaDB and MySQL speak one protocol."""
+    engine = target.dialect.name
+    if engine != "mysql":
+        return {"postgres": "postgresql"}.get(engine, engine)
+    said = spec.target.private or str(target.fetch("select version() as version")[0]["version"])
+    return "mariadb" if "mariadb" in said.lower() else engine

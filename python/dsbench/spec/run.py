@@ -63,6 +63,14 @@ class RunSpec(Frozen):
         ),
     ] = ""
     """Name of the profile the values came from; empty when none was named."""
+    label: Annotated[
+        str,
+        Field(max_length=60),
+        About(
+            "What the run is called in the archive's name, in tables, diagrams and comparisons",
+            WORK, "chance", default="none",
+        ),
+    ] = ""
     scales: Annotated[
         tuple[int, ...], About(f"Sizes of the database, such as 1,2,5; 1 is one {_UNITS}", SIZE, "told")
     ] = (1, 2, 5)
@@ -205,6 +213,13 @@ class RunSpec(Frozen):
     @classmethod
     def _workload_settings_as_text(cls, value: object) -> object:
         return {str(k): setting_text(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+    @field_validator("label")
+    @classmethod
+    def _label_is_a_line(cls, value: str) -> str:
+        if not value.isprintable() or value != value.strip():
+            raise ValueError("needs one line of text, without spaces around it")
+        return value
 
     @field_validator("levels")
     @classmethod

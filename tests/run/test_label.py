@@ -1,0 +1,51 @@
+"""What a run is called, from the option to every place that shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+import dsbench
+from dsbench.evaluation.side_by_side import read
+from dsbench.generator import Target
+from dsbench.report import several
+from dsbench.runner import ladder
+from dsbench.spec import build
+
+
+def test_the_label_is_in_the_name_the_tables_the_diagrams_and_the_comparison(tmp_path: Path) -> None:
+    asked = {"scales": (1,), "cycles": 1, "duration": 0.1, "threads": 1, "out": tmp_path}
+    one, two = (dsbench.run("mock:", label=label, **asked) for label in ("before / after", "Größe 2"))
+    assert one.path.name.endswith("_mock_tpcb_before-after")
+    assert two.path.name.endswith("_mock_tpcb_Größe-2")
+    assert one.run.spec.label == "before / after"
+    assert "label: before / after" in one.summary()
+    assert b"# label: before / after" in one.read("results.txt")
+    assert "before / after: " in one.diagrams()["rate"]
+    assert "before / after: " in one.read("report.html").decode()
+    found = read([one.path, two.path])
+    assert found.labels == ("before / after", "Größe 2")
+    assert "A  before / after" in several.text(found)
+    drawn = several.spec(found)
+    assert drawn is not None
+    assert drawn["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["before / after", "Größe 2"]
+
+
+@pytest.mark.parametrize(
+    ("url", "engine", "version", "product"),
+    [
+        ("private:mariadb", "mysql", "", "mariadb"),
+        ("private:mysql", "mysql", "", "mysql"),
+        ("mysql://h/d", "mysql", "10.11.19-MariaDB-0+deb12u1", "mariadb"),
+        ("mysql://h/d", "mysql", "8.0.31", "mysql"),
+        ("private:postgresql", "postgres", "", "postgresql"),
+        ("private:sqlite", "sqlite", "", "sqlite"),
+    ],
+)
+def test_an_archive_is_named_by_the_product(url: str, engine: str, version: str, product: str) -> None:
+    target = SimpleNamespace(dialect=SimpleNamespace(name=engine), fetch=lambda _: [{"version": version}])
+    name = ladder._name(build({"target": {"url": url}}), cast(Target, target))
+    assert name.split("_")[-2:] == [product, "tpcb"]
