@@ -83,3 +83,13 @@ def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         return subprocess.CompletedProcess(arguments, ended.value.code, said.out, said.err)
 
     return run
+
+
+@pytest.fixture
+def base() -> Iterator[Path]:
+    """A folder that a server of another user may enter, which pytest's own are not; it must be left empty."""
+    with tempfile.TemporaryDirectory(prefix="base-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+        assert list(folder.iterdir()) == []

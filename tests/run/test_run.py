@@ -19,6 +19,7 @@ from dsbench.archive import Archive
 from dsbench.generator import Bench, Cycle, Target, now_ns
 from dsbench.runner.cycle import seed_of
 from dsbench.spec import RunSpec, build
+from dsbench.spec import Target as TargetSpec
 from fixtures.program import described
 from fixtures.told import kept
 
@@ -253,7 +254,7 @@ def test_a_consistent_database_passes_the_check_by_itself(postgresql: servers.Se
     class Check(runner.Silent):
         def message(self, text: str) -> None:
             if kept(text, 1, 2):
-                found.extend(c.holds for c in runner.check_target(spec_for(postgresql.url), 1, runner.Silent()))
+                found.extend(c.holds for c in runner.check_target(TargetSpec(url=postgresql.url), {"scales": (1,)}).conditions)
 
     runner.execute(spec_for(postgresql.url, scales=(1,)), tmp_path, Check())
     assert len(found) >= 8

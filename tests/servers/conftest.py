@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,16 +26,6 @@ def psql() -> Callable[[str, str], str]:
         return done.stdout.strip()
 
     return ask
-
-
-@pytest.fixture
-def base() -> Iterator[Path]:
-    """A folder that a server of another user may enter, which pytest's own are not; it must be left empty."""
-    with tempfile.TemporaryDirectory(prefix="base-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield folder
-        assert list(folder.iterdir()) == []
 
 
 @pytest.fixture

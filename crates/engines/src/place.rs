@@ -6,6 +6,8 @@ use dsbench_core::value::Table;
 
 /// What making a place is called in errors.
 pub(crate) const CREATE: &str = "create the place";
+/// What marking a place anew is called in errors.
+pub(crate) const REMARK: &str = "mark the place anew";
 /// What dropping a place is called in errors.
 pub(crate) const DROP: &str = "drop the place";
 
@@ -36,6 +38,15 @@ pub(crate) fn ours(state: PlaceState) -> Result<bool> {
         PlaceState::Foreign(what) => {
             Err(refuse(DROP, format!("{what}; dsbench drops only what it has made: drop it by hand")))
         }
+    }
+}
+
+/// Makes sure that the place carries a mark in whose place another one may come.
+pub(crate) fn marked(state: PlaceState) -> Result<()> {
+    match state {
+        PlaceState::Marked(_) => Ok(()),
+        PlaceState::Absent => Err(refuse(REMARK, "nothing of dsbench's is there".into())),
+        PlaceState::Foreign(what) => Err(refuse(REMARK, what)),
     }
 }
 

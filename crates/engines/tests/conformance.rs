@@ -113,6 +113,10 @@ impl Place for Faulty {
         self.0.place().create(mark)
     }
 
+    fn remark(&self, mark: &str) -> Result<()> {
+        self.0.place().remark(mark)
+    }
+
     fn drop(&self) -> Result<()> {
         if self.1 == Fault::Careless && matches!(self.state()?, PlaceState::Foreign(_)) {
             return Ok(());

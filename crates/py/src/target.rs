@@ -94,6 +94,11 @@ impl Target {
         self.place(py, move |engine| engine.place().create(&mark))
     }
 
+    /// Puts another mark in place of that which it carries.
+    fn remark(&self, py: Python<'_>, mark: String) -> PyResult<()> {
+        self.place(py, move |engine| engine.place().remark(&mark))
+    }
+
     /// Drops the place, if it carries the mark.
     fn drop(&self, py: Python<'_>) -> PyResult<()> {
         self.place(py, |engine| engine.place().drop())

@@ -96,6 +96,17 @@ class Dialect(Recorded):
     single_writer: bool = False
 
 
+class Age(Recorded):
+    """A database that runs leave to each other, with what was done on it so far."""
+
+    run: str = ""
+    """The run that populated it."""
+    scale: int | None = None
+    runs: int = 0
+    transactions: int = 0
+    """At least so many, where a run did not tell what it did."""
+
+
 class StageAsked(Recorded):
     """A stage of every scale, as the workload wants it."""
 
@@ -150,6 +161,10 @@ class RunRecord(Recorded):
     call: str | None = None
     server_version: str = ""
     nodes: tuple[Machine, ...] = ()
+    reused: Age | None = None
+    """The kept database that it ran on, before its first cycle."""
+    kept: Age | None = None
+    """The database that it left to later runs."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:

@@ -18,6 +18,7 @@ from dsbench.cli import (
     cluster,
     compare,
     doctor,
+    drop,
     errors,
     node,
     plot,
@@ -54,7 +55,7 @@ def _dsbench(
     """Measure what a computer is worth as a database server."""
 
 
-for _module in (run, node, show, plot, compare, check, calibrate, doctor, workloads):
+for _module in (run, node, show, plot, compare, check, drop, calibrate, doctor, workloads):
     app.command(_module.__name__.rpartition(".")[2], cls=Grouped, epilog=_module.EPILOG)(_module.command)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(servers.app, name="servers")

@@ -156,10 +156,10 @@ _TABLES: Final = (
             _SCALE,
             _STAGE,
             Column("cycle", "uint32", "Cycle that a clean came before; 0 for what concerns the whole scale."),
-            Column("phase", "string", "create, populate, primary_key, foreign_key, clean, check or drop."),
+            Column("phase", "string", "create, populate, primary_key, foreign_key, reuse, clean, check or drop."),
             Column("duration_ns", "uint64", "How long it took.", "ns"),
             Column("rows", "uint64", "Rows that it wrote, where it is populate.", "rows"),
-            Column("size_bytes", "uint64", "Size of the database, measured after foreign_key.", "bytes"),
+            Column("size_bytes", "uint64", "Size of the database, measured after foreign_key or reuse.", "bytes"),
         ),
     ),
     Table(

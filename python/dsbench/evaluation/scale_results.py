@@ -83,7 +83,7 @@ def phases_of(table: pa.Table, stage: str, finished: Set[tuple[int, int]]) -> di
         }
         sizes = [
             row["size_bytes"]
-            for name in ("populate", "primary_key", "foreign_key")
+            for name in ("populate", "primary_key", "foreign_key", "reuse")
             for row in of_scale
             if row["phase"] == name and row["size_bytes"]
         ]

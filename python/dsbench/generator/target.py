@@ -41,6 +41,11 @@ class Target:
         with errors():
             self._core.create(mark)
 
+    def remark(self, mark: str) -> None:
+        """Puts another mark in place of that which the place carries; refused where it carries none."""
+        with errors():
+            self._core.remark(mark)
+
     def drop(self) -> None:
         """Drops the place; refused unless it carries the mark."""
         with errors():

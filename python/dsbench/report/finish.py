@@ -111,6 +111,9 @@ def _shown(evaluation: Evaluation, archive: Archive, files: list[Path]) -> Shown
     lines.append(tables.summary_text(evaluation).rstrip("\n"))
     if run.status != "complete":
         lines.append(f"status: {run.status}" + (f" ({run.reason})" if run.reason else ""))
+    if run.kept is not None:
+        which = f"scale {run.kept.scale}" + (", the last" if len(run.spec.scales) > 1 else "")
+        lines.append(f"kept: the database of {which}; run on it with --reuse, or remove it: dsbench drop TARGET")
     names = {"report.html": "report", ".zip": "archive"}
     for file in files:
         label = next((word for end, word in names.items() if file.name.endswith(end)), "folder")

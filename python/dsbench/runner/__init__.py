@@ -8,11 +8,12 @@ from __future__ import annotations
 from dsbench.runner.events import Moment, Observer, Silent
 from dsbench.runner.interrupts import Stop
 from dsbench.runner.journal import RunError
-from dsbench.runner.ladder import Outcome, check_target, execute, resume
+from dsbench.runner.ladder import Outcome, execute, resume
 from dsbench.runner.load import Joining
 from dsbench.runner.remaining import TimeLeft
+from dsbench.runner.standing import Standing, check_target, drop_target
 
 __all__ = [
-    "Joining", "Moment", "Observer", "Outcome", "RunError", "Silent", "Stop", "TimeLeft", "check_target", "execute",
-    "resume",
+    "Joining", "Moment", "Observer", "Outcome", "RunError", "Silent", "Standing", "Stop", "TimeLeft", "check_target",
+    "drop_target", "execute", "resume",
 ]  # fmt: skip

@@ -21,10 +21,11 @@ UNTOLD = ("partial", "lost")
 class Counts:
     """Everything that is known to be in the database, whether a rate counts it or not."""
 
-    def __init__(self, kinds: int) -> None:
-        """``kinds``: how many kinds of transactions the workload has."""
-        self._committed, self._unknown = [0] * kinds, [0] * kinds
-        self._sums: Counter[str] = Counter()
+    def __init__(self, kinds: int, before: Counted | None = None) -> None:
+        """``kinds``: how many kinds of transactions the workload has; ``before``: what earlier runs did."""
+        committed, unknown, sums = before or ([0] * kinds, [0] * kinds, [])
+        self._committed, self._unknown = list(committed), list(unknown)
+        self._sums: Counter[str] = Counter(dict(sums))
         self._lost: set[tuple[Cycle, str]] = set()
 
     @classmethod

@@ -13,11 +13,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from dsbench import servers, stack
+from dsbench import stack
 from dsbench.archive import Archive, ArchiveError, Writer, redacted_lines
-from dsbench.generator import Bench, Condition, CoreError, Stopped, Target
+from dsbench.generator import Bench, CoreError, Stopped, Target
 from dsbench.monitors import Monitor, Statistics, monitors_for, statistics_of
-from dsbench.runner import calibration, place, resumption
+from dsbench.runner import calibration, keeping, place, resumption
 from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting
 from dsbench.runner.events import Moment, Observer
@@ -54,13 +54,13 @@ def execute(
     """
     with listening(stop) as stop, opened(spec) as (target, server):
         place.lock(target)
-        place.check_free(target)
+        base = keeping.base_of(spec, target, server)
         _bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
         load = loader_of(spec, joining or Joining())
         writer = Writer.create(out, _name(spec, target))
         journal = Journal.begin(writer, observer, spec)
         observer.archive(writer.path)
-        return _Ladder(spec, target, server, journal, stop, load).climb({})
+        return _Ladder(spec, base, journal, stop, load).climb({})
 
 
 def resume(
@@ -82,40 +82,24 @@ def resume(
     done = resumption.finished(path)
     with listening(stop) as stop, opened(spec) as (found, server):
         place.lock(found)
-        place.check_free(found)
+        base = keeping.base_of(spec, found, server, begun.name)
         _bench(spec, found, spec.scales[0])  # The target may be another than that of the beginning.
         load = loader_of(spec, joining or Joining())
         journal = Journal.go_on(Writer(path), observer)
         observer.archive(path)
-        return _Ladder(spec, found, server, journal, stop, load).climb(done)
-
-
-def check_target(spec: RunSpec, scale: int, observer: Observer) -> list[Condition]:
-    """The workload's conditions against a place that is there now, without expectations of a run."""
-    with listening() as stop, told("check"):
-        target = Target(spec.target.url)
-        state, text = target.state()
-        if state != "marked":
-            problem = text or "nothing of dsbench's is there"
-            raise RunError(problem, "check a target in which a run has left its database", usage=True)
-        bench = _bench(spec, target, scale)
-        result = bench.check(None, lambda _done, _total: stop.check())
-        observer.message(f"{len(result.conditions)} conditions checked at scale {scale}")
-        return list(result.conditions)
+        return _Ladder(spec, base, journal, stop, load).climb(done)
 
 
 class _Ladder:
     """One climb: the state that its scales share."""
 
-    def __init__(
-        self, spec: RunSpec, target: Target, server: servers.Server | None, journal: Journal, stop: Stop, load: Loader
-    ) -> None:
+    def __init__(self, spec: RunSpec, base: keeping.Base, journal: Journal, stop: Stop, load: Loader) -> None:
         self.spec = spec
-        self.target = target
-        self.server = server
+        self.base = base
+        self.target = base.target
+        self.server = base.server
         self.journal = journal
         self.stop = stop
-        self.own_mark = place.mark(journal.record.name)
         self.void = list(journal.record.broken)
         self.monitors: tuple[Monitor, ...] = ()
         self.load = load
@@ -126,8 +110,10 @@ class _Ladder:
         status, error = "failed", None  # Also for an exception that is not expected.
         try:
             with told("run"):
-                with during("before the first scale", self.target), place.visible(self.target, self.own_mark):
-                    self._describe()
+                with during("before the first scale", self.target):
+                    self.base.begin(self.journal)
+                    with place.visible(self.target, self.base.mark, there=self.base.there):
+                        self._describe()
                 self.load.begin(self.journal, self._url(), self._progress)
                 if not self.spec.nodes:
                     self._calibrate()
@@ -163,14 +149,16 @@ class _Ladder:
         setting = Setting(
             spec, self.target, journal, bench, self.load, self.monitors, self.stop, moment, snapshots
         )
-        of_scale = Scale(setting, scale, cycles, self.own_mark)
+        of_scale = Scale(setting, scale, cycles, self.base)
         if not (of_scale.run() if cycles else of_scale.check(*self._unchecked(bench, scale))):
             self.void.append(scale)
 
     def _unchecked(self, bench: Bench, scale: int) -> tuple[Planned, Counts | None]:
         """The last cycle of a scale that was killed before its check, and what its database holds if it is there."""
         last, segment = planned(bench.stages, self.spec)[-1], self.journal.record.segments[-1]
-        if segment.first_cycle <= last.number and place.left(self.target, self.own_mark):
+        if self.spec.reuse:  # Its mark tells that a run died on it.
+            return last, Counts(len(bench.kinds), self.base.counted)
+        if segment.first_cycle <= last.number and place.left(self.target, self.base.mark):
             return last, Counts.of(self.journal.writer.path, bench.kinds, segment)
         words = f"scale {scale}: the run was killed before the check, and the database of its cycles is gone"
         remedy = f"the check was made on another database after the load of cycle {last.number}, which is not counted"
@@ -184,7 +172,8 @@ class _Ladder:
         if not can_go_on(stages):
             return scale in resumption.dropped(self.journal.writer.path)
         checks = any(stage.work == "check" for stage in stages)
-        return not planned(stages, self.spec, done) and (scale in self.journal.record.checks or not checks)
+        handed = self.journal.record.kept is not None or not self.base.stays(scale)
+        return not planned(stages, self.spec, done) and handed and (scale in self.journal.record.checks or not checks)
 
     def _describe(self) -> None:
         """The system stack, before the load."""
@@ -235,14 +224,13 @@ class _Ladder:
         self.journal.note(calibration=found.described())
 
     def _leave_nothing(self) -> None:
-        """Drops the place. A private server takes it along anyway, and may answer no more: it is not asked."""
+        """Drops the place, where it is not kept."""
         try:
-            if self.server is None:
-                place.remove(self.target, self.own_mark)
+            self.base.end()
         except CoreError as error:
-            words = f"the database of this run could not be dropped: {error}"
+            words = f"the database of this run could not be {'handed back' if self.spec.reuse else 'dropped'}: {error}"
             with suppress(ArchiveError):
-                self.journal.warn("left-behind", words, "the next run against this target drops it")
+                self.journal.warn("left-behind", words, "the next run against this target sees to it")
         finally:
             self.target.close()
 
@@ -255,6 +243,9 @@ class _Ladder:
 def _bench(spec: RunSpec, target: Target, scale: int) -> Bench:
     bench = Bench(target, spec.workload, scale, spec.call, spec.workload_settings)
     bench.refuse(spec)
+    if spec.reuse and not can_go_on(bench.stages):
+        problem = f"the stages of {spec.workload} need a database that is made for them"
+        raise RunError(problem, "leave --reuse out", usage=True)
     return bench
 
 

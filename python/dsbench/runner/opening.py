@@ -56,7 +56,7 @@ def opened(spec: RunSpec) -> Iterator[tuple[Target, servers.Server | None]]:
     sessions = max(spec.nodes, 1) * spec.threads * spec.connections + _SESSIONS_BESIDE + (psutil.cpu_count() or 1)
     with (
         told(spec.target.url),
-        servers.start(spec.target, sessions) as server,
+        servers.start(spec.target, sessions, keep=spec.keep, reuse=spec.reuse) as server,
         closing(Target(server.url)) as target,
     ):
         yield target, server

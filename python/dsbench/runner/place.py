@@ -13,7 +13,10 @@ from typing import Any
 import psutil
 
 from dsbench.generator import Target
+from dsbench.runner import kept
 from dsbench.runner.journal import RunError, this_process
+from dsbench.runner.kept import Kept
+from dsbench.spec import RunSpec
 
 
 def mark(name: str) -> str:
@@ -66,7 +69,19 @@ def lock(target: Target) -> None:
 
 
 def check_free(target: Target) -> bool:
-    """True when a place of an earlier run is there, to be dropped; ``RunError`` when it must not be touched."""
+    """True when remains of an earlier run are there, to be dropped; ``RunError`` when it must not be touched."""
+    text = unused(target)
+    if text is not None and (found := kept.of_mark(text)) is not None:
+        raise RunError(
+            f"a database is kept on this target: {found.workload} at scale {found.scale}, made by the run {found.run}",
+            f"run on it: --reuse --workload {found.workload} --scales {found.scale}; or {kept.DROP}",
+            usage=True,
+        )
+    return text is not None
+
+
+def unused(target: Target) -> str | None:
+    """The mark of what no run works in; ``None`` where nothing is. ``RunError`` for what must not be touched."""
     state, text = target.state()
     if state == "foreign":
         raise RunError(
@@ -77,7 +92,25 @@ def check_free(target: Target) -> bool:
     if state == "marked":
         _check_not_in_use(text)
         _check_no_sessions(target)
-    return state == "marked"
+    return text if state == "marked" else None
+
+
+def reusable(target: Target, spec: RunSpec) -> Kept:
+    """The database that is kept on ``target``, which fits ``spec``; ``RunError`` says what is missing or differs."""
+    text = unused(target)
+    found = None if text is None else kept.of_mark(text)
+    if found is None:
+        there = "nothing of dsbench's is there" if text is None else "what is there was left by a run that died"
+        remedy = "leave --reuse out; a run with --keep leaves its database for later ones"
+        raise RunError(f"no database is kept on this target: {there}", remedy, usage=True)
+    found.check_fits(spec, kept.wanted_of(spec, target, spec.scales[-1]))
+    return found
+
+
+def hand_over(target: Target, own: str, mark: str) -> None:
+    """Puts ``mark`` in place of ``own``: never in place of that of another run."""
+    if left(target, own):
+        target.remark(mark)
 
 
 def _check_not_in_use(text: str) -> None:
@@ -127,9 +160,12 @@ def make(target: Target, own: str) -> None:
 
 
 @contextmanager
-def visible(target: Target, own: str) -> Iterator[None]:
-    """Lets the database system be asked what it is, with an empty place where only a session in one is told."""
-    if target.dialect.name not in _SEEN_IN_PLACE:
+def visible(target: Target, own: str, *, there: bool = False) -> Iterator[None]:
+    """Lets the database system be asked what it is, with an empty place where only a session in one is told.
+
+    ``there``: the place is one that is reused.
+    """
+    if there or target.dialect.name not in _SEEN_IN_PLACE:
         yield
         return
     make(target, own)
@@ -152,6 +188,6 @@ def left(target: Target, own: str) -> bool:
         return state == "marked"
     try:
         owner = json.loads(text)
-        return bool(owner["run"] == json.loads(own)["run"]) and not owner_alive(owner)
+        return bool(owner["run"] == json.loads(own)["run"]) and "kept" not in owner and not owner_alive(owner)
     except (ValueError, KeyError, TypeError):
         return False

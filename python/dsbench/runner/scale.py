@@ -8,21 +8,23 @@ from dataclasses import replace
 import psutil
 
 from dsbench.generator import Condition, PhaseResult, Stage, now_ns
-from dsbench.runner import place
 from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting, run_cycle
+from dsbench.runner.journal import RunError
+from dsbench.runner.keeping import Base
+from dsbench.runner.kept import DROP
 from dsbench.runner.plan import Planned
 
 
 class Scale:
-    """The stages of one scale; its database is made anew."""
+    """The stages of one scale; its database is made anew, or one that was kept."""
 
-    def __init__(self, setting: Setting, scale: int, cycles: tuple[Planned, ...], own_mark: str) -> None:
+    def __init__(self, setting: Setting, scale: int, cycles: tuple[Planned, ...], base: Base) -> None:
         self._setting = setting
         self._scale = scale
         self._cycles = cycles
-        self._own_mark = own_mark
-        self._counts = Counts(len(setting.bench.kinds))
+        self._base = base
+        self._counts = Counts(len(setting.bench.kinds), base.counted)
         self._conditions: list[Condition] = []
 
     def run(self) -> bool:
@@ -49,10 +51,13 @@ class Scale:
         return all(condition.holds for condition in self._conditions)
 
     def _build(self, stage: Stage) -> None:
-        """Creates the place, fills it and adds the keys, each phase timed."""
+        """Creates the place, fills it and adds the keys, each phase timed; a kept one is looked through instead."""
         setting, bench = self._setting, self._setting.bench
+        if setting.spec.reuse:
+            self._reuse(stage)
+            return
         with setting.during("create"):
-            made = _timed(lambda: place.make(setting.target, self._own_mark))
+            made = _timed(self._base.make)
             tables = bench.phase("create", setting.watch("create"))
         self._phase(stage, "create", PhaseResult(made.duration_ns + tables.duration_ns))
         with setting.during("populate"):
@@ -66,6 +71,19 @@ class Scale:
         self._phase(stage, "foreign_key", keyed, size_bytes=size)
         per_s = bench.rows / (filled.duration_ns / 1e9)
         setting.journal.say(f"scale {self._scale}: {bench.rows} rows, {per_s:.0f} rows/s, {size / 1e9:.3f} GB")
+
+    def _reuse(self, stage: Stage) -> None:
+        setting = self._setting
+        with setting.during("reuse"):
+            checked = setting.bench.check(self._base.counted, setting.watch("reuse"))
+            size = setting.target.size_bytes()
+        for condition in (c for c in checked.conditions if not c.holds):
+            raise RunError(
+                f"the kept database is not as it was left: {condition.name}: {condition.detail}",
+                f"{DROP}, and leave --reuse out",
+            )
+        self._phase(stage, "reuse", checked, size_bytes=size)
+        setting.journal.say(f"scale {self._scale}: the kept database passed its check, {size / 1e9:.3f} GB")
 
     def _parts(self) -> int:
         """Parts of a population at the same time: a core each, one where only one may write."""
@@ -105,8 +123,13 @@ class Scale:
             setting.journal.say(f"CHECK FAILED at scale {self._scale}: {condition.name}: {condition.detail}")
 
     def _drop(self, stage: Stage) -> None:
-        with self._setting.during("drop"):
-            self._phase(stage, "drop", _timed(lambda: place.remove(self._setting.target, self._own_mark)))
+        setting = self._setting
+        if self._base.stays(self._scale):
+            with setting.during("keep"):
+                self._base.keep(setting.journal, self._scale, self._counts.counted())
+        else:
+            with setting.during("drop"):
+                self._phase(stage, "drop", _timed(self._base.remove))
 
     def _phase(self, stage: Stage, phase: str, result: PhaseResult, rows: int = 0, size_bytes: int = 0) -> None:
         row = {"scale": self._scale, "stage": stage.name, "cycle": 0, "phase": phase, "duration_ns": result.duration_ns}

@@ -25,6 +25,7 @@ __all__ = [
     "account",
     "clean",
     "dies_with_us",
+    "drop",
     "installations",
     "products",
     "stale",
@@ -54,10 +55,11 @@ def products() -> list[str]:
     return list(_PRODUCTS)
 
 
-def start(target: spec.Target, connections: int) -> Server:
+def start(target: spec.Target, connections: int, *, keep: bool = False, reuse: bool = False) -> Server:
     """Starts the private server that ``target`` names, ready for ``connections`` sessions at once.
 
-    Folders that killed runs left in the same place are removed first. Raises ``spec.SpecError`` for a
+    ``reuse``: on the data that another one kept; ``keep``: it will be asked to keep its own. Folders that killed runs
+    left in the same place are removed first. Raises ``spec.SpecError`` for a
     setting that cannot be and ``ServerError`` when the server is not to be had; neither leaves anything behind.
     """
     product = target.private or ""
@@ -66,8 +68,43 @@ def start(target: spec.Target, connections: int) -> Server:
         raise spec.SpecError("TARGET", f"no private server called {product[:60]!r}", f"use one of {known}")
     base = base_directory(target)
     folder.clean(base)
+    home = _home(target, base, keep=keep, reuse=reuse) if keep or reuse else None
     begin: Callable[[spec.Target, Path, int], Server] = _module(product).start
-    return begin(target, base, connections)
+    return begin(target, home or base, connections)
+
+
+def _home(target: spec.Target, base: Path, *, keep: bool, reuse: bool) -> Path | None:
+    """The kept folder of the product in ``base``, where it is reused."""
+    home, option = folder.kept_in(base, target.private or ""), "--reuse" if reuse else "--keep"
+    if listening := {"listen_addresses", "bind_address"} & {name.lower().replace("-", "_") for name in target.settings}:
+        problem = f"with {', '.join(listening)} a private server has a password for one run: it is not kept"
+        raise spec.SpecError(option, problem, "leave the setting out, or keep it on a server of your own")
+    if reuse and home is None:
+        problem = f"no database of {target.url} is kept in {base}"
+        raise spec.SpecError(option, problem, "make one with --keep, or name the folder that has it")
+    if keep and not reuse and home is not None:
+        problem = f"a database of {target.url} is kept in {base} already"
+        raise spec.SpecError(option, problem, f"run on it: --reuse; or drop it: dsbench drop '{target.in_one}'")
+    return home if reuse else None
+
+
+def drop(target: spec.Target, agreed: Callable[[str], bool]) -> str:
+    """Removes what a private server kept in the folder that ``target`` names, once ``agreed`` has seen what it is.
+
+    Gives what was removed, empty where that is nothing. ``ServerError`` while a run works on it.
+    """
+    if target.directory is None:
+        remedy = f"name the folder in which it was kept: {target.url}?directory=FOLDER"
+        raise spec.SpecError("TARGET", "a private server is gone with its run: there is nothing to drop", remedy)
+    base = base_directory(target)
+    folder.clean(base)
+    home = folder.kept_in(base, target.private or "")
+    words = f"{home}: a database that {folder.kept_as(home)} kept" if home else ""
+    if home is None or not agreed(words):
+        return ""
+    if not folder.drop(home):
+        raise ServerError(f"{home} could not be removed", "see who may write there, and remove it by hand")
+    return words
 
 
 def base_directory(target: spec.Target) -> Path:

@@ -20,6 +20,8 @@ from typing import IO, Any
 
 import psutil
 
+from dsbench.servers.errors import ServerError
+
 try:
     import fcntl
 except ImportError:  # Windows has no flock: there only the owner's process id tells.
@@ -27,6 +29,10 @@ except ImportError:  # Windows has no flock: there only the owner's process id t
 
 PREFIX = "dsbench-"
 MARK = ".dsbench-private.json"
+KEPT = ".dsbench-kept.json"
+"""Beside the mark where the data are left to later runs: it names their version."""
+_DATA = ("data", "run.*")
+"""Of a folder that is kept: all else is made anew by the run that takes it up."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,33 @@ class Folder:
             shutil.rmtree(path, ignore_errors=True)
             raise
 
+    @classmethod
+    def adopt(cls, path: Path, version: str) -> Folder:
+        """The kept folder ``path`` with nothing but its data; ``ServerError`` while a run has it, or of another
+        ``version``. Raises ``OSError``."""
+        lock = _locked(path)
+        try:
+            if _series(before := kept_as(path)) != _series(version):
+                problem = f"{path} was kept by {before}, and this is {version}"
+                raise ServerError(problem, "name its version in TARGET, such as private:postgresql@15")
+            _stop_left_server(path)
+            for item in path.iterdir():
+                if item.name not in (MARK, KEPT) and not any(item.match(data) for data in _DATA):
+                    shutil.rmtree(item) if item.is_dir() and not item.is_symlink() else item.unlink()
+            lock.truncate(0)
+            json.dump({"owner": os.getpid()}, lock)
+            lock.flush()
+        except BaseException:
+            lock.close()
+            raise
+        return cls(path, lock)
+
+    def keep(self, version: str) -> None:
+        """Leaves the data to a later run: ``remove`` only lets the folder go from now on."""
+        nascent = self.path / (KEPT + ".new")
+        nascent.write_text(json.dumps({"version": version}))
+        nascent.replace(self.path / KEPT)
+
     def serves(self, pid: int) -> None:
         """Notes the process that works in this folder, so that it can be found when this program was killed."""
         self._lock.seek(0)
@@ -56,8 +89,11 @@ class Folder:
         self._lock.flush()
 
     def remove(self) -> bool:
-        """Removes the folder and all in it; false when something would not go. Harmless when it is gone."""
-        gone = _removed(self.path)
+        """Removes the folder and all in it; false when something would not go. Harmless when it is gone.
+
+        What is kept stays.
+        """
+        gone = is_kept(self.path) or _removed(self.path)
         self._lock.close()
         return gone
 
@@ -79,9 +115,53 @@ def _marked(path: Path) -> IO[str]:
     return lock
 
 
+def _locked(path: Path) -> IO[str]:
+    """The mark of ``path``, locked; ``ServerError`` while its owner lives."""
+    lock = (path / MARK).open("r+")
+    try:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise ServerError(f"a run works in {path}", "wait until it has ended") from None
+    return lock
+
+
+def _series(version: str) -> str:
+    """Versions of a product whose servers take each other's data: ``PostgreSQL 18``, ``MariaDB 10.11``."""
+    return ".".join(version.split(".")[: 1 if version.startswith("PostgreSQL") else 2])
+
+
+def kept_in(base: Path, product: str) -> Path | None:
+    """The folder in ``base`` that was kept of ``product``, such as ``mariadb``."""
+    return next((path for path in _marked_in(base) if kept_as(path).partition(" ")[0].lower() == product), None)
+
+
+def is_kept(path: Path) -> bool:
+    """Whether ``path`` is a folder whose data were left to later runs."""
+    return (path / KEPT).exists()
+
+
+def above(base: Path) -> Path:
+    """Where a private server makes its folder: ``base``, or what holds it where it is such a folder itself."""
+    return base.parent if is_kept(base) else base
+
+
+def kept_as(path: Path) -> str:
+    """Product and version of a kept folder, such as ``PostgreSQL 15.3``; empty where it is none."""
+    return str(_said(path / KEPT).get("version", ""))
+
+
+def drop(path: Path) -> bool:
+    """Removes a folder that was kept; false when something would not go. ``ServerError`` while a run works in it."""
+    with _locked(path):
+        _stop_left_server(path)
+        return _removed(path)
+
+
 def stale(base: Path) -> list[Path]:
     """Marked folders in ``base`` that belong to this user and whose owner is dead."""
-    return [path for path in _marked_in(base) if _owner_is_dead(path)]
+    return [path for path in _marked_in(base) if not is_kept(path) and _owner_is_dead(path)]
 
 
 def clean(base: Path) -> list[Path]:
@@ -120,11 +200,15 @@ def _owner_is_dead(path: Path) -> bool:
 
 
 def _mark(path: Path) -> dict[str, Any]:
+    return _said(path / MARK)
+
+
+def _said(file: Path) -> dict[str, Any]:
     try:
-        mark = json.loads((path / MARK).read_text())
+        said = json.loads(file.read_text())
     except (OSError, ValueError):
         return {}
-    return mark if isinstance(mark, dict) else {}
+    return said if isinstance(said, dict) else {}
 
 
 def _stop_left_server(path: Path) -> None:

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from dsbench.servers.errors import ServerError
-from dsbench.servers.folder import Folder
+from dsbench.servers.folder import Folder, above, is_kept
 from dsbench.servers.installation import storage_notes
 from dsbench.servers.log import Log
 from dsbench.servers.ports import free_port
@@ -44,8 +44,12 @@ class Server(ABC):
     """What whoever reads the figures must know about this server."""
 
     def __init__(self, base: Path, name: str) -> None:
-        """Makes a folder ``dsbench-<name>-XXXX`` in ``base`` and starts the server; what fails leaves nothing."""
+        """Makes a folder ``dsbench-<name>-XXXX`` in ``base`` and starts the server; what fails leaves nothing.
+
+        Where ``base`` is itself such a folder, which was kept, the server takes up its data.
+        """
         self.notes = []
+        self._taken_up = is_kept(base)
         self._name = name
         self._folders: list[Folder] = []
         self._log = Log()
@@ -71,7 +75,7 @@ class Server(ABC):
         """Starts the server, and sets ``url``."""
 
     def _folder(self, base: Path) -> Path:
-        folder = Folder.create(base, self._name)
+        folder = Folder.adopt(base, self.version) if is_kept(base) else Folder.create(base, self._name)
         self._folders.append(folder)
         return folder.path
 
@@ -83,8 +87,12 @@ class Server(ABC):
         """Processes of the server that run now; empty when it runs in the process of its client."""
         return []
 
+    def keep(self) -> None:
+        """Has the data outlive the server, for a later one to take up."""
+        self._folders[0].keep(self.version)
+
     def stop(self) -> None:
-        """Stops the server and removes its folder; harmless when that was done before."""
+        """Stops the server and removes its folder, where it is not kept; harmless when that was done before."""
         for folder in self._folders:
             if not folder.remove():
                 self.notes.append(f"{folder.path} could not be removed")
@@ -112,7 +120,7 @@ class OwnProcess(Server):
     def __init__(self, base: Path, name: str, account: str, foreign: tuple[str, ...], env: Mapping[str, str]) -> None:
         """``account`` is whom the superuser steps down to; variables with the prefixes ``foreign`` make way for
         ``env``: those of the caller would lead the programs elsewhere."""
-        self._user = unprivileged(base, account)
+        self._user = unprivileged(above(base), account)
         self._env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | dict(env)
         self._process: Process | None = None
         super().__init__(base, name)
@@ -165,7 +173,7 @@ class OwnProcess(Server):
 
     def _given_away(self, path: Path) -> Path:
         """A folder that only the server's user (and the superuser) can enter."""
-        path.mkdir(mode=0o700)
+        path.mkdir(mode=0o700, exist_ok=True)
         self._give(path)
         return path
 

@@ -48,6 +48,10 @@ def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
     except ValidationError as error:
         raise _spec_error(error) from None
     refuse_unused(asked.target, asked.workload)
+    if (asked.keep or asked.reuse) and asked.target.private is not None and asked.target.directory is None:
+        problem = f"{asked.target.url} is gone with its run, and its database with it"
+        remedy = f"name a folder that stays: {asked.target.url}?directory=FOLDER"
+        raise SpecError("--keep" if asked.keep else "--reuse", problem, remedy)
     return asked
 
 

@@ -171,6 +171,14 @@ class RunSpec(Frozen):
         Field(ge=0, lt=1 << 63),
         About("Seed of all random inputs; the same seed gives the same inputs", RECORDS, "chance", default="random"),
     ] = Field(default_factory=lambda: secrets.randbits(48))
+    keep: Annotated[
+        bool,
+        About("Leave the database of the last scale on the target, for runs with --reuse", WORK, "chance", brief=True),
+    ] = False
+    reuse: Annotated[
+        bool, About("Run on the database that --keep left, and leave it there again", WORK, "told", brief=True)
+    ] = False
+    """It has to be of the same workload, scale, settings and product."""
 
     @field_validator("scales")
     @classmethod

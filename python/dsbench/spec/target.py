@@ -51,7 +51,11 @@ class Target(Frozen):
             raise ValueError(f"{value['url']} names one version, the setting version another: leave one of them out")
         given = value.get("settings") or {}
         merged = {**settings, **given} if isinstance(given, dict) else given
-        return {**value, "url": url, "version": version if at else value.get("version"), "settings": merged}
+        found = {**value, "url": url, "version": version if at else value.get("version"), "settings": merged}
+        if isinstance(merged, dict) and "directory" in merged:
+            found |= {"settings": {k: v for k, v in merged.items() if k != "directory"}}
+            found["directory"] = merged["directory"]
+        return found
 
     @property
     def private(self) -> str | None:
@@ -60,8 +64,9 @@ class Target(Frozen):
 
     @property
     def in_one(self) -> str:
-        """URL, version and settings in one word, as ``url`` takes it; of a private server only."""
-        query = urlencode(self.settings, quote_via=quote, safe="/:,")
+        """URL, version, directory and settings in one word, as ``url`` takes it; of a private server only."""
+        where = {} if self.directory is None else {"directory": str(self.directory)}
+        query = urlencode({**where, **self.settings}, quote_via=quote, safe="/:,")
         return self.url + (f"@{self.version}" if self.version else "") + (f"?{query}" if query else "")
 
     @property

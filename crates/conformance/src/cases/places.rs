@@ -18,6 +18,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("where nothing is, dropping does no harm", absent),
         case("a mark comes back letter by letter", marked),
+        case("a mark is changed where one is", remarked),
         case("what carries the mark is not made twice", twice),
         case("what does not carry the mark is neither dropped nor made anew", foreign),
         case("its size is told", size),
@@ -59,6 +60,19 @@ fn marked(bed: &Bed) -> Result<(), Doubt> {
     ensure(state == PlaceState::Absent, || format!("dropped, but {state:?}"))
 }
 
+/// What stands in the place stays.
+fn remarked(bed: &Bed) -> Result<(), Doubt> {
+    let place = bed.engine.place();
+    place.drop()?;
+    refused("marking what is not there", place.remark(MARK), ErrorKind::Setup)?;
+    bed.furnish()?;
+    place.remark(AWKWARD)?;
+    let state = place.state()?;
+    ensure(state == PlaceState::Marked(AWKWARD.into()), || format!("{state:?}"))?;
+    bed.session(Isolation::RepeatableRead)?.fetch("SELECT v FROM t")?;
+    Ok(place.drop()?)
+}
+
 fn twice(bed: &Bed) -> Result<(), Doubt> {
     let place = bed.engine.place();
     place.drop()?;
@@ -90,7 +104,8 @@ fn untouched(bed: &Bed) -> Result<(), Doubt> {
     let state = place.state()?;
     ensure(matches!(state, PlaceState::Foreign(_)), || format!("{state:?}"))?;
     let PlaceState::Foreign(what) = state else { return Ok(()) };
-    for (how, result) in [("dropping it", place.drop()), ("making it", place.create(MARK))] {
+    let tried = [("dropping it", place.drop()), ("making it", place.create(MARK)), ("marking it", place.remark(MARK))];
+    for (how, result) in tried {
         let error = refused(how, result, ErrorKind::Setup)?;
         ensure(error.to_string().contains(&what), || format!("{how}: the error does not name {what:?}: {error}"))?;
     }

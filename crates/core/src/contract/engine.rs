@@ -105,6 +105,9 @@ pub trait Place: Send + Sync {
     /// Creates the empty place and marks it with `mark`. Error `Setup` when anything is there.
     fn create(&self, mark: &str) -> Result<()>;
 
+    /// Puts `mark` in place of the mark that is there, at once or not at all. Error `Setup` unless it carries one.
+    fn remark(&self, mark: &str) -> Result<()>;
+
     /// Drops the place and all in it. Error `Setup`, naming it, unless it carries the mark;
     /// nothing happens when it is absent.
     fn drop(&self) -> Result<()>;

@@ -9,7 +9,7 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use super::attachment::Attachment;
 use super::status::Status;
 use super::{blocks, codes, text, Firebird};
-use crate::place::{self, ours, set_up, vacant};
+use crate::place::{self, marked, ours, set_up, vacant};
 
 /// How the comment on a database of dsbench's starts.
 const MARK: &str = "dsbench: ";
@@ -45,15 +45,23 @@ impl Firebird {
             return Err(Error::configuration(message));
         }
         let text = mark.replace('\'', "''");
-        for sql in [
-            "CREATE TABLE dsbench_mark (mark VARCHAR(4000) NOT NULL)",
-            &format!("INSERT INTO dsbench_mark (mark) VALUES ('{text}')"),
-            &format!("COMMENT ON DATABASE IS '{MARK}{text}'"),
-        ] {
-            at.within(&blocks::schema(), |at, transaction| at.immediate(transaction, sql))?;
-        }
-        Ok(())
+        change(
+            at,
+            &[
+                "CREATE TABLE dsbench_mark (mark VARCHAR(4000) NOT NULL)",
+                &format!("INSERT INTO dsbench_mark (mark) VALUES ('{text}')"),
+                &format!("COMMENT ON DATABASE IS '{MARK}{text}'"),
+            ],
+        )
     }
+}
+
+/// Runs statements, each in a transaction.
+fn change(at: &mut Attachment, statements: &[&str]) -> Result<()> {
+    for sql in statements {
+        at.within(&blocks::schema(), |at, transaction| at.immediate(transaction, sql))?;
+    }
+    Ok(())
 }
 
 fn wanted(firebird: &Firebird) -> u32 {
@@ -99,6 +107,17 @@ impl Place for Firebird {
             let _ = at.drop_database();
         }
         furnished.map_err(set_up)
+    }
+
+    fn remark(&self, mark: &str) -> Result<()> {
+        let (state, at) = self.look()?;
+        marked(state)?;
+        let mut at = at.expect("a mark is only seen in a session");
+        let text = mark.replace('\'', "''");
+        // The row is what is read; the comment need only begin as one of dsbench's.
+        let row = format!("UPDATE dsbench_mark SET mark = '{text}'");
+        let comment = format!("COMMENT ON DATABASE IS '{MARK}{text}'");
+        change(&mut at, &[&row, &comment]).map_err(set_up)
     }
 
     fn drop(&self) -> Result<()> {

@@ -157,6 +157,13 @@ impl Place for Mock {
         }
     }
 
+    fn remark(&self, mark: &str) -> Result<()> {
+        let mut kept = lock(&self.0.mark);
+        kept.is_some()
+            .then(|| *kept = Some(mark.into()))
+            .ok_or_else(|| setup("mark the place anew", "nothing is there"))
+    }
+
     fn drop(&self) -> Result<()> {
         *lock(&self.0.mark) = None;
         Ok(())

@@ -5,7 +5,7 @@ use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::value::{Type, Value};
 
 use super::{size, text, Mysql, PLACE};
-use crate::place::{self, ours, refuse, set_up, vacant, ADMINISTRATION};
+use crate::place::{self, marked, ours, refuse, set_up, vacant, ADMINISTRATION};
 
 /// Errors that say what is not there: database, table, column.
 const NO_DATABASE: &str = "1049";
@@ -31,6 +31,13 @@ impl Place for Mysql {
             drop(connection.script(&[DROP]));
         }
         marked.map_err(set_up)
+    }
+
+    fn remark(&self, mark: &str) -> Result<()> {
+        let mut connection = self.connect(ADMINISTRATION)?;
+        marked(state(&mut *connection)?)?;
+        let update = with_mark(&format!("UPDATE {PLACE}.dsbench_mark SET mark = "), mark, "")?;
+        connection.script(&[&update]).map_err(set_up)
     }
 
     fn drop(&self) -> Result<()> {
@@ -71,9 +78,14 @@ fn state(connection: &mut dyn Connection) -> Result<PlaceState> {
 }
 
 fn put_mark(connection: &mut dyn Connection, mark: &str) -> Result<()> {
-    let mut insert = format!("INSERT INTO {PLACE}.dsbench_mark VALUES (").into_bytes();
-    text::literal(&mut insert, Type::Text, &Value::Text(mark))?;
-    insert.push(b')');
-    let insert = String::from_utf8_lossy(&insert);
+    let insert = with_mark(&format!("INSERT INTO {PLACE}.dsbench_mark VALUES ("), mark, ")")?;
     connection.script(&[&format!("CREATE TABLE {PLACE}.dsbench_mark (mark text NOT NULL)"), &insert])
+}
+
+/// A statement with the mark as a literal between its two ends.
+fn with_mark(before: &str, mark: &str, after: &str) -> Result<String> {
+    let mut statement = before.as_bytes().to_vec();
+    text::literal(&mut statement, Type::Text, &Value::Text(mark))?;
+    statement.extend_from_slice(after.as_bytes());
+    Ok(String::from_utf8_lossy(&statement).into_owned())
 }

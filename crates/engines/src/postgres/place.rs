@@ -4,7 +4,7 @@ use dsbench_core::engine::{Connection, Engine, Place, PlaceState};
 use dsbench_core::error::Result;
 
 use super::{Postgres, PLACE};
-use crate::place::{ours, set_up, size, vacant, ADMINISTRATION};
+use crate::place::{marked, ours, set_up, size, vacant, ADMINISTRATION};
 
 /// A comment that starts with this is dsbench's mark.
 const MARK: &str = "dsbench mark:";
@@ -27,10 +27,15 @@ impl Place for Postgres {
         let mut connection = self.connect(ADMINISTRATION)?;
         vacant(state(&mut *connection)?, format!("schema {PLACE}"), "rename it, or use another database")?;
         let create = format!("CREATE SCHEMA {PLACE}");
-        let comment = format!("COMMENT ON SCHEMA {PLACE} IS {}", literal(&format!("{MARK}{mark}")));
         connection.begin()?;
-        connection.script(&[&create, &comment]).map_err(set_up)?;
+        connection.script(&[&create, &comment(mark)]).map_err(set_up)?;
         connection.commit()
+    }
+
+    fn remark(&self, mark: &str) -> Result<()> {
+        let mut connection = self.connect(ADMINISTRATION)?;
+        marked(state(&mut *connection)?)?;
+        connection.script(&[&comment(mark)]).map_err(set_up)
     }
 
     fn drop(&self) -> Result<()> {
@@ -61,6 +66,11 @@ fn state(connection: &mut dyn Connection) -> Result<PlaceState> {
             PlaceState::Foreign(format!("schema {PLACE} in database {database} has no dsbench mark"))
         }
     })
+}
+
+/// The statement that marks the place.
+fn comment(mark: &str) -> String {
+    format!("COMMENT ON SCHEMA {PLACE} IS {}", literal(&format!("{MARK}{mark}")))
 }
 
 /// A text as a literal of SQL, whatever standard_conforming_strings says.

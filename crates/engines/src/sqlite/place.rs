@@ -12,7 +12,7 @@ use super::connection::{fetch, script};
 use super::raw::Db;
 use super::target::Target;
 use super::waiting::Waiting;
-use crate::place::{self, ours, refuse, vacant};
+use crate::place::{self, marked, ours, refuse, vacant};
 
 /// "DSB1", at offset 68 of the file.
 const APPLICATION_ID: u32 = 0x4453_4231;
@@ -146,6 +146,14 @@ impl Place for FilePlace {
             let _ = fs::remove_file(&self.0.path);
         }
         written
+    }
+
+    fn remark(&self, mark: &str) -> Result<()> {
+        let (state, db) = self.look()?;
+        marked(state)?;
+        let db = db.expect("a mark is only seen in an open file");
+        let text = mark.replace('\'', "''");
+        script(&db, &format!("UPDATE dsbench_mark SET text = '{text}'"), During::Connect).map_err(set_up)
     }
 
     fn drop(&self) -> Result<()> {

@@ -45,7 +45,8 @@ class Instance(OwnProcess):
     def _start(self) -> None:
         host, password = self._host, secrets.token_urlsafe(24)
         self._check()
-        self._initialise()
+        if not self._taken_up:
+            self._initialise()
         if host:
             self._write_accounts(password)
         port = self._launch(host, self._settings.get("port", ""))

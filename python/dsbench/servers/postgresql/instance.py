@@ -18,6 +18,8 @@ from dsbench.servers.postgresql.leftovers import SharedMemory
 from dsbench.servers.process import run
 from dsbench.servers.server import OwnProcess
 
+_OWN = "\n# Settings of dsbench\n"
+
 
 class Instance(OwnProcess):
     """A running private PostgreSQL server."""
@@ -43,7 +45,8 @@ class Instance(OwnProcess):
     def _start(self) -> None:
         host = network_host(self._settings.get("listen_addresses", ""))
         password = secrets.token_urlsafe(24) if host else ""
-        self._initialise(password)
+        if not self._taken_up:
+            self._initialise(password)
         port = self._launch(host, self._settings.get("port", ""))
         assert self._process is not None
         self._memory = SharedMemory.held(self._process.pid, self.pids())
@@ -76,8 +79,9 @@ class Instance(OwnProcess):
         server: list[str | Path] = [self._binaries.program("postgres"), "-D", self.directory]
         own = {"listen_addresses": "", **self._settings, "port": str(port)}
         own["unix_socket_directories"] = str(self._socket_directory)
-        with (self.directory / "postgresql.conf").open("a") as conf:
-            conf.write(configuration.conf(own))
+        path = self.directory / "postgresql.conf"
+        # Of a cluster that was kept only what initdb wrote stays: settings are those of this run.
+        path.write_text(path.read_text().partition(_OWN)[0] + _OWN + configuration.conf(own))
         # The server reads its configuration and says what it thinks of it, without starting.
         said = run([*server, "-C", "port"], self._user, self._env)
         if said.returncode != 0:
@@ -93,7 +97,8 @@ class Instance(OwnProcess):
             lines = (self.directory / "postmaster.pid").read_text().splitlines()
         except OSError:
             return False
-        return len(lines) >= 8 and lines[7].strip() == "ready"
+        own = self._process is not None and lines[:1] == [str(self._process.pid)]
+        return own and len(lines) >= 8 and lines[7].strip() == "ready"
 
     def stop(self) -> None:
         """Also removes what a killed server left in shared memory."""

@@ -1,0 +1,39 @@
+"""``dsbench drop``: removes a database that dsbench has made."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from dsbench import runner, spec
+from dsbench.cli import errors
+
+EPILOG = (
+    "Examples: dsbench drop postgresql://me@host/db | dsbench drop sqlite:///file.db --yes | "
+    "dsbench drop 'private:postgresql?directory=/data/bench'"
+)
+
+
+def command(
+    target: Annotated[str, typer.Argument(help="Where a run has left its database, as dsbench run names it.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove the database that a run has left or kept. Nothing else is touched, and none that a run works on."""
+    refused = False
+
+    def agreed(words: str) -> bool:
+        nonlocal refused
+        if not yes and not sys.stdin.isatty():
+            remedy = "give --yes to remove it"
+            raise spec.SpecError("--yes", f"{words}: this needs an answer, and standard input is no terminal", remedy)
+        refused = not yes and not typer.confirm(f"{words}\nRemove it?", default=False, err=True)
+        return not refused
+
+    asked = spec.build({"target": {"url": target}}).target
+    removed = runner.drop_target(asked, agreed)
+    if refused:
+        errors.tell("nothing was removed")
+        sys.exit(errors.FAILED)
+    print(f"removed: {removed}" if removed else f"{asked.redacted}: nothing of dsbench's is there")

@@ -1,0 +1,107 @@
+"""Where a run works: a database that it makes anew for each scale, or one that was kept; and what it leaves."""
+
+from __future__ import annotations
+
+from dsbench import servers
+from dsbench.archive.record import Age
+from dsbench.generator import Counted, Target
+from dsbench.runner import kept, place
+from dsbench.runner.journal import Journal, RunError, this_process
+from dsbench.runner.kept import Kept
+from dsbench.spec import RunSpec
+
+
+def base_of(spec: RunSpec, target: Target, server: servers.Server | None, name: str = "") -> Base:
+    """The base of the run of ``spec``; ``RunError`` where it cannot work on ``target``. Changes nothing there.
+
+    ``name``: of a run that goes on, which may have kept its database before it was killed.
+    """
+    if (spec.keep or spec.reuse) and not target.dialect.keeps_data:
+        raise RunError("this target keeps no data", "leave --keep and --reuse out, or name a database", usage=True)
+    if spec.reuse:
+        return Base(spec, target, server, place.reusable(target, spec))
+    text = place.unused(target) if spec.keep and name else None
+    if text is not None and (own := kept.of_mark(text)) is not None and own.run == name:
+        return Base(spec, target, server, None, own)
+    place.check_free(target)
+    return Base(spec, target, server, None)
+
+
+class Base:
+    """The database of a run, from its beginning to its end."""
+
+    def __init__(
+        self, spec: RunSpec, target: Target, server: servers.Server | None, found: Kept | None, left: Kept | None = None
+    ) -> None:
+        self._spec = spec
+        self.target = target
+        self.server = server
+        self._found = found
+        self._left = left
+        self.mark = ""
+        """Of the run, while it works."""
+
+    @property
+    def there(self) -> bool:
+        """Whether a database is there before the first scale."""
+        return self._found is not None or self._left is not None
+
+    @property
+    def counted(self) -> Counted | None:
+        """What earlier runs did on the database; ``None`` where it is made anew."""
+        return self._found.counted if self._found else None
+
+    def begin(self, journal: Journal) -> None:
+        """The run has its name: a kept database gets its mark, and the archive tells how old it is."""
+        name = journal.record.name
+        self.mark = place.mark(name)
+        if self._left is not None:
+            journal.note(kept=_age(self._left))
+        if self._found is None:
+            return
+        self.mark = self._found.marked({"by": name, **this_process()})
+        self.target.remark(self.mark)
+        journal.note(reused=_age(self._found))
+        words = f"the database was kept by {self._found.run} and is aged by {self._found.age}"
+        journal.warn("aged", words, "for a fresh one leave --reuse out, after: dsbench drop TARGET")
+
+    def make(self) -> None:
+        """Makes the place of a scale."""
+        place.make(self.target, self.mark)
+
+    def remove(self) -> None:
+        """Drops it."""
+        place.remove(self.target, self.mark)
+
+    def stays(self, scale: int) -> bool:
+        """Whether the database of ``scale`` is left to later runs."""
+        return self._spec.reuse or (self._spec.keep and scale == self._spec.scales[-1])
+
+    def keep(self, journal: Journal, scale: int, counted: Counted) -> None:
+        """Leaves the database to later runs, after all that was ``counted`` on it."""
+        before = self._found or kept.wanted_of(self._spec, self.target, scale, journal.record.name)
+        left = before.after(counted, len(counted[0]))
+        place.hand_over(self.target, self.mark, left.marked({}))
+        self._left = left
+        if self.server is not None:
+            self.server.keep()
+        journal.note(kept=_age(left))
+        others = ", the last," if len(self._spec.scales) > 1 else ""
+        journal.say(f"the database of scale {scale}{others} is kept: run on it with --reuse, or dsbench drop TARGET")
+
+    def end(self) -> None:
+        """The run is over: nothing of it stays but what is kept. A database that was kept before stays in any case.
+
+        A private server takes its own along, and may answer no more: it is not asked.
+        """
+        if self._left is not None or not self.mark:
+            return
+        if self._found is not None:
+            left = self._found.after(None, len(self._found.committed))
+            place.hand_over(self.target, self.mark, left.marked({}))
+        elif self.server is None:
+            place.remove(self.target, self.mark)
+
+
+def _age(found: Kept) -> Age:
+    return Age(run=found.run, scale=found.scale, runs=found.runs, transactions=found.transactions)

@@ -1,0 +1,159 @@
+"""A database that a run leaves, and later runs on it, on every product: a server of the user's, and private ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from dsbench import runner, servers
+from dsbench.archive import Archive
+from dsbench.generator import Target
+from dsbench.runner import kept, place
+from dsbench.runner.events import Moment
+from dsbench.spec import SpecError, build
+from dsbench.spec import Target as TargetSpec
+
+PRODUCTS = ["sqlite", "postgresql", "mariadb", "firebird"]
+LITTLE = {"scales": (1,), "cycles": 1, "duration": 0.3, "threads": 2}
+WORKLOADS: dict[str, dict[str, Any]] = {
+    "tpcb": {},
+    "select": {},
+    "tpcc": {"workload_settings": {"size": "0.02"}},
+}
+
+
+@pytest.fixture(scope="module", params=PRODUCTS)
+def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A database that is no private server, as far as a run can tell."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path_factory.mktemp('kept')}/file.db"
+        return
+    version = "3" if request.param == "firebird" else None
+    with servers.start(TargetSpec(url=f"private:{request.param}", version=version), 20) as running:
+        yield running.url
+
+
+def run(url: str, out: Path, observer: runner.Observer | None = None, **more: Any) -> runner.Outcome:
+    target = more.pop("target", {"url": url})
+    spec = build({**LITTLE, "target": target, **more})
+    return runner.execute(spec, out, observer or runner.Silent())
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_a_kept_database_is_run_on_and_dropped(url: str, workload: str, tmp_path: Path) -> None:
+    more = {"workload": workload, **WORKLOADS[workload]}
+    first = Archive.open(run(url, tmp_path, keep=True, **more).archive).run
+    assert (first.status, first.broken, first.kept and first.kept.runs) == ("complete", {}, 1)
+    with pytest.raises(runner.RunError, match="a database is kept on this target") as error:
+        run(url, tmp_path / "none", **more)
+    assert "--reuse" in error.value.remedy
+    assert "dsbench drop" in error.value.remedy
+    again = Archive.open(run(url, tmp_path, reuse=True, **more).archive)
+    second = again.run
+    assert (second.status, second.broken, second.reused) == ("complete", {}, first.kept)
+    assert first.kept is not None
+    assert second.kept is not None
+    assert second.kept.transactions > first.kept.transactions > 0
+    assert f"aged by 1 run, {first.kept.transactions} transactions" in second.warnings[0].message
+    assert {row["phase"] for row in again.table("phases").to_pylist()} >= {"reuse", "check"}
+    assert not any(row["phase"] in ("populate", "drop") for row in again.table("phases").to_pylist())
+    standing = runner.check_target(TargetSpec(url=url), {})
+    assert all(condition.holds for condition in standing.conditions)
+    assert f"{workload} at scale 1, made by the run {first.name}, aged by 2 runs" in standing.words
+    assert runner.drop_target(TargetSpec(url=url), lambda _words: False) == ""
+    assert "aged by 2 runs" in runner.drop_target(TargetSpec(url=url), lambda _words: True)
+    with closing(Target(url)) as target:
+        assert target.state() == ("absent", "")
+
+
+def test_a_kept_database_that_does_not_fit_is_refused_whole(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/file.db"
+    run(url, tmp_path, keep=True)
+    with pytest.raises(runner.RunError) as error:
+        run(url, tmp_path, reuse=True, workload="tpcc", scales=(1, 2))
+    assert "its workload is tpcb, asked for is tpcc; its scale is 1, asked for is 1,2" in str(error.value)
+    assert "--workload tpcb --scales 1" in error.value.remedy
+    with closing(Target(url)) as target:
+        state, mark = target.state()
+        changed = json.loads(mark)
+        changed["kept"]["committed"][0] += 1
+        target.remark(json.dumps(changed))
+    outcome = run(url, tmp_path, reuse=True)
+    assert "history rows = committed transactions" in str(outcome.error)
+    with closing(Target(url)) as target:
+        left = kept.of_mark(target.state()[1])
+    assert (state, left and left.runs) == ("marked", 2), "it is still there"
+    assert runner.drop_target(TargetSpec(url=url), lambda _words: True)
+
+
+def test_a_run_on_a_kept_database_that_is_stopped_leaves_it(tmp_path: Path) -> None:
+    """What it did is not known: the next check says so, and compares what it can."""
+    url = f"sqlite:///{tmp_path}/file.db"
+    stop = runner.Stop()
+
+    class Stopping(runner.Silent):
+        refused = False
+
+        def moment(self, moment: Moment) -> None:
+            if moment.phase == "cycle" and moment.done:
+                with closing(Target(url)) as target:
+                    owner = json.loads(target.state()[1])
+                # Another process has another number.
+                other = json.dumps({**owner, "pid": 1, "process_started": psutil.Process(1).create_time()})
+                with pytest.raises(runner.RunError, match="is using this target"):
+                    place._check_not_in_use(other)
+                self.refused = True
+                stop.request()
+
+    run(url, tmp_path, keep=True)
+    spec = build({**LITTLE, "duration": 30, "target": {"url": url}, "reuse": True})
+    observer = Stopping()
+    outcome = runner.execute(spec, tmp_path, observer, stop=stop)
+    assert (outcome.status, observer.refused) == ("cut-short", True)
+    standing = runner.check_target(TargetSpec(url=url), {})
+    assert "aged by 2 runs, at least" in standing.words
+    assert all(condition.holds for condition in standing.conditions)
+    assert run(url, tmp_path, reuse=True).void_scales == ()
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_a_private_server_keeps_its_database_in_a_named_folder(product: str, tmp_path: Path, base: Path) -> None:
+    with pytest.raises(SpecError, match=f"private:{product} is gone with its run") as error:
+        run(f"private:{product}", tmp_path, keep=True)
+    assert "?directory=FOLDER" in error.value.remedy
+    where = f"private:{product}" + ("@3" if product == "firebird" else "") + f"?directory={base}"
+    first = run(where, tmp_path / "out", keep=True)
+    assert first.status == "complete", first.error
+    (home,) = base.iterdir()
+    servers.clean(base)
+    with pytest.raises(SpecError, match="is kept in"):
+        run(where, tmp_path / "out", keep=True)
+    assert run(where, tmp_path / "out").status == "complete", "another one beside it"
+    assert list(base.iterdir()) == [home]
+    second = run(where, tmp_path / "out", reuse=True)
+    assert (second.status, second.void_scales) == ("complete", ()), second.error
+    target = TargetSpec(url=where)
+    assert "aged by 2 runs" in runner.check_target(target, {}).words
+    assert str(home) in runner.drop_target(target, lambda _words: True)
+    assert list(base.iterdir()) == []
+    assert runner.drop_target(target, lambda _words: True) == ""
+
+
+def test_a_run_that_died_once_its_database_was_kept_goes_on_to_its_end(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/file.db"
+    archive = run(url, tmp_path, keep=True).archive
+    path = archive / "run.json"
+    described = json.loads(path.read_text())
+    age = described.pop("kept")
+    path.write_text(json.dumps({**described, "status": "running", "process": {}}))
+    assert runner.resume(archive, None, runner.Silent()).status == "complete"
+    again = Archive.open(archive).run
+    assert again.kept is not None
+    assert again.kept.described() == age
+    assert runner.drop_target(TargetSpec(url=url), lambda _words: True)
