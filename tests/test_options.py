@@ -27,7 +27,10 @@ OF_CHOICE: dict[str, Any] = {
     "levels": [0.5, 0.9999], "call": "statements",
 }  # fmt: skip
 """Other values than the default, where the type does not lead to one."""
-TOGETHER: dict[str, dict[str, Any]] = {"terminals": {"pace": "terminals"}, "workload_settings": {"workload": "tpcc"}}
+STAYS = {"target": {"url": "sqlite:///kept.db"}}
+TOGETHER: dict[str, dict[str, Any]] = {
+    "terminals": {"pace": "terminals"}, "workload_settings": {"workload": "tpcc"}, "keep": STAYS, "reuse": STAYS,
+}  # fmt: skip
 """What a setting needs beside it."""
 
 
