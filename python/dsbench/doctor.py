@@ -13,7 +13,9 @@ from pathlib import Path
 
 import dsbench
 from dsbench import generator, servers, spec, storage
+from dsbench.analysis.machine import noticed, others, programs
 from dsbench.cluster import how_to_install
+from dsbench.monitors import Known, Look, beside, between, look
 from dsbench.servers import cache
 from dsbench.servers.installation import Installation
 from dsbench.stack import core, described, system
@@ -31,6 +33,8 @@ _LOG_BYTES = 2_000_000_000
 
 _SLOW_CLOCK_NS = 500
 """A reading of the time that takes longer went through the kernel, or to a device."""
+
+_WATCHED_S = 1.0
 
 _EXTRAS = {
     "cluster": ("distributed", "load from several machines"),
@@ -58,10 +62,28 @@ def findings() -> list[Finding]:
         _core, _servers, _more_servers, lambda: _account(base), lambda: _stale(base), lambda: _storage(base),
         _open_files, _clock, _governor, _huge_pages, _extras,
     ]  # fmt: skip
+    known = Known(beside())
+    before, began_s = look(known), time.monotonic()
     found: list[Finding] = []
     for check in checks:
         found += check()
-    return found
+    return found + (_others(known, before, began_s) if before is not None else [])
+
+
+def _others(known: Known, before: Look, began_s: float) -> list[Finding]:
+    """What else the machine has done since ``before``, for a second at least: CPU time is counted in hundredths."""
+    time.sleep(max(0.0, began_s + _WATCHED_S - time.monotonic()))
+    after = look(known)
+    if after is None:
+        return []
+    used = between(before, after, known)
+    if wrong := list(noticed(used, idle=True)):
+        return [Finding("other programs", False, words, remedy) for words, remedy in wrong]
+    use = used.use
+    waits = {"CPUs": use.cpu_pressure_ns, "storage": use.io_pressure_ns, "memory": use.memory_pressure_ns}
+    told = ", ".join(f"{what} {use.pressure(waited):.0%}" for what, waited in waits.items() if waited is not None)
+    stolen = f"; stolen {use.share(use.stolen_ns):.0%}" + (f"; waits for {told}" if told else "")
+    return [Finding("other programs", True, f"{others([used])} in use{programs([used])}{stolen}")]
 
 
 def _core() -> list[Finding]:

@@ -7,20 +7,11 @@ import numpy as np
 import pytest
 
 from dsbench.analysis.doubts import doubts
-from dsbench.analysis.facts import RunFacts, ScaleFacts, UnsafeSwitch, outside_share
+from dsbench.analysis.facts import RunFacts, UnsafeSwitch, outside_share
 from dsbench.analysis.steady import Drift, Verdict
 from dsbench.analysis.values import Doubt
 from dsbench.workloads import find
-
-RUN = RunFacts(
-    workload=find("tpcb"), status="complete", reason="", duration_s=60, cycles=10, isolation="repeatable-read", retry=False,
-    reconnect=False, open_loop=False, nodes=0, embedded=False, cpus=4, unsafe=(),
-)  # fmt: skip
-SCALE = ScaleFacts(
-    scale=10, cycles=10, committed=100_000, failed=0, main_error="", attempts=100_000, unknown=0, missed=0, remote=15_000,
-    remote_of=100_000, absent=0, outside_share=0.02, client_cpus=0.5, histogram_count=100_000, rolled_back=0,
-    drifts=(), checked=True, broken=(), measured_s=600.0, populations=1,
-)  # fmt: skip
+from fixtures.facts import RUN, SCALE
 
 
 def codes(run: RunFacts = RUN, **scale: Any) -> list[str]:

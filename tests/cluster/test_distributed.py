@@ -42,6 +42,11 @@ def test_two_nodes_are_merged_into_one_archive(postgresql: servers.Server, tmp_p
     assert all(abs(r["clock_offset_ns"]) <= r["clock_error_ns"] for r in took_part)
     assert [n.name for n in archive.run.nodes] == ["alba", "syrtis"]
     assert {"local", "alba", "syrtis"} == set(archive.table("monitors").column("node").to_pylist())
+    machines = archive.table("machine").to_pylist()
+    assert Counter(r["node"] for r in machines) == dict.fromkeys(("local", "alba", "syrtis"), 4)
+    # All of them are on this machine, and none takes the others' processes, or the server's, for other programs.
+    assert all(r["server_ns"] > 0 and r["run_ns"] > 0 for r in machines)
+    assert not {"postgres"} & set(archive.table("programs").column("program").to_pylist())
 
 
 def test_nodes_draw_the_inputs_of_their_own_clients(postgresql: servers.Server) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsbench.analysis import histogram
+from dsbench.analysis.machine import MachineUse, Program, Used
 from dsbench.cluster.outcome import Course, DamagedError, NodeResult, Part, decode, encode
 from dsbench.columns import COUNTERS
 from dsbench.generator import SECOND_WORDS, UNCOUNTED, CoreError, CycleResult
@@ -56,6 +59,36 @@ def test_every_number_comes_back(result: CycleResult, times: list[int]) -> None:
     assert all(np.array_equal(a[2], b[2]) for a, b in zip(back.histograms, result.histograms, strict=True))
     assert (back.errors, dict(back.sums), back.cpu_ns) == (result.errors, dict(result.sums), result.cpu_ns)
     assert str(back.failure) == str(result.failure)
+
+
+def used(**changes: Any) -> Used:
+    names = [one.name for one in fields(MachineUse)]
+    use = MachineUse(**dict.fromkeys(names, 7) | {"device": "vda", "queued_ns": None} | changes)
+    return Used(use, (Program("make", 12, children=True, cpu_ns=5, io_bytes=None),))
+
+
+NOTHING = CycleResult(
+    np.zeros((0, 1, len(COUNTERS)), "<u8"), np.zeros(0, "<u8"), (), uints([], SECOND_WORDS), (), {}, None
+)
+
+
+def test_what_the_machine_did_comes_back() -> None:
+    assert decode(encode(NOTHING, Course("complete"), [], used()), "alba").machine == used()
+    assert decode(encode(NOTHING, Course("complete"), []), "alba").machine is None
+
+
+@pytest.mark.parametrize("wrong", [{"others_ns": -1}, {"idle_ns": 2**60}, {"cpus": 2**32}, {"cpus": "two"}])
+def test_a_machine_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(DamagedError):
+        decode(encode(NOTHING, Course("complete"), [], used(**wrong)), "alba")
+
+
+def test_a_nodes_names_of_programs_are_plain_and_short() -> None:
+    programs = tuple(Program("a\n\x1b[31m" + "x" * 99, 1, children=False, cpu_ns=1, io_bytes=None) for _ in range(999))
+    found = decode(encode(NOTHING, Course("complete"), [], Used(used().use, programs)), "alba").machine
+    assert found is not None
+    assert len(found.programs) == 40
+    assert found.programs[0].program == "a  [31m" + "x" * 33
 
 
 @given(st.binary(max_size=60))

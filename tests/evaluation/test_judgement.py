@@ -85,6 +85,25 @@ def test_a_fall_from_cycle_to_cycle_is_no_steady_state(tmp_path: Path) -> None:
     assert "over the 3 cycles" in doubt.message
 
 
+def checkpoint_rows(*cycles: int) -> list[dict[str, Any]]:
+    key = {"scale": 10, "node": "local", "monitor": "server", "metric": "checkpoints_timed", "unit": "count total"}
+    return [
+        {**key, "cycle": cycle, "at_ns": at_s * S, "value": 5.0 + (cycle in cycles and at_s > 0)}
+        for cycle in CYCLES
+        for at_s in (0, 60)
+    ]
+
+
+def test_a_spread_without_direction_is_no_drift(tmp_path: Path) -> None:
+    uneven = {**rows(), "seconds": second_rows([1000] * 60, (1.0, 0.5, 0.9)), "monitors": checkpoint_rows(2)}
+    for row, count in zip(uneven["cycles"], (59_000, 29_500, 53_100), strict=True):
+        row["committed"] = count
+    doubts = {doubt.code: doubt for doubt in judged(tmp_path, uneven).doubts}
+    assert "no-steady-state" not in doubts
+    assert "cycle 2 -44%" in doubts["scattered-cycles"].message
+    assert "only cycle 2 had a checkpoint" in doubts["scattered-cycles"].remedy
+
+
 def test_a_second_that_the_cycle_breaks_off_is_not_judged(tmp_path: Path) -> None:
     # A fall over 29.5 s would be judged by 30 seconds; 29 whole ones are too few.
     falling = {**rows(), "seconds": [row for row in second_rows([900 - 10 * s for s in range(30)]) if row["cycle"] == 1]}

@@ -7,13 +7,14 @@ import math
 import re
 import shutil
 import subprocess
-from dataclasses import replace
+from dataclasses import fields, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dsbench.analysis.machine import CycleUse, MachineUse, Program
 from dsbench.analysis.values import Collision, Doubt, Interval
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
@@ -56,12 +57,19 @@ class Reader(HTMLParser):
         return [attributes for found, attributes in self.elements if found == name]
 
 
+def hogged(name: str) -> CycleUse:
+    """A machine on which a program of that name took most of two CPUs, in a cycle of a second."""
+    numbers = {one.name: 10**8 for one in fields(MachineUse)}
+    use = MachineUse(**{**numbers, "span_ns": 10**9, "cpus": 2, "others_ns": 18 * 10**8, "device": name})
+    return CycleUse(use, (Program(name, 12, children=False, cpu_ns=16 * 10**8, io_bytes=None),), 3, name)
+
+
 def hostile() -> tuple[Evaluation, RunRecord]:
     """Everything that a target, a node or a user can name is an attack."""
     found = sample.evaluation(scales=(1, 2), nodes=(EVIL, "alba"))
     found = replace(
         found, name=EVIL, errors={1: {EVIL: 3}}, doubts=(Doubt(EVIL, EVIL, EVIL, 1, True),),
-        resources={1: tuple(replace(r, name=EVIL, unit=EVIL) for r in found.resources[1])},
+        resources={1: tuple(replace(r, name=EVIL, unit=EVIL) for r in found.resources[1])}, machine={1: (hogged(EVIL),)},
     )  # fmt: skip
     run = sample.run(
         spec={"nodes": 2, "workload": EVIL, "target": {"url": EVIL, "settings": {EVIL: EVIL}}}, server_version=EVIL,
@@ -311,3 +319,11 @@ def test_markup_escapes_text_and_attributes() -> None:
 )
 def test_numbers_are_short(value: float, shown: str) -> None:
     assert number(value) == shown
+
+
+def test_what_else_the_machine_did_stands_beside_the_resources() -> None:
+    found = replace(sample.evaluation(scales=(1,)), machine={1: (hogged("stress-ng"),)})
+    text = Reader(page(found, sample.run())).text
+    assert "stress-ng (pid 12) 1.6" in text
+    assert "1.80" in text, "CPUs of others"
+    assert "Machine by cycle" not in Reader(page(sample.evaluation(scales=(1,)), sample.run())).text

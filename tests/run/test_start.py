@@ -17,6 +17,7 @@ from dsbench.cluster.wanted import Wanted
 from dsbench.columns import COUNTERS
 from dsbench.generator import SECOND_WORDS, CycleLoad, CycleResult, Stage, load_of
 from dsbench.generator.stages import GroupPlan
+from dsbench.monitors import Known
 from dsbench.runner import Silent, cycle
 from dsbench.runner.journal import Journal
 from dsbench.spec import RunSpec
@@ -118,7 +119,8 @@ def test_the_whole_lead_is_left_when_the_start_is_told(monkeypatch: pytest.Monke
     slow = Slow(spec(ramp_up=ramp_up))
     monkeypatch.setattr(cycle, "now_ns", lambda: slow.now_ns)
     monkeypatch.setattr(cycle, "Sampler", lambda _: SimpleNamespace(first=int, go=max, stop=list, notes=()))
-    setting = SimpleNamespace(spec=spec(ramp_up=ramp_up), bench=None, load=slow, monitors=(), watch=lambda *_: None)
+    given = {"spec": spec(ramp_up=ramp_up), "bench": None, "load": slow, "monitors": (), "known": Known({})}
+    setting = SimpleNamespace(**given, watch=lambda *_: None)
     wanted = Wanted(setting.spec, cast(Any, None), LOAD, 1, 1, 1, None)
     cycle._measure(cast(cycle.Setting, setting), wanted)
     assert slow.left_ns == 20 * MS + round(ramp_up * 1e9)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from math import isnan, sqrt
+from math import sqrt
 
 from dsbench.analysis.facts import RunFacts, ScaleFacts
-from dsbench.analysis.steady import Verdict
+from dsbench.analysis.unrest import no_steady_state, others, scattered
 from dsbench.analysis.values import Doubt
 
 REMOTE_SIGMAS = 3
@@ -260,18 +260,6 @@ def client_bottleneck(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         )
 
 
-def no_steady_state(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
-    """The rate still moved when the measurement ended."""
-    for stretch, drift in scale.drifts:
-        if drift.verdict is Verdict.DRIFTING and not isnan(drift.drift):
-            yield Doubt(
-                "no-steady-state",
-                f"no steady state: the rate drifted by {drift.drift:+.0%} {stretch} (p = {drift.p_value:.2g})",
-                "use longer or more cycles; look for checkpoints, cache warm-up and growing tables",
-                scale.scale,
-            )
-
-
 RUN_RULES: tuple[RunRule, ...] = (cut_short, short_cycles, durability)
 SCALE_RULES: tuple[ScaleRule, ...] = (
     check_failed,
@@ -284,7 +272,9 @@ SCALE_RULES: tuple[ScaleRule, ...] = (
     slow_node,
     start_skew,
     client_bottleneck,
+    others,
     no_steady_state,
+    scattered,
     failures,
     unknown_commits,
     missed_starts,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dsbench.analysis.machine import CycleUse
+from dsbench.analysis.scatter import Scatter
 from dsbench.analysis.steady import Drift
 from dsbench.analysis.values import Ints
 from dsbench.workloads import Entry
@@ -102,6 +104,12 @@ class ScaleFacts:
     """Populations that the cycles come from: two when the run was resumed between them."""
     nodes: tuple[NodeFacts, ...] = ()
     """Remote nodes; empty for a local run."""
+    scatter: Scatter | None = None
+    """Cycles that lie off the others."""
+    checkpoints: tuple[int, ...] = ()
+    """Cycles in which the server counted a checkpoint; empty where it counts none."""
+    uses: tuple[CycleUse, ...] = ()
+    """What the machines did in each cycle."""
 
 
 def outside_share(residence_ns: Ints, failed_ns: Ints, first_start_ns: Ints, last_end_ns: Ints) -> float:

@@ -17,19 +17,24 @@ class By(StrEnum):
 
     SCALE = "scale"
     NODE = "node"
+    MACHINE = "machine"
 
 
 def command(
     archive: Annotated[Path, typer.Argument(help="Folder or .zip that a run left.")],
     by: Annotated[
-        By, typer.Option(help="scale: the results; node: what each remote node did, and why one was missing.")
+        By,
+        typer.Option(
+            help="scale: the results; node: what each remote node did, and why one was missing; machine: what else "
+            "each machine did in each cycle."
+        ),
     ] = By.SCALE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Show the table, the DSI and the warnings of an archive."""
     from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
 
-    shown = finish.read(archive, nodes=by is By.NODE)
+    shown = finish.read(archive, by.value)
     if as_json:
         print(json.dumps(shown.document, indent=2, ensure_ascii=False))
     else:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import json
+import platform
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
+from dsbench.analysis.machine import Used
 from dsbench.cluster.clock import FEW, PINGS, Estimate
 from dsbench.cluster.frames import LONGEST_WHY
 from dsbench.cluster.lease import Lease
 from dsbench.cluster.outcome import MISSED, Course, encode
 from dsbench.columns import COUNTERS
 from dsbench.generator import Bench, Cycle, CycleResult, Target, now_ns
-from dsbench.monitors import Sampler, monitors_for
+from dsbench.monitors import SERVER, Known, Look, Sampler, beside, between, look, monitors_for
 from dsbench.spec import RunSpec
 
 _SOONEST_NS: Final = 3_000_000
@@ -127,20 +129,24 @@ class Node:
             spec, order["seed"], None, stage=order["stage"], node=order["number"], nodes=order["nodes"]
         )
         sampler = Sampler(monitors_for("", None, None), now_ns)
+        watched = _Watched(order.get("beside", {}))
         try:
-            course = self._run(link, key, spec, cycle, sampler)
+            course = self._run(link, key, spec, cycle, sampler, watched)
         except Exception as error:  # what was committed until now is in the database, and has to be told
             cycle.abandon()
             course = Course(str(error))
         samples = sampler.stop()
         result = cycle.join()
-        return encode(result, _settled(course, result, spec), samples)
+        return encode(result, _settled(course, result, spec), samples, watched.used)
 
-    def _run(self, link: Answers, key: str, spec: RunSpec, cycle: Cycle, sampler: Sampler) -> Course:
+    def _run(
+        self, link: Answers, key: str, spec: RunSpec, cycle: Cycle, sampler: Sampler, watched: _Watched
+    ) -> Course:
         cycle.connect(30 + cycle.load.threads * spec.connections * 0.2, self._seen(connecting=True))
         if cycle.finished:
             raise Interrupted("its clients could not connect")
         sampler.first()
+        watched.begin()
         before = link.clocks(PINGS)
         start_ns = link.ask("ready", key=key, offset_ns=before.offset_ns, error_ns=before.error_ns)
         if start_ns is None:
@@ -154,6 +160,7 @@ class Node:
         sampler.go(start, round(spec.ramp_up * 1e9))
         cycle.start(start)
         cycle.wait(start, _GRACE_S, self._seen(connecting=False))
+        watched.end()
         after = link.clocks(FEW)
         drift_ns = after.offset_ns - before.offset_ns
         return Course("complete", before.offset_ns, before.error_ns, drift_ns, left, still_ns=cycle.still_ns)
@@ -164,6 +171,27 @@ class Node:
             self.check()
 
         return seen
+
+
+class _Watched:
+    """What this machine does beside a cycle. ``beside`` says which processes on the coordinator's machine, if this is
+    it, are no other programs: the coordinator, its server and the other nodes."""
+
+    def __init__(self, beside_: Mapping[str, Any]) -> None:
+        roots = dict(beside_.get("roots", ())) if beside_.get("host") == platform.node() else {}
+        # Without the server's process here it may still run here, where it cannot be seen.
+        self._known = Known({**roots, **beside()}, server=SERVER in roots.values())
+        self._before: Look | None = None
+        self.used: Used | None = None
+
+    def begin(self) -> None:
+        """The cycle is about to start."""
+        self._before = look(self._known)
+
+    def end(self) -> None:
+        """The cycle has ended."""
+        after = look(self._known)
+        self.used = between(self._before, after, self._known) if self._before and after else None
 
 
 def _spec(order: Mapping[str, Any]) -> RunSpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -92,12 +93,17 @@ class Nodes:
         spec, scale, number = wanted.spec, wanted.scale, wanted.number
         order = {"kind": "cycle", **_order(url, spec), "scale": scale, "seed": wanted.seed, "nodes": spec.nodes}
         stage = wanted.stage.name
+        order["beside"] = {"host": platform.node(), "roots": [[*root] for root in wanted.roots.items()]}
         turn = self._turn(f"scale {scale}, cycle {number}", lambda n: {**order, "stage": stage, "number": n})
         loads = (load_of(wanted.stage, spec, scale, node, spec.nodes) for node in range(spec.nodes))
         load = max(loads, key=lambda one: one.threads)
         self._cycles[turn.key] = (scale, number)
         self._fits[turn.key] = fit = Fit(load.threads, len(wanted.bench.kinds), len(load.groups))
         return RemoteCycle(coordinator, turn, spec, load, fit, self._lead, tell)
+
+    def pids(self) -> list[int]:
+        """Processes of nodes that run on this machine."""
+        return [member["pid"] for member in self._members() if member["host"] == platform.node()]
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """((scale, cycle), part) of cycles that were over when they came; each is given once.

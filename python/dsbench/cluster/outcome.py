@@ -11,13 +11,15 @@ import math
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
+from dsbench.analysis.machine import Used
+from dsbench.cluster.frames import plain
 from dsbench.columns import COUNTERS
 from dsbench.generator import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
 
@@ -30,6 +32,9 @@ _LARGEST: Final = 512 * 1024 * 1024
 _NUMBER: Final = 2**53
 """Above any number that is counted here: in ns a hundred days."""
 _SECONDS: Final = 10**6
+_LONGEST_NAME: Final = 40
+_PROGRAMS: Final = 40
+"""More than a node tells of."""
 _SAMPLED: Final = ["at_ns", "monitor", "metric", "unit", "value"]
 
 
@@ -66,6 +71,8 @@ class NodeResult:
     course: Course = field(default_factory=lambda: Course("complete"))
     samples: Sequence[Mapping[str, Any]] = ()
     """Of the node's monitors: columns of the table ``monitors`` without its key."""
+    machine: Used | None = None
+    """What the node's machine did meanwhile; ``None`` where it cannot be known, or is not the node's to tell."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,9 @@ def _idle(part: Part) -> bool:
     return not any(part.found.result.committed_in_database()) and not part.found.result.total("unknown")
 
 
-def encode(result: CycleResult, course: Course, samples: Sequence[Mapping[str, Any]]) -> bytes:
+def encode(
+    result: CycleResult, course: Course, samples: Sequence[Mapping[str, Any]], machine: Used | None = None
+) -> bytes:
     """The bytes of one node's part of a cycle. A trace stays where it is."""
     head = {
         "course": asdict(course),
@@ -114,6 +123,7 @@ def encode(result: CycleResult, course: Course, samples: Sequence[Mapping[str, A
         "cpu_ns": result.cpu_ns,
         "samples": [list(sample.values()) for sample in samples],
         "columns": list(samples[0]) if samples else [],
+        "machine": asdict(machine) if machine is not None else None,
     }
     arrays = [result.counters, result.groups, *(rows for *_, rows in result.histograms), result.seconds]
     text = json.dumps(head).encode()
@@ -141,6 +151,7 @@ class _Head:
     cpu_ns: tuple[_Word, _Word]
     samples: list[tuple[_Signed, _Text, _Text, _Text, float]]
     columns: list[str]
+    machine: Used | None
 
 
 _HEAD: Final = TypeAdapter(_Head)
@@ -199,19 +210,19 @@ def _first(error: ValidationError) -> str:
 
 def _unpacked(data: bytes) -> bytes:
     unpacking = zlib.decompressobj()
-    plain = unpacking.decompress(data, _LARGEST)
+    text = unpacking.decompress(data, _LARGEST)
     if not unpacking.eof or unpacking.unused_data:
         raise DamagedError("they are too long, or not whole")
-    return plain
+    return text
 
 
 def _decode(data: bytes, node: str) -> NodeResult:
     if not data.startswith(_MAGIC):
         raise DamagedError("they begin otherwise")
-    plain = _unpacked(data[len(_MAGIC) :])
-    (length,) = struct.unpack_from("<I", plain)
-    said = _HEAD.validate_json(plain[4 : 4 + length])
-    words = np.frombuffer(plain, dtype="<u8", offset=4 + length)
+    body = _unpacked(data[len(_MAGIC) :])
+    (length,) = struct.unpack_from("<I", body)
+    said = _HEAD.validate_json(body[4 : 4 + length])
+    words = np.frombuffer(body, dtype="<u8", offset=4 + length)
     threads, kinds, width = said.shape
     if width != len(COUNTERS):
         raise DamagedError(f"{width} counters instead of {len(COUNTERS)}")
@@ -235,7 +246,20 @@ def _decode(data: bytes, node: str) -> NodeResult:
     if said.samples and said.columns != _SAMPLED:
         raise DamagedError("samples with other columns")
     samples = [dict(zip(_SAMPLED, sample, strict=True)) for sample in said.samples]
-    return NodeResult(node, result, said.course, samples)
+    return NodeResult(node, result, said.course, samples, _used(said.machine))
+
+
+def _used(said: Used | None) -> Used | None:
+    """What a node says of its machine, with numbers and names that the archive has a place for."""
+    if said is None:
+        return None
+    counts = [value for value in asdict(said.use).values() if isinstance(value, int)]
+    counts += [value for one in said.programs for value in (one.cpu_ns, one.io_bytes or 0)]
+    numbers = [said.use.cpus, *(one.pid for one in said.programs)]
+    if not all(0 <= count < _NUMBER for count in counts) or not all(0 <= number < 2**32 for number in numbers):
+        raise DamagedError("a machine with numbers that there are not")
+    named = (replace(one, program=plain(one.program, _LONGEST_NAME)) for one in said.programs[:_PROGRAMS])
+    return Used(replace(said.use, device=plain(said.use.device, _LONGEST_NAME)), tuple(named))
 
 
 def _arrays(words: UInts, shapes: Sequence[tuple[int, ...]]) -> list[UInts]:

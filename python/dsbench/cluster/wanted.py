@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dsbench.generator import Bench, Stage
@@ -23,3 +24,5 @@ class Wanted:
     seed: int
     trace: Path | None
     """Where to write the trace, if at all."""
+    roots: Mapping[int, str] = field(default_factory=dict)
+    """By pid on the machine of dsbench run: what is no other program there (``monitors.Known``)."""

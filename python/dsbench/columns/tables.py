@@ -150,6 +150,43 @@ _TABLES: Final = (
         ),
     ),
     Table(
+        "machine",
+        "What each machine did around a cycle, from the connected clients to the last end: CPU times are sums over all "
+        "CPUs, empty is what cannot be known there.",
+        (
+            *_KEY,
+            Column("span_ns", "uint64", "How long was looked at.", "ns"),
+            Column("cpus", "uint32", "CPUs of the machine.", "CPUs"),
+            Column("run_ns", "uint64", "CPU time of dsbench with its nodes here, and of an embedded database.", "ns"),
+            Column("server_ns", "uint64", "CPU time of the database server.", "ns"),
+            Column("kernel_ns", "uint64", "CPU time of the kernel's own threads and of interrupts.", "ns"),
+            Column("others_ns", "uint64", "CPU time of all other programs.", "ns"),
+            Column("unseen_ns", "uint64", "Part of others_ns of programs that cannot be named: hidden or gone.", "ns"),
+            Column("stolen_ns", "uint64", "CPU time that the host gave to others.", "ns"),
+            Column("idle_ns", "uint64", "CPU time that was not used.", "ns"),
+            Column("cpu_pressure_ns", "uint64", "How long some thread, of whomever, waited for a CPU (PSI).", "ns"),
+            Column("io_pressure_ns", "uint64", "The same for storage.", "ns"),
+            Column("memory_pressure_ns", "uint64", "The same for memory.", "ns"),
+            Column("queued_ns", "uint64", "How long the server's threads, added up, waited for a CPU.", "ns"),
+            Column("device", "string", "Block device of the data; empty where there is none to see.", few=True),
+            Column("device_bytes", "uint64", "Read and written on it, by whomever.", "bytes"),
+            Column("own_bytes", "uint64", "Read and written by dsbench and the server, on any device.", "bytes"),
+            Column("own_written_bytes", "uint64", "The written part of own_bytes.", "bytes"),
+        ),
+    ),
+    Table(
+        "programs",
+        "Programs that used a machine around a cycle and are neither dsbench nor the database: those that used most.",
+        (
+            *_KEY,
+            Column("program", "string", "The kernel's name of it; arguments are not looked at."),
+            Column("pid", "uint32", "Its process."),
+            Column("part", "string", "itself; children: those that ended meanwhile.", few=True),
+            Column("cpu_ns", "uint64", "CPU time.", "ns"),
+            Column("io_bytes", "uint64", "Read from storage and written; empty where it may not be known.", "bytes"),
+        ),
+    ),
+    Table(
         "phases",
         "What is timed around the cycles.",
         (

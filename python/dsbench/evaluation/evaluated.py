@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dsbench.analysis.kinds import KindResult
+from dsbench.analysis.machine import CycleUse
 from dsbench.analysis.tpcc import Nopm
 from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Index, Ints, Resource, ScaleResult
 from dsbench.analysis.windows import Window
@@ -120,6 +121,8 @@ class Evaluation:
     """By scale: what the database's own statistics said before and after the cycles."""
     threads: int = 0
     """Threads of each node in these cycles."""
+    machine: Mapping[int, tuple[CycleUse, ...]] = field(default_factory=dict)
+    """By scale: what each machine did beside the run in each cycle; empty where the archive does not tell."""
     connections: int = 0
     """Connections of all nodes and threads together."""
     cycle_numbers: Mapping[int, Ints] = field(default_factory=dict)

@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from dsbench.analysis.doubts import doubts
+from dsbench.analysis.equations import cycle_rate_tps
 from dsbench.analysis.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch, outside_share
+from dsbench.analysis.machine import CycleUse
 from dsbench.analysis.models import fit_collision
-from dsbench.analysis.steady import Drift, drift
+from dsbench.analysis.scatter import Scatter, scatter
+from dsbench.analysis.steady import Drift, drift, over_cycles
 from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Resource
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import NodeShare
@@ -26,6 +29,8 @@ def judge(
     resources: Mapping[int, tuple[Resource, ...]],
     errors: Mapping[int, Mapping[str, int]],
     nodes: Mapping[str, Mapping[int, NodeShare]],
+    uses: Mapping[int, tuple[CycleUse, ...]],
+    checkpoints: Mapping[int, tuple[int, ...]],
 ) -> tuple[Doubt, ...]:
     """The doubts about a run; ``begun`` are its scales, the mappings what was measured at them."""
     broken = failed_checks(run)
@@ -33,6 +38,7 @@ def judge(
     for scale in begun:
         part = load.get(scale, Measured.empty())
         curve = frequency.get(scale)
+        full = _full_seconds(seconds.get(scale), part.duration_s)
         facts.append(
             _scale_facts(
                 scale,
@@ -40,7 +46,10 @@ def judge(
                 main_error=_most(errors.get(scale, {})),
                 histogram_count=curve.count if curve else 0,
                 client_cpus=_client_cpus(resources.get(scale, ())),
-                drifts=_drifts(seconds.get(scale), part.duration_s),
+                drifts=_drifts(full),
+                scatter=scatter(part.cycles, cycle_rate_tps(part["committed"], part.duration_s), list(full)),
+                checkpoints=checkpoints.get(scale, ()),
+                uses=uses.get(scale, ()),
                 checked=scale in run.checks,
                 broken=broken.get(scale, ()),
                 populations=_populations(run, scale, part),
@@ -87,6 +96,9 @@ def _scale_facts(
     histogram_count: int,
     client_cpus: float,
     drifts: tuple[tuple[str, Drift], ...],
+    scatter: Scatter | None,
+    checkpoints: tuple[int, ...],
+    uses: tuple[CycleUse, ...],
     checked: bool,
     broken: tuple[str, ...],
     populations: int,
@@ -110,6 +122,9 @@ def _scale_facts(
         histogram_count=histogram_count,
         rolled_back=load.total("rolled_back"),
         drifts=drifts,
+        scatter=scatter,
+        checkpoints=checkpoints,
+        uses=uses,
         checked=checked,
         measured_s=load.measured_s,
         broken=broken,
@@ -172,24 +187,22 @@ def _client_cpus(resources: Iterable[Resource]) -> float:
     return next((r.per_second / 1e6 for r in resources if r.scope == "client" and r.unit == "µs"), np.nan)
 
 
-def _drifts(course: Floats | None, durations_s: Floats) -> tuple[tuple[str, Drift], ...]:
-    """Drift within the cycles laid over each other, and over all cycles, by the whole seconds that all of them have.
-
-    Over all cycles the course that they share is divided out, so that a fall in each of them is not
-    taken for one from the first to the last.
-    """
-    cycles, shortest = durations_s.size, int(durations_s.min()) if durations_s.size else 0
+def _full_seconds(course: Floats | None, durations_s: Floats) -> Floats:
+    """Counts of the whole seconds that all cycles have; shape (cycles, seconds), or (0, 0) where none is known."""
+    shortest = int(durations_s.min()) if durations_s.size else 0
     if course is None or shortest < 1:
-        return ()
+        return np.zeros((0, 0))
     ends = np.cumsum(np.ceil(durations_s)).astype(int)
     begins = np.concatenate([[0], ends[:-1]])
-    full = course[begins[:, np.newaxis] + np.arange(shortest), 0]
-    shared = full.mean(axis=0)
+    return np.asarray(course[begins[:, np.newaxis] + np.arange(shortest), 0])
+
+
+def _drifts(full: Floats) -> tuple[tuple[str, Drift], ...]:
+    """Drift within the cycles laid over each other, and over all cycles."""
+    if full.size == 0:
+        return ()
     within = ("within the cycle", drift(full.sum(axis=0)))
-    if cycles == 1:
-        return (within,)
-    level = np.divide(full * full.mean(), shared, out=np.zeros_like(full), where=shared > 0)
-    return (within, (f"over the {cycles} cycles", drift(level.reshape(-1))))
+    return (within, (f"over the {len(full)} cycles", over_cycles(full))) if len(full) > 1 else (within,)
 
 
 def noticed(run: RunRecord) -> list[Doubt]:

@@ -32,6 +32,7 @@ from dsbench.evaluation.distributions import frequency, seconds
 from dsbench.evaluation.evaluated import Evaluation, Series
 from dsbench.evaluation.groups import connections_of, groups_of, series_of, with_threads
 from dsbench.evaluation.judgement import collision, judge, noticed
+from dsbench.evaluation.machines import checkpoints, uses
 from dsbench.evaluation.measured import Measured, measured
 from dsbench.evaluation.node_shares import apart, shares
 from dsbench.evaluation.scale_results import phases_of, result
@@ -83,6 +84,7 @@ def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: 
     spent = resources(apart(monitors, run), load, groups)
     node_rates = _node_rates(load)
     nodes = shares(run, node_rates, buckets, monitors, of_cycles(tables["nodes"], cycles), load, groups)
+    machine = uses(of_cycles(tables["machine"], cycles), of_cycles(tables["programs"], cycles))
     failed = with_class(of_cycles(tables["errors"], cycles))
     errors = counts_by(failed, "class", "count")
     success = {x: 1 - part.total("failed") / part.attempts for x, part in load.items() if part.attempts}
@@ -105,6 +107,7 @@ def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: 
         remote_share=_remote_share(run.entry, load),
         errors=errors,
         resources=spent,
+        machine=machine,
         index=index(
             rates,
             begun=begun,
@@ -114,7 +117,9 @@ def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: 
             conduct=alone and _as_profile(spec),
         ),
         doubts=(
-            *judge(run, begun, load, residence, course, spent, errors, nodes),
+            *judge(
+                run, begun, load, residence, course, spent, errors, nodes, machine, checkpoints(monitors, groups)
+            ),
             *special_doubts(run),
             *kind_doubts(run.entry, kinds),
             *window_doubts(windows),

@@ -10,6 +10,7 @@ from pathlib import Path
 from dsbench.monitors.client import Client
 from dsbench.monitors.device import StorageDevice
 from dsbench.monitors.firebird import Firebird
+from dsbench.monitors.machine import RUN, SERVER, Known, Look, beside, between, look
 from dsbench.monitors.monitor import Lagging, Monitor, Queries, Value
 from dsbench.monitors.mysql import Mysql
 from dsbench.monitors.network import Network
@@ -18,7 +19,23 @@ from dsbench.monitors.postgres import Postgres
 from dsbench.monitors.sampler import Sampler
 from dsbench.monitors.statistics import Statistics, statistics_of
 
-__all__ = ["Lagging", "Monitor", "Queries", "Sampler", "Statistics", "Value", "monitors_for", "statistics_of"]
+__all__ = [
+    "RUN",
+    "SERVER",
+    "Known",
+    "Lagging",
+    "Look",
+    "Monitor",
+    "Queries",
+    "Sampler",
+    "Statistics",
+    "Value",
+    "beside",
+    "between",
+    "look",
+    "monitors_for",
+    "statistics_of",
+]
 
 
 def monitors_for(engine: str, directory: Path | None, queries: Queries | None) -> tuple[Monitor, ...]:

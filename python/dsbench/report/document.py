@@ -12,7 +12,7 @@ from dsbench.evaluation.naming import subject
 from dsbench.evaluation.series import run_shown
 from dsbench.report import diagrams
 from dsbench.report.diagrams.theme import Spec
-from dsbench.report.page import conditions, course, kind_sections, node_section, results
+from dsbench.report.page import conditions, course, kind_sections, machine_section, node_section, results
 from dsbench.report.page.markup import Html, data, join, section, tag
 from dsbench.report.page.vega import vega
 
@@ -35,7 +35,7 @@ _CAPTIONS: Final = {
 _ZOOMED: Final = ("cycle", "freq", "kinds")
 _LINKS: Final = (
     ("doubts", "Doubts"), ("summary", "Summary"), ("connections", "Connections"), ("kinds", "Kinds"),
-    ("diagrams", "Diagrams"), ("results", "Results"), ("resources", "Resources"),
+    ("diagrams", "Diagrams"), ("results", "Results"), ("resources", "Resources"), ("machine", "Machine"),
     ("statistics", "Database statistics"), ("course", "Course"), ("nodes", "Nodes"), ("errors", "Errors"),
     ("checks", "Checks"),
     ("durability", "Durability"), ("stack", "System stack"), ("settings", "Settings"),
@@ -49,8 +49,9 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     own = run_shown(run, evaluation)
     of_connections, of_kinds = kind_sections.by_connections(evaluation), kind_sections.kinds(evaluation)
     statistics = kind_sections.statistics(evaluation)
-    absent = {key for key, part in (("connections", of_connections), ("kinds", of_kinds), ("statistics", statistics))
-              if part is None}
+    of_machines = machine_section.section_of_machines(evaluation)
+    optional = {"connections": of_connections, "kinds": of_kinds, "statistics": statistics, "machine": of_machines}
+    absent = {key for key, part in optional.items() if part is None}
     body = tag(
         "main",
         results.headline(evaluation, run),
@@ -62,6 +63,7 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         _diagrams(list(specs)),
         results.columns(evaluation),
         results.resources(evaluation),
+        of_machines or "",
         statistics or "",
         course.section_of_courses(evaluation),
         node_section.section_of_nodes(evaluation, own),

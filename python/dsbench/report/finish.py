@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from dsbench.archive import Archive, ArchiveError, Writer, claimed, try_out
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.report import diagrams, node_table, render, tables
+from dsbench.report import diagrams, machine_table, node_table, render, tables
 from dsbench.report.document import page
 
 
@@ -55,12 +55,15 @@ def write(path: Path) -> Shown:
     return _shown(evaluation, archive, written)
 
 
-def read(path: Path, *, nodes: bool = False) -> Shown:
-    """The results of an archive, folder or zip, as a whole or by ``nodes``; nothing is written."""
+_BY: Final = {"node": node_table.text, "machine": machine_table.text}
+
+
+def read(path: Path, by: str = "scale") -> Shown:
+    """The results of an archive, folder or zip, by "scale", "node" or "machine"; nothing is written."""
     archive = Archive.open(path)
     evaluation = evaluate(archive)
     shown = _shown(evaluation, archive, [path])
-    return replace(shown, text=node_table.text(evaluation)) if nodes else shown
+    return replace(shown, text=_BY[by](evaluation)) if by in _BY else shown
 
 
 def plot(path: Path, out: Path | None, *, fresh: bool) -> list[Path]:

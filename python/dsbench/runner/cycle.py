@@ -9,20 +9,22 @@ from dataclasses import asdict, dataclass, replace
 from time import monotonic
 from typing import Any
 
+from dsbench.analysis.machine import Used
 from dsbench.archive import LOCAL
 from dsbench.cluster.outcome import Course, Part, missed
 from dsbench.cluster.wanted import Wanted
 from dsbench.columns import COUNTERS
 from dsbench.generator import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Target, now_ns
-from dsbench.monitors import Monitor, Sampler
+from dsbench.monitors import Known, Monitor, Sampler, between, look
 from dsbench.runner.events import Moment, Seconds
 from dsbench.runner.interrupts import Stop
 from dsbench.runner.journal import Journal
 from dsbench.runner.load import Loader
 from dsbench.runner.opening import during, ended, is_lost, is_session_lost, lost
 from dsbench.runner.plan import Planned, several_loads
-from dsbench.runner.rows import DETAILS, Names, group_rows, write_cycle
+from dsbench.runner.rows import DETAILS, Names, group_rows, write_cycle, write_use
 from dsbench.runner.snapshots import Snapshots
+from dsbench.runner.surroundings import with_nodes
 from dsbench.spec import RunSpec
 
 _STARTS = 5
@@ -47,6 +49,7 @@ class Setting:
     bench: Bench
     load: Loader
     monitors: tuple[Monitor, ...]
+    known: Known
     stop: Stop
     moment: Moment
     snapshots: Snapshots
@@ -81,6 +84,17 @@ class Setting:
         return seen
 
 
+@dataclass(frozen=True)
+class _Measured:
+    """What a cycle left."""
+
+    parts: list[Part]
+    samples: list[dict[str, object]]
+    machine: Used | None
+    """What this machine did; ``None`` where it does not tell."""
+    load: CycleLoad
+
+
 def seed_of(seed: int, scale: int, cycle: int) -> int:
     """Seed of one cycle's inputs: cycles differ, and the same run draws the same inputs again."""
     digest = hashlib.blake2b(f"{seed}/{scale}/{cycle}".encode(), digest_size=8).digest()
@@ -98,10 +112,12 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
         setting.snapshots.before(cycle.stage.name)
     trace = journal.writer.path / "trace.bin" if setting.spec.trace and recorded else None
     seed = seed_of(setting.spec.seed, scale, number)
-    wanted = Wanted(setting.spec, setting.bench, cycle.stage, scale, number, seed, trace)
+    setting = replace(setting, known=with_nodes(setting.known, setting.load.pids()))
+    wanted = Wanted(setting.spec, setting.bench, cycle.stage, scale, number, seed, trace, setting.known.roots)
     try:
         with setting.during("cycle", number):
-            parts, samples, load = _measured(setting, wanted)
+            measured = _measured(setting, wanted)
+        parts, load = measured.parts, measured.load
         _check_finished(setting, scale, number, parts)
         if not recorded:
             return parts
@@ -111,7 +127,7 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
         raise
     threads = load.threads if cycle.threads is None else cycle.threads
     key = {"scale": scale, "stage": cycle.stage.name, "cycle": number, "threads": threads}
-    _write(setting, key, load, parts, samples)
+    _write(setting, key, measured)
     _check_start(setting, wanted, load, parts)
     _check_stood_still(setting, wanted, load, parts)
     _say(setting, wanted, load, parts)
@@ -208,24 +224,27 @@ def _why(setting: Setting, part: Part) -> str:
     return words if part.node == LOCAL else f"node {part.node}: {words}"
 
 
-def _write(
-    setting: Setting, key: dict[str, Any], load: CycleLoad, parts: list[Part], samples: list[dict[str, object]]
-) -> None:
+def _write(setting: Setting, key: dict[str, Any], measured: _Measured) -> None:
     """Everything of one cycle, or nothing: what an earlier attempt at it or a failing one left is taken away."""
+    parts, samples = measured.parts, measured.samples
     writer, name = setting.journal.writer, f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}"
     by_node = {LOCAL: samples} | {part.node: list(part.found.samples) for part in parts if part.found and not part.why}
     if not setting.spec.nodes:
         by_node = {LOCAL: samples}
+    used = {part.node: part.found.machine for part in parts if part.found and not part.why} | {LOCAL: measured.machine}
     results = [({**key, "node": part.node}, part.found.result) for part in parts if part.found and not part.why]
     writer.forget(DETAILS, name)
     try:
         for node, rows in by_node.items():
             writer.rows("monitors", f"{name}_{node}", [{**key, "node": node, **row} for row in rows])
+        for node, use in used.items():
+            if use is not None:
+                write_use(writer, f"{name}_{node}", {**key, "node": node}, use)
         if setting.spec.nodes:
             writer.rows("nodes", name, [{**key, **_took_part(part)} for part in parts])
-        rows = group_rows(load, [result for _key, result in results])
+        rows = group_rows(measured.load, [result for _key, result in results])
         writer.rows("groups", name, [{**key, **row} for row in rows])
-        write_cycle(writer, name, Names(setting.bench.kinds, load.groups), results)
+        write_cycle(writer, name, Names(setting.bench.kinds, measured.load.groups), results)
     except BaseException:
         if not writer.has("cycles", name):
             writer.forget(DETAILS, name)
@@ -242,11 +261,11 @@ def _took_part(part: Part) -> dict[str, object]:
     return {"node": part.node, "state": part.state, "why": part.why, **course}
 
 
-def _measured(setting: Setting, wanted: Wanted) -> tuple[list[Part], list[dict[str, object]], CycleLoad]:
+def _measured(setting: Setting, wanted: Wanted) -> _Measured:
     """The cycle, once more when no node was ready for its start: they were told of it too late."""
     found = _measure(setting, wanted)
     for _ in range(_STARTS - 1):
-        if not missed(found[0]):
+        if not missed(found.parts):
             break
         words = "no node was ready for the common start; trying again with a longer lead"
         setting.journal.say(f"scale {wanted.scale}, cycle {wanted.number}: {words}")
@@ -254,19 +273,21 @@ def _measured(setting: Setting, wanted: Wanted) -> tuple[list[Part], list[dict[s
     return found
 
 
-def _measure(setting: Setting, wanted: Wanted) -> tuple[list[Part], list[dict[str, object]], CycleLoad]:
+def _measure(setting: Setting, wanted: Wanted) -> _Measured:
     spec, number = wanted.spec, wanted.number
     cycle = setting.load.cycle(wanted, setting.watch("connect", number))
     sampler = Sampler(setting.monitors)
     try:
         cycle.connect(30 + cycle.load.threads * spec.connections * 0.2, setting.watch("connect", number))
         sampler.first()
+        before = look(setting.known)
         # Asking for the lead may take a while itself: the clock is read afterwards.
         lead_ns = cycle.lead_ns + cycle.load.ramp_up_ns
         start = now_ns() + lead_ns
         sampler.go(start, cycle.load.ramp_up_ns)
         cycle.start(start)
         cycle.wait(start, _GRACE_S, setting.watch("cycle", number, monotonic() + spec.ramp_up))
+        after = look(setting.known)
     except BaseException:
         cycle.abandon()
         sampler.stop()
@@ -276,4 +297,5 @@ def _measure(setting: Setting, wanted: Wanted) -> tuple[list[Part], list[dict[st
     parts = cycle.join()
     for note in sampler.notes:
         setting.journal.warn("monitor", note, "the figures of this monitor are missing; the rates are not touched")
-    return parts, samples, cycle.load
+    machine = between(before, after, setting.known) if before and after else None
+    return _Measured(parts, samples, machine, cycle.load)

@@ -16,8 +16,8 @@ from pathlib import Path
 from dsbench import stack
 from dsbench.archive import Archive, ArchiveError, Writer, redacted_lines
 from dsbench.generator import Bench, CoreError, Stopped, Target
-from dsbench.monitors import Monitor, Statistics, monitors_for, statistics_of
-from dsbench.runner import calibration, keeping, place, resumption
+from dsbench.monitors import Known, Monitor, Statistics, monitors_for, statistics_of
+from dsbench.runner import calibration, keeping, place, resumption, surroundings
 from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting
 from dsbench.runner.events import Moment, Observer
@@ -102,6 +102,7 @@ class _Ladder:
         self.stop = stop
         self.void = list(journal.record.broken)
         self.monitors: tuple[Monitor, ...] = ()
+        self.known = Known({})
         self.load = load
         self.statistics: Statistics | None = None
 
@@ -114,9 +115,10 @@ class _Ladder:
                     self.base.begin(self.journal)
                     with place.visible(self.target, self.base.mark, there=self.base.there):
                         self._describe()
-                self.load.begin(self.journal, self._url(), self._progress)
-                if not self.spec.nodes:
-                    self._calibrate()
+                with surroundings.watched(self.known, self.journal, self.load):
+                    self.load.begin(self.journal, self._url(), self._progress)
+                    if not self.spec.nodes:
+                        self._calibrate()
                 for number, scale in enumerate(self.spec.scales, start=1):
                     if not self._finished(scale, done.get(scale, 0)):
                         self._scale(number, scale, done.get(scale, 0))
@@ -147,7 +149,7 @@ class _Ladder:
             journal.segment(scale, done + 1)
         snapshots = Snapshots(journal, self.statistics, scale, len(journal.record.segments))
         setting = Setting(
-            spec, self.target, journal, bench, self.load, self.monitors, self.stop, moment, snapshots
+            spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots
         )
         of_scale = Scale(setting, scale, cycles, self.base)
         if not (of_scale.run() if cycles else of_scale.check(*self._unchecked(bench, scale))):
@@ -182,6 +184,8 @@ class _Ladder:
         self.monitors = monitors_for(name, directory, queries)
         self.statistics = statistics_of(name, queries)
         described = stack.describe(name, directory, queries, self._url())
+        pids = self.server.pids() if self.server else []
+        self.known = surroundings.known(self.target, pids, described.server_pid, directory)
         version = described.server_version or (self.server.version if self.server else "")
         before = self.journal.record.server_version
         if before not in ("", version):

@@ -60,6 +60,9 @@ class Loader(Protocol):
     def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
         """Opens the connections of a cycle."""
 
+    def pids(self) -> list[int]:
+        """Processes of nodes on this machine."""
+
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """((scale, cycle), part) of cycles that had ended before their part came; each is given once."""
 
@@ -94,6 +97,10 @@ class Local:
     def cycle(self, wanted: Wanted, _watch: Watch, /) -> Running:
         """Opens the connections of a cycle here."""
         return _LocalCycle(wanted.bench.cycle(wanted.spec, wanted.seed, wanted.trace, stage=wanted.stage.name))
+
+    def pids(self) -> list[int]:
+        """There are no nodes."""
+        return []
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """Nothing comes late."""
@@ -162,6 +169,10 @@ class Remote:
     def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
         """Opens the connections of a cycle on all nodes that are here."""
         return self._nodes.cycle(self._url, wanted, watch, self.tell)
+
+    def pids(self) -> list[int]:
+        """Processes of nodes on this machine."""
+        return self._nodes.pids()
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """Parts of cycles that had ended before they came."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dsbench.analysis.machine import Used
 from dsbench.archive import TABLES, Writer
 from dsbench.columns import COUNTERS
 from dsbench.generator import TRACE_WORDS, CycleLoad, CycleResult, Group, UInts
@@ -19,7 +20,7 @@ Key = Mapping[str, Any]
 """scale, stage, cycle, node and threads: the first columns of most tables."""
 
 
-DETAILS = ("groups", "monitors", "nodes", "errors", "sums", "seconds", "buckets", "trace")
+DETAILS = ("groups", "monitors", "machine", "programs", "nodes", "errors", "sums", "seconds", "buckets", "trace")
 """Tables of a cycle beside ``cycles``, whose part makes it count."""
 
 
@@ -73,6 +74,13 @@ def group_rows(load: CycleLoad, results: Sequence[CycleResult]) -> list[dict[str
         }
         for number, group in enumerate(load.groups)
     ]
+
+
+def write_use(writer: Writer, part: str, key: Key, used: Used) -> None:
+    """Writes what the machine of ``key`` did beside the cycle whose parts are called ``part``."""
+    writer.rows("machine", part, [{**key, **asdict(used.use)}])
+    rows = [{**asdict(one), "part": "children" if one.children else "itself"} for one in used.programs]
+    writer.rows("programs", part, [{**key, **row} for row in rows])
 
 
 def _whose(load: CycleLoad, group: Group) -> str:

@@ -47,6 +47,7 @@ def describe(engine: str, directory: Path | None, queries: Queries, url: str = "
         durability=[*database.durability, *filesystem.durability(directory if database.here else None)],
         marks={name: size for name, size in {**memory, **database.marks}.items() if size > 0},
         server_version=database.version,
+        server_pid=server,
     )
 
 

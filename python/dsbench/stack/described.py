@@ -38,6 +38,8 @@ class Described:
     marks: dict[str, int]
     """Sizes of memory in bytes that a database may or may not fit into: arrows of the rate diagram."""
     server_version: str
+    server_pid: int | None = None
+    """A process of the database server on this machine; ``None`` where there is none, or none is known."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,222 @@
+"""What a machine did beside the run: who used its CPUs and its storage while a cycle went on, and when that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from dsbench.analysis.values import Doubt
+
+MOST_OTHERS: Final = 0.05
+"""Share of the machine's CPU time for others. A load that needs all CPUs loses about that share of its rate: at 0.05
+half of the 10 % by which a rate may drift and be called steady."""
+LEAST_NS: Final = 100_000_000
+"""CPU time is counted in ticks of 10 ms: fewer than ten of them say little."""
+MOST_BYTES: Final = 0.25
+"""Share of the bytes of the data's device that others moved."""
+JOURNALLED: Final = 3
+"""What a file system writes for a byte that a process wrote and flushed: its journal and metadata, a page whole."""
+MOST_PRESSURE: Final = 0.1
+"""Share of the time in which some thread waited for a resource, while nothing is measured."""
+LEAST_IO_PRESSURE: Final = 0.1
+"""The same for storage in a cycle: below it, others move bytes and nothing waits for them."""
+_NAMED: Final = 4
+"""Programs that are told one by one."""
+
+QUIET: Final = "end them, or give the benchmark a machine for itself, and measure again"
+OWN_CPUS: Final = "use a machine whose CPUs are not shared with others, or measure at another time"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that is neither dsbench nor the database's. Its arguments are not looked at: they may hold secrets."""
+
+    program: str
+    """The kernel's name of it, 15 characters at most."""
+    pid: int
+    children: bool
+    """What its children used that have ended, rather than it itself."""
+    cpu_ns: int
+    io_bytes: int | None
+    """From and to storage; ``None`` where this user may not know."""
+
+    @property
+    def named(self) -> str:
+        """``make (pid 12)``, or ``children of make (pid 12)``."""
+        return f"{'children of ' if self.children else ''}{self.program} (pid {self.pid})"
+
+
+@dataclass(frozen=True)
+class MachineUse:
+    """What a machine did over some time. CPU times are sums over all CPUs; what cannot be known is ``None``."""
+
+    span_ns: int
+    cpus: int
+    run_ns: int
+    """CPU time of dsbench, an embedded database included."""
+    server_ns: int | None
+    """CPU time of the database server; ``None`` where its processes are not known."""
+    kernel_ns: int
+    """CPU time of the kernel's own threads and of interrupts: they work for everybody."""
+    others_ns: int
+    """CPU time of all other programs."""
+    unseen_ns: int
+    """Part of ``others_ns`` of programs that cannot be named: hidden, or gone before they were counted."""
+    stolen_ns: int
+    """CPU time that a hypervisor gave to others."""
+    idle_ns: int
+    cpu_pressure_ns: int | None
+    """How long at least one thread waited for a CPU (PSI, "some"), the load's own threads included."""
+    io_pressure_ns: int | None
+    memory_pressure_ns: int | None
+    queued_ns: int | None
+    """How long the server's threads, added up, waited for a CPU: those that were there before and after."""
+    device: str
+    """Block device of the data; empty where there is none to see."""
+    device_bytes: int | None
+    """Read and written on ``device``."""
+    own_bytes: int | None
+    """Read and written by dsbench and the server, on any device."""
+    own_written_bytes: int | None
+    """The written part."""
+
+    def share(self, cpu_ns: int) -> float:
+        """``cpu_ns`` as a share (0-1) of all CPU time."""
+        return cpu_ns / (self.span_ns * self.cpus) if self.span_ns and self.cpus else 0.0
+
+    def cpus_of(self, cpu_ns: int | None) -> float:
+        """``cpu_ns`` as a number of CPUs; nan for ``None``."""
+        return float("nan") if cpu_ns is None or not self.span_ns else cpu_ns / self.span_ns
+
+    def pressure(self, waited_ns: int | None) -> float:
+        """``waited_ns`` as a share (0-1) of the time; nan for ``None``."""
+        return float("nan") if waited_ns is None or not self.span_ns else waited_ns / self.span_ns
+
+    @property
+    def foreign_bytes(self) -> int:
+        """Bytes of the device that neither dsbench and the server nor the file system for them have moved."""
+        if self.device_bytes is None or self.own_bytes is None or self.own_written_bytes is None:
+            return 0
+        return max(0, self.device_bytes - self.own_bytes - (JOURNALLED - 1) * self.own_written_bytes)
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a machine did over some time, and for whom else."""
+
+    use: MachineUse
+    programs: tuple[Program, ...]
+    """Those that used most first."""
+
+
+@dataclass(frozen=True)
+class CycleUse(Used):
+    """The same of one machine in one cycle."""
+
+    cycle: int
+    node: str
+    """Remote node; empty for the machine of dsbench run."""
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether others took a noticeable share of the CPU time."""
+        return _much(self.use, self.use.others_ns + self.use.stolen_ns)
+
+
+def use_doubts(uses: Iterable[CycleUse], scale: int) -> Iterator[Doubt]:
+    """Doubts about one scale, by machine; those about a remote node name it."""
+    for node, found in groupby(sorted(uses, key=lambda one: (one.node, one.cycle)), key=lambda one: one.node):
+        where = f"node {node}: " if node else ""
+        cycles = list(found)
+        if busy := [one for one in cycles if _much(one.use, one.use.others_ns)]:
+            words = f"{where}other programs used {others(busy)} during {spans(busy)}{programs(busy)}"
+            yield Doubt("other-programs", words, QUIET, scale)
+        if stolen := [one for one in cycles if _much(one.use, one.use.stolen_ns)]:
+            share = sum(one.use.share(one.use.stolen_ns) for one in stolen) / len(stolen)
+            words = f"{where}the host took {share:.0%} of the CPU time during {spans(stolen)} (stolen time)"
+            yield Doubt("stolen-time", words, OWN_CPUS, scale)
+        if moved := [one for one in cycles if _moved(one.use)]:
+            foreign = sum(one.use.foreign_bytes for one in moved)
+            total = sum(one.use.device_bytes or 0 for one in moved)
+            device = f"{moved[0].use.device}, where the data lies"
+            words = f"{where}other programs moved {_mb(foreign)} of the {_mb(total)} on {device}, during {spans(moved)}"
+            remedy = "end them, or keep the data on a device that nothing else uses, and measure again"
+            yield Doubt("other-storage", words + writers(moved), remedy, scale)
+
+
+def noticed(used: Used, *, idle: bool) -> Iterator[tuple[str, str]]:
+    """(what is wrong, remedy) of a machine before anything is measured on it; ``idle``: dsbench itself does nothing."""
+    use = used.use
+    if _much(use, use.others_ns):
+        yield f"other programs use {others([used])}{programs([used])}", QUIET
+    if _much(use, use.stolen_ns):
+        yield f"the host takes {use.share(use.stolen_ns):.0%} of the CPU time (stolen time)", OWN_CPUS
+    waits = {"a CPU": use.cpu_pressure_ns if idle else None, "storage": use.io_pressure_ns}
+    for what, waited_ns in {**waits, "memory": use.memory_pressure_ns}.items():
+        if use.pressure(waited_ns) > MOST_PRESSURE:
+            yield f"programs wait for {what} {use.pressure(waited_ns):.0%} of the time (pressure)", QUIET
+
+
+def others(uses: Sequence[Used]) -> str:
+    """``1.8 of 2 CPUs``: the CPU time of other programs, over all of ``uses``."""
+    return f"{_cpus(sum(u.use.others_ns for u in uses), uses)} of {uses[0].use.cpus} CPUs"
+
+
+def programs(uses: Sequence[Used]) -> str:
+    """``: stress-ng (pid 12) 1.2, …``, in CPUs over all of ``uses``; empty where none is known."""
+    found: dict[str, int] = {}
+    for program in (program for one in uses for program in one.programs):
+        found[program.named] = found.get(program.named, 0) + program.cpu_ns
+    if unseen_ns := sum(one.use.unseen_ns for one in uses):
+        found["programs that cannot be seen"] = unseen_ns
+    ordered = sorted(found.items(), key=lambda item: -item[1])
+    told = [f"{name} {shown}" for name, cpu_ns in ordered[:_NAMED] if (shown := _cpus(cpu_ns, uses)) != "0.00"]
+    more = ", …" if len(ordered) > _NAMED else ""
+    return f": {', '.join(told)}{more}" if told else ""
+
+
+def writers(uses: Sequence[Used]) -> str:
+    """The programs that moved most bytes. How many is not told: the kernel counts whole stretches of its cache, of
+    which it may write a part."""
+    found: dict[str, int] = {}
+    for program in (program for one in uses for program in one.programs if program.io_bytes):
+        found[program.named] = found.get(program.named, 0) + (program.io_bytes or 0)
+    told = sorted(found, key=lambda name: -found[name])[:_NAMED]
+    return f": {', '.join(told)}" if told else ""
+
+
+def spans(uses: Iterable[CycleUse]) -> str:
+    """``cycle 2``, ``cycles 1, 3–5``."""
+    return cycles_named(one.cycle for one in uses)
+
+
+def cycles_named(numbers: Iterable[int]) -> str:
+    """``cycle 2``, ``cycles 1, 3–5``: numbers in words, each once and rising."""
+    rising = sorted(set(numbers))
+    parts = []
+    for _, run in groupby(enumerate(rising), key=lambda pair: pair[1] - pair[0]):
+        found = [number for _, number in run]
+        parts.append(f"{found[0]}–{found[-1]}" if len(found) > 1 else str(found[0]))
+    return f"{'cycle' if len(rising) == 1 else 'cycles'} {', '.join(parts)}"
+
+
+def _much(use: MachineUse, cpu_ns: int) -> bool:
+    return cpu_ns >= LEAST_NS and use.share(cpu_ns) > MOST_OTHERS
+
+
+def _moved(use: MachineUse) -> bool:
+    """Whether others moved enough on the data's device that the database had to wait."""
+    if not use.device_bytes or use.foreign_bytes <= MOST_BYTES * use.device_bytes:
+        return False
+    return use.io_pressure_ns is None or use.pressure(use.io_pressure_ns) > LEAST_IO_PRESSURE
+
+
+def _cpus(cpu_ns: int, uses: Sequence[Used]) -> str:
+    number = cpu_ns / max(sum(one.use.span_ns for one in uses), 1)
+    return f"{number:.1f}" if number >= 0.95 else f"{number:.2f}"
+
+
+def _mb(count: int) -> str:
+    return f"{count / 1e6:,.0f} MB"

@@ -1,0 +1,56 @@
+"""Doubts about a rate that did not hold still, and about what else the machine did meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isnan
+
+from dsbench.analysis.facts import RunFacts, ScaleFacts
+from dsbench.analysis.machine import cycles_named, use_doubts
+from dsbench.analysis.steady import Verdict
+from dsbench.analysis.values import Doubt
+
+_TOLD = 4
+"""Cycles off the median that are told one by one."""
+
+
+def others(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Other programs, or other guests of the host, took a noticeable part of a machine."""
+    yield from use_doubts(scale.uses, scale.scale)
+
+
+def no_steady_state(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """The rate still moved when the measurement ended."""
+    for stretch, drift in scale.drifts:
+        if drift.verdict is Verdict.DRIFTING and not isnan(drift.drift):
+            fell = f"{cycles_named(scale.checkpoints)} had a checkpoint; " if scale.checkpoints else ""
+            yield Doubt(
+                "no-steady-state",
+                f"no steady state: the rate drifted by {drift.drift:+.0%} {stretch} (p = {drift.p_value:.2g})",
+                f"{fell}use longer or more cycles; look for cache warm-up and growing tables",
+                scale.scale,
+            )
+
+
+def scattered(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Cycles differ by more than their seconds explain, and by no drift: its doubt would tell of them."""
+    found = scale.scatter
+    if found is None or any(drift.verdict is Verdict.DRIFTING for _, drift in scale.drifts[1:]):
+        return
+    told = ", ".join(f"cycle {cycle} {away:+.0%}" for cycle, away in found.off[:_TOLD])
+    more = f" and {len(found.off) - _TOLD} more" if len(found.off) > _TOLD else ""
+    words = (
+        f"the cycles differ by more than their seconds explain: {told}{more} off the median of "
+        f"{found.median_tps:,.0f} tps (p = {found.p_value:.2g})"
+    )
+    yield Doubt("scattered-cycles", words, _remedy(scale), scale.scale)
+
+
+def _remedy(scale: ScaleFacts) -> str:
+    """What to do, by what set the cycles apart."""
+    disturbed = {use.cycle for use in scale.uses if use.disturbed}
+    if disturbed:
+        return f"others used the CPUs during {cycles_named(disturbed)}: measure again on a quiet machine"
+    if scale.checkpoints and len(set(scale.checkpoints)) < scale.cycles:
+        return f"only {cycles_named(scale.checkpoints)} had a checkpoint: use cycles long enough that each has one"
+    return "use more or longer cycles; see what else the machine did: dsbench show --by machine"

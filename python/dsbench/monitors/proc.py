@@ -1,0 +1,140 @@
+"""Linux's /proc as values: what the CPUs and each process did since they began. Only names of programs are read, never
+their arguments, which may hold secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+ROOT: Final = Path("/proc")
+RESOURCES: Final = ("cpu", "io", "memory")
+"""What threads may wait for, in the words of the kernel's pressure stall information (PSI)."""
+_KERNEL_THREAD: Final = 0x00200000
+"""PF_KTHREAD of the kernel's include/linux/sched.h."""
+_SOME: Final = re.compile(rb"^some .*\btotal=(\d+)", re.MULTILINE)
+
+
+class Times(NamedTuple):
+    """CPU time of all CPUs in ticks (``SC_CLK_TCK``), since the machine started."""
+
+    user: int
+    """With that of low priority."""
+    system: int
+    idle: int
+    """With that in which a disk was waited for."""
+    interrupts: int
+    stolen: int
+    cpus: int
+
+
+class Process(NamedTuple):
+    """A process; times in ticks, since it began."""
+
+    program: str
+    parent: int
+    kernel: bool
+    """A thread of the kernel itself."""
+    began: int
+    """Ticks after the machine started: with the pid it tells the process from a later one of the same pid."""
+    user: int
+    system: int
+    children_user: int
+    """Of children that have ended, and theirs."""
+    children_system: int
+
+    @property
+    def own(self) -> int:
+        """Its CPU time."""
+        return self.user + self.system
+
+    @property
+    def children(self) -> int:
+        """That of its children that have ended."""
+        return self.children_user + self.children_system
+
+
+def times(stat: bytes) -> Times:
+    """The content of /proc/stat. ``ValueError`` where it is of another form."""
+    lines = [line.split() for line in stat.splitlines() if line.startswith(b"cpu")]
+    user, nice, system, idle, iowait, irq, softirq, steal = (int(field) for field in lines[0][1:9])
+    return Times(user + nice, system, idle + iowait, irq + softirq, steal, len(lines) - 1)
+
+
+def process(stat: bytes) -> Process:
+    """The content of /proc/PID/stat. A program's name may hold anything, closing brackets included."""
+    begin, end = stat.index(b"("), stat.rindex(b")")
+    fields = stat[end + 2 :].split()
+    name = stat[begin + 1 : end].decode(errors="replace")
+    user, system, children_user, children_system = (int(field) for field in fields[11:15])
+    return Process(
+        "".join(c if c.isprintable() else "?" for c in name), int(fields[1]), bool(int(fields[6]) & _KERNEL_THREAD),
+        int(fields[19]), user, system, children_user, children_system,
+    )  # fmt: skip
+
+
+def moved(io: bytes) -> tuple[int, int]:
+    """(read, written) bytes from and to storage: the content of /proc/PID/io, ended children included."""
+    known = dict(line.split(b": ") for line in io.splitlines())
+    return int(known[b"read_bytes"]), int(known[b"write_bytes"])
+
+
+def pressure_us(text: bytes) -> int:
+    """How long some thread has waited: the content of /proc/pressure/cpu and its like."""
+    found = _SOME.search(text)
+    if found is None:
+        raise ValueError("no line begins with some")
+    return int(found[1])
+
+
+def processes(root: Path = ROOT) -> dict[int, Process]:
+    """All processes that can be seen, by pid."""
+    found = ((pid, read(root / str(pid) / "stat", process)) for pid in pids(root))
+    return {pid: known for pid, known in found if known is not None}
+
+
+def pids(root: Path) -> list[int]:
+    """Numbers that are names in the folder ``root``; none where it has gone."""
+    try:
+        return [int(path.name) for path in root.iterdir() if path.name.isdigit()]
+    except OSError:
+        return []
+
+
+def read(path: Path, parse: Callable[[bytes], T]) -> T | None:
+    """``path`` read by ``parse``; ``None`` where it has gone, is not allowed or is of another form."""
+    try:
+        return parse(path.read_bytes())
+    except (OSError, ValueError, KeyError, IndexError):
+        return None
+
+
+def queued_ns(root: Path, pid: int) -> dict[int, int]:
+    """By thread of a process: how long it has waited for a CPU while it could have run, in ns."""
+    folder = root / str(pid) / "task"
+    found = ((tid, read(folder / str(tid) / "schedstat", lambda text: int(text.split()[1]))) for tid in pids(folder))
+    return {tid: waited for tid, waited in found if waited is not None}
+
+
+def family(known: Mapping[int, Process], roots: Collection[int]) -> set[int]:
+    """Those of ``roots`` that are there, and all processes that descend from them."""
+    children: dict[int, list[int]] = {}
+    for pid, one in known.items():
+        children.setdefault(one.parent, []).append(pid)
+    found, left = set(), [pid for pid in roots if pid in known]
+    while left:
+        pid = left.pop()
+        if pid not in found:
+            found.add(pid)
+            left += children.get(pid, [])
+    return found
+
+
+def oldest_of_name(known: Mapping[int, Process], pid: int) -> int:
+    """The topmost of the processes above ``pid`` that all have its name: of a session's, the server's own."""
+    while (above := known.get(known[pid].parent)) is not None and above.program == known[pid].program:
+        pid = known[pid].parent
+    return pid

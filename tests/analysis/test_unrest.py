@@ -1,0 +1,165 @@
+"""Rates that do not hold still, and who else used the machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dsbench.analysis.doubts import doubts
+from dsbench.analysis.facts import ScaleFacts
+from dsbench.analysis.machine import CycleUse, MachineUse, Program, Used, cycles_named, noticed, use_doubts
+from dsbench.analysis.scatter import Scatter, scatter
+from dsbench.analysis.steady import Drift, Verdict, over_cycles
+from dsbench.analysis.values import Floats
+from fixtures.facts import RUN, SCALE
+
+S = 10**9
+QUIET = MachineUse(
+    span_ns=10 * S, cpus=2, run_ns=S, server_ns=15 * S, kernel_ns=S, others_ns=S // 2, unseen_ns=0, stolen_ns=0,
+    idle_ns=2 * S, cpu_pressure_ns=9 * S, io_pressure_ns=5 * S, memory_pressure_ns=0, queued_ns=None, device="vda",
+    device_bytes=400, own_bytes=100, own_written_bytes=100,
+)  # fmt: skip
+HOG = Program("stress-ng", 12, children=False, cpu_ns=12 * S, io_bytes=None)
+
+
+def of(cycle: int, *programs: Program, node: str = "", **use: Any) -> CycleUse:
+    return CycleUse(replace(QUIET, **use), programs, cycle, node)
+
+
+def told(*uses: CycleUse) -> list[str]:
+    return [doubt.message for doubt in use_doubts(uses, 1)]
+
+
+def test_other_programs_are_named_with_their_cycles() -> None:
+    busy = {"others_ns": 18 * S, "unseen_ns": 2 * S}
+    make = Program("make", 30, children=True, cpu_ns=4 * S, io_bytes=None)
+    assert told(of(1), of(2, HOG, make, **busy), of(3, HOG, **busy), of(4)) == [
+        "other programs used 1.8 of 2 CPUs during cycles 2–3: stress-ng (pid 12) 1.2, children of make (pid 30) 0.20, "
+        "programs that cannot be seen 0.20"
+    ]
+    assert told(of(1, HOG, node="alba", **busy), of(1)) == [
+        "node alba: other programs used 1.8 of 2 CPUs during cycle 1: stress-ng (pid 12) 1.2, programs that cannot be "
+        "seen 0.20"
+    ]
+
+
+@pytest.mark.parametrize(("others_ns", "count"), [(S, 0), (S + 1, 1)])
+def test_a_twentieth_of_the_machine_is_noticeable(others_ns: int, count: int) -> None:
+    assert len(told(of(1, others_ns=others_ns))) == count
+    assert len(told(of(1, stolen_ns=others_ns))) == count
+
+
+def test_a_few_ticks_are_chance() -> None:
+    assert told(of(1, span_ns=S // 10, others_ns=S // 11)) == []
+
+
+def test_stolen_time_is_told_with_its_share() -> None:
+    (message,) = told(of(1), of(2, stolen_ns=4 * S), of(5, stolen_ns=2 * S))
+    assert message == "the host took 15% of the CPU time during cycles 2, 5 (stolen time)"
+
+
+def test_others_on_the_datas_device_are_told_where_the_database_waits_for_it() -> None:
+    copy = Program("cp", 7, children=False, cpu_ns=0, io_bytes=900)
+    # Of 400 MB dsbench and the server moved 100; for what they wrote the file system may have written thrice.
+    mb = {"device_bytes": 400_000_000, "own_bytes": 100_000_000}
+    assert told(of(1, copy, **mb, own_written_bytes=50_000_000)) == [
+        "other programs moved 200 MB of the 400 MB on vda, where the data lies, during cycle 1: cp (pid 7)"
+    ]
+    assert told(of(1, copy, **mb, own_written_bytes=100_000_000)) == []
+    assert told(of(1, copy, **mb, own_written_bytes=50_000_000, io_pressure_ns=S)) == []
+    assert told(of(1, copy, device_bytes=400, own_bytes=None)) == []
+
+
+def test_a_busy_machine_is_noticed_before_a_run() -> None:
+    busy = Used(replace(QUIET, others_ns=18 * S), (HOG,))
+    assert [words for words, _ in noticed(busy, idle=False)] == [
+        "other programs use 1.8 of 2 CPUs: stress-ng (pid 12) 1.2",
+        "programs wait for storage 50% of the time (pressure)",
+    ]
+    # What waits for a CPU may be dsbench itself, unless it does nothing.
+    assert len(list(noticed(busy, idle=True))) == 3
+    assert list(noticed(Used(replace(QUIET, io_pressure_ns=S), ()), idle=False)) == []
+
+
+def test_cycles_in_words() -> None:
+    assert [cycles_named(n) for n in ([3], [2, 1, 2], [1, 3, 4, 5, 9])] == ["cycle 3", "cycles 1–2", "cycles 1, 3–5, 9"]
+
+
+def seconds(*levels: float, count: int = 20) -> Floats:
+    random = np.random.default_rng(5)
+    return np.array([level * random.normal(1, 0.05, count) for level in levels])
+
+
+def scattered(*levels: float, count: int = 20) -> Scatter | None:
+    found = seconds(*levels, count=count)
+    return scatter(np.arange(1, len(levels) + 1), found.mean(axis=1), list(found))
+
+
+def test_cycles_beyond_what_their_seconds_explain_are_found() -> None:
+    found = scattered(13402, 1376, 5754)
+    assert found is not None
+    assert found.median_tps == pytest.approx(5754, rel=0.03)
+    assert [(cycle, round(away, 1)) for cycle, away in found.off] == [(1, 1.3), (2, -0.8)]
+    assert found.p_value < 1e-4
+    assert scattered(1000, 1000, 1000, 1000, 600) is not None, "one bad cycle does not move the median"
+
+
+def test_what_chance_explains_is_no_scatter() -> None:
+    assert scattered(1000, 1005, 990, 1010) is None
+    assert scattered(1000, 1090, 950) is None, "less than 10 %, however sure"
+    noisy = np.random.default_rng(1).normal(1000, 900, (3, 12))
+    assert scatter(np.arange(3), noisy.mean(axis=1), list(noisy)) is None
+    assert scattered(1000, 500) is not None
+    assert scattered(1000, 500, count=2) is None, "four seconds prove nothing"
+    assert scatter(np.array([1, 2]), np.array([5.0, 9.0]), []) is None
+
+
+@pytest.mark.parametrize(
+    ("levels", "verdict"),
+    [
+        ((13402, 1376, 5754), Verdict.SCATTERED),
+        ((1000, 500), Verdict.SCATTERED),
+        ((1000, 900, 800), Verdict.DRIFTING),
+        ((1000, 900, 800, 700, 720, 600, 500), Verdict.DRIFTING),
+        ((1000, 500, 900, 400, 1000, 450, 700, 300), Verdict.SCATTERED),
+        ((1000, 1000, 1000), Verdict.STEADY),
+    ],
+)
+def test_a_drift_has_a_direction(levels: tuple[float, ...], verdict: Verdict) -> None:
+    found = over_cycles(seconds(*levels))
+    assert found.verdict is verdict
+    assert -1 <= found.drift <= 1
+
+
+SPREAD = Scatter(5754.0, ((1, 1.33), (2, -0.76)), 0.0001)
+FALLING = ("over the 3 cycles", Drift(Verdict.DRIFTING, -0.3, 0.001, 60))
+WITHIN = ("within the cycle", Drift(Verdict.STEADY, 0.0, 0.5, 60))
+
+
+def about(code: str, **changes: Any) -> list[str]:
+    scale: ScaleFacts = replace(SCALE, **changes)
+    return [f"{d.message} | {d.remedy}" for d in doubts(RUN, [scale]) if d.code == code]
+
+
+def test_cycles_that_differ_are_told_with_the_remedy_that_fits() -> None:
+    (plain,) = about("scattered-cycles", scatter=SPREAD)
+    assert plain.startswith(
+        "the cycles differ by more than their seconds explain: cycle 1 +133%, cycle 2 -76% off the median of 5,754 tps"
+    )
+    assert "checkpoint" not in plain
+    assert "show --by machine" in plain
+    (busy,) = about("scattered-cycles", scatter=SPREAD, uses=(of(1), of(2, others_ns=9 * S)), checkpoints=(2,))
+    assert "others used the CPUs during cycle 2: measure again" in busy
+    (checkpoint,) = about("scattered-cycles", scatter=SPREAD, checkpoints=(2,))
+    assert "only cycle 2 had a checkpoint" in checkpoint
+    assert about("scattered-cycles", scatter=SPREAD, drifts=(WITHIN, FALLING)) == []
+
+
+def test_checkpoints_are_a_remedy_where_the_server_counted_some() -> None:
+    (none,) = about("no-steady-state", drifts=(WITHIN, FALLING))
+    (some,) = about("no-steady-state", drifts=(WITHIN, FALLING), checkpoints=(1, 2))
+    assert "checkpoint" not in none
+    assert "cycles 1–2 had a checkpoint" in some

@@ -1,0 +1,67 @@
+"""A run beside a program that takes the CPUs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dsbench
+from dsbench import doctor
+from dsbench.archive import Archive
+from dsbench.evaluation import evaluate
+from dsbench.report import finish
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells of other programs")
+
+# As many threads as it takes to be the busiest program of a busy machine: hashing needs no lock of Python's.
+HOG = """
+import hashlib, pathlib, threading
+pathlib.Path("/proc/self/comm").write_text("cpu-hog")
+def burn():
+    while True:
+        hashlib.pbkdf2_hmac("sha256", b"--password", b"secret", 200_000)
+for _ in range(12):
+    threading.Thread(target=burn).start()
+print("burning", flush=True)
+"""
+
+
+@pytest.fixture
+def hog() -> Iterator[int]:
+    """The pid of a program that burns CPU time, with an argument that is nobody's business."""
+    with subprocess.Popen([sys.executable, "-c", HOG, "--password=pw7f3a91"], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"burning\n"
+        yield process.pid
+        process.kill()
+
+
+def test_the_program_is_named_before_the_run_and_after_it(hog: int, tmp_path: Path) -> None:
+    archive = dsbench.run("private:sqlite", scales=(1,), cycles=2, duration=1.0, threads=1, out=tmp_path)
+    evaluation = evaluate(Archive.open(archive.path))
+    (doubt,) = [doubt for doubt in evaluation.doubts if doubt.code == "other-programs"]
+    assert f"during cycles 1–2: cpu-hog (pid {hog}) " in doubt.message
+    log = (archive.path / "results.log").read_text()
+    assert "warning: other programs use " in log
+    assert f"cpu-hog (pid {hog})" in log
+    assert archive.run.status == "complete"
+    shown = finish.read(archive.path, "machine").text
+    assert f"scale 1, cycle 2: cpu-hog (pid {hog}) " in shown
+    for use in evaluation.machine[1]:
+        assert use.use.run_ns > 0, "SQLite works within dsbench"
+        assert use.use.server_ns is None
+        assert os.getpid() not in [program.pid for program in use.programs]
+    everything = b"".join(path.read_bytes() for path in archive.path.iterdir() if path.is_file())
+    assert b"pw7f3a91" not in everything
+
+
+def test_the_doctor_names_it(hog: int) -> None:
+    busy = [finding for finding in doctor.findings() if finding.name == "other programs"]
+    assert not any(finding.ok for finding in busy)
+    assert f"cpu-hog (pid {hog})" in busy[0].found
+    assert busy[0].remedy
