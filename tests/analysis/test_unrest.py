@@ -160,6 +160,7 @@ def test_cycles_that_differ_are_told_with_the_remedy_that_fits() -> None:
 
 def test_checkpoints_are_a_remedy_where_the_server_counted_some() -> None:
     (none,) = about("no-steady-state", drifts=(WITHIN, FALLING))
-    (some,) = about("no-steady-state", drifts=(WITHIN, FALLING), checkpoints=(1, 2))
+    (some,) = about("no-steady-state", drifts=(WITHIN, FALLING), checkpoints=(1, 2), uses=(of(3, stolen_ns=9 * S),))
+    assert "| others used the CPUs during cycle 3: measure again" in some
     assert "checkpoint" not in none
     assert "cycles 1–2 had a checkpoint" in some

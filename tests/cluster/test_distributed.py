@@ -46,7 +46,8 @@ def test_two_nodes_are_merged_into_one_archive(postgresql: servers.Server, tmp_p
     assert Counter(r["node"] for r in machines) == dict.fromkeys(("local", "alba", "syrtis"), 4)
     # All of them are on this machine, and none takes the others' processes, or the server's, for other programs.
     assert all(r["server_ns"] > 0 and r["run_ns"] > 0 for r in machines)
-    assert not {"postgres"} & set(archive.table("programs").column("program").to_pylist())
+    own = {*postgresql.pids(), *(process.pid for process in (run, *nodes))}
+    assert not own & set(archive.table("programs").column("pid").to_pylist())
 
 
 def test_nodes_draw_the_inputs_of_their_own_clients(postgresql: servers.Server) -> None:

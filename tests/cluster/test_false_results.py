@@ -84,3 +84,5 @@ def test_a_wrong_description_of_a_node_is_told_in_a_line(said: bytes) -> None:
     assert "no description of a node" in _said_of_itself(said)["failure"]
     right = {"failure": "", "core": {"CPU": "x"}, "calibration": {"problem": "none"}, "name": "another", "stack": 1}
     assert _said_of_itself(json.dumps(right).encode()) == {k: right[k] for k in ("failure", "core", "calibration")}
+    busy = {"failure": "", "noticed": ["a\nb" + "x" * 999] * 99}
+    assert _said_of_itself(json.dumps(busy).encode())["noticed"] == ["a b" + "x" * 397] * 5

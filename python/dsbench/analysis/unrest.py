@@ -23,11 +23,12 @@ def no_steady_state(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """The rate still moved when the measurement ended."""
     for stretch, drift in scale.drifts:
         if drift.verdict is Verdict.DRIFTING and not isnan(drift.drift):
+            disturbed = f"{told}; " if (told := _disturbed(scale)) else ""
             fell = f"{cycles_named(scale.checkpoints)} had a checkpoint; " if scale.checkpoints else ""
             yield Doubt(
                 "no-steady-state",
                 f"no steady state: the rate drifted by {drift.drift:+.0%} {stretch} (p = {drift.p_value:.2g})",
-                f"{fell}use longer or more cycles; look for cache warm-up and growing tables",
+                f"{disturbed}{fell}use longer or more cycles; look for cache warm-up and growing tables",
                 scale.scale,
             )
 
@@ -48,9 +49,13 @@ def scattered(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 
 def _remedy(scale: ScaleFacts) -> str:
     """What to do, by what set the cycles apart."""
-    disturbed = {use.cycle for use in scale.uses if use.disturbed}
-    if disturbed:
-        return f"others used the CPUs during {cycles_named(disturbed)}: measure again on a quiet machine"
+    if disturbed := _disturbed(scale):
+        return disturbed
     if scale.checkpoints and len(set(scale.checkpoints)) < scale.cycles:
         return f"only {cycles_named(scale.checkpoints)} had a checkpoint: use cycles long enough that each has one"
     return "use more or longer cycles; see what else the machine did: dsbench show --by machine"
+
+
+def _disturbed(scale: ScaleFacts) -> str:
+    cycles = {use.cycle for use in scale.uses if use.disturbed}
+    return f"others used the CPUs during {cycles_named(cycles)}: measure again on a quiet machine" if cycles else ""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
-from dsbench.analysis.machine import Used
+from dsbench.analysis.machine import Used, noticed
 from dsbench.cluster.clock import FEW, PINGS, Estimate
 from dsbench.cluster.frames import LONGEST_WHY
 from dsbench.cluster.lease import Lease
@@ -110,10 +110,13 @@ class Node:
 
     def _prepare(self, _link: Answers, _key: str, order: Mapping[str, Any]) -> bytes:
         """What the coordinator wants to know before it relies on this node: above all, that it reaches the database."""
-        target = Target(order["url"])
+        target, watched = Target(order["url"]), _Watched(order.get("beside", {}))
         try:
             target.state()
+            watched.begin()
             said = {"failure": "", **self._describe(_spec(order), target, order["url"])}
+            watched.end()
+            said["noticed"] = [words for words, _ in noticed(watched.used, idle=False)] if watched.used else []
         except Exception as error:  # whatever it is, the coordinator has to hear of it
             said = {"failure": str(error)}
         finally:

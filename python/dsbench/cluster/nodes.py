@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 from collections.abc import Callable, Mapping
@@ -19,11 +20,14 @@ from dsbench.cluster.outcome import MISSED, DamagedError, Fit, NodeResult, Part,
 from dsbench.cluster.turn import Turn
 from dsbench.cluster.wanted import Wanted
 from dsbench.generator import CycleLoad, Watch, load_of, now_ns
+from dsbench.monitors import RUN
 from dsbench.spec import RunSpec
 
 _POLL_S: Final = 0.05
 _PREPARATION_S: Final = 60.0
 _LONGEST_DESCRIPTION: Final = 1024 * 1024
+_LONGEST_NOTICED: Final = 400
+_MOST_NOTICED: Final = 5
 _REJOIN_S: Final = 60.0
 """How long a run without any node left waits for one to come back."""
 
@@ -59,8 +63,12 @@ class Nodes:
         coordinator.ask(coordinator.roster.settle)
 
     def prepare(self, url: str, watch: Watch) -> list[dict[str, Any]]:
-        """What the nodes say of themselves. ``ClusterError`` when one does not reach the database."""
-        turn = self._turn("prepare", lambda _number: {"kind": "prepare", **_order(url, self._spec)})
+        """What the nodes say of themselves, under ``noticed`` what other programs do there.
+
+        ``ClusterError`` when one does not reach the database.
+        """
+        beside = self._beside({os.getpid(): RUN, **dict.fromkeys(self.pids(), RUN)})
+        turn = self._turn("prepare", lambda _number: {"kind": "prepare", **_order(url, self._spec), "beside": beside})
         try:
             self._wait(turn, time.monotonic() + _PREPARATION_S, watch)
         finally:
@@ -93,7 +101,7 @@ class Nodes:
         spec, scale, number = wanted.spec, wanted.scale, wanted.number
         order = {"kind": "cycle", **_order(url, spec), "scale": scale, "seed": wanted.seed, "nodes": spec.nodes}
         stage = wanted.stage.name
-        order["beside"] = {"host": platform.node(), "roots": [[*root] for root in wanted.roots.items()]}
+        order["beside"] = self._beside(wanted.roots)
         turn = self._turn(f"scale {scale}, cycle {number}", lambda n: {**order, "stage": stage, "number": n})
         loads = (load_of(wanted.stage, spec, scale, node, spec.nodes) for node in range(spec.nodes))
         load = max(loads, key=lambda one: one.threads)
@@ -141,6 +149,11 @@ class Nodes:
         turn = Turn(f"{what} #{self._turns}", {member: order(number) for member, number in members})
         self._coordinator.start_turn(turn)
         return turn
+
+    @staticmethod
+    def _beside(roots: Mapping[int, str]) -> dict[str, Any]:
+        """What nodes on this machine must not take for other programs."""
+        return {"host": platform.node(), "roots": [[*root] for root in roots.items()]}
 
     def _wait(self, turn: Turn, give_up_s: float, watch: Watch) -> None:
         while waiting := self._coordinator.ask(lambda: turn.waiting):
@@ -257,6 +270,8 @@ def _said_of_itself(data: bytes) -> dict[str, Any]:
         said = from_json(data[:_LONGEST_DESCRIPTION])
         Machine.model_validate(said)
         known = {name: said[name] for name in ("core", "calibration") if name in said}
+        if "noticed" in said:
+            known["noticed"] = [plain(words, _LONGEST_NOTICED) for words in said["noticed"][:_MOST_NOTICED]]
         return {**known, "failure": plain(said["failure"])}
     except (ValueError, KeyError, TypeError):
         return {"failure": f"{len(data)} bytes are no description of a node"}

@@ -155,7 +155,10 @@ class Remote:
             found = self._nodes.prepare(self._url, lambda done, total: progress("prepare", done, total))
         finally:
             self.tell()
+        noticed = [(node["name"], words) for node in found for words in node.pop("noticed", ())]
         journal.note(nodes=found)
+        for name, words in noticed:
+            journal.say(f"warning: node {name}: {words}")
         for node in found:
             journal.say(f"node {node['name']}: {node['cpus']} CPUs, {node['system']}")
 
