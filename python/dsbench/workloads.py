@@ -119,6 +119,9 @@ class Entry:
     """Whether every transaction changes the one row of its unit of scale, so that writers collide there."""
     indexed: bool = False
     """Whether its unit of scale is as small as the ladder of profile ``dsi`` wants it."""
+    row_bytes: tuple[int, int] = (0, 0)
+    """Bytes of a row with its keys on average, on the product that needs least and on the one that needs most; zeros
+    where that is not known."""
     terminals_per_unit: int | None = None
     """Default of the terminals for each unit of scale; ``None`` without keying and thinking times."""
     unit: Unit = Unit()

@@ -29,6 +29,9 @@ pub struct Entry {
     pub disclaimer: &'static str,
     /// What a scale of 1 is.
     pub unit: Unit,
+    /// Bytes that a row takes on average once it has its keys, on the product that needs least and on the one that
+    /// needs most; zeros where nobody has measured it.
+    pub row_bytes: (u32, u32),
     /// Opens it, once the settings are checked.
     pub open: Open,
     /// How transactions are sent when nobody says otherwise: procedures only where the engine has them.
@@ -164,6 +167,7 @@ impl Entry {
             specification: "",
             disclaimer: "",
             unit: Unit { name: "unit", about: "" },
+            row_bytes: (0, 0),
             open,
             call: Call::Statements,
             retries: false,

@@ -58,8 +58,10 @@ class Archive:
     @cached_property
     def _described(self) -> dict[str, Any]:
         try:
-            size = (self.path / "run.json").stat().st_size if self.path.is_dir() else 0
-            text = self.read("run.json") if size <= _LARGEST else b""
+            alone = self.path if self.path.suffix == ".json" else None
+            size = (alone or self.path / "run.json").stat().st_size if alone or self.path.is_dir() else 0
+            read = alone.read_bytes if alone and alone.is_file() else lambda: self.read("run.json")
+            text = read() if size <= _LARGEST else b""
             if max(size, len(text)) > _LARGEST:
                 raise ValueError(f"it has {max(size, len(text))} bytes, more than {_LARGEST}")
             # Other than json, it refuses text that no UTF-8 can say, and nesting without end.

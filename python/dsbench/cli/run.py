@@ -11,9 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from dsbench import library, runner, spec
-from dsbench.cli import errors, settings
+from dsbench.cli import errors, example, settings
+from dsbench.cli.ahead import text_of
 from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress, clock
+from dsbench.library.repeating import earlier
 from dsbench.spec import about
 
 EPILOG = (
@@ -35,8 +37,24 @@ def command(
     target: Annotated[str | None, typer.Argument(help=spec.OPTIONS["target"].help, autocompletion=targets)] = None,
     *,
     config: Annotated[
-        Path | None, Option(help="TOML file with these settings; the command line wins.", rich_help_panel=about.WORK)
+        Path | None,
+        Option(
+            help="TOML file with these settings, such as docs/run.toml, or the archive of a run to repeat: its folder, "
+            "zip or run.json. The command line wins.",
+            rich_help_panel=about.WORK,
+        ),
     ] = None,
+    dry_run: Annotated[
+        bool,
+        Option(
+            "--dry-run", help="Show settings, plan, time and space of the run, and touch nothing.",
+            rich_help_panel=about.WORK,
+        ),
+    ] = False,
+    example_config: Annotated[
+        bool,
+        Option("--example-config", help="Print such a file with every setting, explained.", rich_help_panel=about.WORK),
+    ] = False,
     out: Annotated[Path, Option(help="Folder for the archive.")] = Path("archives"),
     resume: Annotated[Path | None, Option(help="Go on with this archive, which was cut short.")] = None,
     cluster: Annotated[
@@ -48,12 +66,19 @@ def command(
     **_settings: Any,
 ) -> None:
     """Measure the transaction rate over a ladder of database sizes."""
+    if example_config:
+        print(example.text(), end="")
+        return
     joining = runner.Joining(cluster, patience)
     if resume is not None:
         _refuse_changes(context)
         _resume(resume, target, joining, as_json, quiet)
         return
     asked = specification(context.params, config)
+    if dry_run:
+        ahead = runner.look_ahead(asked)
+        print(json.dumps(ahead.described(), indent=2, ensure_ascii=False) if as_json else text_of(ahead))
+        return
     if asked.glimpse and not quiet:
         hours = clock(spec.dsi_seconds())
         hint = f"profile quick: a glimpse. Comparable figures: --profile dsi ({hours} and the time to populate)"
@@ -68,7 +93,8 @@ def specification(params: Mapping[str, Any], config: Path | None) -> spec.Merged
     """What the parameters of the command ask for, over the file ``config``; ``SpecError`` where that cannot be."""
     values = {name: params[name] for name in spec.OPTIONS if params.get(name) is not None}
     target, texts = values.pop("target", None), values.pop("workload_settings", [])
-    return spec.merged(values, target=target, settings=settings.pairs(texts), config=config)
+    before = earlier(config)
+    return spec.merged(values, target=target, settings=settings.pairs(texts), config=config, earlier=before)
 
 
 def _refuse_changes(context: typer.Context) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dsbench import runner
 from dsbench.archive import ArchiveError, claimed
 from dsbench.library.archive import Archive
+from dsbench.library.repeating import earlier
 from dsbench.runner import Joining, Observer, Outcome, Silent, Stop
 from dsbench.spec import RunSpec, SpecError, Target, merged, refuse_unused
 
@@ -33,14 +34,15 @@ def specify(
 ) -> RunSpec:
     """The specification of a run, as the command line makes it.
 
-    ``target`` is the URL of a database or private:PRODUCT[@VERSION]; ``config`` a TOML file, over which ``options``
-    win; ``settings`` are those of the workload or of a private server by name, as ``--set`` has them. ``options``
-    have the names of ``dsbench run --help`` with ``_`` for ``-``: ``scales=(1, 10)``, ``duration=20`` (s),
-    ``profile="dsi"``. Where neither sizes, cycles, duration nor a profile are named, the profile is quick.
+    ``target`` is the URL of a database or private:PRODUCT[@VERSION]; ``config`` a TOML file, or the archive of a run to
+    repeat (folder, zip or run.json), over which ``options`` win; ``settings`` are those of the workload or of a private
+    server by name, as ``--set`` has them. ``options`` have the names of ``dsbench run --help`` with ``_`` for ``-``:
+    ``scales=(1, 10)``, ``duration=20`` (s), ``profile="dsi"``. Where neither sizes, cycles, duration nor a profile are
+    named, the profile is quick.
     Raises ``SpecError``, whose ``option`` is what is wrong and whose ``remedy`` says what to do.
     """  # fmt: skip
     path = None if config is None else Path(config)
-    return merged(options, target=target, settings=settings, config=path).spec
+    return merged(options, target=target, settings=settings, config=path, earlier=earlier(path)).spec
 
 
 def run(

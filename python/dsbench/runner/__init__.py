@@ -5,6 +5,7 @@ Read ``ladder`` first: it is the table of contents of a run.
 
 from __future__ import annotations
 
+from dsbench.runner.ahead import Ahead, look_ahead
 from dsbench.runner.events import Moment, Observer, Silent
 from dsbench.runner.interrupts import Stop
 from dsbench.runner.journal import RunError
@@ -14,6 +15,6 @@ from dsbench.runner.remaining import TimeLeft
 from dsbench.runner.standing import Standing, check_target, drop_target
 
 __all__ = [
-    "Joining", "Moment", "Observer", "Outcome", "RunError", "Silent", "Standing", "Stop", "TimeLeft", "check_target",
-    "drop_target", "execute", "resume",
+    "Ahead", "Joining", "Moment", "Observer", "Outcome", "RunError", "Silent", "Standing", "Stop", "TimeLeft",
+    "check_target", "drop_target", "execute", "look_ahead", "resume",
 ]  # fmt: skip

@@ -9,10 +9,12 @@ from typing import Any
 
 from dsbench import workloads
 from dsbench.spec.building import PROFILES, build, load_toml
+from dsbench.spec.options import OPTIONS
 from dsbench.spec.run import RunSpec
 from dsbench.spec.target import Target
 from dsbench.spec.words import SpecError
 
+_DEFAULTS = {"seed": "chance", "retry": "default of the workload"}
 _LADDER = ("scales", "cycles", "duration")
 
 
@@ -23,18 +25,26 @@ class Merged:
     spec: RunSpec
     glimpse: bool
     """Whether neither size nor time nor a profile was named, so that the profile quick was taken."""
+    origins: Mapping[str, str]
+    """By name of a setting, who gave its value: "command line", "PATH", "profile NAME", "default" …"""
 
 
 def merged(
     values: Mapping[str, Any], *,
-    target: str | Target | None = None, settings: Mapping[str, str] | None = None, config: Path | None = None,
+    target: str | Target | None = None, settings: Mapping[str, str] | None = None,
+    config: Path | None = None, earlier: Mapping[str, Any] | None = None,
 ) -> Merged:
     """The specification out of ``values`` by name, over those of the file ``config``, over those of a profile.
 
     ``target`` is the database; ``settings`` are those of the workload, by the names that it knows, and all others
-    those of a private server. Raises ``SpecError``.
+    those of a private server. ``earlier`` is what ``config`` says where it is no TOML file but an earlier run: its
+    server's settings are none of another target's. Raises ``SpecError``.
     """  # fmt: skip
-    wanted = {**(load_toml(config) if config is not None else {}), **values}
+    filed = dict(earlier) if earlier is not None else load_toml(config) if config is not None else {}
+    if earlier is not None and target is not None:
+        del filed["target"]
+    wanted = {**filed, **values}
+    said = {*values, *(["target"] if target is not None else [])}
     workload = wanted.get("workload", RunSpec.model_fields["workload"].default)
     inner = wanted.get("workload_settings", {})
     if isinstance(workload, str) and isinstance(inner, Mapping):
@@ -42,11 +52,22 @@ def merged(
         own = {setting.name for setting in workloads.find(workload).settings}
         of_workload = {name: value for name, value in (settings or {}).items() if name in own}
         if of_workload:
+            said.add("workload_settings")
             wanted["workload_settings"] = {**inner, **of_workload}
         settings = {name: value for name, value in (settings or {}).items() if name not in own}
     wanted["target"] = _target(wanted.get("target", {}), target, settings or {})
     glimpse = not (wanted.get("profile") or any(name in wanted for name in _LADDER))
-    return Merged(build(wanted, profile="quick" if glimpse else None), glimpse)
+    spec = build(wanted, profile="quick" if glimpse else None)
+    said |= {"target"} if settings else set()
+    named = PROFILES.get(spec.profile, {})
+    origins = {
+        name: "command line" if name in said
+        else str(config) if name in filed
+        else f"profile {spec.profile}" if name in named or (name == "profile" and glimpse)
+        else _DEFAULTS.get(name, "default")
+        for name in OPTIONS
+    }  # fmt: skip
+    return Merged(spec, glimpse, origins)
 
 
 def _target(named: object, target: str | Target | None, settings: Mapping[str, str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 //! What is special about point selects.
 
 use crate::entry::{Entry, Kind};
-use crate::tpcb::entry::BRANCH;
+use crate::tpcb::entry::{BRANCH, ROW_BYTES};
 use crate::Call;
 
 pub(super) const KINDS: &[Kind; 1] = &[Kind::named("select")];
@@ -10,6 +10,7 @@ pub(super) const KINDS: &[Kind; 1] = &[Kind::named("select")];
 pub static ENTRY: Entry = Entry {
     label: "SELECT",
     unit: BRANCH,
+    row_bytes: ROW_BYTES,
     call: Call::Procedure,
     fills_by_procedure: true,
     indexed: true,

@@ -6,6 +6,9 @@ use crate::Call;
 /// The unit of scale of all that runs on the bank.
 pub const BRANCH: Unit = Unit { name: "branch", about: "10 tellers and 100,000 accounts" };
 
+/// Measured at scale 1: SQLite 110, PostgreSQL 160, Firebird 180, MariaDB 220.
+pub const ROW_BYTES: (u32, u32) = (110, 220);
+
 pub(super) const KINDS: &[Kind; 1] = &[Kind::named("tpcb")];
 
 /// Its entry in the registry.
@@ -14,6 +17,7 @@ pub static ENTRY: Entry = Entry {
     specification: "TPC-B",
     disclaimer: "no result in the sense of the TPC",
     unit: BRANCH,
+    row_bytes: ROW_BYTES,
     call: Call::Procedure,
     fills_by_procedure: true,
     remote: Some(Remote { sum: "remote", what: "changed another branch's account", share: 0.15, window: (0.14, 0.16) }),

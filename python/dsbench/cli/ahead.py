@@ -1,0 +1,54 @@
+"""A run before it is made, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dsbench.cli.progress import clock
+from dsbench.runner import Ahead
+from dsbench.runner.ahead import ScaleAhead, StageAhead
+
+
+def text_of(ahead: Ahead) -> str:
+    """Settings with their origins, the plan, its time and its space."""
+    rows = [(one.name, one.shown or "–", one.origin) for one in ahead.settings]
+    wide = max(len(name) for name, _shown, _origin in rows)
+    value = min(max(len(shown) for _name, shown, _origin in rows), 60)
+    lines = ["settings"]
+    lines += [f"  {name:{wide}}  {shown:{value}}  ({origin})" for name, shown, origin in rows]
+    lines.append("plan")
+    lines += [f"  {_scale(one)}" for one in ahead.scales]
+    counted = any(stage.cycles and stage.cycle_s is None for one in ahead.scales for stage in one.stages)
+    lines.append(f"time: {clock(ahead.load_s)} of load" + (", and what ends by count" if counted else ""))
+    if any(ahead.populate_s):
+        lines[-1] += f"; {_from_to(clock(seconds) for seconds in ahead.populate_s)} to populate; checks are not counted"
+    size = "not known" if ahead.size_bytes is None else _from_to(_gb(size) for size in ahead.size_bytes)
+    known = ahead.free_bytes is not None
+    free = f"{_gb(ahead.free_bytes or 0)} free in {ahead.where}" if known else "the server knows how much is free"
+    lines.append(f"space: {size} at scale {ahead.scales[-1].scale}, before its load; {free}")
+    if ahead.size_bytes and ahead.free_bytes is not None and ahead.size_bytes[1] > ahead.free_bytes:
+        lines.append("warning: that may be more than there is")
+    return "\n".join(lines)
+
+
+def _scale(one: ScaleAhead) -> str:
+    size = "" if one.size_bytes is None else f", {_from_to(_gb(size) for size in one.size_bytes)}"
+    return f"scale {one.scale}: {one.rows:,} rows{size}: " + ", ".join(_stage(stage) for stage in one.stages)
+
+
+def _stage(stage: StageAhead) -> str:
+    if not stage.cycles:
+        return stage.name
+    threads = ",".join(str(number) for number in dict.fromkeys(stage.threads))
+    took = f" of {stage.cycle_s:g} s" if stage.cycle_s is not None else ", ended by count,"
+    cycles = "cycle" if stage.cycles == 1 else "cycles"
+    return f"{stage.name} ({stage.cycles} {cycles}{took} with {threads} threads)"
+
+
+def _from_to(texts: Iterable[str]) -> str:
+    first, last = texts
+    return first if first == last else f"{first} to {last}"
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:.3g} GB"

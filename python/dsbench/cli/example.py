@@ -1,0 +1,58 @@
+"""A configuration file with every setting of a run, explained, as ``dsbench run --example-config`` prints it."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import Any, Final
+
+from dsbench.spec import OPTIONS, Option
+from dsbench.spec.about import GROUPS
+
+_HEAD: Final = (
+    "A run of dsbench: dsbench run --config FILE. What is named here has its default; a line that begins with #name is "
+    "left to the workload, the engine or chance until the # is taken away. The command line wins over this file."
+)
+_TABLES: Final[dict[str, str]] = {
+    "target": '{ url = "private:sqlite" }',
+    "workload_settings": "{}",
+}
+_MORE: Final[dict[str, str]] = {
+    "target": 'With settings of a private server: { url = "private:postgresql", version = "18", directory = "/data", '
+    'settings = { shared_buffers = "1GB" } }',
+    "workload_settings": "dsbench workloads tells their names. As an example for tpcc: { size = \"0.1\" }",
+}
+
+
+def text() -> str:
+    """The file."""
+    parts = [_comment(_HEAD)]
+    for group in GROUPS:
+        parts.append(f"\n# --- {group}\n")
+        parts += [_setting(option) for option in OPTIONS.values() if option.about.group == group]
+    return "\n".join(parts)
+
+
+def _setting(option: Option) -> str:
+    words = f"{option.about.help}" + (f" [{option.about.default}]" if option.about.default else "") + "."
+    more = _MORE.get(option.name, "")
+    return _comment(f"{words} {more}".strip()) + _line(option)
+
+
+def _line(option: Option) -> str:
+    if option.name in _TABLES:
+        return f"{option.name} = {_TABLES[option.name]}\n"
+    given = option.default not in (None, "") and not option.about.default
+    value = _possible(option) if option.default is None else option.default
+    return f"{'' if given else '#'}{option.name} = {json.dumps(value)}\n"
+
+
+def _possible(option: Option) -> Any:
+    """A value of a setting that has none by default."""
+    if option.choices:
+        return option.choices[0]
+    return {"integer": 10, "number": 100.0}.get(option.kind, "")
+
+
+def _comment(words: str) -> str:
+    return textwrap.fill(words, 110, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False) + "\n"

@@ -1,0 +1,164 @@
+"""A run before it is made: its settings, its plan, its time and its space. Nothing is connected, started or written."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from dsbench import servers, workloads
+from dsbench.generator import Bench, Target, load_of
+from dsbench.runner.journal import RunError
+from dsbench.runner.opening import told
+from dsbench.runner.plan import can_go_on, planned
+from dsbench.spec import OPTIONS, Merged, RunSpec
+
+_BETWEEN_S: Final = 0.3
+"""Around a cycle: its connections, its start, its files."""
+_ROWS_PER_S: Final = (500_000, 15_000)
+"""Rows that a population writes per second: on fast machines and on slow ones."""
+
+
+@dataclass(frozen=True)
+class SettingAhead:
+    """A setting of the run."""
+
+    name: str
+    value: Any
+    shown: str
+    """The value for people."""
+    origin: str
+    """Who gave it: the command line, a file, a profile, or nobody."""
+
+
+@dataclass(frozen=True)
+class StageAhead:
+    """A stage of a scale."""
+
+    name: str
+    work: str
+    cycles: int
+    """0 where it has none."""
+    threads: tuple[int, ...]
+    """Of each node, one for each cycle."""
+    cycle_s: float | None
+    """Demanded duration of a cycle with its ramp-up, in seconds; ``None`` where a count ends it."""
+
+
+@dataclass(frozen=True)
+class ScaleAhead:
+    """One scale."""
+
+    scale: int
+    rows: int
+    size_bytes: tuple[int, int] | None
+    """Least and most after population; ``None`` where the workload does not know it."""
+    stages: tuple[StageAhead, ...]
+    load_s: float
+    """Of all cycles whose end is a time."""
+    populate_s: tuple[float, float]
+    """On a fast machine and on a slow one; zeros where a kept database is used."""
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A run before it is made."""
+
+    settings: tuple[SettingAhead, ...]
+    scales: tuple[ScaleAhead, ...]
+    where: str
+    """The folder of the data on this machine; empty where the server alone knows."""
+    free_bytes: int | None
+    """There."""
+
+    @property
+    def load_s(self) -> float:
+        """Seconds of all cycles."""
+        return sum(one.load_s for one in self.scales)
+
+    @property
+    def populate_s(self) -> tuple[float, float]:
+        """Seconds of all populations, from and to."""
+        return sum(one.populate_s[0] for one in self.scales), sum(one.populate_s[1] for one in self.scales)
+
+    @property
+    def size_bytes(self) -> tuple[int, int] | None:
+        """Of the largest scale: there is one database at a time."""
+        return self.scales[-1].size_bytes
+
+    def described(self) -> dict[str, Any]:
+        """As JSON values."""
+        settings = {one.name: {"value": one.value, "origin": one.origin} for one in self.settings}
+        sums = {"load_s": self.load_s, "populate_s": self.populate_s, "size_bytes": self.size_bytes}
+        return {"settings": settings, "scales": [asdict(one) for one in self.scales], **sums,
+                "where": self.where, "free_bytes": self.free_bytes}  # fmt: skip
+
+
+def look_ahead(asked: Merged) -> Ahead:
+    """The run that ``asked`` describes. ``RunError`` or ``SpecError`` for what engine or workload do not have."""
+    spec = asked.spec
+    said = spec.described()
+    settings = tuple(
+        SettingAhead(name, said[name], _shown(name, said[name], spec), asked.origins[name]) for name in OPTIONS
+    )
+    with told(spec.target.redacted):
+        target = Target(_url(spec))
+        scales = tuple(_scale(spec, target, scale) for scale in spec.scales)
+    folder = _folder(spec)
+    free = shutil.disk_usage(folder).free if folder is not None and folder.is_dir() else None
+    return Ahead(settings, scales, str(folder or ""), free)
+
+
+def _shown(name: str, value: Any, spec: RunSpec) -> str:
+    if name == "target":
+        private = spec.target.private is not None
+        return spec.target.in_one if private else spec.target.redacted
+    if isinstance(value, dict):
+        return ", ".join(f"{one}={text}" for one, text in value.items())
+    return OPTIONS[name].shown(value) or OPTIONS[name].about.default
+
+
+def _url(spec: RunSpec) -> str:
+    """A URL that tells the engine; nothing is connected. That of a private server there is only once it runs."""
+    product = spec.target.private
+    if product is None:
+        return spec.target.url
+    if product not in servers.products():
+        servers.start(spec.target, 1)  # Its error.
+    return "sqlite:///run" if product == "sqlite" else f"{product}://localhost/run"
+
+
+def _folder(spec: RunSpec) -> Path | None:
+    if spec.target.private is not None:
+        return servers.base_directory(spec.target)
+    if spec.target.url.startswith("sqlite:///"):
+        return Path(spec.target.url.removeprefix("sqlite:///").partition("?")[0]).absolute().parent
+    return None
+
+
+def _scale(spec: RunSpec, target: Target, scale: int) -> ScaleAhead:
+    bench = Bench(target, spec.workload, scale, spec.call, spec.workload_settings)
+    bench.refuse(spec)
+    if spec.reuse and not can_go_on(bench.stages):
+        raise RunError(f"the stages of {spec.workload} need a database that is made for them", "leave --reuse out")
+    cycles = planned(bench.stages, spec)
+    stages, load_s = [], 0.0
+    for stage in bench.stages:
+        if stage.work == "build" and spec.reuse:
+            continue
+        if stage.work == "drop" and (spec.reuse or (spec.keep and scale == spec.scales[-1])):
+            continue
+        own = [cycle for cycle in cycles if cycle.stage == stage]
+        threads, cycle_s = [], None
+        for cycle in own:
+            load = load_of(stage, spec.at(cycle.threads) if cycle.threads else spec, scale, 0, max(spec.nodes, 1))
+            threads.append(load.threads)
+            if load.duration_ns is not None:
+                cycle_s = load.duration_ns / 1e9 + spec.ramp_up
+                load_s += cycle_s + _BETWEEN_S
+        stages.append(StageAhead(stage.name, stage.work, len(own), tuple(threads), cycle_s))
+    least, most = workloads.find(spec.workload).row_bytes
+    size = (bench.rows * least, bench.rows * most) if least else None
+    populate = (0.0, 0.0) if spec.reuse else (bench.rows / _ROWS_PER_S[0], bench.rows / _ROWS_PER_S[1])
+    return ScaleAhead(scale, bench.rows, size, tuple(stages), load_s, populate)

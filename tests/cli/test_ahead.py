@@ -1,0 +1,105 @@
+"""A run before it is made, settings in a file, and a run that is repeated."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dsbench import spec
+from dsbench.cli import example
+from dsbench.spec import OPTIONS
+from fixtures.program import Program, only_archive
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+
+
+def test_a_dry_run_shows_all_and_touches_nothing(called: Program, tmp_path: Path) -> None:
+    (tmp_path / "my.toml").write_text('workload = "tpcc"\ncycles = 2\n')
+    words = ["--config", "my.toml", "--scales", "1,10", "--threads", "4,8", "--duration", "30", "--keep", "--dry-run"]
+    before = sorted(tmp_path.iterdir())
+    done = called("run", "postgresql://me:secret@nowhere.invalid/db", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "secret" not in done.stdout
+    for line in (
+        r"target +postgresql://me:\*\*\*@nowhere.invalid/db +\(command line\)", r"workload +tpcc +\(my.toml\)",
+        r"isolation +repeatable-read +\(default\)", r"retry +yes +\(default of the workload\)",
+        r"scale 1: 599,\d+ rows, .* GB: build, load \(4 cycles of 30 s with 4,8 threads\), check, drop",
+        r"scale 10: .* threads\), check", r"time: 4 min of load; .* to populate.*",
+        r"space: .* GB to .* GB at scale 10, .*the server knows how much is free",
+    ):  # fmt: skip
+        assert re.search(f"^ *{line}$", done.stdout, re.MULTILINE), line
+    done = called("run", "private:sqlite", *words[:-2], "--dry-run", "--json")
+    document = json.loads(done.stdout)
+    assert document["settings"]["cycles"] == {"value": 2, "origin": "my.toml"}
+    assert document["load_s"] == pytest.approx(2 * 4 * 30.3)
+    least, most = document["size_bytes"]
+    assert 0 < least < most < document["free_bytes"]
+    assert [stage["name"] for stage in document["scales"][1]["stages"]] == ["build", "load", "check", "drop"]
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_dry_run_refuses_what_the_run_would(called: Program) -> None:
+    for words, error in [
+        (["private:oracle"], "no private server"), (["private:sqlite", "--pace", "terminals"], "--pace terminals"),
+        (["private:sqlite", "--keep"], "--keep: private:sqlite is gone with its run"),
+    ]:  # fmt: skip
+        done = called("run", *words, "--dry-run")
+        assert (done.returncode, error in done.stderr) == (2, True), done.stderr
+
+
+@pytest.fixture
+def archive(called: Program, tmp_path: Path) -> Path:
+    words = ["--scales", "2", "--cycles", "1", "--duration", "0.2", "--threads", "1,2", "--levels", "0.5,0.9"]
+    assert called("run", "mock:?latency_us=300", *words, "--seed", "7", "-q", "--out", "out").returncode == 0
+    return only_archive(tmp_path / "out")
+
+
+def settings(called: Program, *words: str) -> dict[str, Any]:
+    done = called("run", *words, "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
+    return {name: one["value"] for name, one in json.loads(done.stdout)["settings"].items()}
+
+
+def test_a_run_is_repeated_from_its_archive(called: Program, archive: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "copy.json"
+    shutil.copy(archive / "run.json", alone)
+    asked = json.loads(alone.read_text())["spec"]
+    for config in (archive, Path(f"{archive}.zip"), archive / "run.json", alone):
+        assert settings(called, "--config", str(config)) == asked
+    changed = settings(called, "sqlite:///x.db", "--config", str(archive), "--cycles", "3")
+    assert changed == {**asked, "cycles": 3, "target": {**asked["target"], "url": "sqlite:///x.db"}}
+    assert called("run", "--config", str(archive), "--out", "again", "-q").returncode == 0
+    assert json.loads((only_archive(tmp_path / "again") / "run.json").read_text())["spec"] == asked
+    alone.write_text("{}")
+    done = called("run", "--config", str(alone))
+    assert (done.returncode, done.stderr.startswith("error: --config: ")) == (2, True)
+
+
+def test_an_archive_of_a_private_server_gives_its_settings_to_no_other_target(called: Program, tmp_path: Path) -> None:
+    asked = spec.build({"target": {"url": "private:postgresql", "settings": {"fsync": "off"}}}).described()
+    asked["target"]["url"] = "private:postgresql"
+    (tmp_path / "run.json").write_text(json.dumps({"format": 2, "spec": asked}))
+    assert settings(called, "--config", "run.json")["target"]["settings"] == {"fsync": "off"}
+    assert settings(called, "mock:", "--config", "run.json")["target"]["settings"] == {}
+    hidden = {**asked, "target": {"url": "postgresql://me:***@host/db"}}
+    (tmp_path / "run.json").write_text(json.dumps({"format": 2, "spec": hidden}))
+    assert settings(called, "--config", "run.json")["target"]["url"] == "postgresql://me@host/db"
+
+
+def test_the_example_file_has_every_setting_explained_and_is_read(called: Program) -> None:
+    shown = called("run", "--example-config").stdout
+    assert shown == (DOCS / "run.toml").read_text() == example.text()
+    assert spec.build({**tomllib.loads(shown), "seed": 1}) == spec.build({"seed": 1})
+    for name, option in OPTIONS.items():
+        (block,) = [block for block in shown.split("\n\n") if re.search(rf"^#?{name} = ", block, re.MULTILINE)]
+        *words, line = block.strip().split("\n")
+        assert all(word.startswith("# ") for word in words)
+        assert option.about.help in " ".join(word.removeprefix("# ") for word in words)
+        beside = {"pace": "terminals"} if name == "terminals" else {}
+        assert name in spec.build({**beside, **tomllib.loads(line.removeprefix("#"))}).described()

@@ -1,0 +1,47 @@
+"""The examples of docs/archive.md run on an archive, with what comes with dsbench, and say what the results say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dsbench
+
+PAGE = (Path(__file__).parent.parent / "docs/archive.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> dsbench.Archive:
+    out = tmp_path_factory.mktemp("out")
+    return dsbench.run("private:sqlite", scales=(1, 2), cycles=2, duration=0.3, threads=2, out=out)
+
+
+@pytest.fixture(scope="module")
+def db(archive: dsbench.Archive) -> Any:
+    known: dict[str, Any] = {}
+    for block in blocks("python"):
+        exec(compile(block.replace("ARCHIVE", str(archive.path)), "docs/archive.md", "exec"), known)
+    return known["db"]
+
+
+def test_every_question_is_answered(db: Any) -> None:
+    for question in blocks("sql"):
+        db.execute(question).fetchall()
+    assert len(blocks("sql")) == 5
+
+
+def test_answers_are_those_of_the_results(archive: dsbench.Archive, db: Any) -> None:
+    rates, _failed, quantiles, _errors, populated = (db.execute(question).fetchall() for question in blocks("sql"))
+    for result in archive.evaluate().scales:
+        of_cycles = [tps for scale, _stage, _cycle, _threads, tps in rates if scale == result.scale]
+        assert [min(of_cycles), max(of_cycles)] == pytest.approx([result.rate_min_tps, result.rate_max_tps])
+        (p99_ms,) = [ms for scale, ms in quantiles if scale == result.scale]
+        assert p99_ms == pytest.approx(result.rate_multiplier / result.rates_at[0.99] * 1e3, rel=0.05)
+    assert [scale for scale, rows_per_s in populated if rows_per_s > 0] == [1, 2]
