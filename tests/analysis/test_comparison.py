@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from math import isnan, log10
+from math import isnan, log10, sqrt
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsbench.analysis.comparison import compare, differing, overall, relative
+from dsbench.analysis.comparison import compare, differing, overall, relative, student
 from dsbench.analysis.index import dsi
 
 RATES = st.lists(st.floats(0.1, 1e6), min_size=2, max_size=12).map(np.array)
@@ -95,15 +95,46 @@ def test_the_overall_factor_needs_two_common_scales_with_rates() -> None:
 
 
 def test_runs_are_set_beside_the_first_over_the_scales_of_both() -> None:
-    first, second = compare([_flat({1: 10.0, 2: 20.0, 5: 30.0}), _flat({2: 40.0, 5: 15.0, 9: 1.0})])
+    first, second = compare([[_flat({1: 10.0, 2: 20.0, 5: 30.0})], [_flat({2: 40.0, 5: 15.0, 9: 1.0})]])
     assert {scale: found.value for scale, found in first.relative.items()} == {1: 1.0, 2: 1.0, 5: 1.0}
     assert first.overall is not None
     assert first.overall.value == 1.0
     assert second.medians == {2: 40.0, 5: 15.0, 9: 1.0}
     assert {scale: found.value for scale, found in second.relative.items()} == {2: 2.0, 5: 0.5}
-    (empty,) = compare([{1: np.array([])}])
+    (empty,) = compare([[{1: np.array([])}]])
     assert empty.medians == {}
     assert empty.overall is None
+
+
+def test_repeated_runs_are_compared_by_their_spread() -> None:
+    """However steady the cycles of each are: what counts is how far runs of the same settings lie apart."""
+    slow, fast = ([_flat({1: rate, 100: rate}) for rate in rates] for rates in ((80.0, 125.0), (160.0, 250.0)))
+    first, second = compare([slow, fast])
+    assert (first.repeated, first.medians[1], second.medians[1]) == (True, pytest.approx(100), pytest.approx(200))
+    # lg of the medians lie 0.0969 on either side of their mean: pooled variance 2 * 2 * 0.0969^2 / 2 of freedom.
+    half = 4.3027 * sqrt(2 * 0.096910**2) * sqrt(1 / 2 + 1 / 2)
+    for found in (second.relative[1], second.overall):
+        assert found is not None
+        assert (found.low, found.value, found.high) == pytest.approx((2 / 10**half, 2, 2 * 10**half), rel=1e-4)
+    # A run that nobody repeated is judged by the spread of those that were.
+    _, alone = compare([slow, fast[:1]])
+    half = 12.7062 * sqrt(2 * 0.096910**2) * sqrt(1 / 2 + 1)
+    assert alone.relative[1].high == pytest.approx(1.6 * 10**half, rel=1e-4)
+
+
+@pytest.mark.parametrize(("freedom", "t"), [(1, 12.7062), (2, 4.3027), (5, 2.5706), (30, 2.0423)])
+def test_student_is_that_of_the_tables(freedom: int, t: float) -> None:
+    assert student(0.95, freedom) == pytest.approx(t, abs=1e-4)
+
+
+def test_the_interval_of_repeated_runs_covers_the_true_quotient_about_as_often_as_it_says() -> None:
+    random = np.random.default_rng(1)
+    covered = 0
+    for _ in range(200):
+        ours, theirs = ([_flat({1: rate * random.lognormal(0, 0.2)}) for _ in range(3)] for rate in (200.0, 100.0))
+        _, found = compare([theirs, ours])
+        covered += found.relative[1].low <= 2.0 <= found.relative[1].high
+    assert 0.9 <= covered / 200 <= 0.99
 
 
 def test_what_differs_is_told_in_order_and_what_is_missing_is_empty() -> None:

@@ -12,17 +12,17 @@ import pytest
 from dsbench.evaluation.side_by_side import Comparison, read
 from dsbench.report import several
 from dsbench.report.diagrams.compared import compared as diagram
-from dsbench.report.several import spec
-from fixtures.archives import MS, cycle_row, run_json, write
+from dsbench.report.diagrams.several import specs
+from fixtures.archives import MS, bucket_rows, cycle_row, run_json, write
 from fixtures.program import Program
 
 
 def _archive(
-    folder: Path, name: str, rates: dict[int, tuple[int, ...]], settings: dict[str, str] | None = None, **more: Any
+    folder: Path, name: str, rates: dict[int, tuple[int, ...]], told: dict[str, str] | None = None, **more: Any
 ) -> Path:
     """A run with cycles of one second; ``rates`` gives by scale the transactions of each cycle."""
     asked = {"scales": list(rates), "cycles": 3, "duration": 1.0, **more.pop("spec", {})}
-    asked["target"] = {"url": "private:postgresql", "settings": settings or {}}
+    asked["target"] = {"url": "private:postgresql", "settings": told or {}}
     rows = [
         cycle_row(scale, cycle, [MS] * count)
         for scale, counts in rates.items() for cycle, count in enumerate(counts, 1)
@@ -50,8 +50,9 @@ def three(tmp_path: Path) -> Comparison:
 
 def test_labels_tell_archives_apart_in_few_words(three: Comparison, tmp_path: Path) -> None:
     assert three.labels == ("PostgreSQL 15.18", "PostgreSQL 18.6", "PostgreSQL 15.18, fsync off")
-    again = [_archive(tmp_path / "x", name, REFERENCE) for name in ("one", "two", "three")]
-    assert read(again).labels == ("PostgreSQL 15.18", "PostgreSQL 15.18 (2)", "PostgreSQL 15.18 (3)")
+    moments = ("2026-11-21T10:00:00", "2026-11-21T10:00:00", "2026-11-21T12:30:00")
+    again = [_archive(tmp_path / "x", f"r{n}", REFERENCE, started=at) for n, at in enumerate(moments)]
+    assert read(again).labels == ("PostgreSQL 15.18, 10:00", "PostgreSQL 15.18, 10:00 (2)", "PostgreSQL 15.18, 12:30")
     threads = [_archive(tmp_path / "y", f"t{n}", REFERENCE, spec={"threads": n}) for n in (1, 8)]
     assert read(threads).labels == ("PostgreSQL 15.18, threads 1", "PostgreSQL 15.18, threads 8")
 
@@ -67,7 +68,7 @@ def test_labels_name_the_variant_of_a_product(tmp_path: Path) -> None:
     named = read([
         run("a", {"server mode": "Classic"}, spec={"cycles": 2}, **firebird),
         run("b", {"server mode": "Super"}, **firebird),
-        run("c", {"server mode": "Super"}, settings={"page_size": "16384"}, spec={"cycles": 2}, **firebird),
+        run("c", {"server mode": "Super"}, told={"page_size": "16384"}, spec={"cycles": 2}, **firebird),
         run("d", {}, embedded=True, engine="firebird", server_version="Firebird 5.0.4 (embedded)"),
         run("e", {"storage engine": "innodb"}, **maria),
         run("f", {"storage engine": "rocksdb"}, **maria),
@@ -86,7 +87,7 @@ def test_the_text_has_rates_and_factors_by_scale(three: Comparison) -> None:
     assert "10 1 2.00 [2.00, 2.00] 1" in lines
     assert "100 – – –" in lines
     assert any(re.fullmatch(r"mean 1 2\.00 \[1\.\d\d, 2\.\d\d\] –", line) for line in lines)
-    assert "spec.target.settings.fsync off" in lines
+    assert "spec.target.settings.fsync default default off" in lines
     assert "server PostgreSQL 15.18 PostgreSQL 18.6 PostgreSQL 15.18" in lines
     assert "doubt: PostgreSQL 15.18, fsync off: NOT DURABLE: fsync off" in lines
     assert "doubt: PostgreSQL 15.18, fsync off: VOID, check failed at scale 1" in lines
@@ -108,21 +109,104 @@ def test_other_loads_and_workloads_are_doubted(tmp_path: Path) -> None:
 def test_the_doubts_of_each_archive_are_told(tmp_path: Path) -> None:
     """A cycle without one of its nodes lowers the rate: a comparison must not hide it."""
     first = _archive(tmp_path, "first", REFERENCE)
-    other = {"ramp_up": 5.0, "workload_settings": {"mix": "45,43,4,4,4"}, "pace": "terminals"}
+    other = {"ramp_up": 5.0, "pace": "terminals"}
     second = _archive(tmp_path, "second", REFERENCE, spec=other)
     warned = [{"code": "degraded", "message": "1 of 3 cycles", "scale": 10}]
     third = _archive(tmp_path, "third", REFERENCE, warnings=warned)
     doubts = list(read([first, second, third]).warnings())
     assert [line for line in doubts if OWN in line and "degraded at 10" in line] != []
-    assert "the load is not the same: pace, ramp_up, mix differ" in " ".join(doubts)
+    assert "the load is not the same: pace, ramp_up differ" in " ".join(doubts)
 
 
-def test_one_number_of_threads_of_several_is_named(tmp_path: Path) -> None:
-    rows = [cycle_row(1, 1, [MS] * 5, threads=2), cycle_row(1, 2, [MS] * 9, threads=4)]
-    asked = {"scales": [1], "cycles": 1, "duration": 1.0, "threads": [2, 4]}
-    sweep = write(tmp_path, run_json(asked, name="numbers"), {"cycles": rows}).path
-    doubts = " ".join(read([sweep, _archive(tmp_path, "one", REFERENCE)]).warnings())
-    assert "its rates are those of 4 threads; those of 2 stand in its own report" in doubts
+def test_every_number_of_threads_is_set_beside_its_like(tmp_path: Path) -> None:
+    def sweep(name: str, factor: int) -> Path:
+        rows = [cycle_row(1, 1, [MS] * 5 * factor, threads=2), cycle_row(1, 2, [MS] * 9, threads=4)]
+        asked = {"scales": [1], "cycles": 1, "duration": 1.0, "threads": [2, 4], "label": name}
+        return write(tmp_path, run_json(asked, name=name), {"cycles": rows}).path
+
+    alone = _archive(tmp_path, "alone", {1: (27,)}, spec={"threads": 4, "cycles": 1})
+    found = read([sweep("one", 1), sweep("two", 3), alone])
+    two, four = found.sections
+    assert (two.heading, four.heading) == ("threads 2", "threads 4")
+    assert [one.medians for one in two.compared] == [{1: 5.0}, {1: 15.0}, {}]
+    assert four.compared[2].relative[1].value == 3.0
+    drawn = specs(found)["threads"]
+    points = [(row["archive"], row["threads"], row["rate"]) for row in drawn["datasets"]["threads"]]
+    assert [point[1:] for point in points] == [(2, 5), (4, 9), (2, 15), (4, 9)]
+
+
+def test_runs_that_differ_in_their_threads_are_a_line_over_threads(tmp_path: Path) -> None:
+    paths = [
+        _archive(tmp_path, f"{isolation}{n}", {1: (n * 10,) * 2, 9: (n,) * 2}, spec={"threads": n, "isolation": isolation},
+                 isolation=isolation)
+        for isolation in ("read-committed", "serializable") for n in (1, 4, 64)
+    ]  # fmt: skip
+    rows = specs(read(paths))["threads"]["datasets"]["threads"]
+    lines = {row["archive"] for row in rows}
+    assert len(lines) == 2
+    assert not any("threads" in line for line in lines)
+    assert sorted(row["threads"] for row in rows) == [1, 1, 4, 4, 64, 64]
+
+
+def test_what_somebody_changed_is_found_among_products(tmp_path: Path) -> None:
+    """Four archives of two products: the one setting that was changed stands before all that only one product has."""
+    maria = {"engine": "mysql", "server_version": "MariaDB 10.11.19"}
+    paths = [
+        _archive(tmp_path, "p1", REFERENCE), _archive(tmp_path, "p2", REFERENCE, {"work_mem": "8MB"}),
+        _archive(tmp_path, "m1", REFERENCE, stack=[{"layer": "RDBMS", "items": {"page": "16K", "flush": "1"}}], **maria),
+        _archive(tmp_path, "m2", REFERENCE, stack=[{"layer": "RDBMS", "items": {"page": "16K", "flush": "0"}}], **maria),
+    ]  # fmt: skip
+    lines = several.text(read(paths)).splitlines()
+    of = {name: next(n for n, line in enumerate(lines) if line.startswith(name)) for name in
+          ("differs", "server", "spec.target.settings.work_mem", "RDBMS.flush", "not all of them have", "RDBMS.page")}
+    assert list(of) == sorted(of, key=lambda name: of[name])
+
+
+def test_a_default_that_was_written_out_is_the_default(tmp_path: Path) -> None:
+    known = {"settings": {"TimeZone": "UTC"}}
+    spec = {"workload": "tpcc", "threads": 4}
+    said = {**spec, "workload_settings": {"mix": "10,10,1,1,1", "size": "1"}, "ramp_up": 0.0}
+    paths = [
+        _archive(tmp_path, "one", REFERENCE, spec=spec, **known),
+        _archive(tmp_path, "two", REFERENCE, {"fsync": "on"}, spec=said, **known),
+    ]
+    found = read(paths)
+    assert [name for name in found.differences if name.startswith("spec.")] == []
+    assert found.alike == {1}
+    other = _archive(tmp_path, "three", REFERENCE, {"fsync": "off"}, settings={"fsync": "off"}, spec=spec)
+    assert "spec.target.settings.fsync" in read([paths[0], other]).differences
+    mix = {**spec, "workload_settings": {"mix": "44,44,4,4,4"}}
+    assert read([paths[0], _archive(tmp_path, "four", REFERENCE, spec=mix, **known)]).load == ["mix"]
+
+
+def test_repeated_runs_are_one_side_and_give_a_verdict(tmp_path: Path) -> None:
+    def runs(label: str, *rates: int) -> list[Path]:
+        return [_archive(tmp_path, f"{label}{rate}", {1: (rate,) * 3, 10: (rate,) * 3}, spec={"label": label}) for rate in rates]
+
+    found = read([*runs("before", 100, 104), *runs("after", 201, 209), *runs("same", 102, 99)])
+    assert found.labels == ("before (2 runs)", "after (2 runs)", "same (2 runs)")
+    text = several.text(found)
+    assert "95 % interval by the spread between runs of the same settings (2 + 2 + 2 runs)" in text
+    assert "B  faster: 2.01 times the rate of A [1.8" in text
+    assert "C  no difference shown: 0.99 times the rate of A [0.9" in text
+    once = several.text(read([runs("x", 100)[0], runs("y", 200)[0]]))
+    assert "B  faster in this one pair of runs: 2.00 times the rate of A [2.00, 2.00] over scales 1-10. How far runs" in once
+
+
+def test_times_failures_and_checks_stand_beside_the_rates(tmp_path: Path) -> None:
+    def run(name: str, time_ns: int, failed: int, **more: Any) -> Path:
+        rows = {"cycles": [cycle_row(1, 1, [time_ns] * 10, failed=failed)], "buckets": bucket_rows(1, 1, [time_ns] * 10)}
+        asked = {"scales": [1], "cycles": 1, "duration": 1.0}
+        return write(tmp_path, run_json(asked, name=name, **more), rows).path
+
+    broken = {"1": [{"name": "sums", "holds": False, "detail": "1"}]}
+    found = read([run("one", 2 * MS, 0), run("two", 30 * MS, 10, checks=broken), run("three", MS, 0, checks={})])
+    lines = [" ".join(line.split()) for line in several.text(found).splitlines()]
+    for line in ("1, p99 2 30 1", "1 0.0% 50.0% 0.0%", "1 holds FAILED not made"):
+        assert line in lines
+    assert "B no verdict: no scale with a rate and a check that holds, here and at A" in lines
+    curves = specs(found)["freq"]["datasets"]["curves"]
+    assert {row["archive"] for row in curves} == set(found.labels)
 
 
 def test_the_document_holds_every_figure(three: Comparison) -> None:
@@ -130,7 +214,8 @@ def test_the_document_holds_every_figure(three: Comparison) -> None:
     assert found["reference"] == "PostgreSQL 15.18"
     second = found["archives"][1]
     assert second["scales"]["10"] == {
-        "rate_median_tps": 400.0, "relative": {"value": 2.0, "low": 2.0, "high": 2.0, "level": 0.95}
+        "rate_median_tps": 400.0, "relative": {"value": 2.0, "low": 2.0, "high": 2.0, "level": 0.95},
+        "times_ms": {"p50": None, "p99": None, "max": None}, "failed_share": 0.0, "check": "holds",
     }  # fmt: skip
     assert second["scales"]["100"]["relative"] is None
     assert second["relative_mean"]["value"] == pytest.approx(2.0)
@@ -141,20 +226,21 @@ def test_the_document_holds_every_figure(three: Comparison) -> None:
 
 def test_the_files_are_whole_and_load_nothing(three: Comparison) -> None:
     files = several.files(three)
-    assert sorted(files) == [f"comparison.{end}" for end in ("html", "json", "pdf", "svg", "txt", "vl.json")]
+    drawn = [f"{stem}.{end}" for stem in ("comparison", "comparison-linear", "comparison-relative")
+             for end in ("pdf", "svg", "vl.json")]
+    assert sorted(files) == sorted([*drawn, "comparison.html", "comparison.json", "comparison.txt"])
     assert files["comparison.pdf"].startswith(b"%PDF")
     svg = files["comparison.svg"].decode()
     assert "PostgreSQL 15.18, fsync off" in svg
     page = files["comparison.html"].decode()
     assert "default-src 'none'" in page
-    assert "Relative to PostgreSQL 15.18, 95 % interval" in page
+    assert "rate relative to PostgreSQL 15.18, 95 % interval over the cycles of one run each" in page
     markup = re.sub(r"<script[^>]*>.*?</script>", "", page, flags=re.DOTALL)
     assert not re.search(r"<[^>]+(?:src|href)=", markup)
 
 
 def test_both_axes_are_logarithmic_and_every_archive_has_its_line(three: Comparison) -> None:
-    drawn = spec(three)
-    assert drawn is not None
+    drawn = specs(three)["rate"]
     line = drawn["layer"][0]["encoding"]
     assert (line["x"]["scale"]["type"], line["y"]["scale"]["type"]) == ("log", "log")
     assert line["color"]["scale"]["domain"] == list(three.labels)
@@ -180,7 +266,8 @@ def test_the_command_prints_and_writes(dsbench: Program, tmp_path: Path) -> None
     paths = [str(_archive(tmp_path, name, REFERENCE)) for name in ("one", "two")]
     done = dsbench("compare", *paths, "--out", "beside")
     assert done.returncode == 0, done.stderr
-    assert "rate relative to A" in done.stdout
+    assert "95 % interval over the cycles of one run each: the spread between runs is not in it" in done.stdout
+    assert "B  1.00 times the rate of A [0.90, 1.11] over scales 1-10 with the same settings" in done.stdout
     assert (tmp_path / "beside/comparison.html").stat().st_size > 500_000
     shown = json.loads(dsbench("compare", *paths, "--json").stdout)
     assert [archive["name"] for archive in shown["archives"]] == ["one", "two"]

@@ -12,6 +12,7 @@ import dsbench
 from dsbench.evaluation.side_by_side import read
 from dsbench.generator import Target
 from dsbench.report import several
+from dsbench.report.diagrams.several import specs
 from dsbench.runner import ladder
 from dsbench.spec import build
 
@@ -29,8 +30,7 @@ def test_the_label_is_in_the_name_the_tables_the_diagrams_and_the_comparison(tmp
     found = read([one.path, two.path])
     assert found.labels == ("before / after", "Größe 2")
     assert "A  before / after" in several.text(found)
-    drawn = several.spec(found)
-    assert drawn is not None
+    drawn = specs(found)["rate"]
     assert drawn["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["before / after", "Größe 2"]
 
 

@@ -1,8 +1,8 @@
 """Several runs side by side: relative rates (the paper, section 4.9.6 and figures 36 and 37) and what differs.
 
-A curve is divided by that of the first run, scale by scale. Where the paper shows the quotients as they are,
-each comes here with a bootstrap interval over the cycles: it speaks of repeating the cycles of both runs, not
-of repeating the runs.
+A curve is divided by that of the first, scale by scale. Where the paper shows the quotients as they are, each comes
+here with an interval. Where runs were repeated, it is that of their spread. Where each was made once, it is a bootstrap
+over the cycles, which speaks of repeating the cycles of both runs, not of repeating the runs: it is too narrow.
 """
 
 from __future__ import annotations
@@ -18,27 +18,102 @@ from dsbench.analysis.values import Floats, Interval
 
 @dataclass(frozen=True)
 class Compared:
-    """One run beside the first."""
+    """Runs of one kind beside those of the first."""
 
     medians: Mapping[int, float]
-    """Scale to the median of T_i (eq. 7)."""
+    """Scale to the median of T_i (eq. 7); of several runs the geometric mean of theirs."""
     relative: Mapping[int, Interval]
-    """Scale to rate / rate of the first run, for the scales of both; 1 for the first run itself."""
+    """Scale to rate / rate of the first, for the scales of both; 1 for the first itself."""
     overall: Interval | None
-    """The mean of the relative rate over lg X of all scales of both runs (see ``overall``)."""
+    """The mean of the relative rate over lg X of all scales of both (see ``overall``)."""
+    repeated: bool = False
+    """Whether the intervals are those of the spread between runs; else of the cycles of one run each."""
 
 
-def compare(runs: Sequence[Mapping[int, Floats]]) -> list[Compared]:
-    """All runs, given as T_i by scale, beside the first of them. A scale without cycles is left out."""
-    used = [{scale: rates for scale, rates in sorted(run.items()) if rates.size} for run in runs]
+Run = Mapping[int, Floats]
+"""Scale to T_i (eq. 7)."""
+
+
+def compare(kinds: Sequence[Sequence[Run]]) -> list[Compared]:
+    """Kinds of runs beside the first of them; runs of one kind repeat each other. A scale without cycles is left out.
+
+    As soon as one kind has several runs, the intervals are those of ``repeated``.
+    """
+    used = [[{scale: rates for scale, rates in sorted(run.items()) if rates.size} for run in runs] for runs in kinds]
+    if any(len(runs) > 1 for runs in used):
+        return repeated(used)
+    alone = [runs[0] if runs else {} for runs in used]
     return [
         Compared(
             {scale: float(np.median(rates)) for scale, rates in run.items()},
-            {scale: relative(run[scale], used[0][scale]) for scale in run if scale in used[0]},
-            overall(run, used[0]),
+            {scale: relative(run[scale], alone[0][scale]) for scale in run if scale in alone[0]},
+            overall(run, alone[0]),
         )
-        for run in used
+        for run in alone
     ]
+
+
+def repeated(kinds: Sequence[Sequence[Run]], *, level: float = LEVEL) -> list[Compared]:
+    """As ``compare``, with Student's interval at ``level`` (0-1) out of the spread between the runs.
+
+    The spread is that of lg of the runs' medians, pooled over all kinds: the repetitions of one tell how far runs of
+    another would differ, in per cent. The bounds are nan where no kind was repeated at a scale, or a rate is 0.
+    """
+    logs = {
+        scale: [np.array([_lg(run[scale]) for run in runs if scale in run]) for runs in kinds]
+        for scale in sorted({scale for runs in kinds for run in runs for scale in run})
+    }
+    found = []
+    for number, runs in enumerate(kinds):
+        medians = {x: float(10 ** at[number].mean()) for x, at in logs.items() if at[number].size}
+        relative_to = {x: _quotient(at, number, level) for x, at in logs.items() if at[0].size and at[number].size}
+        both = [set(run) for run in (*kinds[0], *runs)]
+        common = sorted(set.intersection(*both)) if kinds[0] and runs else []
+        whole = _mean_quotient(kinds, number, common, level) if len(common) > 1 else None
+        found.append(Compared(medians, relative_to, whole, repeated=True))
+    return found
+
+
+def _mean_quotient(kinds: Sequence[Sequence[Run]], number: int, scales: Sequence[int], level: float) -> Interval | None:
+    means = [np.array([_mean_lg(run, scales) for run in some if set(scales) <= set(run)]) for some in kinds]
+    found = _quotient(means, number, level)
+    return found if np.isfinite(found.value) else None
+
+
+def _lg(rates: Floats) -> float:
+    median = float(np.median(rates))
+    return float(np.log10(median)) if median > 0 else np.nan
+
+
+def _mean_lg(run: Run, scales: Sequence[int]) -> float:
+    """Mean of lg T along lg X: that of the relative rates is the difference of two of them."""
+    lg_rates, lg_scales = np.array([_lg(run[x]) for x in scales]), np.log10(scales)
+    return float(np.sum((lg_rates[1:] + lg_rates[:-1]) / 2 * np.diff(lg_scales)) / (lg_scales[-1] - lg_scales[0]))
+
+
+def _quotient(logs: Sequence[Floats], number: int, level: float) -> Interval:
+    """10^(mean of the logs of a kind - that of the first) with its interval; the first itself is 1."""
+    ours, theirs = logs[number], logs[0]
+    difference = float(ours.mean() - theirs.mean())
+    if number == 0:
+        return Interval(1.0, 1.0, 1.0, level) if np.isfinite(ours).all() else Interval(np.nan, np.nan, np.nan, level)
+    freedom = sum(some.size - 1 for some in logs if some.size)
+    if freedom < 1:
+        return Interval(float(10**difference), np.nan, np.nan, level)
+    variance = sum(float(((some - some.mean()) ** 2).sum()) for some in logs if some.size) / freedom
+    half = student(level, freedom) * float(np.sqrt(variance * (1 / ours.size + 1 / theirs.size)))
+    return Interval(float(10**difference), float(10 ** (difference - half)), float(10 ** (difference + half)), level)
+
+
+def student(level: float, freedom: int) -> float:
+    """t with P(|T| <= t) = ``level`` (0-1) for Student's T of ``freedom`` degrees (one or more).
+
+    T = sqrt(n) tan(a), where the density of the angle a is proportional to cos(a)^(n - 1).
+    """
+    angle = np.linspace(0, np.pi / 2, 100_001)
+    density = np.cos(angle) ** (freedom - 1)
+    below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    return float(np.sqrt(freedom) * np.tan(np.interp(level, below / below[-1], angle)))
 
 
 def relative(

@@ -32,6 +32,8 @@ class Nopm:
     ceiling: float | None
     """New-Orders per minute and warehouse that these terminals enter on average when the database answers at
     once, those that are rolled back on purpose (1 %) included; ``None`` without terminals."""
+    by_cycle: tuple[float, ...] = ()
+    """Of each cycle, in order."""
 
 
 def nopm(
@@ -52,12 +54,13 @@ def nopm(
     headline = workload.headline
     rates = new_orders / duration_s * headline.per_s
     middle, least, most = (float(pick(rates)) if rates.size else np.nan for pick in (np.median, np.min, np.max))
+    each = tuple(rates.tolist())
     words = [headline.label, "" if terminals else "unpaced", "" if mix_met else "mix not met"]
     label = ", ".join(word for word in words if word)
     if terminals is None:
-        return Nopm(label, middle, least, most, middle / scale, None, None)
+        return Nopm(label, middle, least, most, middle / scale, None, None, each)
     ceiling = ceiling_of(workload.kinds, headline.kind, terminals, headline.per_s) / scale
-    return Nopm(label, middle, least, most, middle / scale, terminals / scale, ceiling)
+    return Nopm(label, middle, least, most, middle / scale, terminals / scale, ceiling, each)
 
 
 def ceiling_of(kinds: Sequence[Kind], counted: str | None, terminals: int, per_s: float = 60) -> float:

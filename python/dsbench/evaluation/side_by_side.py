@@ -1,86 +1,195 @@
-"""From archives to what is set side by side."""
+"""From archives to what is set side by side: runs of the same settings together, at every number of threads."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Final
 
-from dsbench.analysis.comparison import Compared, compare, differing
+import numpy as np
+
+from dsbench.analysis.comparison import Compared, Run, compare, differing
 from dsbench.analysis.values import Floats
 from dsbench.archive import Archive, RunRecord
-from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import listed, server, subject, warnings
+from dsbench.evaluation.evaluated import Evaluation, Series
+from dsbench.evaluation.naming import warnings
 from dsbench.evaluation.of_archive import evaluate
-from dsbench.evaluation.series import phrases
+from dsbench.evaluation.series import headings
+from dsbench.evaluation.settings import OF_WORKLOAD, SAYS_NOTHING, described, labels, product
 from dsbench.spec import OPTIONS
 
-_CHANCE = frozenset({
-    *(f"spec.{name}" for name, option in OPTIONS.items() if option.about.compared == "chance"),
-    "spec.target.directory", "file system.free", "RDBMS.database before the run", "RDBMS.version",
-})  # fmt: skip
-"""What may differ between two runs of the same thing and says nothing about either, or stands elsewhere."""
-_OF_WORKLOAD = "spec.workload_settings."
+TIMES: Final = {0.5: "p50", 0.99: "p99", 1.0: "max"}
+"""Quantiles of the times that are set side by side."""
 _TOLD_ABOVE = frozenset({"durability", "cut-short", "check-failed"})
 """Doubts that stand beside every figure of an archive, in words."""
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Archives side by side; all sequences are in the order of the archives."""
+class Side:
+    """Runs that repeat each other, as one column."""
 
-    labels: tuple[str, ...]
-    """Short names, each once."""
+    label: str
     evaluations: tuple[Evaluation, ...]
     runs: tuple[RunRecord, ...]
-    compared: tuple[Compared, ...]
-    differences: Mapping[str, Sequence[str]]
-    """Setting to its values, where they are not all the same."""
 
-    @property
-    def shared(self) -> dict[str, Sequence[str]]:
-        """The differences in what every archive has: products have settings that others do not know."""
-        return {name: values for name, values in self.differences.items() if all(values)}
+
+@dataclass(frozen=True)
+class Section:
+    """The sides at one number of threads, or in one stage; sequences are in the order of the sides."""
+
+    heading: str
+    """``threads 10``; empty where no run has several."""
+    measure: str
+    """What the rates count: ``tps``, or the headline where all sides have it."""
+    evaluations: tuple[tuple[Evaluation, ...], ...]
+    """Of each side those runs that have cycles there."""
+    compared: tuple[Compared, ...]
 
     @property
     def scales(self) -> list[int]:
-        """Every scale of any archive, rising."""
+        """Every scale of any side, rising."""
         return sorted({scale for one in self.compared for scale in one.medians})
 
+    @property
+    def begun(self) -> list[int]:
+        """The same with void scales."""
+        return sorted({row.scale for side in self.evaluations for one in side for row in one.scales})
+
+    @property
+    def waits(self) -> bool:
+        """Whether the times are response times: those of an open loop."""
+        return any(one.response for side in self.evaluations for one in side)
+
+    def time_ms(self, side: int, scale: int, quantile: float) -> float:
+        """Quantile of the times, in the median over the runs of ``side``; nan where there is none."""
+        curves = (one.response.get(scale) or one.frequency.get(scale) for one in self.evaluations[side])
+        return _median([curve.quantiles_ns[quantile] / 1e6 for curve in curves if curve is not None])
+
+    def failed_share(self, side: int, scale: int) -> float:
+        """Failed attempts of all, in the median over the runs of ``side``; nan without attempts."""
+        found = (one.success_share.get(scale) for one in self.evaluations[side])
+        return _median([1 - share for share in found if share is not None])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Archives side by side; all sequences are in the order of the sides."""
+
+    sides: tuple[Side, ...]
+    sections: tuple[Section, ...]
+    """One at least."""
+    differences: Mapping[str, Sequence[str]]
+    """Setting to its values, where they are not all the same."""
+    alike: frozenset[int]
+    """Numbers of the sides with the label and all settings of the first: what lies between them is chance."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Short names, each once."""
+        return tuple(side.label for side in self.sides)
+
+    @property
+    def changed(self) -> dict[str, Sequence[str]]:
+        """The differences that somebody made: in what every side has, or between sides of one product."""
+        servers = [product(side.runs[0]) for side in self.sides]
+        return {
+            name: values for name, values in self.differences.items()
+            if all(values) or name.startswith("spec.") or _within(servers, values)
+        }  # fmt: skip
+
+    @property
+    def load(self) -> list[str]:
+        """Options and settings of the workload in which the sides did not do the same work."""
+        found = [name for name, option in OPTIONS.items() if option.of_load and f"spec.{name}" in self.differences]
+        return found + [n.removeprefix(OF_WORKLOAD) for n in self.differences if n.startswith(OF_WORKLOAD)]
+
     def warnings(self) -> Iterator[str]:
-        """What makes figures unsafe, void or incomparable, with the label of the archive."""
-        for label, evaluation, run in zip(self.labels, self.evaluations, self.runs, strict=True):
-            for line in [*warnings(evaluation, run), *_doubts(evaluation), *_other_series(evaluation)]:
-                yield f"{label}: {line}"
-        hosts = {run.host for run in self.runs}
+        """What makes figures unsafe, void or incomparable, with the label of the side."""
+        for side in self.sides:
+            pairs = zip(side.evaluations, side.runs, strict=True)
+            lines = [line for one, run in pairs for line in [*warnings(one, run), *_doubts(one)]]
+            yield from (f"{side.label}: {line}" for line in dict.fromkeys(lines))
+        hosts = {run.host for side in self.sides for run in side.runs}
         if len(hosts) > 1:
             yield f"measured on several machines: {', '.join(sorted(hosts))}"
-        different = [name for name, option in OPTIONS.items() if option.of_load and f"spec.{name}" in self.differences]
-        different += [name.removeprefix(_OF_WORKLOAD) for name in self.differences if name.startswith(_OF_WORKLOAD)]
-        if different:
-            yield f"the load is not the same: {', '.join(different)} differ; relative rates compare other work as well"
+        if self.load:
+            words = "differ; relative rates compare other work as well"
+            yield f"the load is not the same: {', '.join(self.load)} {words}"
         if "spec.workload" in self.differences:
             yield "the workloads differ: their rates count different transactions"
 
 
 def read(paths: Sequence[Path]) -> Comparison:
-    """Reads archives, folders or zips; raises ``ArchiveError``. Scales whose check failed are left out."""
+    """Reads archives, folders or zips; raises ``ArchiveError``. Scales whose check failed are left out.
+
+    Runs of the same settings and label become one side, unless all of them are: then each is one.
+    """
     archives = [Archive.open(path) for path in paths]
-    evaluations = tuple(evaluate(archive) for archive in archives)
-    runs = tuple(archive.run for archive in archives)
-    described = [_described(run) for run in runs]
-    differences = {
-        name: values for name, values in differing(described).items() if name not in _CHANCE
-    }
-    return Comparison(
-        tuple(_labels(runs, described, differences)),
-        evaluations,
-        runs,
-        tuple(compare([_sound(evaluation) for evaluation in evaluations])),
-        differences,
-    )
+    runs = [archive.run for archive in archives]
+    known = described(runs)
+    told = [{name: value for name, value in values.items() if name not in SAYS_NOTHING} for values in known]
+    kinds: dict[tuple[object, ...], list[int]] = {}
+    for number, run in enumerate(runs):
+        kinds.setdefault((run.spec.label, *sorted(told[number].items())), []).append(number)
+    members = list(kinds.values()) if len(kinds) > 1 else [[number] for number in range(len(runs))]
+    firsts = [numbers[0] for numbers in members]
+    differences = differing([told[number] for number in firsts])
+    names = labels([runs[number] for number in firsts], [known[number] for number in firsts], differences)
+    evaluations = [evaluate(archive) for archive in archives]
+    sides = tuple(
+        Side(name + (f" ({len(numbers)} runs)" if len(numbers) > 1 else ""),
+             tuple(evaluations[n] for n in numbers), tuple(runs[n] for n in numbers))
+        for name, numbers in zip(names, members, strict=True)
+    )  # fmt: skip
+    kind_of = {number: kind for kind, numbers in kinds.items() for number in numbers}
+    alike = frozenset(at for at, number in enumerate(firsts) if at and kind_of[number] == kind_of[firsts[0]])
+    return Comparison(sides, tuple(_sections(sides)), differences, alike)
+
+
+def _sections(sides: Sequence[Side]) -> Iterator[Section]:
+    """One for each number of threads or stage where a run has several, else one for all runs as they are."""
+    every = [one for side in sides for one in side.evaluations]
+    if not any(one.series for one in every):
+        yield _section("", [side.evaluations for side in sides])
+        return
+    keys = sorted({key for one in every for key in (one.series or {one.key: one})}, key=lambda key: key.threads)
+    order = {stage: number for number, stage in enumerate(dict.fromkeys(k.stage for one in every for k in one.series))}
+    names = headings(keys)
+    for key in sorted(keys, key=lambda key: order.get(key.stage, -1)):
+        yield _section(names[key], [tuple(_parts(side, key)) for side in sides])
+
+
+def _parts(side: Side, key: Series) -> Iterator[Evaluation]:
+    for one in side.evaluations:
+        if (one.series and key in one.series) or (not one.series and one.key == key):
+            yield one.series.get(key, one)
+
+
+def _section(heading: str, evaluations: Sequence[tuple[Evaluation, ...]]) -> Section:
+    every = [one for side in evaluations for one in side]
+    kinds = {found.label for one in every for found in one.nopm.values()}
+    counted = bool(kinds) and all(set(one.nopm) >= set(one.cycle_rates) for one in every)
+    measure = (kinds.pop() if len(kinds) == 1 else "NOPM") if counted else "tps"
+    rates = [[_sound(one, counted=counted) for one in side] for side in evaluations]
+    return Section(heading, measure, tuple(evaluations), tuple(compare(rates)))
+
+
+def _sound(one: Evaluation, *, counted: bool) -> Run:
+    """Rates of the cycles by scale, of the headline where it is ``counted``, without scales whose check failed."""
+    found: dict[int, Floats] = {}
+    for scale, rates in one.cycle_rates.items():
+        if scale not in one.void_scales:
+            found[scale] = np.array(one.nopm[scale].by_cycle) if counted else rates
+    return found
+
+
+def _within(servers: Sequence[str], values: Sequence[str]) -> bool:
+    """Whether two sides of one product have different ``values``."""
+    found: dict[str, set[str]] = {}
+    for server, value in zip(servers, values, strict=True):
+        found.setdefault(server, set()).add(value)
+    return any(len(some) > 1 for some in found.values())
 
 
 def _doubts(evaluation: Evaluation) -> Iterator[str]:
@@ -94,62 +203,5 @@ def _doubts(evaluation: Evaluation) -> Iterator[str]:
         yield f"doubts of its own report: {'; '.join(found)}"
 
 
-def _other_series(evaluation: Evaluation) -> Iterator[str]:
-    if evaluation.series:
-        *others, shown = phrases(evaluation.series).values()
-        if len({key.stage for key in evaluation.series}) == 1:
-            told = listed(key.threads for key in list(evaluation.series)[:-1])
-        else:
-            told = ", ".join(others)
-        yield f"its rates are those of {shown}; those of {told} stand in its own report"
-
-
-def _sound(evaluation: Evaluation) -> dict[int, Floats]:
-    """Rates of the cycles by scale, without those of scales whose check failed."""
-    return {x: rates for x, rates in evaluation.cycle_rates.items() if x not in evaluation.void_scales}
-
-
-def _described(run: RunRecord) -> dict[str, str]:
-    """Everything that was set or found, by dotted names."""
-    found = {"server": server(run), **_flat(run.spec.described(), "spec.")}
-    # What was in force counts, not what was asked for.
-    in_force = {"isolation": run.isolation, "call": run.call}
-    found |= {f"spec.{name}": value for name, value in in_force.items() if value}
-    found |= {f"durability.{switch.switch}": str(switch.value) for switch in run.durability}
-    found |= {f"setting.{name}": str(value) for name, value in sorted(run.settings.items())}
-    for layer in run.stack:
-        found |= {f"{layer.layer}.{name}": str(value) for name, value in layer.items.items()}
-    return found
-
-
-def _flat(values: Mapping[str, Any], prefix: str) -> dict[str, str]:
-    flat: dict[str, str] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{name}.")
-        else:
-            flat[f"{prefix}{name}"] = "" if value is None else str(value)
-    return flat
-
-
-def _labels(
-    runs: Sequence[RunRecord], described: Sequence[Mapping[str, str]], differences: Mapping[str, Sequence[str]]
-) -> Iterator[str]:
-    """Server and workload, and as many of the differing settings as tell the archives apart."""
-    mixed = "spec.workload" in differences
-    names = [run.spec.label or (subject(run) if mixed else server(run)) for run in runs]
-    asked = [name for name in differences if name.startswith("spec.") and not name.startswith("spec.target.url")]
-    asked = [name for name in asked if name not in ("spec.workload", "spec.scales", "spec.target.version")]
-    # What the database was set to says more of it than how long it was measured.
-    for name in sorted(asked, key=lambda name: not name.startswith("spec.target.settings.")):
-        twice = {label for label, count in Counter(names).items() if count > 1}
-        values = [values.get(name, "") for values in described]
-        apart = {label for label in twice if len({v for n, v in zip(names, values, strict=True) if n == label}) > 1}
-        names = [
-            f"{label}, {name.rpartition('.')[2]} {value}" if label in apart and value else label
-            for label, value in zip(names, values, strict=True)
-        ]
-    seen: Counter[str] = Counter()
-    for label in names:
-        seen[label] += 1
-        yield label if seen[label] == 1 else f"{label} ({seen[label]})"
+def _median(values: Sequence[float]) -> float:
+    return float(np.median(values)) if values else np.nan

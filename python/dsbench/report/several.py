@@ -1,71 +1,107 @@
-"""A comparison as text, as JSON and as files: the table, the diagram, one page with both."""
+"""A comparison as text, as JSON and as files: verdicts, tables, diagrams, one page with all of it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
 from math import isfinite
 from typing import Any
 
 from dsbench.analysis.values import Interval
-from dsbench.evaluation.naming import counted
-from dsbench.evaluation.side_by_side import Comparison
+from dsbench.evaluation.settings import OF_SERVER
+from dsbench.evaluation.side_by_side import TIMES, Comparison, Section
+from dsbench.evaluation.verdict import basis, verdicts
 from dsbench.report import render
-from dsbench.report.diagrams.compared import compared as diagram
-from dsbench.report.diagrams.theme import Spec
-from dsbench.report.document import POLICY
-from dsbench.report.page.markup import Html, data, join, section, table, tag
-from dsbench.report.page.vega import vega
+from dsbench.report.diagrams.several import specs
+from dsbench.report.several_page import page
 
 STEM = "comparison"
-_OVERALL = "the mean of the factors along lg scale, over the scales that an archive has in common with the first"
+OVERALL = "the mean of the factors along lg scale, over the scales that an archive has in common with the first"
 _TALL = 40
 """Letters of a value that the text shows."""
+_MOST = 30
+"""Settings that only some of the archives have, of which the text shows no more."""
+
+Grid = tuple[str, list[list[str]]]
+"""A title, and rows whose first cell is their head."""
 
 
 def text(comparison: Comparison) -> str:
-    """The tables for a terminal: a letter stands for each archive."""
-    letters = [chr(65 + i % 26) for i in range(len(comparison.labels))]
+    """The tables for a terminal: a letter stands for each archive, or for the runs of the same settings."""
+    letters = tuple(chr(65 + i % 26) + str(i // 26 or "") for i in range(len(comparison.sides)))
     lines = [f"{letter}  {label}" for letter, label in zip(letters, comparison.labels, strict=True)]
-    lines += ["", "median rate over the cycles, tps"]
-    lines += _aligned(["scale", *letters], _rates(comparison))
-    lines += ["", f"rate relative to {letters[0]}, 95 % interval over the cycles"]
-    lines += _aligned(["scale", *letters], _factors(comparison))
-    lines += [f"mean: {_OVERALL}"]
+    for section in comparison.sections:
+        lines += ["", section.heading] if section.heading else []
+        lines += ["", *(f"{name}  {words}" for name, words in verdicts(comparison, section, letters))]
+        for title, rows in grids(section, letters[0]):
+            lines += ["", title, *_aligned([_head(title), *letters], rows)]
+    if any(one.overall for section in comparison.sections for one in section.compared[1:]):
+        lines += ["", f"mean: {OVERALL}"]
     lines += _what_differs(comparison, letters)
     lines += ["", *(f"doubt: {line}" for line in comparison.warnings())]
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
 
 
-def _what_differs(comparison: Comparison, letters: Sequence[str]) -> list[str]:
-    """Runs of one product differ in few settings, which are all told; of several, those that they share."""
-    if not comparison.differences:
-        return []
-    servers = {label.partition(" ")[0] for label in comparison.labels}
-    told = comparison.differences if len(servers) == 1 else comparison.shared
-    lines = ["", *_aligned(["differs", *letters], _difference_rows(told, _TALL))]
-    more = len(comparison.differences) - len(told)
-    if more:
-        lines.append(f"and {more} settings that not all of them have: see --json, or the page of --out")
-    return lines
+def _head(title: str) -> str:
+    return "scale, quantile" if "time" in title else "scale"
 
 
-def _rates(comparison: Comparison) -> Iterator[list[str]]:
-    for scale in comparison.scales:
-        yield [str(scale), *(_rate(one.medians.get(scale)) for one in comparison.compared)]
-    yield ["DSI", *(_index(evaluation.index.dsi) for evaluation in comparison.evaluations)]
-    yield ["of scales", *(_span(one.medians) for one in comparison.compared)]
+def grids(section: Section, first: str) -> Iterator[Grid]:
+    """The tables of a section: rates with their index, relative rates, times, failures, checks."""
+    several = any(len(side) > 1 for side in section.evaluations)
+    of = "geometric mean of the runs' medians" if several else "median over the cycles"
+    yield f"rate, {of}, {section.measure}", list(_rates(section))
+    yield f"rate relative to {first}, 95 % interval {basis(section)}", list(_factors(section))
+    which = "response times from the intended start" if section.waits else "residence times"
+    yield f"{which}, ms", list(_times(section))
+    yield "failed attempts", [
+        [str(x), *(_share(section.failed_share(at, x)) for at in _sides(section))] for x in section.begun
+    ]
+    checks = [[str(x), *(_check(section, at, x) for at in _sides(section))] for x in section.begun]
+    yield "check of the database", checks
 
 
-def _factors(comparison: Comparison) -> Iterator[list[str]]:
-    for scale in comparison.scales:
-        yield [str(scale), *(_factor(one.relative.get(scale)) for one in comparison.compared)]
-    yield ["mean", *(_factor(one.overall) for one in comparison.compared)]
+def _sides(section: Section) -> range:
+    return range(len(section.evaluations))
 
 
-def _index(dsi: Interval | None) -> str:
-    return "–" if dsi is None else f"{dsi.value:.2f}"
+def _rates(section: Section) -> Iterator[list[str]]:
+    for scale in section.scales:
+        yield [str(scale), *(_rate(one.medians.get(scale)) for one in section.compared)]
+    if section.measure == "tps":
+        yield ["DSI", *(_index(section, at) for at in _sides(section))]
+    yield ["of scales", *(_span(one.medians) for one in section.compared)]
+
+
+def _factors(section: Section) -> Iterator[list[str]]:
+    for scale in section.scales:
+        yield [str(scale), *(_factor(one.relative.get(scale)) for one in section.compared)]
+    if len(section.scales) > 1:
+        yield ["mean", *(_factor(one.overall) for one in section.compared)]
+
+
+def _times(section: Section) -> Iterator[list[str]]:
+    for scale in section.begun:
+        for quantile, name in TIMES.items():
+            yield [f"{scale}, {name}", *(_short(section.time_ms(at, scale, quantile)) for at in _sides(section))]
+
+
+def _check(section: Section, side: int, scale: int) -> str:
+    found = {_of_check(one, scale) for one in section.evaluations[side]}
+    return next((word for word in ("FAILED", "not made", "holds") if word in found), "–")
+
+
+def _of_check(one: Any, scale: int) -> str:
+    if scale in one.void_scales:
+        return "FAILED"
+    if all(row.scale != scale for row in one.scales):
+        return ""
+    return "not made" if any(d.code == "unchecked" and d.scale == scale for d in one.doubts) else "holds"
+
+
+def _index(section: Section, side: int) -> str:
+    found = [one.index.dsi.value for one in section.evaluations[side] if one.index.dsi is not None]
+    return f"{sum(found) / len(found):.2f}" if found else "–"
 
 
 def _span(medians: Mapping[int, float]) -> str:
@@ -73,9 +109,17 @@ def _span(medians: Mapping[int, float]) -> str:
 
 
 def _rate(rate: float | None) -> str:
-    if rate is None:
+    return "–" if rate is None else _short(rate)
+
+
+def _short(value: float) -> str:
+    if not isfinite(value):
         return "–"
-    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _share(share: float) -> str:
+    return f"{share:.1%}" if isfinite(share) else "–"
 
 
 def _factor(factor: Interval | None) -> str:
@@ -87,111 +131,99 @@ def _factor(factor: Interval | None) -> str:
     return f"{factor.value:.2f}{within}"
 
 
-def _difference_rows(differences: Mapping[str, Sequence[str]], longest: int) -> Iterator[list[str]]:
+def _what_differs(comparison: Comparison, letters: Sequence[str]) -> list[str]:
+    """What somebody changed comes first, behind it what products have that others do not know."""
+    changed = comparison.changed
+    others = {name: values for name, values in comparison.differences.items() if name not in changed}
+    lines = ["", *_aligned(["differs", *letters], list(difference_rows(changed, _TALL)))] if changed else []
+    if others:
+        shown = dict(list(others.items())[:_MOST])
+        lines += ["", *_aligned(["not all of them have", *letters], list(difference_rows(shown, _TALL)))]
+    if len(others) > _MOST:
+        lines.append(f"and {len(others) - _MOST} more: see --json, or the page of --out")
+    return lines
+
+
+def difference_rows(differences: Mapping[str, Sequence[str]], longest: int) -> Iterator[list[str]]:
+    """Settings with their values, cut to the ``longest`` that is shown; what a server was not told is its default."""
     for name, values in differences.items():
-        yield [name, *(value if len(value) <= longest else value[: longest - 1] + "…" for value in values)]
+        unsaid = "default" if name.startswith(OF_SERVER) else ""
+        yield [name, *(v if len(v) <= longest else v[: longest - 1] + "…" for v in (v or unsaid for v in values))]
 
 
-def _aligned(heads: Sequence[str], rows: Iterator[list[str]]) -> list[str]:
-    cells = [list(heads), *rows]
+def _aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    cells = [list(heads), *map(list, rows)]
     widths = [max(len(row[at]) for row in cells) for at in range(len(heads))]
     return ["  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
             for row in cells]  # fmt: skip
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
-    """The comparison as JSON values; ``null`` where there is nothing."""
-    together = zip(comparison.labels, comparison.evaluations, comparison.compared, strict=True)
+    """The comparison as JSON values; ``null`` where there is nothing. ``archives`` are those of the last section."""
+    sections = [_section(comparison, section) for section in comparison.sections]
     return {
         "reference": comparison.labels[0],
-        "archives": [
-            {
-                "label": label,
-                "name": evaluation.name,
-                "dsi": _interval(evaluation.index.dsi),
-                "dsi_scales": [evaluation.index.lowest_scale, evaluation.index.highest_scale],
-                "relative_mean": _interval(one.overall),
-                "scales": {
-                    str(scale): {"rate_median_tps": rate, "relative": _interval(one.relative.get(scale))}
-                    for scale, rate in one.medians.items()
-                },
-            }
-            for label, evaluation, one in together
-        ],
+        "archives": sections[-1]["archives"],
+        "sections": sections,
         "differences": {name: list(values) for name, values in comparison.differences.items()},
         "doubts": list(comparison.warnings()),
     }
 
 
+def _section(comparison: Comparison, section: Section) -> dict[str, Any]:
+    return {
+        "heading": section.heading,
+        "measure": section.measure,
+        "interval": basis(section),
+        "verdicts": dict(verdicts(comparison, section, comparison.labels)),
+        "archives": [_side(comparison, section, at) for at in _sides(section)],
+    }
+
+
+def _side(comparison: Comparison, section: Section, at: int) -> dict[str, Any]:
+    runs, one = section.evaluations[at], section.compared[at]
+    index = runs[0].index if runs else None
+    names = [found.name for found in comparison.sides[at].evaluations]
+    return {
+        "label": comparison.labels[at],
+        "name": names[0],
+        "names": names,
+        "dsi": _interval(index.dsi) if index else None,
+        "dsi_scales": [index.lowest_scale, index.highest_scale] if index else None,
+        "relative_mean": _interval(one.overall),
+        "scales": {
+            str(scale): {
+                "rate_median_tps" if section.measure == "tps" else "nopm_median": one.medians.get(scale),
+                "relative": _interval(one.relative.get(scale)),
+                "times_ms": {name: _finite(section.time_ms(at, scale, q)) for q, name in TIMES.items()},
+                "failed_share": _finite(section.failed_share(at, scale)),
+                "check": _check(section, at, scale),
+            }
+            for scale in section.begun if any(row.scale == scale for found in runs for row in found.scales)
+        },
+    }  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None
+
+
 def _interval(interval: Interval | None) -> dict[str, float | None] | None:
     if interval is None or not isfinite(interval.value):
         return None
-    bounds = {name: getattr(interval, name) for name in ("value", "low", "high", "level")}
-    return {name: value if isfinite(value) else None for name, value in bounds.items()}
-
-
-def spec(comparison: Comparison) -> Spec | None:
-    """The diagram: rates over the scale, a line for each archive."""
-    rates = [
-        {x: (rate, float(e.cycle_rates[x].min()), float(e.cycle_rates[x].max())) for x, rate in one.medians.items()}
-        for e, one in zip(comparison.evaluations, comparison.compared, strict=True)
-    ]
-    headline = f"Transaction rates of {counted(len(comparison.labels), 'archive')}"
-    note = "median over the cycles; bars: minimum to maximum; marks of one scale stand side by side"
-    return diagram(comparison.labels, rates, headline, [note])
+    return {name: _finite(getattr(interval, name)) for name in ("value", "low", "high", "level")}
 
 
 def files(comparison: Comparison) -> dict[str, bytes]:
-    """File name to content: comparison.txt, .json and .html, and the diagram as .vl.json, .svg and .pdf."""
-    drawn = spec(comparison)
+    """File name to content: comparison.txt, .json and .html, and each diagram as .vl.json, .svg and .pdf."""
+    drawn = specs(comparison)
     found = {
         f"{STEM}.txt": text(comparison).encode(),
         f"{STEM}.json": (json.dumps(document(comparison), indent=2, ensure_ascii=False) + "\n").encode(),
-        f"{STEM}.html": page(comparison, drawn).encode(),
-    }
-    return found | (render.drawn_as(STEM, drawn) if drawn is not None else {})
-
-
-def page(comparison: Comparison, drawn: Spec | None) -> str:
-    """One page that loads nothing from anywhere."""
-    title = f"{len(comparison.labels)} archives side by side"
-    heads = ["scale", *comparison.labels]
-    doubts = [tag("li", line) for line in comparison.warnings()]
-    relative = table(f"Relative to {comparison.labels[0]}, 95 % interval", heads, _factors(comparison))
-    note = tag("p", f"The intervals speak of repeating the cycles. mean: {_OVERALL}.", cls="note")
-    names = zip(comparison.labels, comparison.evaluations, strict=True)
-    body = tag(
-        "main",
-        tag("h1", title),
-        section("Doubts", tag("ul", *doubts), key="doubts") if doubts else "",
-        section("Diagram", tag("div", cls="chart", data_diagram=STEM), key="diagram") if drawn is not None else "",
-        section("Rates", table("Median rate over the cycles, tps", heads, _rates(comparison)), key="rates"),
-        section("Relative rates", relative, note, key="relative"),
-        section("What differs", _differences(comparison), key="differences"),
-        section("Archives", tag("ol", *(tag("li", f"{label}: {one.name}") for label, one in names)), key="archives"),
-    )
-    style = resources.files("dsbench.report.page").joinpath("page.css").read_text("utf-8")
-    head = join([
-        Html('<meta charset="utf-8">'), Html(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
-        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        tag("title", title), tag("style", Html(style)),
-    ])  # fmt: skip
-    scripts = _scripts(drawn) if drawn is not None else ""
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}\n{scripts}</body></html>\n'
-
-
-def _differences(comparison: Comparison) -> Html:
-    if not comparison.differences:
-        return tag("p", "Nothing that is known of the runs differs.")
-    rows = _difference_rows(comparison.differences, 200)
-    return table("Settings that differ", ["setting", *comparison.labels], rows, numbers=False)
-
-
-def _scripts(drawn: Spec) -> Html:
-    draw = resources.files("dsbench.report.page").joinpath("page.js").read_text("utf-8")
-    return join([
-        tag("script", data({STEM: drawn}), type="application/json", id="specs"), "\n",
-        tag("script", data({}), type="application/json", id="courses"), "\n",
-        tag("script", vega(drawn)), "\n",
-        tag("script", Html(draw)), "\n",
-    ])  # fmt: skip
+        f"{STEM}.html": page(comparison, drawn, [
+            (section, list(grids(section, comparison.labels[0]))) for section in comparison.sections
+        ], list(difference_rows(comparison.differences, 200)), OVERALL).encode(),
+    }  # fmt: skip
+    for name, spec in drawn.items():
+        found |= render.drawn_as(STEM if name == "rate" else f"{STEM}-{name}", spec)
+    return found

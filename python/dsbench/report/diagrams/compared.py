@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import altair as alt
 
 from dsbench.report.diagrams.axes import ScaleAxis, ValueAxis
-from dsbench.report.diagrams.theme import HUES, RED, SHAPES, Row, Spec, finish
+from dsbench.report.diagrams.theme import GREY, HUES, RED, SHAPES, Row, Spec, finish
 
 COLOURS: Final = (RED, *HUES, "#117733", "#882255", "#999933", "#332288")
 Span = tuple[float, float, float]
-"""Median, lowest and highest rate of the cycles in tps."""
+"""Middle, lower and upper end: median, lowest and highest rate, or a factor with its interval."""
 
 DASHES: Final = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3])
 """When the colours are used up they come again with another line."""
 
 
 def compared(
-    labels: Sequence[str], rates: Sequence[Mapping[int, Span]], headline: str, notes: Sequence[str]
+    labels: Sequence[str], rates: Sequence[Mapping[int, Span]], headline: str, notes: Sequence[str], *,
+    title: str = "transaction rate [tps]", linear: bool = False, more: Mapping[str, str] | None = None,
+    level: float | None = None,
 ) -> Spec | None:
-    """``rates`` gives the rates by scale for each label; ``None`` when there is nothing to draw.
+    """``rates`` gives the values by scale for each label; ``None`` when there is nothing to draw.
 
-    Both axes are logarithmic. Lines join the medians, bars span the cycles.
+    Both axes are logarithmic, or ``linear`` the one of the values. Lines join the middles, bars span from end to end.
+    ``more`` is said of a label in the legend, ``level`` draws a line at a value.
     """
     rows: list[Row] = [
         {"archive": label, "scale": scale, "rate": median, "low": low if low > 0 else median, "high": high}
@@ -38,11 +42,17 @@ def compared(
     x = ScaleAxis(scales, tuple(math.nan for _ in scales))
     for row in rows:
         row["beside"] = x.scale_at(x.pixel(row["scale"]) + _aside(labels.index(row["archive"]), len(labels)))
-    y = ValueAxis.logarithmic("transaction rate [tps]", [row[name] for row in rows for name in ("low", "high")])
+    make = ValueAxis.linear if linear else ValueAxis.logarithmic
+    y = make(title, [row[name] for row in rows for name in ("low", "high")] + ([level] if level else []))
+    layers = _layers(x, y, looks(labels, more), title.partition(" [")[2].removesuffix("]"))
+    if level:
+        rule = alt.Chart(alt.NamedData("level")).mark_rule(color=GREY, strokeDash=[4, 3]).encode(y="value:Q")
+        layers.append(rule)
     return finish(
-        _layers(x, y, labels), name="compared", archive="the comparison", data={"rates": rows},
+        layers, name="compared", archive="the comparison",
+        data={"rates": rows, **({"level": [{"value": level}]} if level else {})},
         title=alt.TitleParams(text=headline, subtitle=list(notes)),
-        description="Median transaction rate over the scale, one line per archive; bars span its cycles.",
+        description=f"{title} over the scale, one line per archive; bars span its cycles, or its interval.",
     )
 
 
@@ -51,24 +61,41 @@ def _aside(number: int, count: int) -> float:
     return (number - (count - 1) / 2) * min(3.5, 24 / count)
 
 
-def _layers(x: ScaleAxis, y: ValueAxis, labels: Sequence[str]) -> list[alt.Chart]:
-    base = alt.Chart(alt.NamedData("rates"))
-    looks = [
+class Looks(NamedTuple):
+    """How archives are told apart."""
+
+    colour: alt.Color
+    shape: alt.Shape
+    dash: alt.StrokeDash
+
+
+def looks(labels: Sequence[str], more: Mapping[str, str] | None = None) -> Looks:
+    """Colours, shapes and lines of ``labels``, with what ``more`` says of them in the legend."""
+    each = [
         (COLOURS[i % len(COLOURS)], SHAPES[i % len(SHAPES)], DASHES[i // len(COLOURS) % len(DASHES)])
         for i in range(len(labels))
     ]
     names = list(labels)
+    shown = {name: f"{name}: {words}" for name, words in (more or {}).items()}
     legend = alt.Legend(
-        title=None, orient="bottom", columns=_columns(labels), labelLimit=420, symbolSize=70, symbolDash=[1, 0]
+        title=None, orient="bottom", columns=_columns([shown.get(name, name) for name in names]), labelLimit=420,
+        symbolSize=70, symbolDash=[1, 0], labelExpr=f"({json.dumps(shown)})[datum.label] || datum.label",
     )
     shared: dict[str, Any] = {"sort": names, "legend": legend}
-    colour = alt.Color("archive:N", scale=alt.Scale(domain=names, range=[look[0] for look in looks]), **shared)
-    shape = alt.Shape("archive:N", scale=alt.Scale(domain=names, range=[look[1] for look in looks]), **shared)
-    dash = alt.StrokeDash("archive:N", scale=alt.Scale(domain=names, range=[look[2] for look in looks]), legend=None)
+    return Looks(
+        alt.Color("archive:N", scale=alt.Scale(domain=names, range=[look[0] for look in each]), **shared),
+        alt.Shape("archive:N", scale=alt.Scale(domain=names, range=[look[1] for look in each]), **shared),
+        alt.StrokeDash("archive:N", scale=alt.Scale(domain=names, range=[look[2] for look in each]), legend=None),
+    )
+
+
+def _layers(x: ScaleAxis, y: ValueAxis, look: Looks, unit: str) -> list[alt.Chart]:
+    base = alt.Chart(alt.NamedData("rates"))
+    colour, shape, dash = look
     tips = [
         alt.Tooltip("archive:N"), alt.Tooltip("scale:Q", format="d"),
-        *(alt.Tooltip(f"{name}:Q", title=f"{title} [tps]", format=",.4~r")
-          for name, title in (("rate", "median"), ("low", "minimum"), ("high", "maximum"))),
+        *(alt.Tooltip(f"{name}:Q", title=f"{title} [{unit}]" if unit else title, format=",.4~r")
+          for name, title in (("rate", "middle"), ("low", "from"), ("high", "to"))),
     ]
     return [
         base.mark_line(strokeWidth=1.8).encode(

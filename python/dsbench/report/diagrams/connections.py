@@ -95,9 +95,9 @@ def _times_of(count: int, kind: KindResult) -> list[Row]:
     ]
 
 
-def _across(rows: Sequence[Row]) -> alt.X:
-    """Linear from 0, logarithmic when the numbers span more than two decades."""
-    counts = sorted({int(row["connections"]) for row in rows})
+def across(rows: Sequence[Row], field: str = "connections") -> alt.X:
+    """The x channel on ``field``: linear from 0, logarithmic when the numbers span more than two decades."""
+    counts = sorted({int(row[field]) for row in rows})
     low, high = counts[0], counts[-1]
     if spans_decades(counts):
         scale = alt.Scale(type="log", domain=[low / 1.15, high * 1.15], nice=False)
@@ -105,8 +105,8 @@ def _across(rows: Sequence[Row]) -> alt.X:
     else:
         scale = alt.Scale(domain=[0, high * 1.06], nice=False)
         values, note = [float(count) for count in counts], ""
-    axis = alt.Axis(values=values, labelExpr=number_labels(), title=f"connections{note}")
-    return alt.X("connections:Q", scale=scale, axis=axis)
+    axis = alt.Axis(values=values, labelExpr=number_labels(), title=f"{field}{note}")
+    return alt.X(f"{field}:Q", scale=scale, axis=axis)
 
 
 def _rate_layers(rows: Sequence[Row], y: ValueAxis) -> list[alt.Chart]:
@@ -119,7 +119,7 @@ def _rate_layers(rows: Sequence[Row], y: ValueAxis) -> list[alt.Chart]:
         *(alt.Tooltip(f"{name}:Q", format=",.4~r") for name in ("median", "min", "max")),
     ]
     return [
-        base.mark_rule(strokeWidth=1.2).encode(x=_across(rows), y=y.y("min"), y2="max:Q", color=colour),
+        base.mark_rule(strokeWidth=1.2).encode(x=across(rows), y=y.y("min"), y2="max:Q", color=colour),
         base.mark_line().encode(x=_plain_x(), y="median:Q", color=colour),
         base.mark_point(filled=True, size=38, opacity=1).encode(x=_plain_x(), y="median:Q", color=colour, tooltip=tips),
     ]
@@ -138,7 +138,7 @@ def _time_layers(rows: Sequence[Row], y: ValueAxis) -> list[alt.Chart]:
     tips = ["kind:N", "measure:N", alt.Tooltip("connections:Q", format="d"),
             alt.Tooltip("ms:Q", title="time [ms]", format=",.4~r")]
     return [
-        base.mark_line().encode(x=_across(rows), y=y.y("ms"), color=colour, strokeDash=dash),
+        base.mark_line().encode(x=across(rows), y=y.y("ms"), color=colour, strokeDash=dash),
         base.mark_point(filled=True, size=38, opacity=1).encode(
             x=_plain_x(), y="ms:Q", color=colour, shape=alt.Shape("kind:N", sort=kinds, scale=shapes, legend=legend),
             tooltip=tips,
