@@ -15,13 +15,19 @@ EPILOG = "Example: dsbench compare archives/*.zip --out comparison"
 
 
 def command(
-    archives: Annotated[list[Path], typer.Argument(help="Folders or zips that runs left; the first is the reference.")],
+    archives: Annotated[
+        list[Path],
+        typer.Argument(help="Folders or zips that runs left; the first is the reference. Name repetitions, too."),
+    ],
     out: Annotated[
-        Path | None, typer.Option(help="Write comparison.txt, .json, .html, .svg, .pdf and .vl.json to this folder.")
+        Path | None, typer.Option(help="Write comparison.txt, .json, .html and diagrams to this folder.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Set archives side by side: rates, relative rates with intervals, DSI, what differs, one diagram."""
+    """Set archives side by side: a verdict, rates, relative rates, times, failures, checks, what differs.
+
+    Archives of the same settings and label count as repetitions: then their spread gives the intervals.
+    """
     if len(archives) < 2:
         raise spec.SpecError("ARCHIVES", "one archive has nothing beside it", "name two or more")
     # Late: the libraries that draw and compute take a second, and help should not.

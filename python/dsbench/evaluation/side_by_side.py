@@ -90,6 +90,11 @@ class Comparison:
         return tuple(side.label for side in self.sides)
 
     @property
+    def archives(self) -> int:
+        """How many there are, of all sides."""
+        return sum(len(side.runs) for side in self.sides)
+
+    @property
     def changed(self) -> dict[str, Sequence[str]]:
         """The differences that somebody made: in what every side has, or between sides of one product."""
         servers = [product(side.runs[0]) for side in self.sides]

@@ -13,7 +13,7 @@ from dsbench.report.page.markup import Html, data, join, section, table, tag
 from dsbench.report.page.vega import vega
 
 _CAPTIONS = {
-    "rate": "Rates over the scale: median of the cycles; bars: minimum to maximum.",
+    "rate": "Rates over the scale; bars: minimum to maximum of the cycles.",
     "linear": "The same on a linear axis from 0.",
     "relative": "Each rate divided by that of the first at the same scale; bars: 95 % intervals.",
     "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
@@ -31,7 +31,7 @@ def page(
 ) -> str:
     """``parts`` are the tables of each section by title, ``differences`` the rows of what differs."""
     labels = comparison.labels
-    title = f"{len(labels)} archives side by side"
+    title = f"{comparison.archives} archives side by side"
     doubts = [tag("li", line) for line in comparison.warnings()]
     figures = [
         tag("figure", tag("div", cls="chart", data_diagram=name), tag("figcaption", _CAPTIONS[name])) for name in drawn

@@ -45,9 +45,11 @@ def rates(comparison: Comparison, section: Section, *, linear: bool = False) -> 
     ]
     indices = {label: f"DSI {_dsi(runs)}" for label, runs in zip(comparison.labels, section.evaluations, strict=True)
                if section.measure == "tps" and _dsi(runs)}  # fmt: skip
-    note = "median over the cycles; bars: minimum to maximum; marks of one scale stand side by side"
+    several = comparison.archives > len(comparison.sides)
+    middle = "geometric mean of the runs' medians" if several else "median over the cycles"
+    note = f"{middle}; bars: minimum to maximum of the cycles; marks of one scale stand side by side"
     what = "transaction rate [tps]" if section.measure == "tps" else f"New-Orders per minute ({section.measure})"
-    headline = f"Transaction rates of {counted(len(comparison.labels), 'archive')}"
+    headline = f"Transaction rates of {counted(comparison.archives, 'archive')}"
     return compared(
         comparison.labels, spans, headline, _notes(section, note), title=what, linear=linear, more=indices
     )
@@ -100,6 +102,7 @@ def frequencies(comparison: Comparison, section: Section) -> Spec | None:
                  alt.Tooltip("longer:Q", title="share that takes longer", format=".3~g")],
     )  # fmt: skip
     note = f"solid: scale {chosen[-1]}" + (f"; dashed: scale {chosen[0]}" if len(chosen) > 1 else "")
+    note += "; of repeated runs the first" if comparison.archives > len(comparison.sides) else ""
     return finish(
         [line], name="compared-freq", archive="the comparison", data={"curves": rows},
         title=alt.TitleParams(text=f"Cumulative frequency of {time}s", subtitle=_notes(section, note)),
