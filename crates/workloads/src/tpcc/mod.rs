@@ -16,7 +16,6 @@ pub mod delivery;
 pub mod entry;
 pub mod input;
 pub mod kept;
-pub mod loaded_lines;
 pub mod names;
 pub mod new_order;
 pub mod nurand;

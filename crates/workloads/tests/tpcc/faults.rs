@@ -100,7 +100,7 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
     (
         "a line was not delivered",
         "UPDATE order_line SET ol_delivery_d = NULL WHERE ol_d_id = 1 AND ol_o_id = 6 AND ol_number = 1",
-        &[C7],
+        &[C7, LOADED_LINES],
     ),
     ("a balance is off", "UPDATE customer SET c_balance = c_balance + 1 WHERE c_d_id = 1 AND c_id = 9", &[C10, C12]),
     (
@@ -268,8 +268,8 @@ const HIDDEN: &[(&str, &str, &[&str])] = &[
         &[LOADED_LINES],
     ),
     (
-        "the text of a loaded line is cut off",
-        "UPDATE order_line SET ol_dist_info = 'x' WHERE ol_d_id = 1 AND ol_o_id = 6 AND ol_number = 2",
+        "a loaded line has another text of the same length",
+        "UPDATE order_line SET ol_dist_info = 'abcdefghijklmnopqrstuvwx' WHERE ol_d_id = 1 AND ol_o_id = 6 AND ol_number = 2",
         &[LOADED_LINES],
     ),
     (
