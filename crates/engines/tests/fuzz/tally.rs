@@ -16,8 +16,8 @@ const MOST_BYTES: isize = 32 << 20;
 const MOST_CPU: Duration = Duration::from_secs(1);
 /// After this time an input counts as one that never ends. The process is ended then, since nothing else would.
 const ENDLESS: Duration = Duration::from_secs(120);
-/// Longest error, in bytes.
-const LONGEST: usize = 8 << 10;
+/// Most letters of an error: a page, and what was done.
+const LONGEST: usize = 4_100;
 
 /// The system's allocator, which knows how much a thread has.
 struct Measuring;
@@ -125,7 +125,7 @@ impl Tally {
 /// What is wrong with the words of an error.
 fn fault(text: &str) -> Option<&'static str> {
     match text {
-        text if text.len() > LONGEST => Some("a long error"),
+        text if text.chars().count() > LONGEST => Some("a long error"),
         text if text.chars().any(|letter| letter.is_control()) => Some("control characters"),
         text if text.contains(super::session::PASSWORD) => Some("the password"),
         _ => None,
