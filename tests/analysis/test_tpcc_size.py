@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsbench.analysis.tpcc import size_doubts
+from dsbench.analysis.tpcc import home_doubts, size_doubts
 from dsbench.archive import RunRecord
 from dsbench.evaluation.by_kind import special_doubts
 
@@ -21,5 +21,22 @@ def test_other_workloads_have_no_size() -> None:
 
     settings = {"size": "0.5"}
     assert found({"workload": "tpcb", "workload_settings": settings}) == 0
-    assert found({"workload": "tpcc", "workload_settings": settings}) == 1
-    assert found({"workload": "tpcc"}) == 0
+    even = {"workload": "tpcc", "scales": [2, 4], "threads": 8}
+    assert found({**even, "workload_settings": settings}) == 1
+    assert found(even) == 0
+
+
+def test_homes_that_clients_share_unevenly_are_told_with_their_scales() -> None:
+    def found(threads: object, **settings: str) -> list[str]:
+        spec = {"workload": "tpcc", "scales": [1, 2, 5], "threads": threads, "workload_settings": settings}
+        return [f"{doubt.code}: {doubt.message}" for doubt in special_doubts(RunRecord.of({"format": 2, "spec": spec}))]
+
+    assert found(10) == []
+    [uneven] = found(8)
+    assert uneven.startswith("homes: clients are no multiple")
+    assert uneven.endswith("at scale 5")
+    [shared] = found([10, 20])
+    assert "more than ten clients" in shared
+    assert shared.endswith("at scale 1")
+    assert found(8, affinity="off") == []
+    assert home_doubts({}, {4: [3], 2: [20]}) == [], "fewer clients than warehouses share these out evenly"

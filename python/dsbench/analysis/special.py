@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dsbench.analysis.tpcc import Nopm, nopm, size_doubts
+from dsbench.analysis.tpcc import Nopm, home_doubts, nopm, size_doubts
 from dsbench.analysis.values import Doubt
 from dsbench.analysis.windows import Window, windows
 
@@ -21,6 +21,8 @@ class Special:
     """What the sums of its clients must look like at a scale."""
     doubts: Callable[[Mapping[str, str]], list[Doubt]]
     """What to think of a run with these settings of the workload."""
+    client_doubts: Callable[[Mapping[str, str], Mapping[int, Sequence[int]]], list[Doubt]]
+    """What to think of a run with these settings and, by scale, these numbers of clients."""
 
 
-ANALYSES: Final[Mapping[str, Special]] = {"tpcc": Special(nopm, windows, size_doubts)}
+ANALYSES: Final[Mapping[str, Special]] = {"tpcc": Special(nopm, windows, size_doubts, home_doubts)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -87,3 +88,30 @@ def size_doubts(settings: Mapping[str, str]) -> list[Doubt]:
         return []
     message = f"the database holds {part:.0%} of the rows of TPC-C: the figures are not TPC-C-like"
     return [Doubt("size", message, "leave --set size out; a part of the rows is for trying out")]
+
+
+_TERMINALS: Final = 10
+"""Of a warehouse: one for each district (clause 2.8.1.1)."""
+
+
+def home_doubts(settings: Mapping[str, str], clients: Mapping[int, Sequence[int]]) -> list[Doubt]:
+    """That clients share a district, or warehouses have one client more than others.
+
+    ``clients`` are those of all nodes together by scale, or the terminals, at each number of threads. Client i is at
+    home in warehouse i mod scale, unless the setting ``affinity`` is off.
+    """
+    if settings.get("affinity", "on") == "off":
+        return []
+    shared = [x for x, numbers in clients.items() if any(n > _TERMINALS * x for n in numbers)]
+    uneven = [x for x, numbers in clients.items() if any(n > x and n % x for n in numbers)]
+    kinds = (
+        (shared, "more than ten clients for each warehouse: some ask Stock-Level of one district (clause 2.8.1.1)",
+         "use fewer --threads or terminals, a larger scale, or --set affinity=off"),
+        (uneven, "clients are no multiple of the warehouses: some of these have one more than others",
+         "use a multiple, or --set affinity=off"),
+    )  # fmt: skip
+    return [
+        Doubt("homes", f"{what}, at scale {', '.join(map(str, where))}", remedy)
+        for where, what, remedy in kinds
+        if where
+    ]

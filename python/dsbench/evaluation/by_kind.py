@@ -143,9 +143,14 @@ def windows_of(run: RunRecord, sums: pa.Table, load: Mapping[int, Measured]) -> 
 
 
 def special_doubts(run: RunRecord) -> list[Doubt]:
-    """What the workload's own analysis thinks of its settings."""
-    special = ANALYSES.get(run.entry.analysis)
-    return special.doubts(run.spec.workload_settings) if special is not None else []
+    """What the workload's own analysis thinks of its settings, and of the clients at each scale."""
+    special, spec = ANALYSES.get(run.entry.analysis), run.spec
+    if special is None:
+        return []
+    threads = [n * max(1, spec.nodes) for n in spec.thread_numbers]
+    terminals = {x: spec.terminals_at(x, run.entry.terminals_per_unit) for x in spec.scales}
+    clients = {x: threads if known is None else [known] for x, known in terminals.items()}
+    return [*special.doubts(spec.workload_settings), *special.client_doubts(spec.workload_settings, clients)]
 
 
 def kind_doubts(workload: Entry, results: Mapping[int, tuple[KindResult, ...]]) -> list[Doubt]:
