@@ -43,7 +43,7 @@ def of_the_end(number: signal.Signals, phase: str, code: int | None, lines: Sequ
     allowed = {
         signal.SIGKILL: {-9},
         signal.SIGTERM: {143, -15, 0},
-        signal.SIGINT: {130, 0},
+        signal.SIGINT: {130, -2, 0},
         signal.SIGSTOP: {0},
     }[number]
     if code is None:
@@ -66,7 +66,7 @@ def of_the_cut(archive: Path, code: int | None) -> Iterator[str]:
         return
     right = {
         0: {"complete"}, 130: {"cut-short", "complete", "running"}, 143: {"cut-short"},
-        -9: {"running", "complete"}, -15: {"running", "complete", "cut-short"},
+        -9: {"running", "complete"}, -2: {"complete"}, -15: {"running", "complete", "cut-short"},
     }  # fmt: skip
     if status not in right.get(code if code is not None else 1, {"failed"}):
         yield f"status {status} after exit code {code}"

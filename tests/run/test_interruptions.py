@@ -29,19 +29,20 @@ PROGRAMS = {
     "private:postgresql": "postgres",
     "private:mariadb": "mariadbd",
     "private:firebird": "firebird",
+    "private:firebird@5?embedded=on": "",
 }
-"""Private targets, and the server program of each; SQLite has none."""
+"""Private targets, and the server program of each; engines in the process of dsbench have none."""
 
 
 SIGNALS = [
     *((target, signal.SIGINT, 130) for target in PROGRAMS),
-    *((target, signal.SIGTERM, 143) for target in ("private:sqlite", "private:postgresql")),
+    *((target, signal.SIGTERM, 143) for target in ("private:sqlite", "private:postgresql", "private:firebird@5?embedded=on")),
 ]
 
 
 @pytest.mark.parametrize(("target", "number", "code"), SIGNALS)
 def test_a_signal_leaves_a_readable_archive_and_nothing_else(
-    begin: Begin, tmp_path: Path, called: Program, target: str, number: signal.Signals, code: int
+    begin: Begin, tmp_path: Path, called: Program, dsbench: Program, target: str, number: signal.Signals, code: int
 ) -> None:
     process = begin(target, *LADDER)
     archive = wait_for_cycle(process, tmp_path, 1)
@@ -62,7 +63,8 @@ def test_a_signal_leaves_a_readable_archive_and_nothing_else(
     _gone, alive = psutil.wait_procs(servers_of_run, timeout=10)
     assert not alive
     assert not any(path.exists() for path in data)
-    resumed = called("run", "--resume", str(archive))
+    # An engine reads its configuration once in a process.
+    resumed = (dsbench if "embedded" in target else called)("run", "--resume", str(archive))
     assert resumed.returncode == 0, resumed.stderr
     assert finished(archive) == [1, 2, 3]
     assert described(archive)["status"] == "complete"

@@ -18,7 +18,7 @@ from dsbench.spec import RunSpec, build
 from dsbench.spec import Target as TargetSpec
 from fixtures.told import kept
 
-PRODUCTS = ["private:postgresql", "private:mariadb", "private:firebird"]
+PRODUCTS = ["private:postgresql", "private:mariadb", "private:firebird", "private:sqlite"]
 
 
 @pytest.fixture(scope="module", params=PRODUCTS)

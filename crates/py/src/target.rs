@@ -104,6 +104,11 @@ impl Target {
         self.place(py, |engine| engine.place().drop())
     }
 
+    /// Claims a place that is there until it is dropped or the target closed; false when another process has it.
+    fn take(&self, py: Python<'_>) -> PyResult<bool> {
+        self.place(py, |engine| engine.place().take())
+    }
+
     /// Size of the place in bytes.
     fn size_bytes(&self, py: Python<'_>) -> PyResult<u64> {
         self.place(py, |engine| engine.place().size_bytes())
@@ -135,7 +140,11 @@ impl Target {
 
     /// Closes the administrative connection for good, without waiting for a server that has stopped answering.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let admin = Arc::clone(&self.admin);
-        hearing(py, FAREWELL, move || admin.close()).map(|_| ())
+        let (admin, engine) = (Arc::clone(&self.admin), Arc::clone(&self.engine));
+        hearing(py, FAREWELL, move || {
+            admin.close();
+            engine.place().leave();
+        })
+        .map(|_| ())
     }
 }

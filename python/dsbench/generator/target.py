@@ -51,6 +51,14 @@ class Target:
         with errors():
             self._core.drop()
 
+    def take(self) -> bool:
+        """Claims a place that is there until it is dropped or the target closed; false when another process has it.
+
+        Only an engine without a server claims a file so; all others have locks or show their sessions.
+        """
+        with errors():
+            return self._core.take()
+
     def size_bytes(self) -> int:
         """Size of the place in bytes."""
         with errors():

@@ -12,7 +12,7 @@ from dsbench import runner
 from dsbench.archive import ArchiveError, claimed
 from dsbench.library.archive import Archive
 from dsbench.library.repeating import earlier
-from dsbench.runner import Joining, Observer, Outcome, Silent, Stop
+from dsbench.runner import Joining, Observer, Outcome, RunError, Silent, Stop
 from dsbench.spec import RunSpec, SpecError, Target, merged, refuse_unused
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def perform(
     spec: RunSpec, out: Path, observer: Observer, stop: Stop | None = None, joining: Joining | None = None
 ) -> Finished:
     """Makes a run and seals its archive, however it ends. Raises ``RunError`` where nothing was begun."""
+    _load_report()
     with ExitStack() as held:
         return _finished(runner.execute(spec, out, _Writing(observer, held), joining, stop))
 
@@ -104,6 +105,7 @@ def going_on(
     path: Path, target: str | None, observer: Observer, stop: Stop | None = None, joining: Joining | None = None
 ) -> Finished:
     """Goes on with the run of the archive at ``path``, or with its sealing where nothing else is left, and seals it."""
+    _load_report()
     with claimed(path):  # Before anything is read that another one may be writing.
         again = None
         if target is not None:
@@ -113,8 +115,20 @@ def going_on(
         return _finished(runner.resume(path, again, _Writing(observer), joining, stop))
 
 
+def _load_report() -> None:
+    """Loads what writes the report, before anything is begun: a lack of memory shows now, and not after the load."""
+    try:
+        from dsbench.report import render
+    except ModuleNotFoundError:
+        raise
+    except (ImportError, MemoryError) as error:
+        words = f"what writes the report cannot be loaded: {error or 'no memory'}"
+        raise RunError(words, "leave it more memory: see ulimit -v") from None
+    render.try_memory()
+
+
 def _finished(outcome: Outcome) -> Finished:
-    from dsbench.report import finish  # Late: its drawing libraries take a second.
+    from dsbench.report import finish  # Late: its drawing libraries take a second, and reading needs none of them.
 
     if (error := outcome.error) is not None:
         error.archive = outcome.archive

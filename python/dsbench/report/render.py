@@ -18,15 +18,32 @@ from dsbench.report.diagrams.theme import Spec
 
 from ..archive import ArchiveError
 
+try:
+    import resource
+except ImportError:  # Windows has no such limits.
+    resource = None  # type: ignore[assignment]
+
 _SUFFIX: Final = ".vl.json"
+
+_ADDRESSES: Final = 72 << 30
+"""Bytes of addresses that the drawing library reserves, few of which it uses: without them it ends the program."""
 
 
 class DiagramError(ArchiveError):
     """A diagram that cannot be drawn: says which, why and what to do."""
 
 
+def try_memory() -> None:
+    """``ArchiveError`` where the drawing library could not have its addresses, and would end the program at last."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0] if resource is not None else -1
+    if 0 <= limit < _ADDRESSES and limit != resource.RLIM_INFINITY:
+        words = f"ulimit -v is {limit >> 10}: the library that draws reserves {_ADDRESSES >> 10} kB of addresses"
+        raise ArchiveError(words, "ulimit -v unlimited; it uses 0.2 GB of them, which a cgroup may limit")
+
+
 def diagrams(evaluation: Evaluation, run: RunRecord) -> dict[str, bytes]:
     """File name to content for every diagram that has something to show: .vl.json, .svg and .pdf."""
+    try_memory()
     return files(specs(evaluation, run))
 
 

@@ -30,6 +30,9 @@ _LOCKS = {
 }
 """By dialect: takes a lock that other runs see, whatever host they are on, until the session ends."""
 
+_IN_USE = "another run of dsbench is using this target"
+_WAIT = "wait until it has ended, or name another database in TARGET"
+
 _GONE_S = 2.0
 """How long a server may take to notice that the session of a run that has just ended is gone."""
 
@@ -62,10 +65,7 @@ def lock(target: Target) -> None:
         if time.monotonic() < give_up:
             time.sleep(0.1)
             continue
-        raise RunError(
-            "another run of dsbench is using this target",
-            "wait until it has ended, or name another database in TARGET",
-        )
+        raise RunError(_IN_USE, _WAIT)
 
 
 def check_free(target: Target) -> bool:
@@ -92,6 +92,8 @@ def unused(target: Target) -> str | None:
     if state == "marked":
         _check_not_in_use(text)
         _check_no_sessions(target)
+        if not target.take():
+            raise RunError(_IN_USE, _WAIT)
     return text if state == "marked" else None
 
 

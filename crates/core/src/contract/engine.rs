@@ -112,6 +112,15 @@ pub trait Place: Send + Sync {
     /// nothing happens when it is absent.
     fn drop(&self) -> Result<()>;
 
+    /// Claims a place that is there for this process, until it is dropped or `leave` is called; false when another
+    /// process has it, wherever that runs. Engines whose servers have locks or show sessions claim nothing.
+    fn take(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// Gives up the claim, if there is one.
+    fn leave(&self) {}
+
     /// Bytes the place takes in the server's storage now, with its indexes and its own logs.
     fn size_bytes(&self) -> Result<u64>;
 }

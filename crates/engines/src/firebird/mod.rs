@@ -53,6 +53,7 @@ mod place;
 mod reading;
 mod run;
 mod session;
+mod signals;
 mod sqlda;
 mod statement;
 mod status;

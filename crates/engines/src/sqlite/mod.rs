@@ -24,6 +24,7 @@
 //! Decimals and timestamps are stored as integers: digits at the declared scale, and microseconds.
 
 mod bulk;
+mod claim;
 mod codes;
 mod connection;
 mod convert;
@@ -43,7 +44,7 @@ static DIALECT: Dialect =
 
 /// Binds the engine to the file of a URL. Nothing is opened yet.
 pub fn open(url: &str) -> Result<Box<dyn Engine>> {
-    Ok(Box::new(Sqlite { place: FilePlace(Target::parse(url)?) }))
+    Ok(Box::new(Sqlite { place: FilePlace::new(Target::parse(url)?) }))
 }
 
 struct Sqlite {

@@ -7,6 +7,7 @@ use std::io::{ErrorKind as Io, Read};
 use dsbench_core::engine::{Place, PlaceState};
 use dsbench_core::error::{Error, ErrorKind, Result};
 
+use super::claim::Claim;
 use super::codes::During;
 use super::connection::{fetch, script};
 use super::raw::Db;
@@ -20,11 +21,15 @@ const APPLICATION_ID: u32 = 0x4453_4231;
 /// The files that SQLite may put beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// The file of a target.
+/// The file of a target, and a claim to it.
 #[derive(Debug)]
-pub(super) struct FilePlace(pub Target);
+pub(super) struct FilePlace(pub Target, Claim);
 
 impl FilePlace {
+    pub(super) fn new(target: Target) -> Self {
+        Self(target, Claim::default())
+    }
+
     fn name(&self) -> std::path::Display<'_> {
         self.0.path.display()
     }
@@ -137,13 +142,15 @@ impl Place for FilePlace {
     fn create(&self, mark: &str) -> Result<()> {
         vacant(self.state()?, self.name(), "name another file, or remove it yourself")?;
         // Fails if another process has made the file in between.
-        OpenOptions::new().write(true).create_new(true).open(&self.0.path).map_err(|error| {
+        let made = OpenOptions::new().write(true).create_new(true).open(&self.0.path).map_err(|error| {
             refuse(place::CREATE, format!("{}: {error}: its folder must exist and be writable", self.name()))
         })?;
+        self.1.lock(made);
         let written = self.write(mark).map_err(set_up);
         if written.is_err() {
             // The file is ours, so remove it; the first error is the one to report.
             let _ = fs::remove_file(&self.0.path);
+            self.leave();
         }
         written
     }
@@ -160,6 +167,9 @@ impl Place for FilePlace {
         if !ours(self.state()?)? {
             return Ok(());
         }
+        if !self.take()? {
+            return Err(refuse(place::DROP, format!("{}: another process works with it", self.name())));
+        }
         // The marked file goes last: a drop that was cut short can be repeated.
         for path in BESIDE.iter().map(|suffix| self.0.beside(suffix)).chain([self.0.path.clone()]) {
             match fs::remove_file(&path) {
@@ -169,7 +179,23 @@ impl Place for FilePlace {
                 _ => {}
             }
         }
+        self.leave();
         Ok(())
+    }
+
+    fn take(&self) -> Result<bool> {
+        match self.1.holds(&self.0.path) {
+            true => Ok(true),
+            false => match File::open(&self.0.path) {
+                Ok(file) => Ok(self.1.lock(file)),
+                Err(error) if error.kind() == Io::NotFound => Ok(true),
+                Err(error) => Err(refuse("claim the place", format!("{}: {error}", self.name()))),
+            },
+        }
+    }
+
+    fn leave(&self) {
+        self.1.leave();
     }
 
     /// Length of the database's file and of those beside it (write-ahead log and its index, journal).

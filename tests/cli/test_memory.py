@@ -1,0 +1,49 @@
+"""Limits of memory: told at the start in one line, before anything is begun."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fixtures.program import Program
+
+
+@pytest.mark.parametrize(("limit", "words"), [(150 << 20, "cannot be loaded"), (900_000 << 10, "ulimit -v is 900000")])
+def test_a_run_that_cannot_have_its_memory_ends_before_it_begins(
+    dsbench: Program, tmp_path: Path, limit: int, words: str
+) -> None:
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    done = dsbench("run", "private:sqlite", "--scales", "1", "--out", "out", preexec_fn=limited, timeout=60)
+    assert done.returncode == 1, done.stderr
+    assert [line.split(": ")[0] for line in done.stderr.splitlines() if not line.startswith("profile")] == ["error", "hint"]
+    assert words in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+THREADS = """
+import os, sys
+from dsbench.__main__ import main
+sys.argv[1:] = ["--version"]
+try:
+    main()
+except SystemExit:
+    print(len(os.listdir("/proc/self/task")))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads cannot be counted here")
+def test_the_program_computes_on_one_thread() -> None:
+    """OpenBLAS tries for ever where it cannot have a buffer for each of its threads."""
+    others = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    command, counts = [sys.executable, "-c", THREADS], []
+    for wish in ({}, {"OPENBLAS_NUM_THREADS": "1"}, {"OPENBLAS_NUM_THREADS": "2"}):
+        said = subprocess.run(command, env=others | wish, capture_output=True, text=True, check=True).stdout
+        counts.append(int(said.split()[-1]))
+    assert counts[0] == counts[1] < counts[2]
