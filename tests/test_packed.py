@@ -138,7 +138,7 @@ def test_a_table_that_would_become_much_larger_is_not_read(tmp_path: Path) -> No
 def test_a_table_with_other_types_or_numbers_is_told(
     tmp_path: Path, column: str, values: Any, words: str
 ) -> None:
-    rows = pa.table({key: pa.array([1], pa.uint32()) for key in ("scale", "cycle", "thread")})
+    rows = pa.table({key: pa.array([1], pa.uint32()) for key in ("scale", "cycle", "thread")}).append_column("node", pa.array(["local"]))
     rows = rows.drop_columns([column] if column in rows.column_names else [])
     with pytest.raises(ArchiveError, match=words) as told:
         with_cycles(tmp_path / "a", rows.append_column(column, pa.array(values))).table("cycles")

@@ -37,12 +37,12 @@ def table_of(name: str, data: bytes, where: str) -> pa.Table:
     """
     try:
         described = pq.read_metadata(io.BytesIO(data))
-        spare(described, len(data))
+        spare(name, described, len(data))
         texts = [column for column in texts_of(name) if column in described.schema.names]
         with pq.ParquetFile(io.BytesIO(data), metadata=described, read_dictionary=texts) as file:
             known = [column for column in file.schema_arrow.names if name not in TABLES or column in TABLES[name].names]
             rows = file.read(columns=known, use_threads=False)
-        return rows if name not in TABLES else checked(completed(name, typed(name, rows, len(data))))
+        return rows if name not in TABLES else completed(name, checked(typed(name, rows, len(data))))
     except ArchiveError as error:
         raise ArchiveError(f"{where}: {error}", error.remedy, usage=True) from None
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:

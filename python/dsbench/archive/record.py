@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 
 from dsbench.archive.asked import Asked, Recorded
 from dsbench.archive.errors import ArchiveError
-from dsbench.spec import plain
+from dsbench.spec import RunSpec, SpecError, plain, recorded
 from dsbench.workloads import Entry, find
 
 
@@ -181,6 +181,15 @@ class RunRecord(Recorded):
     def entry(self) -> Entry:
         """What the workload said of itself when it was run, or what it says today where the archive does not tell."""
         return self.workload or find(self.spec.workload, self.spec.workload_settings)
+
+    def asked(self, **target: str) -> RunSpec:
+        """The specification as one that can be run again, with another ``target``; ``ArchiveError`` where none can."""
+        values = self.spec.described()
+        try:
+            return recorded({**values, "target": {**values.get("target", {}), **target}})
+        except SpecError as error:
+            words = f"run.json asks for what no run can do: {error}"
+            raise ArchiveError(words, "take another copy of the archive, or start a new run", usage=True) from None
 
     @property
     def broken(self) -> dict[int, tuple[Checked, ...]]:

@@ -7,10 +7,11 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dsbench import columns
 from dsbench.archive.errors import ArchiveError
 from dsbench.archive.schemas import TABLES
 
-_SMALL: Final = 64 * 2**20
+_SMALL: Final = 16 * 2**20
 """Bytes of rows for which no ratio is asked."""
 _RATIO: Final = 1000
 """Bytes of rows for each byte of their file: rows that repeat each other take next to nothing there."""
@@ -20,8 +21,11 @@ _SIGNED: Final = 2**62
 """Above any difference of clocks and any sum of amounts."""
 _LARGEST: Final = {"scale": 2**31, "cycle": 10**7, "threads": 10**6, "thread": 10**6, "second": 10**7}
 """Of numbers by which rows are told apart: arrays are made as large as they say."""
-_KEYS: Final = ("scale", "cycle", "thread", "second")
-"""Columns of which every row has a value."""
+_TOLD: Final = frozenset(
+    "scale cycle node thread measure low_ns high_ns count second at_ns monitor metric unit value phase "
+    "duration_ns state why error code name segment moment object connections clients pacing".split()
+)
+"""Columns of which every row has a value, in archives of every version that had them."""
 _REMEDY: Final = "take another copy of the archive"
 
 
@@ -30,13 +34,16 @@ def texts_of(name: str) -> list[str]:
     return [] if name not in TABLES else [field.name for field in TABLES[name] if not _numeric(field.type)]
 
 
-def spare(described: Any, size: int) -> None:
-    """Refuses a file of ``size`` bytes whose Parquet metadata ``described`` announces rows out of proportion."""
+def spare(name: str, described: Any, size: int) -> None:
+    """Refuses a file of ``size`` bytes whose Parquet metadata ``described`` announces rows out of proportion.
+
+    Rows of the table ``name`` get all of its columns, whatever the file has.
+    """
     groups = [described.row_group(number) for number in range(described.num_row_groups)]
-    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
-    announced = sum(max(column.total_uncompressed_size, 8 * column.num_values) for column in columns)
-    _fits(max(announced, 8 * described.num_rows), size)
-    if any(column.num_values < 0 or column.total_uncompressed_size < 0 for column in columns):
+    parts = [group.column(number) for group in groups for number in range(group.num_columns)]
+    announced = sum(max(part.total_uncompressed_size, 8 * part.num_values) for part in parts)
+    _fits(max(announced, 8 * described.num_rows * len(TABLES.get(name, ("",)))), size)
+    if any(part.num_values < 0 or part.total_uncompressed_size < 0 for part in parts):
         raise ArchiveError("a column of less than no values", _REMEDY)
 
 
@@ -49,6 +56,9 @@ def _fits(wanted: int, size: int) -> None:
 def typed(name: str, rows: pa.Table, size: int) -> pa.Table:
     """The columns of ``rows`` with the types of the table ``name``; ``ArchiveError`` where they have others."""
     fields = [TABLES[name].field(column) for column in rows.schema.names]
+    older = {column.name for column in columns.TABLES[name].columns if column.older is not None}
+    if lacking := sorted(_TOLD.intersection(TABLES[name].names) - older - set(rows.schema.names)):
+        raise ArchiveError(f"the column {lacking[0]} is not there", _REMEDY)
     texts = 0
     for field in fields:
         found = rows.schema.field(field.name).type
@@ -74,7 +84,7 @@ def checked(rows: pa.Table) -> pa.Table:
     """``rows``, all of which a run can have; ``ArchiveError`` names the column of others."""
     for field in rows.schema:
         column: Any = rows[field.name]
-        if field.name in _KEYS and column.null_count:
+        if column.null_count and field.name in _TOLD:
             raise ArchiveError(f"the column {field.name} has rows without a value", _REMEDY)
         if pa.types.is_integer(field.type) and rows.num_rows > column.null_count:
             ends: Any = pc.min_max(column).as_py()

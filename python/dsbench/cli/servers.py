@@ -103,12 +103,15 @@ def conform(
 def _try_page(page: Path) -> None:
     """``SpecError`` where ``page`` cannot be written: better before the suite than after it."""
     problem = ""
-    if page.is_dir():
-        problem = f"{page} is a folder"
-    elif not page.parent.is_dir():
-        problem = f"{page.parent} is no folder"
-    elif not os.access(page if page.exists() else page.parent, os.W_OK):
-        problem = f"{page} cannot be written"
+    try:
+        if page.is_dir():
+            problem = f"{page} is a folder"
+        elif not page.parent.is_dir():
+            problem = f"{page.parent} is no folder"
+        elif not os.access(page if page.exists() else page.parent, os.W_OK):
+            problem = f"{page} cannot be written"
+    except OSError as error:
+        problem = f"{page}: {error.strerror}"
     if problem:
         raise spec.SpecError("--write", problem, "name a file that can be written, such as docs/engines.md")
 

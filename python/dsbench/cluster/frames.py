@@ -29,6 +29,7 @@ LONGEST_WHY: Final = 1000
 
 _WORD: Final = 2**63 - 1
 _LARGEST_ERROR_NS: Final = 10**12
+_LONGEST_S: Final = 10**6
 
 Check = Callable[[Any], bool]
 
@@ -115,6 +116,21 @@ def asked(message: dict[str, Any], allowed: Mapping[str, Mapping[str, Check]]) -
     if wrong:
         raise ProtocolError(f"it asked for {operation!r} with a wrong {wrong[0]}")
     return number, operation, message
+
+
+def fields(message: Any, **kinds: type) -> dict[str, Any]:
+    """``message`` of a coordinator, which has these fields of these types; its texts as they may be shown.
+
+    A number with a fraction is finite and positive. Raises ``ProtocolError``.
+    """
+    if type(message) is not dict or not kinds.keys() <= message.keys():
+        raise ProtocolError(f"it sent a message without {', '.join(kinds)}")
+    for name, kind in kinds.items():
+        value = message[name]
+        if not isinstance(value, kind) or (kind is float and not 0 < value < _LONGEST_S):
+            raise ProtocolError(f"it sent a message with a wrong {name}")
+    # A key is said again as it came.
+    return {name: plain(value) if type(value) is str and name != "key" else value for name, value in message.items()}
 
 
 def plain(text: str, longest: int = LONGEST_WHY) -> str:

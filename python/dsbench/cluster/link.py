@@ -8,6 +8,7 @@ import itertools
 import socket
 import ssl
 import threading
+from concurrent.futures import CancelledError
 from concurrent.futures import Future as Waiting
 from concurrent.futures import TimeoutError as TooLate
 from typing import Any, Final
@@ -41,9 +42,10 @@ class Link:
     async def enrol(self, name: str, facts: dict[str, Any]) -> dict[str, Any]:
         """Connects and asks to be let in; the coordinator's answer. ``OSError``, of TLS too."""
         self._channel, answer = await self._say_first("enrol", name=name[:1000], facts=facts)
-        if not isinstance(answer, dict):
-            raise ConnectionError("the coordinator does not answer")
-        return answer
+        try:
+            return frames.fields(answer, refused=str, goodbye=str, lease_s=float)
+        except ProtocolError as error:
+            raise ConnectionError(f"the coordinator does not answer: {error}") from None
 
     async def serve(self) -> None:
         """Does what the coordinator wants until the connection ends."""
@@ -53,9 +55,11 @@ class Link:
             while True:
                 message, _ = await channel.read(frames.LONGEST_ANSWER)
                 if message.get("op") == "begin":
-                    self._begin_turn(message["key"])
-                elif (asked := self._asked.pop(message["id"], None)) is not None and not asked.done():
-                    asked.set_result(message["answer"])
+                    self._begin_turn(frames.fields(message, op=str, key=str)["key"])
+                    continue
+                said = frames.fields(message, id=int, answer=object)
+                if (asked := self._asked.pop(said["id"], None)) is not None and not asked.done():
+                    asked.set_result(said["answer"])
         finally:
             self._ended = True
             beating.cancel()
@@ -106,18 +110,22 @@ class Link:
         try:
             self._node.take_part(self, key)
         finally:
-            with contextlib.suppress(OSError, RuntimeError):  # The loop may have ended.
+            with contextlib.suppress(OSError, RuntimeError, CancelledError):  # The loop may have ended.
                 self.tell("done", key=key)
 
     async def _beat(self) -> None:
         lease = self._node.lease
-        while True:
+        while not self._ended:  # Python 3.11 loses a cancellation that comes with the answer.
             sent = lease.now_s()
             try:
                 beat = self._call("beat", key=self._node.key, totals=list(self._node.totals))
-                answer = await asyncio.wait_for(beat, lease.length_s / 3)
+                said = await asyncio.wait_for(beat, lease.length_s / 3)
+                answer = frames.fields(said, known=bool, key=str, stop=str, goodbye=str)
             except OSError:  # TimeoutError is one
                 answer = None
+            except ProtocolError:
+                self._connected.abort()
+                return
             if answer is not None and not self._heard(answer, sent):
                 self._connected.abort()
                 return

@@ -271,8 +271,8 @@ def _said_of_itself(data: bytes) -> dict[str, Any]:
         Machine.model_validate(said)
         known = {name: said[name] for name in ("core", "calibration") if name in said}
         if "noticed" in said:
-            known["noticed"] = [plain(words, _LONGEST_NOTICED) for words in said["noticed"][:_MOST_NOTICED]]
-        return {**known, "failure": plain(said["failure"])}
+            known["noticed"] = [plain(str(words), _LONGEST_NOTICED) for words in said["noticed"][:_MOST_NOTICED]]
+        return {**known, "failure": plain(str(said["failure"]))}
     except (ValueError, KeyError, TypeError):
         return {"failure": f"{len(data)} bytes are no description of a node"}
 

@@ -28,7 +28,10 @@ MISSED: Final = "it was not armed in time for the common start"
 """Why a node that is well takes no part in a cycle."""
 
 _LARGEST: Final = 512 * 1024 * 1024
-"""Bytes of a result unpacked: a small one can be made to unpack to thousands of times its size."""
+"""Bytes of a result unpacked: a small one can be made to unpack to thousands of times its size …"""
+_SMALL: Final = 64 * 1024 * 1024
+_RATIO: Final = 50
+"""… and beyond the small ones it may have so many times its size."""
 _NUMBER: Final = 2**53
 """Above any number that is counted here: in ns a hundred days."""
 _SECONDS: Final = 10**6
@@ -210,7 +213,7 @@ def _first(error: ValidationError) -> str:
 
 def _unpacked(data: bytes) -> bytes:
     unpacking = zlib.decompressobj()
-    text = unpacking.decompress(data, _LARGEST)
+    text = unpacking.decompress(data, min(_LARGEST, max(_SMALL, _RATIO * len(data))))
     if not unpacking.eof or unpacking.unused_data:
         raise DamagedError("they are too long, or not whole")
     return text

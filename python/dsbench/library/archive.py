@@ -57,8 +57,8 @@ class Archive(stored.Archive):
 
     @property
     def spec(self) -> RunSpec:
-        """What the run was asked to do. A password in its target reads ``***``."""
-        return RunSpec.model_validate(self.run.spec.described())
+        """What the run was asked to do. A password in its target reads ``***``. ``ArchiveError`` where no run can be."""
+        return self.run.asked()
 
     @property
     def status(self) -> str:

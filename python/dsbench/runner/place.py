@@ -149,7 +149,7 @@ def owner_alive(owner: Any) -> bool:
         if host != platform.node() or pid == os.getpid():
             return False
         return abs(psutil.Process(pid).create_time() - since) < 2
-    except (ValueError, KeyError, TypeError, psutil.Error):
+    except (ValueError, KeyError, TypeError, OverflowError, psutil.Error):
         return False
 
 

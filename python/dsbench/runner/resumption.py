@@ -21,11 +21,8 @@ def specification(path: Path) -> RunSpec:
         raise RunError(f"{path} is complete", "there is nothing to resume", usage=True)
     if data.status == "running" and owner_alive(data.process):
         raise RunError(f"the run of {path} is still going on", "wait until it has ended", usage=True)
-    described = data.spec.described()
-    url = described["target"]["url"]
     # Where the password stood in the authority it may come from the environment; in the query it cannot.
-    described["target"] = {**described["target"], "url": url.replace(":***@", "@")}
-    return RunSpec.model_validate(described)
+    return data.asked(url=data.spec.target.url.replace(":***@", "@"))
 
 
 def finished(path: Path) -> dict[int, int]:

@@ -55,6 +55,14 @@ def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
     return asked
 
 
+def recorded(values: Mapping[str, Any]) -> RunSpec:
+    """The specification that an archive tells. ``SpecError`` names what no run of this version can be asked for."""
+    try:
+        return RunSpec.model_validate(values)
+    except ValidationError as error:
+        raise _spec_error(error) from None
+
+
 def _say_text(values: Any, option: str = "") -> None:
     """``SpecError`` for text that no UTF-8 can say or no system can take, wherever it stands in ``values``."""
     if isinstance(values, str) and (not values.isascii() or "\0" in values):
