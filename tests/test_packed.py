@@ -153,3 +153,22 @@ def test_a_damaged_table_is_told(called: Program, tmp_path: Path) -> None:
     done = called("show", str(folder))
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 2), done.stderr
     assert f"cycles/{part.name} is damaged: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"nodes": 2**31}, "--nodes: has to be 100000 or less"),
+        ({"threads": [5, 3]}, "--threads: several numbers of threads must rise"),
+        ({"isolation": "dirty"}, "--isolation: "),
+        ({"workload_settings": {"a": 1}}, "field spec.workload_settings.a is 1"),
+    ],
+)
+def test_a_run_that_asks_for_what_cannot_be_is_not_resumed(
+    called: Program, tmp_path: Path, spec: dict[str, Any], words: str
+) -> None:
+    described = {"format": FORMAT, "name": "a", "status": "failed", "spec": {"target": {"url": "mock:"}, **spec}}
+    (tmp_path / "run.json").write_text(json.dumps(described))
+    done = called("run", "--resume", str(tmp_path))
+    assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+    assert len(done.stderr.splitlines()) in (1, 2)

@@ -222,14 +222,14 @@ def test_what_is_no_bundle_of_a_node_is_refused(tmp_path: Path) -> None:
         ("port", "8786"), ("port", 0), ("port", 65536), ("port", 1.5), ("port", True),
         ("certificate", 5), ("certificate", ""), ("certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"),
         ("key", ""), ("key", {}), ("trusted", "none"), ("trusted", 1),
-        ("member", 5), ("member", "node-x"), ("member", "node-2"), ("member", "node-0"), ("run", 5), ("more", 5),
+        ("member", 5), ("member", "node-x"), ("member", "node-2"), ("member", "node-0"), ("run", 5), ("more", 5), ("", 5),
     ],
 )  # fmt: skip
 def test_a_bundle_with_a_wrong_part_names_it(invited: Path, tmp_path: Path, part: str, value: object) -> None:
     values = json.loads((invited / "node-1.bundle").read_text())
     path = tmp_path / "changed.bundle"
     path.write_text(json.dumps({**values, part: value}))
-    with pytest.raises(ClusterError, match=f"is no bundle: its {part} is wrong") as told:
+    with pytest.raises(ClusterError, match=f"is no bundle: its {part or 'one field'} is wrong") as told:
         read_of_node(path)
     assert told.value.usage
 

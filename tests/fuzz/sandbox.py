@@ -61,7 +61,7 @@ class Guard:
     """Watches what this process does while an input is read."""
 
     def __init__(self, folder: Path, *, places: bool) -> None:
-        self._folder, self._places = os.path.realpath(folder), places
+        self._folder, self._places = folder.resolve(), places
         self.armed = False
         self.on = True
         """Off while the program is loaded, which looks for libraries."""
@@ -85,8 +85,8 @@ class Guard:
             self._refuse(f"it starts or ends a program: {event} {arguments[:2]}", always=True)
 
     def _stay_within(self, path: Any) -> None:
-        place = os.path.realpath(os.path.dirname(os.path.abspath(os.fsdecode(path))))
-        if place != self._folder and not place.startswith(self._folder + os.sep) and os.fsdecode(path) != os.devnull:
+        place = Path(os.fsdecode(path)).absolute().parent.resolve()
+        if not place.is_relative_to(self._folder) and os.fsdecode(path) != os.devnull:
             self._refuse(f"it writes outside of its folder: {os.fsdecode(path)!r}")
 
     def _refuse(self, why: str, *, always: bool = False) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dsbench.archive.asked import Asked
 from dsbench.archive.claim import claimed
 from dsbench.archive.errors import ArchiveError, OutError
-from dsbench.archive.reader import Archive
+from dsbench.archive.reader import Archive, there
 from dsbench.archive.record import RunRecord
 from dsbench.archive.redaction import redacted_lines
 from dsbench.archive.schemas import FORMAT, LOCAL, TABLES
@@ -25,5 +25,5 @@ from dsbench.archive.writer import Writer, try_out
 
 __all__ = [
     "FORMAT", "LOCAL", "TABLES", "Archive", "ArchiveError", "Asked", "OutError", "RunRecord", "Writer",
-    "claimed", "redacted_lines", "try_out",
+    "claimed", "redacted_lines", "there", "try_out",
 ]  # fmt: skip

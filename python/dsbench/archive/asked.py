@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     BaseModel,
@@ -17,6 +17,10 @@ from pydantic import (
 )
 
 from dsbench.spec import LEVELS, terminals_of
+
+Whole = Annotated[int, Field(ge=0, le=2**31)]
+Real = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
+"""Numbers that a run can have; what is computed from them has room for them."""
 
 
 class Recorded(BaseModel):
@@ -50,22 +54,22 @@ class Asked(Recorded):
     workload: str = ""
     label: str = ""
     workload_settings: dict[str, str] = Field(default_factory=dict)
-    scales: tuple[int, ...] = ()
-    cycles: int = 0
-    duration: float = 1.0
+    scales: tuple[Whole, ...] = ()
+    cycles: Whole = 0
+    duration: Real = 1.0
     """Seconds of a cycle."""
-    threads: int | tuple[int, ...] = 1
-    connections: int = 1
-    nodes: int = 0
+    threads: Whole | tuple[Whole, ...] = 1
+    connections: Whole = 1
+    nodes: Whole = 0
     isolation: str = ""
     retry: bool = False
     reconnect: bool = False
-    rate: float | None = None
+    rate: Real | None = None
     arrival: str = "poisson"
     pace: str = "none"
-    terminals: int | None = None
-    ramp_up: float = 0.0
-    levels: tuple[float, ...] = LEVELS
+    terminals: Whole | None = None
+    ramp_up: Real = 0.0
+    levels: tuple[Real, ...] = LEVELS
     seed: int | None = None
 
     _order: tuple[str, ...] = PrivateAttr(())

@@ -20,11 +20,14 @@ _LARGEST = 64 * 2**20
 """Bytes of ``run.json``: that of a thousand nodes has one or two million."""
 
 
-def _there(path: Path) -> bool:
+def there(path: Path) -> None:
+    """``ArchiveError`` where ``path`` is neither a folder nor a file, but a device, say, that never ends."""
     try:
-        return path.exists()
+        found = path.is_dir() or path.is_file()
     except OSError:  # A name that is longer than names are.
-        return False
+        found = False
+    if not found:
+        raise ArchiveError(f"no archive at {path}", LEFT, usage=True)
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,7 @@ class Archive:
     def open(cls, path: Path) -> Self:
         """Opens an archive; ``ArchiveError`` when there is none or its format is newer than this program."""
         archive = cls(path)
-        if not _there(path):
-            raise ArchiveError(f"no archive at {path}", LEFT, usage=True)
+        there(path)
         found = archive._described.get("format")
         if found not in READS:
             words = f"{path} has format {found}, this program reads {' and '.join(str(one) for one in READS)}"

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from pydantic import Field, ValidationError
 
-from dsbench.archive.asked import Asked, Recorded
+from dsbench.archive.asked import Asked, Recorded, Whole
 from dsbench.archive.errors import ArchiveError
 from dsbench.spec import RunSpec, SpecError, plain, recorded
 from dsbench.workloads import Entry, find
@@ -43,15 +43,15 @@ class Segment(Recorded):
     """A population, for the cycles from ``first_cycle`` on."""
 
     started: str = ""
-    scale: int
-    first_cycle: int = 1
+    scale: Whole
+    first_cycle: Whole = 1
 
 
 class Ceiling(Recorded):
     """What clients reached against an engine that costs nothing."""
 
     against: str = ""
-    threads: int = 1
+    threads: Whole = 1
     rate_tps: float = nan
 
 
@@ -74,7 +74,7 @@ class Machine(Recorded):
     """A remote node."""
 
     name: str = ""
-    cpus: int | None = None
+    cpus: Whole | None = None
     system: str = ""
     core: dict[str, Any] = Field(default_factory=dict)
     calibration: Ceilings | None = None
@@ -86,7 +86,7 @@ class Noticed(Recorded):
     code: str = ""
     message: str = ""
     remedy: str = ""
-    scale: int | None = None
+    scale: Whole | None = None
     severe: bool = False
 
 
@@ -134,7 +134,7 @@ class RunRecord(Recorded):
     spec: Asked = Asked()
     host: str = ""
     process: dict[str, Any] = Field(default_factory=dict)
-    cpus: int | None = None
+    cpus: Whole | None = None
     workload: Entry | None = None
     """What the workload said of itself when it was run; ``None`` in an older archive: see ``entry``."""
     kinds: tuple[str, ...] = ()
@@ -147,7 +147,7 @@ class RunRecord(Recorded):
     durability: tuple[Durability, ...] = ()
     marks: dict[str, int | float] = Field(default_factory=dict)
     """Sizes of memories in bytes."""
-    checks: dict[int, tuple[Checked, ...]] = Field(default_factory=dict)
+    checks: dict[Whole, tuple[Checked, ...]] = Field(default_factory=dict)
     """By scale."""
     segments: tuple[Segment, ...] = ()
     calibration: Ceilings | None = None
@@ -175,7 +175,8 @@ class RunRecord(Recorded):
             first = error.errors()[0]
             field = ".".join(str(part) for part in first["loc"]) or "all of it"
             found = json.dumps(first["input"], default=str)[:60]
-            raise ArchiveError(f"run.json: field {field} is {found}: {plain(first['msg'])}") from None
+            words = f"run.json: field {field} is {found}: {plain(first['msg'])}"
+            raise ArchiveError(words, "take another copy of the archive", usage=True) from None
 
     @property
     def entry(self) -> Entry:

@@ -21,10 +21,11 @@ _SIGNED: Final = 2**62
 """Above any difference of clocks and any sum of amounts."""
 _LARGEST: Final = {"scale": 2**31, "cycle": 10**7, "threads": 10**6, "thread": 10**6, "second": 10**7}
 """Of numbers by which rows are told apart: arrays are made as large as they say."""
-_TOLD: Final = frozenset(
-    "scale cycle node thread measure low_ns high_ns count second at_ns monitor metric unit value phase "
-    "duration_ns state why error code name segment moment object connections clients pacing".split()
-)
+_TOLD: Final = frozenset((
+    "scale", "cycle", "node", "thread", "measure", "low_ns", "high_ns", "count", "second", "at_ns", "monitor", "metric",
+    "unit", "value", "phase", "duration_ns", "state", "why", "error", "code", "name", "segment", "moment", "object",
+    "connections", "clients", "pacing",
+))  # fmt: skip
 """Columns of which every row has a value, in archives of every version that had them."""
 _REMEDY: Final = "take another copy of the archive"
 
@@ -56,9 +57,6 @@ def _fits(wanted: int, size: int) -> None:
 def typed(name: str, rows: pa.Table, size: int) -> pa.Table:
     """The columns of ``rows`` with the types of the table ``name``; ``ArchiveError`` where they have others."""
     fields = [TABLES[name].field(column) for column in rows.schema.names]
-    older = {column.name for column in columns.TABLES[name].columns if column.older is not None}
-    if lacking := sorted(_TOLD.intersection(TABLES[name].names) - older - set(rows.schema.names)):
-        raise ArchiveError(f"the column {lacking[0]} is not there", _REMEDY)
     texts = 0
     for field in fields:
         found = rows.schema.field(field.name).type
@@ -67,6 +65,9 @@ def typed(name: str, rows: pa.Table, size: int) -> pa.Table:
         if not _numeric(found):
             texts += sum(_letters(chunk) for chunk in rows[field.name].chunks)
     _fits(texts, size)
+    older = {column.name for column in columns.TABLES[name].columns if column.older is not None}
+    if lacking := sorted(_TOLD.intersection(TABLES[name].names) - older - set(rows.schema.names)):
+        raise ArchiveError(f"the column {lacking[0]} is not there", _REMEDY)
     return rows.cast(pa.schema(fields))
 
 

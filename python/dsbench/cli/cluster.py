@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import math
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -25,7 +26,7 @@ def invite(
     address: Annotated[
         str, typer.Option(help="Where nodes find this machine, HOST or HOST:PORT [its own address, port 8786].")
     ] = "",
-    hours: Annotated[float, typer.Option(min=0.01, help="How long the certificates are valid.")] = 72.0,
+    hours: Annotated[float, typer.Option(min=0.01, max=87_600, help="How long the certificates are valid.")] = 72.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Write certificates for one run: a bundle for each node, and what the run itself needs."""
@@ -35,6 +36,8 @@ def invite(
         problem = f"this needs a package that is not here: {error}"
         raise ClusterError(problem, how_to_install(), usage=True) from None
     host, port = _address(address)
+    if math.isnan(hours):
+        raise SpecError("--hours", "has to be a number", "write how many hours, such as 72")
     made = bundle.invite(out, nodes, host, port or bundle.PORT, timedelta(hours=hours))
     if as_json:
         said = {"address": made.coordinator.address, "expires": made.coordinator.expires,

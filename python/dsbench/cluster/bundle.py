@@ -166,7 +166,7 @@ def read(path: Path) -> Bundle:
         found = Bundle(**values)
         wrong = wrong_part(Credentials(found.member, found.certificate, found.key, found.trusted))
     except ValidationError as error:
-        wrong = str(error.errors(include_input=False, include_url=False)[0]["loc"][0])
+        wrong = str(error.errors(include_input=False, include_url=False)[0]["loc"][0]) or "one field"
     except ValueError:
         raise ClusterError(f"{path} is no bundle", remedy, usage=True) from None
     if wrong:

@@ -126,8 +126,8 @@ def fields(message: Any, **kinds: type) -> dict[str, Any]:
     if type(message) is not dict or not kinds.keys() <= message.keys():
         raise ProtocolError(f"it sent a message without {', '.join(kinds)}")
     for name, kind in kinds.items():
-        value = message[name]
-        if not isinstance(value, kind) or (kind is float and not 0 < value < _LONGEST_S):
+        value: Any = message[name]
+        if not isinstance(value, kind) or (kind is float and isinstance(value, float) and not 0 < value < _LONGEST_S):
             raise ProtocolError(f"it sent a message with a wrong {name}")
     # A key is said again as it came.
     return {name: plain(value) if type(value) is str and name != "key" else value for name, value in message.items()}

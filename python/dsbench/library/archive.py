@@ -57,7 +57,7 @@ class Archive(stored.Archive):
 
     @property
     def spec(self) -> RunSpec:
-        """What the run was asked to do. A password in its target reads ``***``. ``ArchiveError`` where no run can be."""
+        """What the run was asked to do. A password in its target reads ``***``. ``ArchiveError`` where none can."""
         return self.run.asked()
 
     @property

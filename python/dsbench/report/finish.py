@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from dsbench.archive import Archive, ArchiveError, Writer, claimed, try_out
+from dsbench.archive import Archive, ArchiveError, Writer, claimed, there, try_out
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report import diagrams, machine_table, node_table, render, tables
@@ -71,6 +71,7 @@ def plot(path: Path, out: Path | None, *, fresh: bool) -> list[Path]:
 
     ``fresh`` writes report and zip, too, where the program that should have was killed or met a full disk.
     """
+    there(path)
     folder = out or path
     if path.is_file() and out is None:
         remedy = "name a folder with --out, or the unpacked archive"
