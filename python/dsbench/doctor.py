@@ -13,7 +13,7 @@ from pathlib import Path
 
 import dsbench
 from dsbench import generator, servers, spec, storage
-from dsbench.analysis.machine import noticed, others, programs
+from dsbench.analysis.machine import RESOURCES, noticed, others, programs
 from dsbench.cluster import how_to_install
 from dsbench.monitors import Known, Look, beside, between, look
 from dsbench.servers import cache
@@ -76,12 +76,11 @@ def _others(known: Known, before: Look, began_s: float) -> list[Finding]:
     after = look(known)
     if after is None:
         return []
-    used = between(before, after, known)
-    if wrong := list(noticed(used, idle=True)):
+    used, pressure = between(before, after, known), {what: one.lately for what, one in after.pressure.items()}
+    if wrong := list(noticed(used, pressure)):
         return [Finding("other programs", False, words, remedy) for words, remedy in wrong]
     use = used.use
-    waits = {"CPUs": use.cpu_pressure_ns, "storage": use.io_pressure_ns, "memory": use.memory_pressure_ns}
-    told = ", ".join(f"{what} {use.pressure(waited):.0%}" for what, waited in waits.items() if waited is not None)
+    told = ", ".join(f"{RESOURCES[what]} {share:.0%}" for what, share in pressure.items())
     stolen = f"; stolen {use.share(use.stolen_ns):.0%}" + (f"; waits for {told}" if told else "")
     return [Finding("other programs", True, f"{others([used])} in use{programs([used])}{stolen}")]
 

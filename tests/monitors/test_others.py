@@ -30,7 +30,7 @@ def test_recorded_texts_are_read() -> None:
     assert proc.process(SHELL) == proc.Process("bash", 1280, False, 26811, 12, 7, 481, 93)
     assert proc.process(KWORKER).kernel
     assert proc.times(STAT) == proc.Times(899686 + 660713, 375472, 406471 + 32451, 5 + 17639, 2344, 2)
-    assert (proc.moved(IO), proc.pressure_us(PSI)) == ((4096, 8192), 7_211_166_585)
+    assert (proc.moved(IO), proc.pressure(PSI)) == ((4096, 8192), (7_211_166_585, 0.0675))
 
 
 def test_a_program_may_be_called_anything() -> None:

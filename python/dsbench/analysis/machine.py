@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -19,12 +19,14 @@ MOST_BYTES: Final = 0.25
 JOURNALLED: Final = 3
 """What a file system writes for a byte that a process wrote and flushed: its journal and metadata, a page whole."""
 MOST_PRESSURE: Final = 0.1
-"""Share of the time in which some thread waited for a resource, while nothing is measured."""
+"""Share of the last ten seconds in which some thread waited for a resource, while nothing is measured."""
 LEAST_IO_PRESSURE: Final = 0.1
 """The same for storage in a cycle: below it, others move bytes and nothing waits for them."""
 _NAMED: Final = 4
 """Programs that are told one by one."""
 
+RESOURCES: Final = {"cpu": "a CPU", "io": "storage", "memory": "memory"}
+"""What the kernel calls that for which threads wait, and what it is."""
 QUIET: Final = "end them, or give the benchmark a machine for itself, and measure again"
 OWN_CPUS: Final = "use a machine whose CPUs are not shared with others, or measure at another time"
 
@@ -91,8 +93,8 @@ class MachineUse:
         return float("nan") if cpu_ns is None or not self.span_ns else cpu_ns / self.span_ns
 
     def pressure(self, waited_ns: int | None) -> float:
-        """``waited_ns`` as a share (0-1) of the time; nan for ``None``."""
-        return float("nan") if waited_ns is None or not self.span_ns else waited_ns / self.span_ns
+        """``waited_ns`` as a share (0-1) of the time, beyond which the kernel's late count may go; nan for ``None``."""
+        return float("nan") if waited_ns is None or not self.span_ns else min(1.0, waited_ns / self.span_ns)
 
     @property
     def foreign_bytes(self) -> int:
@@ -146,17 +148,20 @@ def use_doubts(uses: Iterable[CycleUse], scale: int) -> Iterator[Doubt]:
             yield Doubt("other-storage", words + writers(moved), remedy, scale)
 
 
-def noticed(used: Used, *, idle: bool) -> Iterator[tuple[str, str]]:
-    """(what is wrong, remedy) of a machine before anything is measured on it; ``idle``: dsbench itself does nothing."""
+def noticed(used: Used, pressure: Mapping[str, float]) -> Iterator[tuple[str, str]]:
+    """(what is wrong, remedy) of a machine before anything is measured on it.
+
+    ``pressure`` is the share of the last ten seconds in which some thread waited, by resource ("cpu", "io", "memory"),
+    where dsbench itself did not make it.
+    """
     use = used.use
     if _much(use, use.others_ns):
         yield f"other programs use {others([used])}{programs([used])}", QUIET
     if _much(use, use.stolen_ns):
         yield f"the host takes {use.share(use.stolen_ns):.0%} of the CPU time (stolen time)", OWN_CPUS
-    waits = {"a CPU": use.cpu_pressure_ns if idle else None, "storage": use.io_pressure_ns}
-    for what, waited_ns in {**waits, "memory": use.memory_pressure_ns}.items():
-        if use.pressure(waited_ns) > MOST_PRESSURE:
-            yield f"programs wait for {what} {use.pressure(waited_ns):.0%} of the time (pressure)", QUIET
+    for what, share in pressure.items():
+        if share > MOST_PRESSURE:
+            yield f"programs waited for {RESOURCES[what]} in {share:.0%} of the last ten seconds (pressure)", QUIET
 
 
 def others(uses: Sequence[Used]) -> str:

@@ -116,7 +116,7 @@ class Node:
             watched.begin()
             said = {"failure": "", **self._describe(_spec(order), target, order["url"])}
             watched.end()
-            said["noticed"] = [words for words, _ in noticed(watched.used, idle=False)] if watched.used else []
+            said["noticed"] = [words for words, _ in noticed(watched.used, {})] if watched.used else []
         except Exception as error:  # whatever it is, the coordinator has to hear of it
             said = {"failure": str(error)}
         finally:

@@ -12,7 +12,7 @@ from typing import Final
 from dsbench.analysis.machine import MachineUse, Program, Used
 from dsbench.monitors import proc
 from dsbench.monitors.device import SECTOR_BYTES
-from dsbench.monitors.proc import Process, Times
+from dsbench.monitors.proc import Pressure, Process, Times
 from dsbench.storage import Device
 
 RUN: Final = "run"
@@ -49,7 +49,8 @@ class Look:
     processes: Mapping[int, Process]
     moved: Mapping[int, tuple[int, int]]
     """By pid: bytes read and written."""
-    pressure_us: Mapping[str, int | None]
+    pressure: Mapping[str, Pressure]
+    """By resource, where the kernel tells."""
     device_bytes: int | None
     queued_ns: Mapping[int, int]
     """By thread of the server."""
@@ -102,7 +103,8 @@ def look(known: Known, root: Path = proc.ROOT) -> Look | None:
         return None
     processes = proc.processes(root)
     moved = {pid: both for pid in processes if (both := proc.read(root / str(pid) / "io", proc.moved)) is not None}
-    pressure = {what: proc.read(root / "pressure" / what, proc.pressure_us) for what in proc.RESOURCES}
+    told = {what: proc.read(root / "pressure" / what, proc.pressure) for what in proc.RESOURCES}
+    pressure = {what: one for what, one in told.items() if one is not None}
     stat = known.device.folder / "stat" if known.device else None
     found = Look(at_ns, times, processes, moved, pressure, proc.read(stat, _of_device) if stat else None, {})
     queued: dict[int, int] = {}
@@ -216,8 +218,9 @@ def _moved(span: _Span) -> tuple[int | None, int | None]:
 
 
 def _waited_ns(span: _Span, what: str) -> int | None:
-    gained_us = _less(span.after.pressure_us[what], span.before.pressure_us[what])
-    return gained_us * 1000 if gained_us is not None else None
+    if what not in span.after.pressure or what not in span.before.pressure:
+        return None
+    return max(0, span.after.pressure[what].total_us - span.before.pressure[what].total_us) * 1000
 
 
 def _queued_ns(span: _Span) -> int | None:

@@ -15,7 +15,7 @@ RESOURCES: Final = ("cpu", "io", "memory")
 """What threads may wait for, in the words of the kernel's pressure stall information (PSI)."""
 _KERNEL_THREAD: Final = 0x00200000
 """PF_KTHREAD of the kernel's include/linux/sched.h."""
-_SOME: Final = re.compile(rb"^some .*\btotal=(\d+)", re.MULTILINE)
+_SOME: Final = re.compile(rb"^some avg10=([\d.]+) .*\btotal=(\d+)", re.MULTILINE)
 
 
 class Times(NamedTuple):
@@ -82,12 +82,20 @@ def moved(io: bytes) -> tuple[int, int]:
     return int(known[b"read_bytes"]), int(known[b"write_bytes"])
 
 
-def pressure_us(text: bytes) -> int:
-    """How long some thread has waited: the content of /proc/pressure/cpu and its like."""
+class Pressure(NamedTuple):
+    """How much some thread waited for a resource. The kernel brings both up to date every two seconds."""
+
+    total_us: int
+    lately: float
+    """Share (0-1) of the last ten seconds."""
+
+
+def pressure(text: bytes) -> Pressure:
+    """The content of /proc/pressure/cpu and its like."""
     found = _SOME.search(text)
     if found is None:
         raise ValueError("no line begins with some")
-    return int(found[1])
+    return Pressure(int(found[2]), float(found[1]) / 100)
 
 
 def processes(root: Path = ROOT) -> dict[int, Process]:

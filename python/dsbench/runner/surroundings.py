@@ -35,5 +35,5 @@ def watched(given: Known, journal: Journal, load: Loader) -> Iterator[None]:
     before = look(given)
     yield
     after, of_run = look(given), with_nodes(given, load.pids())
-    for words, remedy in noticed(between(before, after, of_run), idle=False) if before and after else ():
+    for words, remedy in noticed(between(before, after, of_run), {}) if before and after else ():
         journal.say(f"warning: {words}; hint: {remedy}")
