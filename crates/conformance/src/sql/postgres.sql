@@ -17,21 +17,6 @@ CREATE TABLE v (n int, a smallint, b int, c bigint, d float8, e numeric(30, 4), 
 -- next
 CREATE TABLE b (k bigint PRIMARY KEY, v text, d numeric(12, 2))
 
--- name: read
-SELECT v FROM t WHERE k = $1
-
--- name: write
-UPDATE t SET v = $1 WHERE k = $2
-
--- name: insert
-INSERT INTO t VALUES ($1, $2)
-
--- name: insert values
-INSERT INTO v VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-
--- name: select values
-SELECT a, b, c, d, e, f, g FROM v WHERE n = $1
-
 -- name: totals
 SELECT count(*) || ' ' || count(v) || ' ' || (coalesce(sum(d), 0) * 100)::bigint FROM b
 

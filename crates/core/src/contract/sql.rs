@@ -4,9 +4,17 @@
 //! for the bodies of procedures, which are full of semicolons. Lines that begin with `--` are comments
 //! of the file (indented ones belong to the statement). One semicolon at the end of a statement is
 //! left out, as not every protocol takes it.
+//!
+//! What several dialects share stands in one text behind their own: of several sections of one name the first counts.
+//! A section whose name is in braces is a word, in one line as `-- word: {time} = timestamp`: wherever `{time}` stands
+//! in a statement it is filled in. What is no word, such as `{orders}`, is left to the caller. Parameters are `?`
+//! everywhere.
 
 use crate::engine::Dialect;
 use crate::error::{Error, Result};
+
+/// Dialects whose protocol numbers the parameters: `?` becomes `$1`.
+const NUMBERED: &[&str] = &["postgres"];
 
 /// The statements of one file, by section.
 #[derive(Debug)]
@@ -24,11 +32,16 @@ impl Sections {
             let known: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
             Error::configuration(format!("no SQL for {} here; there is for {}", dialect.name, known.join(", ")))
         })?;
-        Ok(Self { file: name, sections: cut(text) })
+        let cut = cut(text);
+        let finished = |statement: &String| match NUMBERED.contains(&dialect.name) {
+            true => number(&fill(statement, &cut)),
+            false => fill(statement, &cut),
+        };
+        let sections = cut.iter().map(|(name, all)| (*name, all.iter().map(finished).collect())).collect();
+        Ok(Self { file: name, sections })
     }
 
-    /// The statements of a section, in order; none when the file does not have it. Of several sections of one
-    /// name the first counts.
+    /// The statements of a section, in order; none when the file does not have it.
     pub fn all(&self, name: &str) -> &[String] {
         self.sections.iter().find(|(found, _)| *found == name).map_or(&[], |(_, statements)| statements)
     }
@@ -51,11 +64,29 @@ impl Sections {
     }
 }
 
-fn cut(text: &'static str) -> Vec<(&'static str, Vec<String>)> {
-    let mut sections: Vec<(&str, Vec<String>)> = Vec::new();
+type Cut = Vec<(&'static str, Vec<String>)>;
+
+fn fill(statement: &str, sections: &Cut) -> String {
+    let mut filled = statement.to_string();
+    for (name, statements) in sections.iter().filter(|(name, _)| name.starts_with('{')) {
+        filled = filled.replace(name, statements.first().map_or("", String::as_str));
+    }
+    filled
+}
+
+fn number(statement: &str) -> String {
+    let mut pieces = statement.split('?');
+    let first = pieces.next().unwrap_or_default().to_string();
+    (1..).zip(pieces).fold(first, |before, (at, after)| format!("{before}${at}{after}"))
+}
+
+fn cut(text: &'static str) -> Cut {
+    let mut sections: Cut = Vec::new();
     for line in text.lines() {
         if let Some(name) = line.strip_prefix("-- name:") {
             sections.push((name.trim(), vec![String::new()]));
+        } else if let Some((name, value)) = line.strip_prefix("-- word:").and_then(|word| word.split_once('=')) {
+            sections.push((name.trim(), vec![value.to_string()]));
         } else if let Some((_, statements)) = sections.last_mut() {
             if line.trim_end() == "-- next" {
                 statements.push(String::new());
@@ -93,6 +124,21 @@ mod tests {
         assert_eq!(sections.one("read").unwrap(), "SELECT 1");
         assert!(sections.all("empty").is_empty() && sections.all("absent").is_empty());
         assert!(sections.one("tables").unwrap_err().to_string().contains("it has 2"));
+    }
+
+    #[test]
+    fn what_dialects_share_has_the_words_and_parameters_of_each() {
+        let shared =
+            "-- word: {time} = timestamp\n-- word: {rest} =\n-- name: make\nCREATE TABLE t (a {time}{rest}) -- {left}\n\
+                      -- name: ask\nSELECT a FROM t WHERE a = ? AND b = ?\n";
+        let own = format!("-- word: {{time}} = datetime(6)\n{shared}").leak();
+        let numbers = Dialect { name: "postgres", ..DIALECT };
+        let [plain, numbered] =
+            [&DIALECT, &numbers].map(|d| Sections::of(d, &[("a", shared), ("postgres", own)]).unwrap());
+        assert_eq!(plain.one("make").unwrap(), "CREATE TABLE t (a timestamp) -- {left}");
+        assert_eq!(numbered.one("make").unwrap(), "CREATE TABLE t (a datetime(6)) -- {left}");
+        assert_eq!(plain.one("ask").unwrap(), "SELECT a FROM t WHERE a = ? AND b = ?");
+        assert_eq!(numbered.one("ask").unwrap(), "SELECT a FROM t WHERE a = $1 AND b = $2");
     }
 
     #[test]

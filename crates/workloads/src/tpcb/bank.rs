@@ -11,11 +11,11 @@ use crate::steps;
 
 /// The SQL of each dialect.
 const FILES: &[(&str, &str)] = &[
-    ("postgres", include_str!("postgres.sql")),
-    ("mysql", include_str!("mysql.sql")),
-    ("firebird", include_str!("firebird.sql")),
-    ("sqlite", include_str!("sqlite.sql")),
-    ("mock", include_str!("sqlite.sql")),
+    ("postgres", concat!(include_str!("postgres.sql"), include_str!("shared.sql"))),
+    ("mysql", concat!(include_str!("mysql.sql"), include_str!("shared.sql"))),
+    ("firebird", concat!(include_str!("firebird.sql"), include_str!("shared.sql"))),
+    ("sqlite", concat!(include_str!("sqlite.sql"), include_str!("shared.sql"))),
+    ("mock", concat!(include_str!("sqlite.sql"), include_str!("shared.sql"))),
 ];
 
 /// The largest scale whose accounts have numbers of 32 bits.

@@ -4,35 +4,7 @@
 -- account 4 + 4 + 8 + 84, history 4 * 4 + 8 + 28. The fillers are ASCII: of UTF-8 Firebird would keep
 -- four bytes for each character in every row that it has in hand.
 
--- name: tables
-CREATE TABLE branch (
-    bid INTEGER NOT NULL,
-    bbalance BIGINT NOT NULL,
-    filler VARCHAR(100) CHARACTER SET ASCII NOT NULL
-);
--- next
-CREATE TABLE teller (
-    tid INTEGER NOT NULL,
-    bid INTEGER NOT NULL,
-    tbalance BIGINT NOT NULL,
-    filler VARCHAR(100) CHARACTER SET ASCII NOT NULL
-);
--- next
-CREATE TABLE account (
-    aid INTEGER NOT NULL,
-    bid INTEGER NOT NULL,
-    abalance BIGINT NOT NULL,
-    filler VARCHAR(100) CHARACTER SET ASCII NOT NULL
-);
--- next
-CREATE TABLE history (
-    tid INTEGER NOT NULL,
-    bid INTEGER NOT NULL,
-    aid INTEGER NOT NULL,
-    delta INTEGER NOT NULL,
-    mtime TIMESTAMP NOT NULL,
-    filler VARCHAR(100) CHARACTER SET ASCII NOT NULL
-);
+-- word: {charset} = CHARACTER SET ASCII
 
 -- name: procedures
 -- The transaction of TPC-B: account, teller, branch, history. The history comes last, as in pgbench:
@@ -116,9 +88,6 @@ SELECT tpcb_select(?) FROM rdb$database
 -- RETURNING says how many rows were changed; else the server would have to be asked in one more round trip.
 UPDATE account SET abalance = abalance + ? WHERE aid = ? RETURNING aid
 
--- name: select_account
-SELECT abalance FROM account WHERE aid = ?
-
 -- name: insert_history
 INSERT INTO history (tid, bid, aid, delta, mtime, filler)
 VALUES (?, ?, ?, ?, LOCALTIMESTAMP, 'Qm7rT2xWv9LkZp4JhN8sYc3BdF6g') RETURNING tid
@@ -128,56 +97,3 @@ UPDATE teller SET tbalance = tbalance + ? WHERE tid = ? RETURNING tid
 
 -- name: update_branch
 UPDATE branch SET bbalance = bbalance + ? WHERE bid = ? RETURNING bid
-
--- name: totals
--- Rows and sum of each table, and the accounts whose balance is not 0.
-SELECT (SELECT count(*) FROM branch), (SELECT coalesce(sum(bbalance), 0) FROM branch),
-       (SELECT count(*) FROM teller), (SELECT coalesce(sum(tbalance), 0) FROM teller),
-       a.n, a.s, h.n, h.s, a.touched
-FROM (SELECT count(*) AS n, coalesce(sum(abalance), 0) AS s, count(CASE WHEN abalance <> 0 THEN 1 END) AS touched
-      FROM account) a,
-     (SELECT count(*) AS n, coalesce(sum(delta), 0) AS s FROM history) h
-
--- name: branches_off
--- Branches whose balance is not the sum of their tellers.
-SELECT count(*)
-FROM branch b LEFT JOIN (SELECT bid, sum(tbalance) AS s FROM teller GROUP BY bid) t ON t.bid = b.bid
-WHERE t.s IS DISTINCT FROM b.bbalance
-
--- name: tellers_off
--- Tellers whose balance is not the sum of their history.
-SELECT count(*)
-FROM teller t LEFT JOIN (SELECT tid, sum(delta) AS s FROM history GROUP BY tid) h ON h.tid = t.tid
-WHERE coalesce(h.s, 0) IS DISTINCT FROM t.tbalance
-
--- name: accounts_off
--- Accounts in the history whose balance is not the sum of it, and those whose sum is not 0. Together
--- with the number of touched accounts this says it of all accounts, without reading them once more.
-SELECT count(CASE WHEN a.abalance IS DISTINCT FROM h.s THEN 1 END), count(CASE WHEN h.s <> 0 THEN 1 END)
-FROM (SELECT aid, sum(delta) AS s FROM history GROUP BY aid) h LEFT JOIN account a ON a.aid = h.aid
-
--- name: history_off
--- Rows of the history that name another branch than their teller's.
-SELECT count(*)
-FROM history h LEFT JOIN teller t ON t.tid = h.tid
-WHERE t.bid IS DISTINCT FROM h.bid
-
--- name: rows_off
--- Tellers and accounts that are not of the branch that their number says, and fillers that are not as long as they
--- were written. A branch has no other branch to belong to.
-SELECT count(CASE WHEN bid < 1 THEN 1 END), count(CASE WHEN char_length(filler) <> 88 THEN 1 END) FROM branch
--- next
-SELECT count(CASE WHEN tid BETWEEN (bid - 1) * 10 + 1 AND bid * 10 THEN NULL ELSE 1 END),
-       count(CASE WHEN char_length(filler) <> 84 THEN 1 END)
-FROM teller
--- next
-SELECT count(CASE WHEN aid BETWEEN (bid - 1) * 100000 + 1 AND bid * 100000 THEN NULL ELSE 1 END),
-       count(CASE WHEN char_length(filler) <> 84 THEN 1 END)
-FROM account
--- next
-SELECT count(CASE WHEN bid < 1 THEN 1 END), count(CASE WHEN char_length(filler) <> 28 THEN 1 END) FROM history
-
--- name: history_accounts
--- Transactions with an account of another branch, and the sum of the accounts' numbers.
-SELECT count(CASE WHEN aid BETWEEN (bid - 1) * 100000 + 1 AND bid * 100000 THEN NULL ELSE 1 END), CAST(coalesce(sum(aid), 0) AS BIGINT)
-FROM history

@@ -22,6 +22,8 @@ const POSTGRES: &str = concat!(
     include_str!("sql/postgres-schema.sql"),
     include_str!("sql/postgres-procedures.sql"),
     include_str!("sql/postgres-statements.sql"),
+    include_str!("sql/tables.sql"),
+    include_str!("sql/statements.sql"),
     include_str!("sql/check.sql")
 );
 
@@ -29,6 +31,8 @@ const MYSQL: &str = concat!(
     include_str!("sql/mysql-schema.sql"),
     include_str!("sql/mysql-procedures.sql"),
     include_str!("sql/mysql-statements.sql"),
+    include_str!("sql/tables.sql"),
+    include_str!("sql/statements.sql"),
     include_str!("sql/check.sql")
 );
 
@@ -36,12 +40,16 @@ const FIREBIRD: &str = concat!(
     include_str!("sql/firebird-schema.sql"),
     include_str!("sql/firebird-procedures.sql"),
     include_str!("sql/firebird-statements.sql"),
+    include_str!("sql/tables.sql"),
+    include_str!("sql/statements.sql"),
     include_str!("sql/check.sql")
 );
 
 const SQLITE: &str = concat!(
     include_str!("sql/sqlite-schema.sql"),
     include_str!("sql/sqlite-statements.sql"),
+    include_str!("sql/tables.sql"),
+    include_str!("sql/statements.sql"),
     include_str!("sql/check.sql")
 );
 
