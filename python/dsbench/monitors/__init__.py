@@ -1,10 +1,11 @@
 """What a transaction costs: counters of the system under test, sampled once per second beside the load.
 
-Adding a monitor: one module with a class like the others, and one line in ``monitors_for``.
+Adding a monitor: one module with a class like the others, and one word in ``monitors_for`` or ``_ENGINES``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from dsbench.monitors.client import Client
@@ -38,6 +39,9 @@ __all__ = [
 ]
 
 
+_ENGINES: dict[str, Callable[[Queries], Monitor]] = {"postgres": Postgres, "mysql": Mysql, "firebird": Firebird}
+
+
 def monitors_for(engine: str, directory: Path | None, queries: Queries | None) -> tuple[Monitor, ...]:
     """The monitors of a run.
 
@@ -48,10 +52,6 @@ def monitors_for(engine: str, directory: Path | None, queries: Queries | None) -
     device = StorageDevice.holding(directory) if directory is not None else None
     if device is not None:
         monitors.append(device)
-    if engine == "postgres" and queries is not None:
-        monitors.append(Postgres(queries))
-    if engine == "firebird" and queries is not None:
-        monitors.append(Firebird(queries))
-    if engine == "mysql" and queries is not None:
-        monitors.append(Mysql(queries))
+    if engine in _ENGINES and queries is not None:
+        monitors.append(_ENGINES[engine](queries))
     return tuple(monitors)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypedDict
+
+_LONGEST = 200
+"""Characters of a setting."""
 
 Items = dict[str, str]
 """Names and values of one layer, in the order in which they are shown."""
@@ -72,6 +76,31 @@ def rows(queries: Queries, sql: str) -> list[dict[str, str]]:
         return [{name: cell or "" for name, cell in row.items()} for row in queries.fetch(sql)]
     except Exception:
         return []
+
+
+def cell(queries: Queries, sql: str) -> str:
+    """The first cell of a query; empty when the server refuses, or gives none."""
+    return next((value for row in rows(queries, sql) for value in row.values()), "")
+
+
+def shown(found: Iterable[tuple[str, str]], secret: re.Pattern[str]) -> dict[str, str]:
+    """Settings by name as an archive shows them: not too long, ``***`` where a name is like ``secret``."""
+    return {name: "***" if value and secret.search(name.lower()) else value[:_LONGEST] for name, value in found}
+
+
+Meanings = Mapping[str, tuple[bool, str]]
+"""By value of a setting: whether commits survive, and what it means; the empty value stands for all others."""
+
+
+def switch(name: str, value: str, meanings: Meanings) -> Switch:
+    """A setting and what its value means."""
+    safe, meaning = meanings.get(value.lower(), meanings[""])
+    return {"switch": name, "value": value, "safe": safe, "meaning": meaning}
+
+
+def unsafe(name: str, value: str, meaning: str) -> Switch:
+    """Something that breaks the promise."""
+    return switch(name, value, {"": (False, meaning)})
 
 
 def text(path: Path) -> str:

@@ -9,7 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from dsbench.stack.described import Items, Switch, present, size
+from dsbench.stack.described import Items, Switch, present, size, unsafe
 from dsbench.storage import VOLATILE, Mount, mount_of, visible
 
 _PRIVATE_OPTIONS = {
@@ -50,12 +50,11 @@ def durability(directory: Path | None) -> list[Switch]:
         return []
     switches: list[Switch] = []
     if mount.type in VOLATILE:
-        meaning = "the data lie in memory: a power cut loses all of them"
-        switches.append({"switch": "file system", "value": mount.type, "safe": False, "meaning": meaning})
+        switches.append(unsafe("file system", mount.type, "the data lie in memory: a power cut loses all of them"))
     for option in mount.options:
         if option in ("nobarrier", "barrier=0"):
             meaning = "flushes do not reach through the drive's cache: a power cut may lose commits and corrupt files"
-            switches.append({"switch": "mount option", "value": option, "safe": False, "meaning": meaning})
+            switches.append(unsafe("mount option", option, meaning))
     return switches
 
 

@@ -1,13 +1,13 @@
 """What a database says of itself: read once before the cycles of a scale and once after them.
 
 Beside the monitors, which sample every second, these are dearer queries: sizes of tables, dead rows, the age
-of transactions. Adding an engine: one module with a class like the others, and one line in ``_ENGINES``.
+of transactions. Adding an engine: one module with ``take``, and one line in ``_ENGINES``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
 
 from dsbench.monitors.monitor import Queries
 from dsbench.monitors.statistics import firebird, mysql, postgres
@@ -16,21 +16,25 @@ from dsbench.monitors.statistics.figure import Figure
 __all__ = ["Statistics", "statistics_of"]
 
 
-class Statistics(Protocol):
+_ENGINES: dict[str, Callable[[Queries], list[Figure]]] = {
+    "postgres": postgres.take,
+    "mysql": mysql.take,
+    "firebird": firebird.take,
+}
+
+
+@dataclass(frozen=True)
+class Statistics:
     """Reads the statistics of one database."""
+
+    queries: Queries
+    ask: Callable[[Queries], list[Figure]]
 
     def take(self) -> list[Figure]:
         """The figures now. It may raise."""
-
-
-_ENGINES: dict[str, Callable[[Queries], Statistics]] = {
-    "postgres": postgres.Statistics,
-    "mysql": mysql.Statistics,
-    "firebird": firebird.Statistics,
-}
+        return self.ask(self.queries)
 
 
 def statistics_of(engine: str, queries: Queries) -> Statistics | None:
     """The statistics of an engine, ``None`` where it keeps none that can be read beside a run."""
-    make = _ENGINES.get(engine)
-    return make(queries) if make is not None else None
+    return Statistics(queries, _ENGINES[engine]) if engine in _ENGINES else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsbench.monitors.monitor import Queries
-from dsbench.monitors.statistics.figure import Figure, figures
+from dsbench.monitors.statistics.figure import Figure, asked
 
 _HEADER = (
     'select mon$oldest_transaction as "oldest_interesting", mon$oldest_active as "oldest_active",'
@@ -39,17 +39,7 @@ _RECORD_UNITS = dict.fromkeys(
 )  # fmt: skip
 
 
-class Statistics:
-    """Of the one database that the queries reach."""
-
-    def __init__(self, queries: Queries) -> None:
-        self._queries = queries
-
-    def take(self) -> list[Figure]:
-        """The figures now, in the order of ``gstat``: the header first."""
-        parts = ((_HEADER, _HEADER_UNITS), (_PAGES, _PAGE_UNITS), (_RECORDS, _RECORD_UNITS))
-        return [figure for sql, units in parts for figure in figures("", self._row(sql), units)]
-
-    def _row(self, sql: str) -> dict[str, str | None]:
-        rows = self._queries.fetch(sql)
-        return rows[0] if rows else {}
+def take(queries: Queries) -> list[Figure]:
+    """The figures now, in the order of ``gstat``: the header first."""
+    parts = ((_HEADER, _HEADER_UNITS), (_PAGES, _PAGE_UNITS), (_RECORDS, _RECORD_UNITS))
+    return [figure for sql, units in parts for figure in asked(queries, sql, units)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsbench.monitors.monitor import Queries
-from dsbench.monitors.statistics.figure import Figure, figures
+from dsbench.monitors.statistics.figure import Figure, asked, figures
 
 _TABLES = (
     "select table_name as object, data_length as table_size, index_length as index_size, data_free as free_size,"
@@ -22,18 +22,7 @@ _STATUS_UNITS = {
 }  # fmt: skip
 
 
-class Statistics:
-    """Of the tables of dsbench's database, and of InnoDB."""
-
-    def __init__(self, queries: Queries) -> None:
-        self._queries = queries
-
-    def take(self) -> list[Figure]:
-        """The figures now; rows are an estimate of the server's."""
-        tables = [
-            figure
-            for row in self._queries.fetch(_TABLES)
-            for figure in figures(row["object"] or "", row, _TABLE_UNITS)
-        ]
-        status = self._queries.fetch("show global status like 'Innodb%'")
-        return tables + figures("", {row["Variable_name"] or "": row["Value"] for row in status}, _STATUS_UNITS)
+def take(queries: Queries) -> list[Figure]:
+    """The figures now, of dsbench's tables and of InnoDB; rows are an estimate of the server's."""
+    status = {row["Variable_name"] or "": row["Value"] for row in queries.fetch("show global status like 'Innodb%'")}
+    return asked(queries, _TABLES, _TABLE_UNITS) + figures("", status, _STATUS_UNITS)

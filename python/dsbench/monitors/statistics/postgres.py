@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from dsbench.monitors.monitor import Queries
-from dsbench.monitors.statistics.figure import Figure, figures
+from dsbench.monitors.statistics.figure import Figure, asked
 
 _TABLES = (
     "select relname as object, n_live_tup as live_rows, n_dead_tup as dead_rows, n_tup_ins as inserted_rows,"
@@ -39,21 +39,10 @@ _SERVER_UNITS = {
 }  # fmt: skip
 
 
-class Statistics:
-    """Of the tables of dsbench's schema, and of the server."""
-
-    def __init__(self, queries: Queries) -> None:
-        self._queries = queries
-
-    def take(self) -> list[Figure]:
-        """The figures, a second after whatever was done last: sessions report that late."""
-        time.sleep(1.0)
-        version = int(self._queries.fetch("select current_setting('server_version_num') as number")[0]["number"] or 0)
-        tables = [
-            figure
-            for row in self._queries.fetch(_TABLES)
-            for figure in figures(row["object"] or "", row, _TABLE_UNITS)
-        ]
-        checkpoints = _CHECKPOINTS if version >= 170_000 else _CHECKPOINTS_BEFORE_17
-        server = {**self._queries.fetch(_WRITER)[0], **self._queries.fetch(checkpoints)[0]}
-        return tables + figures("", server, _SERVER_UNITS)
+def take(queries: Queries) -> list[Figure]:
+    """The figures, a second after whatever was done last: sessions report that late."""
+    time.sleep(1.0)
+    version = int(queries.fetch("select current_setting('server_version_num') as number")[0]["number"] or 0)
+    checkpoints = _CHECKPOINTS if version >= 170_000 else _CHECKPOINTS_BEFORE_17
+    parts = ((_TABLES, _TABLE_UNITS), (_WRITER, _SERVER_UNITS), (checkpoints, _SERVER_UNITS))
+    return [figure for sql, units in parts for figure in asked(queries, sql, units)]

@@ -10,9 +10,9 @@ from urllib.parse import unquote
 
 import psutil
 
-from dsbench.stack.described import Database, Items, Queries, Switch, present, rows, size
+from dsbench.stack.described import Database, Items, Queries, Switch, present, rows, shown, size, switch
 
-_HIDDEN = ("password", "secret", "token", "keyholder")
+_HIDDEN = re.compile("password|secret|token|keyholder")
 """Settings with such a word in their name are shown as ``***``."""
 
 _PLACES = {
@@ -21,8 +21,6 @@ _PLACES = {
     "usermanager", "audittraceconfigfile", "providers",
 }  # fmt: skip
 """Settings that say where things are and who may come in: they differ everywhere and change no figure."""
-
-_LONGEST = 200
 
 _DATABASE = (
     "select d.mon$database_name as path, d.mon$page_size as page_size, d.mon$page_buffers as buffers,"
@@ -96,12 +94,7 @@ def settings(queries: Queries, pid: int | None, version: str) -> dict[str, str]:
     """
     told = [(row["NAME"], row["SETTING"]) for row in rows(queries, _SET)]
     found = told or (_written(pid, version) if pid is not None else [])
-    result = {}
-    for name, value in found:
-        if name.lower() not in _PLACES:
-            secret = any(word in name.lower() for word in _HIDDEN)
-            result[name] = "***" if secret else value[:_LONGEST]
-    return result
+    return shown([(name, value) for name, value in found if name.lower() not in _PLACES], _HIDDEN)
 
 
 def durability(forced_writes: str) -> list[Switch]:
@@ -113,8 +106,8 @@ def durability(forced_writes: str) -> list[Switch]:
     }  # fmt: skip
     if forced_writes not in meanings:
         return []
-    safe, meaning = meanings[forced_writes]
-    return [{"switch": "forced writes", "value": "on" if safe else "off", "safe": safe, "meaning": meaning}]
+    of_value = meanings[forced_writes]
+    return [switch("forced writes", "on" if of_value[0] else "off", {"": of_value})]
 
 
 def _items(version: str, database: dict[str, str], mode: str) -> Items:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from dsbench.stack.described import Database, Items, Queries, present, rows, size
+from dsbench.stack.described import Database, Items, Queries, cell, present, rows, shown, size
 from dsbench.stack.rdbms import mysql_durability
 
 _HIDDEN = re.compile(r"password|passwd|passphrase|secret|token|credential|sst_auth|init_connect|provider_options")
@@ -29,7 +29,6 @@ _NO_NEWS = frozenset(
 )
 """What dsbench sets for its own sessions, and what MySQL sets itself."""
 
-_LONGEST = 200
 _START_TOLERANCE_S = 10.0
 _SERVERS = ("mariadbd", "mysqld")
 
@@ -75,8 +74,7 @@ def variables(queries: Queries) -> dict[str, str]:
 
 def storage_engine(queries: Queries) -> str:
     """Storage engine of the tables that the sessions of this target make, in lower case."""
-    found = rows(queries, "select lower(@@session.default_storage_engine) as name")
-    return found[0]["name"] if found else ""
+    return cell(queries, "select lower(@@session.default_storage_engine) as name")
 
 
 def process(queries: Queries) -> int | None:
@@ -112,12 +110,9 @@ def _named_in(path: Path) -> int | None:
 
 def settings(queries: Queries) -> dict[str, str]:
     """Settings that differ from the server's own defaults, without secrets and places."""
-    result = {}
-    for row in next(filter(None, (rows(queries, query) for query in _DIFFERENT)), []):
-        name, value = row["name"], row["value"]
-        if not _PLACES.search(name) and name not in _NO_NEWS:
-            result[name] = "***" if value and _HIDDEN.search(name) else value[:_LONGEST]
-    return result
+    told = next(filter(None, (rows(queries, query) for query in _DIFFERENT)), [])
+    found = [(row["name"], row["value"]) for row in told]
+    return shown([(n, value) for n, value in found if not _PLACES.search(n) and n not in _NO_NEWS], _HIDDEN)
 
 
 def _named(version: str) -> str:
@@ -161,19 +156,15 @@ def _redo_log(known: Mapping[str, str]) -> str:
 
 
 def _compression(queries: Queries) -> str:
-    query = (
-        "select value as kind from information_schema.rocksdb_cf_options"
-        " where cf_name = 'default' and option_type = 'COMPRESSION_TYPE'"
-    )
-    found = rows(queries, query)
-    return found[0]["kind"] if found else ""
+    query = "select value as kind from information_schema.rocksdb_cf_options where cf_name = 'default'"
+    return cell(queries, f"{query} and option_type = 'COMPRESSION_TYPE'")
 
 
 def _transport(queries: Queries) -> str:
     """How the administrative session reaches the server; those of the load do it the same way."""
-    host = rows(queries, "select host from information_schema.processlist where id = connection_id()")
+    host = cell(queries, "select host from information_schema.processlist where id = connection_id()")
     cipher = rows(queries, "show session status like 'Ssl_cipher'")
     if not host:
         return ""
     encrypted = bool(cipher and cipher[0]["Value"])
-    return ("TCP" if ":" in next(iter(host[0].values())) else "Unix socket") + (" with TLS" if encrypted else "")
+    return ("TCP" if ":" in host else "Unix socket") + (" with TLS" if encrypted else "")

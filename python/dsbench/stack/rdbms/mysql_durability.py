@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dsbench.stack.described import Queries, Switch, rows
+from dsbench.stack.described import Meanings, Queries, Switch, cell, rows, switch, unsafe
 
-_Meanings = dict[str, tuple[bool, str]]
-
-_INNODB: dict[str, _Meanings] = {
+_INNODB: dict[str, Meanings] = {
     "innodb_flush_log_at_trx_commit": {
         "": (True, "the log is flushed before a commit is reported"),
         "0": (False, "the log is written once a second: a crash of the server alone loses the last commits"),
@@ -31,7 +29,7 @@ _INNODB: dict[str, _Meanings] = {
         "none": (True, "a page that the storage damaged is not noticed"),
     },
 }
-_ROCKSDB: dict[str, _Meanings] = {
+_ROCKSDB: dict[str, Meanings] = {
     "rocksdb_flush_log_at_trx_commit": {
         "": (True, "the log is flushed before a commit is reported"),
         "0": (False, "the log is flushed when the operating system likes: a power cut loses the last commits"),
@@ -42,7 +40,7 @@ _ROCKSDB: dict[str, _Meanings] = {
         "on": (False, "there is no log: a crash loses all that is not in files yet"),
     },
 }
-_BINARY_LOG: _Meanings = {
+_BINARY_LOG: Meanings = {
     "": (False, "the binary log is not flushed with every commit: a power cut loses the last commits"),
     "1": (True, "the binary log is flushed with every commit"),
 }
@@ -53,20 +51,12 @@ def switches(queries: Queries, known: Mapping[str, str], engine: str) -> list[Sw
 
     ``known`` are the server's settings by name.
     """
-    found = [_switch(name, known[name], meanings) for name, meanings in _of(engine).items() if known.get(name)]
+    of_engine = {"innodb": _INNODB, "rocksdb": _ROCKSDB}.get(engine, {})
+    found = [switch(name, known[name], meanings) for name, meanings in of_engine.items() if known.get(name)]
     found += _redo_log(queries) if engine == "innodb" else []
     if known.get("log_bin", "").lower() in ("on", "1"):
-        found.append(_switch("sync_binlog", known.get("sync_binlog", ""), _BINARY_LOG))
+        found.append(switch("sync_binlog", known.get("sync_binlog", ""), _BINARY_LOG))
     return [*found, *_without_transactions(queries, engine)]
-
-
-def _of(engine: str) -> dict[str, _Meanings]:
-    return {"innodb": _INNODB, "rocksdb": _ROCKSDB}.get(engine, {})
-
-
-def _switch(name: str, value: str, meanings: _Meanings) -> Switch:
-    safe, meaning = meanings.get(value.lower(), meanings[""])
-    return {"switch": name, "value": value, "safe": safe, "meaning": meaning}
 
 
 def _redo_log(queries: Queries) -> list[Switch]:
@@ -74,13 +64,12 @@ def _redo_log(queries: Queries) -> list[Switch]:
     found = rows(queries, "show global status like 'Innodb_redo_log_enabled'")
     if not found or found[0]["Value"].upper() == "ON":
         return []
-    meaning = "there is no log: a crash leaves a database that cannot be used"
-    return [{"switch": "redo log", "value": found[0]["Value"], "safe": False, "meaning": meaning}]
+    return [unsafe("redo log", found[0]["Value"], "there is no log: a crash leaves a database that cannot be used")]
 
 
 def _without_transactions(queries: Queries, engine: str) -> list[Switch]:
-    found = rows(queries, f"select transactions as has from information_schema.engines where engine = '{engine}'")
-    if not found or found[0]["has"] == "YES":
+    has = cell(queries, f"select transactions as has from information_schema.engines where engine = '{engine}'")
+    if has in ("", "YES"):
         return []
     meaning = "its tables have no transactions: nothing is rolled back, and a crash may lose or damage them"
-    return [{"switch": "storage engine", "value": engine, "safe": False, "meaning": meaning}]
+    return [unsafe("storage engine", engine, meaning)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import psutil
 
-from dsbench.stack.described import Database, Items, Queries, Switch, present, rows, size
+from dsbench.stack.described import Database, Items, Queries, Switch, cell, present, rows, shown, size, switch, unsafe
 
-_HIDDEN = ("password", "passwd", "passphrase", "secret", "token", "key", "conninfo", "command", "credential")
+_HIDDEN = re.compile("password|passwd|passphrase|secret|token|key|conninfo|command|credential")
 """Settings with such a word in their name are shown as ``***``."""
 
 _PLACES = {
@@ -18,8 +19,6 @@ _PLACES = {
     "log_filename", "cluster_name", "stats_temp_directory", "dynamic_library_path",
 }  # fmt: skip
 """Settings that say where things are: they differ everywhere, change no figure, and may name a person."""
-
-_LONGEST = 200
 
 _DIFFERENT = (
     "select name, pg_catalog.current_setting(name, true) as value from pg_catalog.pg_settings"
@@ -39,7 +38,7 @@ _UNLOGGED = (
 
 def describe(queries: Queries, url: str) -> Database:  # noqa: ARG001
     """Version, settings, promises and sizes; what the login may not see is left out."""
-    version = next((r["version"] for r in rows(queries, "select pg_catalog.version() as version")), "")
+    version = cell(queries, "select pg_catalog.version() as version")
     pid = process(queries)
     return Database(
         version=version,
@@ -66,37 +65,26 @@ def process(queries: Queries) -> int | None:
     An address does not tell: a tunnel and a container both look local. That a process with the
     session's number and PostgreSQL's name runs here does.
     """
-    found = rows(queries, "select pg_catalog.pg_backend_pid() as pid")
     try:
-        pid = int(found[0]["pid"])
+        pid = int(cell(queries, "select pg_catalog.pg_backend_pid() as pid"))
         return pid if psutil.Process(pid).name().startswith("postgres") else None
-    except (IndexError, ValueError, psutil.Error):
+    except (ValueError, psutil.Error):
         return None
 
 
 def settings(queries: Queries) -> dict[str, str]:
     """Settings that differ from PostgreSQL's own defaults, without secrets and places."""
-    result = {}
-    for row in rows(queries, _DIFFERENT):
-        name, value = row["name"], row["value"]
-        if name not in _PLACES:
-            secret = value and any(word in name for word in _HIDDEN)
-            result[name] = "***" if secret else value[:_LONGEST]
-    return result
+    found = [(row["name"], row["value"]) for row in rows(queries, _DIFFERENT)]
+    return shown([(name, value) for name, value in found if name not in _PLACES], _HIDDEN)
 
 
 def durability(queries: Queries) -> list[Switch]:
     """What a power cut does to committed transactions."""
-    switches: list[Switch] = []
-    for name, meanings in _SWITCHES.items():
-        value = _setting(queries, name)
-        if value:
-            safe, meaning = meanings.get(value, meanings[""])
-            switches.append({"switch": name, "value": value, "safe": safe, "meaning": meaning})
-    unlogged = [row["name"] for row in rows(queries, _UNLOGGED)]
+    known = [(name, _setting(queries, name), meanings) for name, meanings in _SWITCHES.items()]
+    switches = [switch(name, value, meanings) for name, value, meanings in known if value]
+    unlogged = ", ".join(row["name"] for row in rows(queries, _UNLOGGED))
     if unlogged:
-        meaning = "these tables are in no log: a crash empties them"
-        switches.append({"switch": "unlogged tables", "value": ", ".join(unlogged), "safe": False, "meaning": meaning})
+        switches.append(unsafe("unlogged tables", unlogged, "these tables are in no log: a crash empties them"))
     return switches
 
 
@@ -130,11 +118,10 @@ _SWITCHES: dict[str, dict[str, tuple[bool, str]]] = {
     },
     "archive_mode": {"": (True, "the log is archived as well"), "off": (True, "the log is not archived")},
 }
-"""Settings, their values, and (safe, meaning) of each; the empty value stands for all others."""
 
 
 def _items(queries: Queries, version: str) -> Items:
-    bytes_now = rows(queries, "select pg_catalog.pg_database_size(pg_catalog.current_database()) as bytes")
+    bytes_now = cell(queries, "select pg_catalog.pg_database_size(pg_catalog.current_database()) as bytes")
     return present(
         {
             "version": version,
@@ -144,21 +131,19 @@ def _items(queries: Queries, version: str) -> Items:
             "encoding": _setting(queries, "server_encoding"),
             "isolation level by default": _setting(queries, "default_transaction_isolation"),
             "replication": "this server is a copy" if _setting(queries, "in_hot_standby") == "on" else "",
-            "database before the run": size(int(bytes_now[0]["bytes"])) if bytes_now else "",
+            "database before the run": size(int(bytes_now)) if bytes_now else "",
         }
     )
 
 
 def _setting(queries: Queries, name: str) -> str:
-    found = rows(queries, f"select pg_catalog.current_setting('{name}', true) as value")
-    return found[0]["value"] if found else ""
+    return cell(queries, f"select pg_catalog.current_setting('{name}', true) as value")
 
 
 def _transport(queries: Queries) -> str:
     """How the administrative session reaches the server; those of the load do it the same way."""
-    found = rows(queries, "select ssl from pg_catalog.pg_stat_ssl where pid = pg_catalog.pg_backend_pid()")
-    encrypted = bool(found) and found[0]["ssl"] in ("t", "true", "on")
+    ssl = cell(queries, "select ssl from pg_catalog.pg_stat_ssl where pid = pg_catalog.pg_backend_pid()")
     address = rows(queries, "select pg_catalog.host(pg_catalog.inet_server_addr()) as address")
     if not address:
         return ""
-    return ("TCP" if address[0]["address"] else "Unix socket") + (" with TLS" if encrypted else "")
+    return ("TCP" if address[0]["address"] else "Unix socket") + (" with TLS" if ssl in ("t", "true", "on") else "")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from dsbench.stack.described import Database, Queries, Switch, present, rows, size
+from dsbench.stack.described import Database, Queries, Switch, cell, present, rows, size, switch
 
 _DEFAULT_PAGE_BYTES = 4096
 _LEVELS = {"0": "off", "1": "normal", "2": "full", "3": "extra"}
@@ -27,7 +27,7 @@ def describe(queries: Queries, url: str) -> Database:
         known |= {name: _pragma(queries, name) for name in ("journal_mode", "page_size", "synchronous")}
     known["synchronous"] = _LEVELS.get(known["synchronous"], known["synchronous"])
     page_bytes = int(known.get("page_size") or _DEFAULT_PAGE_BYTES)
-    version = next((r["version"] for r in rows(queries, "select sqlite_version() as version")), "")
+    version = cell(queries, "select sqlite_version() as version")
     cache = cache_bytes(known.get("cache_size", ""), page_bytes)
     mapped = known.get("mmap_size", "")
     items = {
@@ -71,10 +71,9 @@ def durability(journal_mode: str, synchronous: str) -> list[Switch]:
     if journal_mode:
         safe = journal_mode not in ("memory", "off")
         meaning = "an interrupted transaction is undone" if safe else "a crash within a transaction corrupts the file"
-        switches.append({"switch": "journal_mode", "value": journal_mode, "safe": safe, "meaning": meaning})
+        switches.append(switch("journal_mode", journal_mode, {"": (safe, meaning)}))
     if synchronous:
-        safe, meaning = _flushing(journal_mode, synchronous)
-        switches.append({"switch": "synchronous", "value": synchronous, "safe": safe, "meaning": meaning})
+        switches.append(switch("synchronous", synchronous, {"": _flushing(journal_mode, synchronous)}))
     return switches
 
 
@@ -93,8 +92,7 @@ def _flushing(journal_mode: str, synchronous: str) -> tuple[bool, str]:
 
 
 def _pragma(queries: Queries, name: str) -> str:
-    found = rows(queries, f"pragma {name}")
-    return next(iter(found[0].values()), "").lower() if found else ""
+    return cell(queries, f"pragma {name}").lower()
 
 
 def _on_file(queries: Queries) -> bool:
