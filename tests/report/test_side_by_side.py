@@ -148,6 +148,16 @@ def test_runs_that_differ_in_their_threads_are_a_line_over_threads(tmp_path: Pat
     assert sorted(row["threads"] for row in rows) == [1, 1, 4, 4, 64, 64]
 
 
+def test_new_orders_per_minute_are_what_is_compared_of_tpcc() -> None:
+    kept = Path(__file__).parent.parent / "data/archives/mock-tpcc.zip"
+    (section,) = read([kept, kept]).sections
+    shown = section.evaluations[0][0].nopm[1]
+    assert section.measure == shown.label == "NOPM, unpaced"
+    assert section.compared[1].medians == {1: shown.median}
+    drawn = specs(read([kept, kept]))["rate"]
+    assert drawn["layer"][0]["encoding"]["y"]["axis"]["title"].startswith("New-Orders per minute (NOPM, unpaced)")
+
+
 def test_what_somebody_changed_is_found_among_products(tmp_path: Path) -> None:
     """Four archives of two products: the one setting that was changed stands before all that only one product has."""
     maria = {"engine": "mysql", "server_version": "MariaDB 10.11.19"}

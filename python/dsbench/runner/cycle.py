@@ -20,6 +20,7 @@ from dsbench.runner.events import Moment, Seconds
 from dsbench.runner.interrupts import Stop
 from dsbench.runner.journal import Journal
 from dsbench.runner.load import Loader
+from dsbench.runner.loads import in_words
 from dsbench.runner.opening import during, ended, is_lost, is_session_lost, lost
 from dsbench.runner.plan import Planned, several_loads
 from dsbench.runner.rows import DETAILS, Names, group_rows, write_cycle, write_use
@@ -130,7 +131,7 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
     _write(setting, key, measured)
     _check_start(setting, wanted, load, parts)
     _check_stood_still(setting, wanted, load, parts)
-    _say(setting, wanted, load, parts)
+    _say(setting, wanted, measured)
     return parts
 
 
@@ -157,19 +158,20 @@ def _cleaned(setting: Setting, scale: int, number: int) -> PhaseResult:
     return setting.bench.phase("clean", setting.watch("clean", number))
 
 
-def _say(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
+def _say(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
     """The line of a cycle in the log."""
-    whole = [part.found.result for part in parts if part.found and not part.why]
+    whole = [part.found.result for part in measured.parts if part.found and not part.why]
     if untraced := sum(result.untraced for result in whole):
         words = f"cycle {wanted.number}: {untraced} transactions are missing in the trace, which was written too slowly"
         remedy = "name a folder on a faster disk with --out; the rates are not touched"
         setting.journal.warn("trace", words, remedy, wanted.scale)
-    duration_ns = max(group["duration_ns"] for group in group_rows(load, whole))
+    duration_ns = max(group["duration_ns"] for group in group_rows(measured.load, whole))
     rate = sum(result.total("committed") for result in whole) / max(duration_ns, 1) * 1e9
     failed = sum(result.total("failed") for result in whole)
     moment = setting.moment
     where = (f", {moment.stage}" if moment.stage else "") + (f", {moment.threads} threads" if moment.threads else "")
-    setting.journal.say(f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:.1f} tps, {failed} failed")
+    words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:.1f} tps, {failed} failed"
+    setting.journal.say("; ".join(part for part in (words, in_words(measured.samples)) if part))
 
 
 def late_start_ns(load: CycleLoad, result: CycleResult) -> int:
