@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import altair as alt
@@ -22,6 +23,8 @@ from dsbench.report.diagrams.theme import Row, Spec, finish, log_domain, log_tic
 
 _DASHES = ([1, 0], [5, 3])
 """Of the largest scale and of the smallest."""
+_LINE = 92
+"""Characters of a note that fit above the plot."""
 
 
 def specs(comparison: Comparison) -> dict[str, Spec]:
@@ -190,4 +193,4 @@ def _dsi(runs: Sequence[Evaluation]) -> str:
 
 
 def _notes(section: Section, note: str) -> list[str]:
-    return [f"{section.heading}; {note}" if section.heading else note]
+    return textwrap.wrap(f"{section.heading}; {note}" if section.heading else note, _LINE)
