@@ -101,7 +101,7 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(dsbench: Program, tmp_pat
         (["calibrate", "--threads", "0"], "--threads: has to be 1 or more", 2),
         (["cluster", "invite", "--address", "a:b:c"], "--address: 'a:b:c'", 2),
         (["cluster", "invite", "--address", "host:99999"], "--address: 'host:99999'", 2),
-        (["check", "sqlite:///x.db"], "--scale: it is missing", 2),
+        (["check", "sqlite:///x.db"], "nothing of dsbench's is there", 2),
         (["nonsense"], "nonsense", 2),
         (["servers", "nonsense"], "nonsense", 2),
         (["run", "a", "b"], "b", 2),
@@ -223,7 +223,7 @@ def test_a_configuration_file_has_the_names_of_the_command_line(
 
 def test_every_command_has_help_with_an_example(called: Program) -> None:
     listed = called("--help").stdout
-    for command in ("run", "show", "plot", "check", "doctor"):
+    for command in ("run", "show", "plot", "check", "drop", "doctor"):
         assert command in listed
         helped = called(command, "--help")
         assert helped.returncode == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import platform
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +20,7 @@ from dsbench.runner import kept, place
 from dsbench.runner.events import Moment
 from dsbench.spec import SpecError, build
 from dsbench.spec import Target as TargetSpec
+from fixtures.program import Program
 
 PRODUCTS = ["sqlite", "postgresql", "mariadb", "firebird"]
 LITTLE = {"scales": (1,), "cycles": 1, "duration": 0.3, "threads": 2}
@@ -158,3 +161,28 @@ def test_a_run_that_died_once_its_database_was_kept_goes_on_to_its_end(tmp_path:
     assert again.kept is not None
     assert again.kept.described() == age
     assert runner.drop_target(TargetSpec(url=url), lambda _words: True)
+
+
+def test_drop_asks_and_touches_nothing_that_is_not_ours(called: Program, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    run(f"sqlite:///{tmp_path}/file.db", tmp_path, keep=True)
+    refused = called("drop", "sqlite:///file.db")
+    assert (refused.returncode, (tmp_path / "file.db").exists()) == (2, True)
+    assert "tpcb at scale 1" in refused.stderr
+    assert "give --yes" in refused.stderr
+    with closing(Target(f"sqlite:///{tmp_path}/file.db")) as target:
+        resting = target.state()[1]
+        init = {"host": platform.node(), "pid": 1, "process_started": psutil.Process(1).create_time()}
+        target.remark(json.dumps({**json.loads(resting), **init}))
+        assert called("drop", "sqlite:///file.db", "--yes").returncode == 1, "a run uses it"
+        target.remark(resting)
+    removed = called("drop", "sqlite:///file.db", "--yes")
+    assert (removed.returncode, removed.stdout[:26]) == (0, "removed: sqlite:///file.db")
+    assert not list(tmp_path.glob("file.db*"))
+    again = called("drop", "sqlite:///file.db", "--yes")
+    assert (again.returncode, again.stdout) == (0, "sqlite:///file.db: nothing of dsbench's is there\n")
+    (tmp_path / "file.db").write_bytes(b"SQLite format 3\0" + bytes(100))
+    foreign = called("drop", "sqlite:///file.db", "--yes")
+    assert (foreign.returncode, (tmp_path / "file.db").stat().st_size) == (2, 116)
+    alone = called("drop", "private:sqlite", "--yes")
+    assert (alone.returncode, "?directory=FOLDER" in alone.stderr) == (2, True)
