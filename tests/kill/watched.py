@@ -132,6 +132,8 @@ class Watched:
             self.process.kill()
         self.process.wait()
         self._listener.join(5)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
         self.look()
         return None if hangs else self.process.returncode
 
