@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sqlite3
 import subprocess
@@ -119,6 +120,18 @@ def test_a_second_program_is_kept_from_an_archive_that_is_written(tmp_path: Path
             f"error: the run of {archive} is still going on: another dsbench writes to this archive"
         ]
     assert json.loads((archive / "run.json").read_text()).get("resumed", []) == []
+
+
+def test_a_signal_lets_a_run_that_is_over_be_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Writer.pack
+
+    def pack(writer: Writer) -> Path:
+        os.kill(os.getpid(), signal.SIGINT)
+        return real(writer)
+
+    monkeypatch.setattr(Writer, "pack", pack)
+    archive = dsbench.run("private:sqlite", out=tmp_path / "out", **SMALL)
+    assert (archive.run.status, archive.sealed) == ("complete", True)
 
 
 def test_a_run_holds_its_archive_until_that_is_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from dsbench.archive import ArchiveError, claimed
 from dsbench.library.archive import Archive
 from dsbench.library.repeating import earlier
 from dsbench.runner import Joining, Observer, Outcome, RunError, Silent, Stop
+from dsbench.runner.interrupts import listening
 from dsbench.spec import RunSpec, SpecError, Target, merged, refuse_unused
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def perform(
 ) -> Finished:
     """Makes a run and seals its archive, however it ends. Raises ``RunError`` where nothing was begun."""
     _load_report()
-    with ExitStack() as held:
+    # Until the archive is sealed: a signal that comes then finds a run that is over, and lets it be written.
+    with listening(stop) as stop, ExitStack() as held:
         return _finished(runner.execute(spec, out, _Writing(observer, held), joining, stop))
 
 
@@ -106,7 +108,7 @@ def going_on(
 ) -> Finished:
     """Goes on with the run of the archive at ``path``, or with its sealing where nothing else is left, and seals it."""
     _load_report()
-    with claimed(path):  # Before anything is read that another one may be writing.
+    with listening(stop) as stop, claimed(path):  # Before anything is read that another one may be writing.
         again = None
         if target is not None:
             asked = Archive.open(path).spec
