@@ -16,7 +16,7 @@ from . import bundles
 from .sandbox import Accepted
 
 _WORK = (
-    "dsbench.runner.ladder.servers.start", "dsbench.runner.check_target", "dsbench.cli.calibrate.calibrate",
+    "dsbench.servers.start", "dsbench.runner.check_target", "dsbench.cli.calibrate.calibrate",
     "dsbench.doctor.findings", "dsbench.servers.installations", "dsbench.servers.variants",
     "dsbench.conformance.conform", "dsbench.cli.servers._conform_apart", "dsbench.servers.acquire.carry_out",
     "dsbench.cluster.serving.serve", "dsbench.cluster.launch._up", "dsbench.cluster.bundle.issue",

@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 
 from . import KINDS, module, seeded
-from .sandbox import Guard, Verdict, judged, limit_memory
+from .sandbox import Guard, judged, limit_memory
 from .stopped import stop_commands
 
 
@@ -41,11 +41,6 @@ def main(kind: str, seed: int, begin: int, end: int, report: int, folder: Path, 
         os.write(report, f"{number} {json.dumps([verdict.word, verdict.told])}\n".encode())
         if number % 100 == 0:
             gc.collect()
-
-
-def verdict_of(text: str) -> Verdict:
-    """The verdict of one line."""
-    return Verdict(*json.loads(text))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from math import nan
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError
 
@@ -13,6 +13,9 @@ from dsbench.archive.asked import Asked, Recorded, Whole
 from dsbench.archive.errors import ArchiveError
 from dsbench.spec import RunSpec, SpecError, plain, recorded
 from dsbench.workloads import Entry, find
+
+
+Size = Annotated[int, Field(ge=0, lt=2**63)] | Annotated[float, Field(ge=0, lt=2**63, allow_inf_nan=False)]
 
 
 class Layer(Recorded):
@@ -145,7 +148,7 @@ class RunRecord(Recorded):
     settings: dict[str, Any] = Field(default_factory=dict)
     """Settings of the database server that are not at their default."""
     durability: tuple[Durability, ...] = ()
-    marks: dict[str, int | float] = Field(default_factory=dict)
+    marks: dict[str, Size] = Field(default_factory=dict)
     """Sizes of memories in bytes."""
     checks: dict[Whole, tuple[Checked, ...]] = Field(default_factory=dict)
     """By scale."""
