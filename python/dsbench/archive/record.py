@@ -14,7 +14,6 @@ from dsbench.archive.errors import ArchiveError
 from dsbench.spec import RunSpec, SpecError, plain, recorded
 from dsbench.workloads import Entry, find
 
-
 Size = Annotated[int, Field(ge=0, lt=2**63)] | Annotated[float, Field(ge=0, lt=2**63, allow_inf_nan=False)]
 
 
