@@ -14,7 +14,7 @@ run: .venv/.built  ## one complete run on an embedded database, about a minute
 test: .venv/.built  ## every test, those against real servers included
 	scripts/need-servers
 	scripts/test-rust
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not serial"
+	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not serial"
 	$(BIN)/python -m pytest -m serial
 
 lint: .venv/.built  ## formatting, types, layering; warnings are errors
