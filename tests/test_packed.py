@@ -118,6 +118,9 @@ def test_a_table_that_would_become_much_larger_is_not_read(tmp_path: Path) -> No
     rows = pa.table({"committed": pa.array(np.zeros(10_000_000, dtype=np.uint64))})
     with pytest.raises(ArchiveError, match=r"cycles.parquet: its \d+ bytes would become \d+, more than"):
         with_cycles(tmp_path / "rows", rows, compression="zstd").table("cycles")
+    many = pa.table({"committed": pa.array(np.zeros(1001, dtype=np.uint64))})
+    with pytest.raises(ArchiveError, match=r"cycles.parquet: it has 1001 groups of rows, more than 1000"):
+        with_cycles(tmp_path / "groups", many, row_group_size=1).table("cycles")
     long = pa.DictionaryArray.from_arrays(np.zeros(10_000, dtype=np.int32), ["x" * 100_000])
     with pytest.raises(ArchiveError, match=r"cycles.parquet: its \d+ bytes would become 1000000000, more than"):
         with_cycles(tmp_path / "texts", pa.table({"node": long})).table("cycles")

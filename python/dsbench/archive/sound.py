@@ -13,6 +13,8 @@ from dsbench.archive.schemas import TABLES
 
 _SMALL: Final = 16 * 2**20
 """Bytes of rows for which no ratio is asked."""
+_GROUPS: Final = 1000
+"""Groups of rows, of which a run writes one for a million rows; each takes time, however little it holds."""
 _RATIO: Final = 1000
 """Bytes of rows for each byte of their file: rows that repeat each other take next to nothing there."""
 _NUMBER: Final = 2**53
@@ -40,6 +42,8 @@ def spare(name: str, described: Any, size: int) -> None:
 
     Rows of the table ``name`` get all of its columns, whatever the file has.
     """
+    if described.num_row_groups > _GROUPS:
+        raise ArchiveError(f"it has {described.num_row_groups} groups of rows, more than {_GROUPS}", _REMEDY)
     groups = [described.row_group(number) for number in range(described.num_row_groups)]
     parts = [group.column(number) for group in groups for number in range(group.num_columns)]
     announced = sum(max(part.total_uncompressed_size, 8 * part.num_values) for part in parts)
