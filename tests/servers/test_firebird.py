@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import psutil
 import pytest
@@ -19,6 +20,7 @@ import pytest
 from dsbench import servers, spec
 from dsbench.generator import CoreError, Target
 from dsbench.servers.firebird import binaries
+from dsbench.servers.firebird.log import own_lines
 from dsbench.servers.folder import stale
 from dsbench.servers.ports import free_port
 
@@ -267,6 +269,7 @@ def test_stopping_a_server_that_was_killed_is_clean(target: Make, base: Path, mo
 _ABANDONED = """
 import sys, time
 from pathlib import Path
+from urllib.parse import unquote
 from dsbench import servers, spec
 from dsbench.generator import Target
 settings = {"ServerMode": sys.argv[3]}
@@ -351,3 +354,45 @@ def test_data_in_memory_are_noted() -> None:
     wanted = spec.Target(url="private:firebird", directory=Path("/dev/shm"), version="3")
     with servers.start(wanted, 4) as server:
         assert any("do not measure storage" in note for note in server.notes)
+
+
+def _sweep(server: servers.Server) -> None:
+    """Has the server log an entry that names its database."""
+    with Place(server.url):
+        login, _, place = server.url.removeprefix("firebird://sysdba:").partition("@")
+        host, _, path = place.partition("/")
+        env = {**os.environ, "ISC_USER": "sysdba", "ISC_PASSWORD": unquote(login)}
+        where = f"{host.replace(':', '/')}:{path}"
+        subprocess.run(["gfix", "-sweep", where], env=env, check=True, capture_output=True, timeout=60)
+
+
+def test_a_server_does_not_show_the_log_of_another(target: Make) -> None:
+    with servers.start(target(), 4) as one, servers.start(target(), 4) as other:
+        _sweep(one)
+        logged = "\n".join(one.log_tail(200))
+        assert "Sweep is started" in logged
+        assert f'Database "{one.directory}/run.fdb"' in logged
+        assert str(one.directory) not in "\n".join(other.log_tail(200))
+        _sweep(other)
+        assert str(other.directory) in "\n".join(other.log_tail(200))
+        assert one.log_tail(200) == logged.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("line", "own"),
+    [
+        ("\tDatabase: /tmp/dsbench-fb-x/data/run.fdb", True),
+        ("\tDatabase: /tmp/dsbench-fb-x1/data/run.fdb", False),
+        ('\tDatabase "/var/lib/firebird/3.0/data/employee.fdb"', False),
+        ("\tCan not access lock files directory /tmp/dsbench-fb-y/lock.tmp", False),
+        ("\tcannot load /usr/lib/firebird/3.0/plugins/libEngine12.so", True),
+        ("\tINET/inet_error: read errno = 104, server host = 127.0.0.1, address = 127.0.0.1/4711", True),
+        ("\tINET/inet_error: read errno = 104, server host = ::1, address = ::1/4712", False),
+        ("\tINET/inet_error: read errno = 104, client host = vm, address = 127.0.0.1/4712, user = root", True),
+    ],
+)
+def test_entries_are_told_apart_by_what_they_name(line: str, own: bool) -> None:
+    before, after = ["vm\tSun Nov 22 02:40:35 2026", "\tfirst"], ["vm\tSun Nov  1 02:40:36 2026", "\tlast"]
+    entry = ["vm\tSun Nov 22 02:40:35 2026", "\tsomething of", line]
+    expected = [*before, *(entry if own else []), *after]
+    assert own_lines([*before, *entry, *after], Path("/tmp/dsbench-fb-x"), 4711) == expected

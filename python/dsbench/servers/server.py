@@ -137,6 +137,10 @@ class OwnProcess(Server):
         """Files beside its standard error that it logs to."""
         return []
 
+    def _own(self, lines: list[str]) -> list[str]:
+        """Those of ``lines``, which one of its logs holds, that are not of another server."""
+        return lines
+
     def _launch(self, host: str | None, named: str) -> int:
         """Starts the server and gives its port: ``named``, or a free one when that is empty.
 
@@ -152,7 +156,7 @@ class OwnProcess(Server):
         """Starts the server and waits until it is ready; false when its port is taken."""
         out = self._folders[0].path / "server.log"
         out.unlink(missing_ok=True)
-        self._log = Log(*self._logs(), out)
+        self._log = Log(*self._logs(), out, own=self._own)
         mild, *harder = self.ENDING
         self._process = Process(self._command(port), user=self._user, env=self._env, log=out, ending=mild)
         self._folders[0].serves(self._process.pid)

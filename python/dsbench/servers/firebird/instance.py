@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 from dsbench.servers.firebird import settings as configuration
 from dsbench.servers.firebird.binaries import Server, known_settings
+from dsbench.servers.firebird.log import own_lines
 from dsbench.servers.ports import network_host
 from dsbench.servers.server import OwnProcess
 
@@ -17,6 +18,7 @@ _PARTS = ("plugins", "intl", "tzdata", "lib", "UDF", "firebird.msg", "plugins.co
 """What a root takes over from the installed one, where it is there."""
 
 _SHARED_LOG = "/var/log/firebird/firebird{0}.log"
+"""Compiled into Debian's server: no setting, variable or option leads it elsewhere."""
 
 
 class Instance(OwnProcess):
@@ -47,6 +49,9 @@ class Instance(OwnProcess):
     def _logs(self) -> list[Path]:
         short = ".".join(self._binaries.version.split(".")[:2])
         return [Path(_SHARED_LOG.format(short)), self._root / "firebird.log"]
+
+    def _own(self, lines: list[str]) -> list[str]:
+        return own_lines(lines, self._root, self._port)
 
     def _start(self) -> None:
         # Twenty characters: what Srp of version 3 takes account of.
