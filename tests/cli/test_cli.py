@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -264,3 +265,17 @@ def test_a_wrong_place_for_files_is_told_before_anything_is_done(
     assert done.stderr.startswith("error: --out: ")
     assert "hint: " in done.stderr
     assert (tmp_path / "file.txt").read_text() == "here already"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_enough_is_no_error_and_the_files_are_written(
+    tmp_path: Path, small: Path, unbuffered: str
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "dsbench", "compare", str(small), str(small), "--out", str(tmp_path / "new")]
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, env=env, timeout=60)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert {"comparison.txt", "comparison.html"} <= {path.name for path in (tmp_path / "new").iterdir()}

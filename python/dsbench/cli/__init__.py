@@ -64,4 +64,9 @@ app.add_typer(servers.app, name="servers")
 def main() -> None:
     """The program: runs a command and turns its error into one message and an exit code."""
     with errors.told():
-        sys.exit(usage.run(app))
+        try:
+            sys.exit(usage.run(app))
+        except SystemExit:
+            # Here, and not when Python ends: a reader that has gone is no error.
+            sys.stdout.flush()
+            raise

@@ -35,21 +35,22 @@ def command(
     from dsbench.report import several
 
     comparison = read(archives)
+    files: dict[str, bytes] = {}
     if out is not None:
         try_out(out)
+        # Before anything is printed: whoever reads a pipe may have enough of it early.
+        _write(out, files := several.files(comparison))
     if as_json:
         print(json.dumps(several.document(comparison), indent=2, ensure_ascii=False))
     else:
         print(several.text(comparison), end="")
-    if out is not None:
-        _write(out, several.files(comparison), quiet=as_json)
+        for name in files:
+            print(Path(out or "", name))
 
 
-def _write(out: Path, files: dict[str, bytes], *, quiet: bool) -> None:
+def _write(out: Path, files: dict[str, bytes]) -> None:
     try:
         for name, content in files.items():
             (out / name).write_bytes(content)
-            if not quiet:
-                print(out / name)
     except OSError as error:
         raise OutError(f"--out: cannot write to {error.filename or out}: {error.strerror}") from None

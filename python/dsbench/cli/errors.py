@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,4 +58,5 @@ def told() -> Iterator[None]:
     except BrokenPipeError:
         # The reader of a pipe has had enough, as with head: that is no error.
         sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # What is left would fail when Python ends.
         sys.exit(FAILED)
