@@ -7,10 +7,12 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from random import Random
 
+import pyarrow as pa
 import pytest
 
-from fuzz import KINDS, seeded
+from fuzz import KINDS, seeded, tables
 from fuzz.__main__ import verdicts
 
 INPUTS = {"description": 15, "tables": 15, "zips": 40}
@@ -65,3 +67,10 @@ def test_what_an_input_may_not_bring_about_is_found(tmp_path: Path) -> None:
 
 def test_an_input_is_the_same_each_time() -> None:
     assert seeded(1, "toml", 5).random() == seeded(1, "toml", 5).random() != seeded(1, "toml", 6).random()
+
+
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_times_of_which_python_knows_no_value_are_changed_like_others(unit: str) -> None:
+    rows = pa.table({"at": pa.array([1, None, 2**63 - 1], pa.timestamp(unit, "UTC"))})
+    for number in range(20):
+        assert len(tables._column(Random(number), rows, "at")) == 3
