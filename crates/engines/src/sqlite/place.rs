@@ -71,10 +71,17 @@ impl FilePlace {
         match fs::symlink_metadata(&self.0.path) {
             Err(error) if error.kind() == Io::NotFound => {
                 let left = BESIDE.iter().map(|suffix| self.0.beside(suffix)).find(|path| path.exists());
-                return Ok(Some(match left {
-                    Some(path) => PlaceState::Foreign(format!("{} is there without its database", path.display())),
-                    None => PlaceState::Absent,
-                }));
+                return match (left, self.0.path.parent()) {
+                    (Some(path), _) => {
+                        Ok(Some(PlaceState::Foreign(format!("{} is there without its database", path.display()))))
+                    }
+                    (None, Some(folder)) if !folder.is_dir() => {
+                        let words =
+                            "is no folder; make it, and note that an absolute path has four slashes: sqlite:////";
+                        Err(Error::configuration(format!("{} {words}", folder.display())))
+                    }
+                    (None, _) => Ok(Some(PlaceState::Absent)),
+                };
             }
             Err(error) => return Err(refuse("look for the place", format!("{}: {error}", self.name()))),
             Ok(found) if !found.is_file() => return foreign("is no plain file"),
