@@ -95,7 +95,7 @@ def test_seeds_differ_unless_given() -> None:
     [
         ({"scales": (5, 2)}, "--scales"),
         ({"scales": (0,)}, "--scales"),
-        ({"scales": (30_000,)}, "--scales"),
+        ({"scales": (300_000,)}, "--scales"),
         ({"threads": 0}, "--threads"),
         ({"duration": 0}, "--duration"),
         ({"rate": -1.0}, "--rate"),

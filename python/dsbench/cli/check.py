@@ -22,7 +22,7 @@ EPILOG = (
 def command(
     target: Annotated[str, typer.Argument(help="URL of the database, or the private server that kept it in a folder.")],
     scale: Annotated[
-        int | None, typer.Option(min=1, max=21_474, help="Scale at which it was populated; a kept one tells it.")
+        int | None, typer.Option(min=1, max=200_000, help="Scale at which it was populated; a kept one tells it.")
     ] = None,
     workload: Annotated[
         str | None,

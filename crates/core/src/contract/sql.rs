@@ -27,12 +27,22 @@ impl Sections {
     /// Picks the file of a dialect out of `files` (dialect, text) and cuts it up. An error of kind
     /// `Configuration` when there is none.
     pub fn of(dialect: &Dialect, files: &[(&'static str, &'static str)]) -> Result<Self> {
+        Self::with(dialect, files, &[])
+    }
+
+    /// The same, where these words (name in braces, value) count before those of the files.
+    pub fn with(
+        dialect: &Dialect,
+        files: &[(&'static str, &'static str)],
+        words: &[(&'static str, &str)],
+    ) -> Result<Self> {
         let found = files.iter().find(|(name, _)| *name == dialect.name);
         let (name, text) = found.ok_or_else(|| {
             let known: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
             Error::configuration(format!("no SQL for {} here; there is for {}", dialect.name, known.join(", ")))
         })?;
-        let cut = cut(text);
+        let words = words.iter().map(|(name, value)| (*name, vec![(*value).to_string()]));
+        let cut: Cut = words.chain(cut(text)).collect();
         let finished = |statement: &String| match NUMBERED.contains(&dialect.name) {
             true => number(&fill(statement, &cut)),
             false => fill(statement, &cut),

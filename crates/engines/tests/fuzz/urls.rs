@@ -60,7 +60,7 @@ pub fn draw(random: &mut Stream) -> String {
             2 => url.insert_str(one, PARTS[random.below(PARTS.len() as u64) as usize]),
             3 => url.replace_range(start..end, PARTS[random.below(PARTS.len() as u64) as usize]),
             4 if url.len() < 4096 => url.insert_str(one, &url[start..end].repeat(1 + random.below(3) as usize)),
-            _ => url.insert_str(one, &char::from(random.below(128) as u8).to_string()),
+            _ => url.insert(one, char::from(random.below(128) as u8)),
         }
     }
     url

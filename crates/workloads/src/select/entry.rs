@@ -1,6 +1,7 @@
 //! What is special about point selects.
 
 use crate::entry::{Entry, Kind};
+use crate::tpcb::bank::SETTINGS;
 use crate::tpcb::entry::{BRANCH, ROW_BYTES};
 use crate::Call;
 
@@ -13,6 +14,7 @@ pub static ENTRY: Entry = Entry {
     row_bytes: ROW_BYTES,
     call: Call::Procedure,
     fills_by_procedure: true,
+    settings: SETTINGS,
     indexed: true,
     ..Entry::plain(
         "select",

@@ -53,7 +53,8 @@ impl Client for SelectClient {
             Call::Procedure => "call_select",
             Call::Statements => "select_account",
         };
-        let statement = Statement { sql: self.bank.sql.one(name)?, params: &[Type::Int32], columns: &[Type::Int64] };
+        let statement =
+            Statement { sql: self.bank.sql.one(name)?, params: &[self.bank.account_key()], columns: &[Type::Int64] };
         self.select = Some(conn.prepare(&statement, when)?);
         Ok(())
     }

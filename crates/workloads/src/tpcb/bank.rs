@@ -6,6 +6,7 @@ use dsbench_core::value::{Rows, Type, Value};
 use dsbench_core::workload::{Part, Population, Progress};
 
 use super::rows::{Source, Table, ACCOUNTS, TELLERS};
+use crate::settings::{Setting, Settings, Values};
 use crate::sql::Sections;
 use crate::steps;
 
@@ -18,18 +19,36 @@ const FILES: &[(&str, &str)] = &[
     ("mock", concat!(include_str!("sqlite.sql"), include_str!("shared.sql"))),
 ];
 
-/// The largest scale whose accounts have numbers of 32 bits.
-pub const LARGEST_SCALE: u32 = (i32::MAX as u64 / ACCOUNTS) as u32;
+/// The largest scale whose accounts have numbers of 32 bits where nothing else is said.
+pub const LARGEST_OF_32_BITS: u32 = (i32::MAX as u64 / ACCOUNTS) as u32;
+
+/// The largest scale: some 3 TB.
+pub const LARGEST_SCALE: u32 = 200_000;
+
+/// Settings of all that runs on the bank.
+pub const SETTINGS: &[Setting] = &[Setting {
+    name: "keys",
+    values: Values::Words(&["auto", "64"]),
+    default: "auto",
+    help: "accounts have numbers of 64 bits; auto: above scale 21,474 only, so that a ladder across it has two schemas",
+}];
 
 /// Rows of one transaction of a bulk load: enough to hide the cost of a commit, few enough that
 /// no log grows without end.
 const CHUNK: u64 = 500_000;
+
+/// Whether integers take as many bytes as their values need.
+fn compact_integers(dialect: &Dialect) -> bool {
+    ["sqlite", "mock"].contains(&dialect.name)
+}
 
 /// A bank of `scale` branches on a database of one dialect.
 #[derive(Debug)]
 pub struct Bank {
     /// Number of branches.
     pub scale: u32,
+    /// Accounts have numbers of 64 bits.
+    wide: bool,
     /// How the engine speaks SQL.
     pub dialect: &'static Dialect,
     /// The SQL of that dialect.
@@ -38,13 +57,23 @@ pub struct Bank {
 
 impl Bank {
     /// Errors of kind `Configuration`: a scale of 0 or above [`LARGEST_SCALE`], a dialect without SQL.
-    pub fn new(scale: u32, dialect: &'static Dialect) -> Result<Self> {
+    pub fn new(scale: u32, dialect: &'static Dialect, settings: &Settings) -> Result<Self> {
         if scale == 0 || scale > LARGEST_SCALE {
-            return Err(Error::configuration(format!(
-                "scale {scale} is out of range: choose 1 to {LARGEST_SCALE} (accounts have numbers of 32 bits)"
-            )));
+            return Err(Error::configuration(format!("scale {scale} is out of range: choose 1 to {LARGEST_SCALE}")));
         }
-        Ok(Self { scale, dialect, sql: Sections::of(dialect, FILES)? })
+        let wide = scale > LARGEST_OF_32_BITS || settings.get("keys") == Some("64");
+        // SQLite's integers have the length of their value, and no other type is the number of the row itself.
+        let word: &[_] = if wide && !compact_integers(dialect) { &[("{aid}", "bigint")] } else { &[] };
+        Ok(Self { scale, wide, dialect, sql: Sections::with(dialect, FILES, word)? })
+    }
+
+    /// The type of the accounts' numbers.
+    pub fn account_key(&self) -> Type {
+        if self.wide {
+            Type::Int64
+        } else {
+            Type::Int32
+        }
     }
 
     /// Rows of a full population.
@@ -55,6 +84,12 @@ impl Bank {
     /// Rows of one table.
     pub fn rows_of(&self, table: Table) -> u64 {
         u64::from(self.scale) * table.per_branch()
+    }
+
+    /// Columns of a table, in the order in which its rows give them.
+    fn columns(&self, table: Table) -> Vec<(&'static str, Type)> {
+        let of_key = |(name, kind)| (name, if name == "aid" { self.account_key() } else { kind });
+        table.columns().iter().copied().map(of_key).collect()
     }
 
     /// Makes the tables and, where the dialect has them, the stored procedures.
@@ -83,15 +118,14 @@ impl Bank {
             shares.insert(0, (Table::Branch, 0..self.rows_of(Table::Branch)));
             shares.insert(1, (Table::Teller, 0..self.rows_of(Table::Teller)));
         }
-        let compact_integers = self.dialect.name == "sqlite";
         for (table, share) in shares {
             for start in share.clone().step_by(CHUNK as usize) {
                 let chunk = start..share.end.min(start + CHUNK);
-                let mut source = Source::new(table, chunk, compact_integers, progress);
+                let mut source = Source::new(table, chunk, compact_integers(self.dialect), progress);
                 let load = conn.bulk().ok_or_else(|| {
                     Error::configuration("this engine has no bulk load; populate by procedure".to_string())
                 })?;
-                load.load(table.name(), table.columns(), &mut source)?;
+                load.load(table.name(), &self.columns(table), &mut source)?;
             }
         }
         Ok(())

@@ -94,13 +94,13 @@ impl Client for TpcbClient {
         let mut prepare = |name: &str, params: &[Type], columns: &[Type]| {
             conn.prepare(&Statement { sql: sql.one(name)?, params, columns }, when)
         };
-        let int = Type::Int32;
+        let (int, aid) = (Type::Int32, self.bank.account_key());
         self.known = Some(match self.call {
-            Call::Procedure => Known::Procedure { call: prepare("call_transaction", &[int; 4], BALANCE)? },
+            Call::Procedure => Known::Procedure { call: prepare("call_transaction", &[aid, int, int, int], BALANCE)? },
             Call::Statements => Known::Statements {
-                account: prepare("update_account", &[int; 2], &[])?,
-                balance: prepare("select_account", &[int], BALANCE)?,
-                history: prepare("insert_history", &[int; 4], &[])?,
+                account: prepare("update_account", &[int, aid], &[])?,
+                balance: prepare("select_account", &[aid], BALANCE)?,
+                history: prepare("insert_history", &[int, int, aid, int], &[])?,
                 teller: prepare("update_teller", &[int; 2], &[])?,
                 branch: prepare("update_branch", &[int; 2], &[])?,
             },
@@ -221,9 +221,10 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_scale_fits_32_bits() {
-        let largest = super::super::bank::LARGEST_SCALE;
+    fn accounts_fit_32_bits_up_to_the_scale_that_changes_their_type() {
+        let largest = super::super::bank::LARGEST_OF_32_BITS;
         assert_eq!(largest, 21_474);
+        assert!(draws(largest + 1, 100_000).any(|inputs| inputs.aid > i64::from(i32::MAX)));
         assert!(draws(largest, 100_000).all(|inputs| inputs.aid <= i64::from(i32::MAX)));
     }
 }

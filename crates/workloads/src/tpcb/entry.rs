@@ -1,5 +1,6 @@
 //! What is special about TPC-B.
 
+use super::bank::SETTINGS;
 use crate::entry::{Entry, Kind, Remote, Unit};
 use crate::Call;
 
@@ -22,6 +23,7 @@ pub static ENTRY: Entry = Entry {
     fills_by_procedure: true,
     remote: Some(Remote { sum: "remote", what: "changed another branch's account", share: 0.15, window: (0.14, 0.16) }),
     hot_row: true,
+    settings: SETTINGS,
     indexed: true,
     ..Entry::plain(
         "tpcb",

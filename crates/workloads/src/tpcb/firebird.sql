@@ -10,7 +10,7 @@
 -- The transaction of TPC-B: account, teller, branch, history. The history comes last, as in pgbench:
 -- before the updates its foreign keys would read teller and branch first (docs/decisions/005).
 -- The balance is the one the database holds after the update; it is NULL when there is no such account.
-CREATE PROCEDURE tpcb_transaction (p_aid INTEGER, p_tid INTEGER, p_bid INTEGER, p_delta INTEGER)
+CREATE PROCEDURE tpcb_transaction (p_aid {aid}, p_tid INTEGER, p_bid INTEGER, p_delta INTEGER)
 RETURNS (balance BIGINT) AS
 BEGIN
     UPDATE account SET abalance = abalance + :p_delta WHERE aid = :p_aid RETURNING abalance INTO :balance;
@@ -20,7 +20,7 @@ BEGIN
         VALUES (:p_tid, :p_bid, :p_aid, :p_delta, LOCALTIMESTAMP, 'Qm7rT2xWv9LkZp4JhN8sYc3BdF6g');
 END;
 -- next
-CREATE FUNCTION tpcb_select (p_aid INTEGER) RETURNS BIGINT AS
+CREATE FUNCTION tpcb_select (p_aid {aid}) RETURNS BIGINT AS
     DECLARE balance BIGINT;
 BEGIN
     SELECT abalance FROM account WHERE aid = :p_aid INTO :balance;
@@ -30,7 +30,7 @@ END;
 -- Writes one branch with its tellers and accounts, one INSERT for each row as in the paper, section 4.3.
 -- The fillers are of random digits; version 3 has no function that mixes as many out of a number.
 CREATE PROCEDURE tpcb_populate (p_bid INTEGER) RETURNS (made BIGINT) AS
-    DECLARE number INTEGER;
+    DECLARE number {aid};
 BEGIN
     INSERT INTO branch (bid, bbalance, filler)
         VALUES (:p_bid, 0, LEFT(UUID_TO_CHAR(GEN_UUID()) || UUID_TO_CHAR(GEN_UUID()) || UUID_TO_CHAR(GEN_UUID()), 88));

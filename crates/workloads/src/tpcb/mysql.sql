@@ -22,7 +22,7 @@
 -- pgbench: before the updates its foreign keys would lock teller and branch first (docs/decisions/005).
 -- A statement in a procedure is a transaction of its own unless the procedure opens one. Nothing but a
 -- handler rolls it back; the error goes on to the client.
-CREATE PROCEDURE tpcb_transaction(p_aid int, p_tid int, p_bid int, p_delta int)
+CREATE PROCEDURE tpcb_transaction(p_aid {aid}, p_tid int, p_bid int, p_delta int)
 MODIFIES SQL DATA
 BEGIN
     DECLARE balance bigint;
@@ -49,7 +49,7 @@ BEGIN
     SELECT balance;
 END;
 -- next
-CREATE PROCEDURE tpcb_select(p_aid int)
+CREATE PROCEDURE tpcb_select(p_aid {aid})
 READS SQL DATA
 BEGIN
     SELECT abalance FROM account WHERE aid = p_aid;
@@ -60,7 +60,7 @@ END;
 CREATE PROCEDURE tpcb_populate(p_bid int)
 MODIFIES SQL DATA
 BEGIN
-    DECLARE number int;
+    DECLARE number {aid};
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         ROLLBACK;

@@ -32,7 +32,7 @@ impl OnBank {
         check: Check,
         client: MakeClient,
     ) -> Result<Box<dyn Workload>> {
-        let bank = Arc::new(Bank::new(options.scale, options.dialect)?);
+        let bank = Arc::new(Bank::new(options.scale, options.dialect, &options.settings)?);
         Ok(Box::new(Self { bank, call: options.call, kinds, check, client }))
     }
 }

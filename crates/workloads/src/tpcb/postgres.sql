@@ -9,7 +9,7 @@
 -- The transaction of TPC-B: account, teller, branch, history. The history comes last, as in pgbench:
 -- before the updates its foreign keys would lock teller and branch first (docs/decisions/005).
 -- The balance is the one the database holds after the update; it is NULL when there is no such account.
-CREATE FUNCTION tpcb_transaction(p_aid integer, p_tid integer, p_bid integer, p_delta integer) RETURNS bigint
+CREATE FUNCTION tpcb_transaction(p_aid {aid}, p_tid integer, p_bid integer, p_delta integer) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     balance bigint;
@@ -23,7 +23,7 @@ BEGIN
 END;
 $$;
 -- next
-CREATE FUNCTION tpcb_select(p_aid integer) RETURNS bigint
+CREATE FUNCTION tpcb_select(p_aid {aid}) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     balance bigint;
@@ -39,6 +39,7 @@ CREATE FUNCTION tpcb_populate(p_bid integer) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     number integer;
+    before {aid} := (p_bid - 1)::{aid} * 100000;
 BEGIN
     INSERT INTO branch (bid, bbalance, filler)
         VALUES (p_bid, 0, left(encode(sha512(('b' || p_bid)::bytea), 'hex'), 88));
@@ -46,9 +47,9 @@ BEGIN
         INSERT INTO teller (tid, bid, tbalance, filler)
             VALUES (number, p_bid, 0, left(encode(sha512(('t' || number)::bytea), 'hex'), 84));
     END LOOP;
-    FOR number IN (p_bid - 1) * 100000 + 1 .. p_bid * 100000 LOOP
+    FOR number IN 1 .. 100000 LOOP
         INSERT INTO account (aid, bid, abalance, filler)
-            VALUES (number, p_bid, 0, left(encode(sha512(('a' || number)::bytea), 'hex'), 84));
+            VALUES (before + number, p_bid, 0, left(encode(sha512(('a' || before + number)::bytea), 'hex'), 84));
     END LOOP;
     RETURN 100011;
 END;

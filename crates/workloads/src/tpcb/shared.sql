@@ -7,6 +7,7 @@
 -- word: {to teller} =
 -- word: {to account} =
 -- word: {bigint} = bigint
+-- word: {aid} = integer
 -- word: {is} = IS NOT DISTINCT FROM
 -- word: {length} = char_length
 -- word: {branch filler} = 88
@@ -28,7 +29,7 @@ CREATE TABLE teller (
 );
 -- next
 CREATE TABLE account (
-    aid integer {key},
+    aid {aid} {key},
     bid integer NOT NULL {to branch},
     abalance bigint NOT NULL,
     filler varchar(100) {charset} NOT NULL
@@ -37,7 +38,7 @@ CREATE TABLE account (
 CREATE TABLE history (
     tid integer NOT NULL {to teller},
     bid integer NOT NULL {to branch},
-    aid integer NOT NULL {to account},
+    aid {aid} NOT NULL {to account},
     delta integer NOT NULL,
     mtime {timestamp} NOT NULL,
     filler varchar(100) {charset} NOT NULL
@@ -102,7 +103,7 @@ SELECT count(CASE WHEN tid BETWEEN (bid - 1) * 10 + 1 AND bid * 10 THEN NULL ELS
        count(CASE WHEN {length}(filler) <> {filler} THEN 1 END)
 FROM teller
 -- next
-SELECT count(CASE WHEN aid BETWEEN (bid - 1) * 100000 + 1 AND bid * 100000 THEN NULL ELSE 1 END),
+SELECT count(CASE WHEN aid BETWEEN (CAST(bid AS {bigint}) - 1) * 100000 + 1 AND CAST(bid AS {bigint}) * 100000 THEN NULL ELSE 1 END),
        count(CASE WHEN {length}(filler) <> {filler} THEN 1 END)
 FROM account
 -- next
@@ -111,6 +112,6 @@ FROM history
 
 -- name: history_accounts
 -- Transactions with an account of another branch, and the sum of the accounts' numbers.
-SELECT count(CASE WHEN aid BETWEEN (bid - 1) * 100000 + 1 AND bid * 100000 THEN NULL ELSE 1 END),
+SELECT count(CASE WHEN aid BETWEEN (CAST(bid AS {bigint}) - 1) * 100000 + 1 AND CAST(bid AS {bigint}) * 100000 THEN NULL ELSE 1 END),
        CAST(coalesce(sum(aid), 0) AS {bigint})
 FROM history

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dsbench_core::clock::{Monotonic, Nanos};
-use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session};
+use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session, Statement};
 use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::generator::Conduct;
 use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until};
+use dsbench_core::value::{Rows, Type, Value};
 use dsbench_core::workload::{ClientId, End, Expected, Part, Population, Progress, Shape, Workload};
 use dsbench_workloads::{Call, Options, Settings};
 
@@ -78,6 +79,34 @@ pub fn run(engine: &dyn Engine, workload: &dyn Workload, clients: u64, count: u6
         }
     }
     Expected { committed, sums: sums.into_iter().collect(), ..Expected::default() }
+}
+
+/// Builds a bank whose accounts have numbers of 64 bits, adds the last branch of scale 30,000 by `populate`, and books
+/// to one of its accounts by `call`.
+pub fn accounts_have_numbers_beyond_32_bits(engine: &dyn Engine, how: Call, populate: &[&str], call: &[&str]) {
+    let workload = open_with(engine, "tpcb", how, 1, &[("keys", "64")]);
+    let mut conn = build(engine, &*workload, Population::Bulk, 1);
+    let expected = run(engine, &*workload, 2, 50);
+    assert!(broken(&*workload, &mut *conn, &expected).is_empty());
+    let rows = |conn: &mut dyn Connection| conn.fetch("SELECT count(*) FROM account").unwrap().rows[0][0].clone();
+    for sql in populate.iter().chain(call) {
+        // What is fetched from Firebird is read in a transaction that changes nothing.
+        match engine.dialect().name {
+            "firebird" => conn.script(&[sql]).unwrap(),
+            _ => drop(conn.fetch(sql).unwrap()),
+        }
+    }
+    assert!(rows(&mut *conn).unwrap().parse::<u64>().unwrap() > 100_000);
+    let parameter = if engine.dialect().name == "postgres" { "$1" } else { "?" };
+    let sql =
+        format!("SELECT a.abalance, h.aid FROM account a JOIN history h ON h.aid = a.aid WHERE a.aid = {parameter}");
+    for when in [Prepare::Once, Prepare::Never] {
+        let columns = [Type::Int64, Type::Int64];
+        let read = conn.prepare(&Statement { sql: &sql, params: &[Type::Int64], columns: &columns }, when).unwrap();
+        let mut found = Rows::new();
+        conn.query(read, &[Value::Int(2_999_950_000)], &mut found).unwrap();
+        assert_eq!((found.int(0, 0).unwrap(), found.int(0, 1).unwrap()), (5, 2_999_950_000));
+    }
 }
 
 /// One transaction by hand.

@@ -6,7 +6,7 @@ use dsbench_core::engine::{Connection, Engine};
 use dsbench_core::workload::{Expected, Population};
 use dsbench_workloads::Call;
 
-use crate::bed::{broken, build, cycle, misses_change_nothing, open, run};
+use crate::bed::{self, broken, build, cycle, misses_change_nothing, open, run};
 use crate::faults;
 use crate::firebird_server::{Server, PASSWORD};
 
@@ -85,4 +85,12 @@ fn a_transaction_that_misses_a_row_fails_and_changes_nothing() {
     for call in [Call::Procedure, Call::Statements] {
         misses_change_nothing(&*engine, call);
     }
+}
+
+#[test]
+fn accounts_have_numbers_beyond_32_bits() {
+    let server = Server::start("Super");
+    let call = "EXECUTE PROCEDURE tpcb_transaction(2999950000, 299995, 30000, 5)";
+    let populate = "EXECUTE PROCEDURE tpcb_populate(30000)";
+    bed::accounts_have_numbers_beyond_32_bits(&*engine(&server), Call::Procedure, &[populate], &[call]);
 }

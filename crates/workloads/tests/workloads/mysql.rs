@@ -6,7 +6,7 @@ use dsbench_core::engine::{Connection, Engine};
 use dsbench_core::workload::{Expected, Population};
 use dsbench_workloads::Call;
 
-use crate::bed::{broken, build, cycle, misses_change_nothing, none_refers_to_nothing, open, run};
+use crate::bed::{self, broken, build, cycle, misses_change_nothing, none_refers_to_nothing, open, run};
 use crate::faults;
 use crate::mysql_server::Server;
 
@@ -138,4 +138,12 @@ fn calls_are_procedures() {
         assert_eq!(dsbench_workloads::default_call("tpcb", engine.dialect()), Call::Procedure);
         assert_eq!(dsbench_workloads::default_call("select", engine.dialect()), Call::Procedure);
     }
+}
+
+#[test]
+fn accounts_have_numbers_beyond_32_bits() {
+    let server = Server::start();
+    let call = "CALL tpcb_transaction(2999950000, 299995, 30000, 5)";
+    let populate = "CALL tpcb_populate(30000)";
+    bed::accounts_have_numbers_beyond_32_bits(&*server.engine(), Call::Procedure, &[populate], &[call]);
 }

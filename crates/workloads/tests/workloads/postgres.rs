@@ -6,7 +6,7 @@ use dsbench_core::engine::{Connection, Engine};
 use dsbench_core::workload::{Expected, Population};
 use dsbench_workloads::Call;
 
-use crate::bed::{broken, build, cycle, misses_change_nothing, open, run};
+use crate::bed::{self, broken, build, cycle, misses_change_nothing, open, run};
 use crate::faults;
 use crate::server::Server;
 
@@ -88,4 +88,12 @@ fn calls_are_procedures_where_the_engine_has_them() {
         assert_eq!(dsbench_workloads::default_call(workload, postgres.dialect()), Call::Procedure);
         assert_eq!(dsbench_workloads::default_call(workload, sqlite.dialect()), Call::Statements);
     }
+}
+
+#[test]
+fn accounts_have_numbers_beyond_32_bits() {
+    let server = Server::start();
+    let call = "SELECT tpcb_transaction(2999950000, 299995, 30000, 5)";
+    let populate = "SELECT tpcb_populate(30000)";
+    bed::accounts_have_numbers_beyond_32_bits(&*server.engine(), Call::Procedure, &[populate], &[call]);
 }

@@ -10,7 +10,7 @@ use dsbench_core::value::Table;
 use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress};
 use dsbench_workloads::{Call, Options, Settings};
 
-use crate::bed::{broken, build, cycle, open, run, transact, LOAD};
+use crate::bed::{self, broken, build, cycle, open, run, transact, LOAD};
 use crate::faults;
 
 /// A folder with a database, removed at the end.
@@ -166,9 +166,9 @@ fn what_cannot_be_is_refused_with_a_remedy() {
         assert_eq!(error.kind, ErrorKind::Configuration);
         error.to_string()
     };
-    for (name, range) in [("tpcb", "1 to 21474"), ("select", "1 to 21474"), ("tpcc", "1 to 99999")] {
+    for (name, range) in [("tpcb", "1 to 200000"), ("select", "1 to 200000"), ("tpcc", "1 to 99999")] {
         assert!(refused(name, 0, Call::Statements).contains(range));
-        assert!(refused(name, 100_000, Call::Statements).contains(range));
+        assert!(refused(name, 300_000, Call::Statements).contains(range));
         assert!(refused(name, 1, Call::Procedure).contains("--call statements"));
         assert_eq!(dsbench_workloads::default_call(name, dialect), Call::Statements);
     }
@@ -203,4 +203,19 @@ fn inputs_are_a_function_of_seed_client_and_number() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn accounts_have_numbers_beyond_32_bits() {
+    let folder = Folder::new();
+    let populate = [
+        "INSERT INTO branch VALUES (30000, 0, '')",
+        "INSERT INTO teller VALUES (299995, 30000, 0, '')",
+        "INSERT INTO account VALUES (2999950000, 30000, 0, '')",
+    ];
+    let call = [
+        "UPDATE account SET abalance = 5 WHERE aid = 2999950000",
+        "INSERT INTO history VALUES (299995, 30000, 2999950000, 5, 0, '')",
+    ];
+    bed::accounts_have_numbers_beyond_32_bits(&*folder.engine(), Call::Statements, &populate, &call);
 }
