@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,18 @@ def test_a_run_that_was_killed_while_it_was_sealed_can_be_sealed(
     assert not any(name.endswith(".part") for name in packed.names())
     refused = called("run", "--resume", str(archive))
     assert (refused.returncode, "there is nothing to resume" in refused.stderr) == (2, True)
+
+
+def test_sealing_removes_what_the_killed_run_has_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (temporary := tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    dies = "import os, dsbench.archive\ndsbench.archive.Writer.pack = lambda *_: os.kill(os.getpid(), 9)\n"
+    command = [sys.executable, "-c", dies + DIES, "private:firebird?embedded=on", "never", "0"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    assert list(temporary.glob("dsbench-fb-engine-*"))
+    assert dsbench.resume(only_archive(tmp_path / "out")).sealed
+    assert list(temporary.glob("dsbench-*")) == []
 
 
 def test_a_second_program_is_kept_from_an_archive_that_is_written(tmp_path: Path, called: Program) -> None:

@@ -28,7 +28,7 @@ from dsbench.runner.opening import during, opened, told
 from dsbench.runner.plan import Planned, can_go_on, planned
 from dsbench.runner.scale import Scale
 from dsbench.runner.snapshots import Snapshots
-from dsbench.spec import RunSpec, secrets_of
+from dsbench.spec import RunSpec, SpecError, secrets_of
 from dsbench.spec import Target as TargetSpec
 
 
@@ -73,6 +73,8 @@ def resume(
     spec = resumption.specification(path)
     begun = Archive.open(path).run
     if begun.status == "complete":  # Its report is missing, and needs no database.
+        with suppress(SpecError):  # The folder of its server may be gone, too.
+            servers.clean_for(spec.target)
         return Outcome(path, "complete", None, tuple(begun.broken))
     if target is not None:
         spec = spec.model_copy(update={"target": target})

@@ -67,7 +67,7 @@ def start(target: spec.Target, connections: int, *, keep: bool = False, reuse: b
         known = ", ".join(f"private:{name}" for name in _PRODUCTS)
         raise spec.SpecError("TARGET", f"no private server called {product[:60]!r}", f"use one of {known}")
     base = base_directory(target)
-    folder.clean(base)
+    clean_for(target)
     home = _home(target, base, keep=keep, reuse=reuse) if keep or reuse else None
     begin: Callable[[spec.Target, Path, int], Server] = _module(product).start
     return begin(target, home or base, connections)
@@ -160,6 +160,13 @@ def stale(base: Path) -> list[Path]:
 def clean(base: Path) -> list[Path]:
     """Removes those folders, and ends a server that still works in one; gives the folders removed."""
     return folder.clean(base)
+
+
+def clean_for(target: spec.Target) -> None:
+    """The same wherever a private server of ``target`` makes folders; ``SpecError`` when it names none that is there."""
+    if target.private:
+        for base in {base_directory(target), Path(tempfile.gettempdir()).resolve()}:
+            folder.clean(base)
 
 
 def _module(product: str) -> ModuleType:
