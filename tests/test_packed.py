@@ -132,6 +132,7 @@ def test_a_table_that_would_become_much_larger_is_not_read(tmp_path: Path) -> No
         ("scale", ["one"], "the column scale is of type"),
         ("stage", [5], "the column stage is of type int64, not dictionary"),
         ("kind", [["a"]], "the column kind is of type list"),
+        ("stage", pa.array([b"\xff"]).view(pa.string()), "the column stage has texts that are none"),
         ("scale", pa.array([None], pa.uint32()), "the column scale has rows without a value"),
         ("thread", [4_000_000_000], "the column thread has numbers that no run has: 4000000000"),
         ("committed", [2**60], "the column committed has numbers that no run has"),

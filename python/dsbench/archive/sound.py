@@ -68,11 +68,20 @@ def typed(name: str, rows: pa.Table, size: int) -> pa.Table:
             raise ArchiveError(f"the column {field.name} is of type {found}, not {field.type}", _REMEDY)
         if not _numeric(found):
             texts += sum(_letters(chunk) for chunk in rows[field.name].chunks)
+            for chunk in rows[field.name].chunks:
+                _written(chunk, field.name)
     _fits(texts, size)
     older = {column.name for column in columns.TABLES[name].columns if column.older is not None}
     if lacking := sorted(_TOLD.intersection(TABLES[name].names) - older - set(rows.schema.names)):
         raise ArchiveError(f"the column {lacking[0]} is not there", _REMEDY)
     return rows.cast(pa.schema(fields))
+
+
+def _written(chunk: Any, column: str) -> None:
+    try:
+        chunk.dictionary.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise ArchiveError(f"the column {column} has texts that are none: {error}", _REMEDY) from None
 
 
 def _letters(chunk: Any) -> int:

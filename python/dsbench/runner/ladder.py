@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from dsbench import stack
+from dsbench import servers, stack
 from dsbench.archive import Archive, ArchiveError, Writer, redacted_lines
 from dsbench.generator import Bench, CoreError, Stopped, Target
 from dsbench.monitors import Known, Monitor, Statistics, monitors_for, statistics_of

@@ -163,7 +163,7 @@ def clean(base: Path) -> list[Path]:
 
 
 def clean_for(target: spec.Target) -> None:
-    """The same wherever a private server of ``target`` makes folders; ``SpecError`` when it names none that is there."""
+    """The same wherever a private server of ``target`` makes folders; ``SpecError`` where it names none."""
     if target.private:
         for base in {base_directory(target), Path(tempfile.gettempdir()).resolve()}:
             folder.clean(base)
