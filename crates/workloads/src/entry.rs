@@ -282,8 +282,11 @@ mod tests {
             let entry = REGISTRY.iter().find(|entry| entry.name == workload).unwrap();
             entry.check(&Settings::new([(name.to_string(), value.to_string())])).err().map(|error| error.to_string())
         };
-        let message = refused("tpcb", "mix", "1").unwrap();
-        assert!(message.contains("--set mix=1: the workload tpcb does not know it; it has no settings"), "{message}");
+        let message = refused("rehearsal", "mix", "1").unwrap();
+        assert!(
+            message.contains("--set mix=1: the workload rehearsal does not know it; it has no settings"),
+            "{message}"
+        );
         assert!(refused("tpcc", "mixx", "1").unwrap().contains("it knows mix, affinity, delivery, foreign_keys"));
         assert!(refused("tpcc", "affinity", "no").unwrap().contains("--set affinity=no: use on or off"));
         assert_eq!(refused("tpcc", "affinity", "off"), None);
