@@ -54,7 +54,8 @@ def _load(bench: Bench, first: int) -> CycleResult:
 
 
 def _write(setting: Any, parts: list[Part]) -> None:
-    cycle._write(setting, KEY, load_of(setting.bench.load(""), SPEC, 1, 0, 2), parts, [])
+    load = load_of(setting.bench.load(""), SPEC, 1, 0, 2)
+    cycle._write(setting, KEY, cycle._Measured(parts, [], None, load))
 
 
 class Died(BaseException):

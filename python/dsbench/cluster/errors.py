@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import shlex
 import sys
+from typing import Final
 
 import dsbench
+
+LONGEST_WHY: Final = 1000
+"""Characters of a reason."""
+
+
+def plain(text: str, longest: int = LONGEST_WHY) -> str:
+    """``text`` as it may stand in a log, whoever sent it: one line without control characters."""
+    return "".join(c if c.isprintable() else " " for c in text[:longest])
 
 
 def how_to_install(extras: str = "cluster") -> str:

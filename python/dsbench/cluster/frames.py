@@ -15,6 +15,8 @@ from typing import Any, Final
 import msgpack
 
 import dsbench
+from dsbench.cluster.errors import LONGEST_WHY
+from dsbench.cluster.errors import plain as plain
 
 HEAD: Final = struct.Struct(">II")
 """Bytes of the message, bytes of the data behind it."""
@@ -24,8 +26,6 @@ LONGEST_ANSWER: Final = 1024 * 1024
 """Of the coordinator's: an order holds a whole specification."""
 LONGEST_DATA: Final = 64 * 1024 * 1024
 """Of a result, which is compressed: about a hundred times that of a hundred threads in an hour."""
-LONGEST_WHY: Final = 1000
-"""Characters of a reason."""
 
 _WORD: Final = 2**63 - 1
 _LARGEST_ERROR_NS: Final = 10**12
@@ -131,11 +131,6 @@ def fields(message: Any, **kinds: type) -> dict[str, Any]:
             raise ProtocolError(f"it sent a message with a wrong {name}")
     # A key is said again as it came.
     return {name: plain(value) if type(value) is str and name != "key" else value for name, value in message.items()}
-
-
-def plain(text: str, longest: int = LONGEST_WHY) -> str:
-    """``text`` as it may stand in a log, whoever sent it: one line without control characters."""
-    return "".join(c if c.isprintable() else " " for c in text[:longest])
 
 
 def versions() -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from dsbench.analysis.machine import Used, noticed
 from dsbench.cluster.clock import FEW, PINGS, Estimate
-from dsbench.cluster.frames import LONGEST_WHY
+from dsbench.cluster.errors import LONGEST_WHY
 from dsbench.cluster.lease import Lease
 from dsbench.cluster.outcome import MISSED, Course, encode
 from dsbench.columns import COUNTERS

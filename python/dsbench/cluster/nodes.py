@@ -13,8 +13,7 @@ from pydantic_core import from_json
 from dsbench.archive.record import Machine
 from dsbench.cluster.bundle import Invitation
 from dsbench.cluster.coordinator import Coordinator
-from dsbench.cluster.errors import ClusterError
-from dsbench.cluster.frames import plain
+from dsbench.cluster.errors import ClusterError, plain
 from dsbench.cluster.lead import Lead
 from dsbench.cluster.outcome import MISSED, DamagedError, Fit, NodeResult, Part, decode
 from dsbench.cluster.turn import Turn
@@ -269,10 +268,12 @@ def _said_of_itself(data: bytes) -> dict[str, Any]:
     try:
         said = from_json(data[:_LONGEST_DESCRIPTION])
         Machine.model_validate(said)
+        if not isinstance(said["failure"], str):
+            raise TypeError
         known = {name: said[name] for name in ("core", "calibration") if name in said}
         if "noticed" in said:
             known["noticed"] = [plain(str(words), _LONGEST_NOTICED) for words in said["noticed"][:_MOST_NOTICED]]
-        return {**known, "failure": plain(str(said["failure"]))}
+        return {**known, "failure": plain(said["failure"])}
     except (ValueError, KeyError, TypeError):
         return {"failure": f"{len(data)} bytes are no description of a node"}
 

@@ -19,7 +19,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
 from dsbench.analysis.machine import Used
-from dsbench.cluster.frames import plain
+from dsbench.cluster.errors import plain
 from dsbench.columns import COUNTERS
 from dsbench.generator import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
 
