@@ -62,7 +62,8 @@ def _process(
     """(number, verdict) of each input; no verdict where it has begun."""
     coming, going = os.pipe()
     paths = os.pathsep.join(str(path) for path in (_ROOT, _ROOT / "tests", _ROOT / "python"))
-    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "VIRTUAL_ENV", "TMPDIR")}
+    passed = ("PATH", "LANG", "VIRTUAL_ENV", "TMPDIR", "DSBENCH_FUZZ_SECONDS")
+    kept = {name: value for name, value in os.environ.items() if name in passed}
     command = [sys.executable, "-m", "tests.fuzz.worker", kind, *map(str, (seed, begin, end, going, folder))]
     process = subprocess.Popen(
         [*command, *([str(file)] if file else [])], pass_fds=(going,), cwd=_ROOT, stdin=subprocess.DEVNULL,

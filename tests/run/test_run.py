@@ -189,11 +189,13 @@ def test_a_place_with_the_mark_of_a_living_process_is_refused(tmp_path: Path) ->
     owner = {"run": "other", "host": platform.node(), "pid": parent.pid, "process_started": parent.create_time()}
     target = Target(f"sqlite:///{file}")
     target.create(json.dumps(owner))
+    target.close()
     with pytest.raises(runner.RunError, match="run other"):
         runner.execute(spec_for(f"sqlite:///{file}"), tmp_path / "out", runner.Silent())
     assert target.state()[0] == "marked"
     target.drop()
     target.create(json.dumps({**owner, "process_started": 5}))
+    target.close()
     outcome = runner.execute(spec_for(f"sqlite:///{file}", scales=(1,), cycles=1), tmp_path / "out", runner.Silent())
     assert outcome.status == "complete", "what a dead run left is dropped"
     assert not file.exists()
