@@ -106,7 +106,8 @@ def test_a_killed_server_costs_what_was_not_finished(
     resumed = runner.resume(archive, None, runner.Silent())
     assert (resumed.status, resumed.error, resumed.void_scales) == ("complete", None, ())
     assert finished(archive) == [1, 2]
-    assert described(archive)["segments"][-1]["first_cycle"] == 2
+    # Behind what was kept: where that was everything, the check alone was made, on another database.
+    assert described(archive)["segments"][-1]["first_cycle"] == len(kills[-1][3]) + 1
 
 
 @pytest.mark.parametrize("target", ["private:sqlite", "private:firebird@5?embedded=on"])
