@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from bench.network import Network
 from dsbench import servers
 from dsbench.generator import Target
 from fixtures.nodes import Bed, ended, history
+from fixtures.waiting import until
 
 LEASE_S = 3.0
 AWAY_S = 8.0
@@ -61,7 +62,7 @@ def test_a_run_survives_dead_frozen_and_cut_off_nodes(
             "--duration", str(CYCLE_S), "--lease", str(LEASE_S),
         )  # fmt: skip
         admin = Target(database.url)
-        until(lambda: committed(admin) > 0)
+        assert until(lambda: committed(admin) > 0)
         time.sleep(1)
         dead.send_signal(signal.SIGKILL)
         frozen.send_signal(signal.SIGSTOP)
@@ -72,7 +73,7 @@ def test_a_run_survives_dead_frozen_and_cut_off_nodes(
         time.sleep(AWAY_S - LEASE_S / 2)
         frozen.send_signal(signal.SIGCONT)
         machines.mend(3)
-        until(lambda: [sessions(admin, machines.address(n)) for n in (2, 3, 4)] == [0, 0, 0])
+        assert until(lambda: [sessions(admin, machines.address(n)) for n in (2, 3, 4)] == [0, 0, 0])
         during = "cycle 1:" not in bed.log()
         ended(run)
         archive, log = bed.archive(), bed.log()
@@ -104,7 +105,7 @@ def test_nodes_stop_their_load_when_the_coordinator_is_gone_and_the_database_sil
             database.url, "--threads", "4", "--carriers", "1", "--scales", "1", "--cycles", "1", "--duration", "90",
             "--lease", str(LEASE_S),
         )  # fmt: skip
-        until(lambda: committed(admin) > 0)
+        assert until(lambda: committed(admin) > 0)
         # Those of one machine wait for an answer that does not come, all of them on one thread.
         silent = [row["pid"] for row in of_machine(admin, machines.address(1))]
         assert len(silent) == 4
@@ -113,27 +114,12 @@ def test_nodes_stop_their_load_when_the_coordinator_is_gone_and_the_database_sil
         try:
             assert connected(machines, 1, database) == 4
             run.kill()
-            until(lambda: [connected(machines, n, database) for n in (1, 2)] == [0, 0])
+            assert until(lambda: [connected(machines, n, database) for n in (1, 2)] == [0, 0])
         finally:
             for pid in silent:
                 os.kill(int(pid), signal.SIGCONT)
-        until(lambda: [sessions(admin, machines.address(n)) for n in (1, 2)] == [0, 0])
+        assert until(lambda: [sessions(admin, machines.address(n)) for n in (1, 2)] == [0, 0])
     admin.fetch("DROP SCHEMA dsbench CASCADE")
-
-
-def until(holds: Callable[[], bool], timeout_s: float = 60) -> None:
-    """Waits for something that has to happen."""
-    give_up = time.monotonic() + timeout_s
-    while not _now(holds):
-        assert time.monotonic() < give_up, "it never happened"
-        time.sleep(0.05)
-
-
-def _now(holds: Callable[[], bool]) -> bool:
-    try:
-        return holds()
-    except (ValueError, OSError):  # the archive is not there yet
-        return False
 
 
 def of_machine(admin: Target, address: str) -> Sequence[Mapping[str, Any]]:

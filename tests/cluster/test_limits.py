@@ -6,8 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from dsbench.cluster.turn import Turn
 from fixtures.house import House
 from fixtures.intruder import Intruder
 from fixtures.nodes import Bed, ended
+from fixtures.waiting import until
 
 
 def test_who_says_too_much_is_cut(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_a_flood_of_half_open_connections_does_not_end_a_run(tmp_path: Path) -> 
         nodes = [bed.node(1), bed.node(2)]
         load = ("--threads", "1", "--scales", "1", "--cycles", "3", "--duration", "1.5", "--seed", "1")
         run = bed.run("mock:?latency_us=1000", *load, within=("prlimit", "--nofile=1024:1024"))
-        wait_until(lambda: bed.log().count("joined") == 2)
+        assert until(lambda: bed.log().count("joined") == 2)
         with ExitStack() as stack:
             port = bed.invitation.coordinator.port
             for _ in range(1100):
@@ -128,17 +128,6 @@ def test_a_flood_of_half_open_connections_does_not_end_a_run(tmp_path: Path) -> 
     assert log.count("cut a connection of") == limits.LINES, "no line for each of a thousand"
     assert "Traceback" not in said + log
     assert "connections cut for their number: " in log
-
-
-def wait_until(holds: Callable[[], bool], timeout_s: float = 60) -> None:
-    """Waits for something that has to happen."""
-    give_up = time.monotonic() + timeout_s
-    while True:
-        with suppress(OSError, ValueError):  # the archive is not there yet
-            if holds():
-                return
-        assert time.monotonic() < give_up
-        time.sleep(0.05)
 
 
 def test_the_soft_limit_of_files_is_raised_to_the_hard_one() -> None:

@@ -7,10 +7,8 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -20,18 +18,9 @@ from dsbench import servers, spec
 from dsbench.generator import CoreError, Target
 from dsbench.servers.folder import stale
 from dsbench.servers.mysql import binaries
+from fixtures.waiting import until
 
 Make = Callable[..., spec.Target]
-
-
-@pytest.fixture
-def base() -> Iterator[Path]:
-    """A folder that a server of another user may enter, which pytest's own are not; it must be left empty."""
-    with tempfile.TemporaryDirectory(prefix="base-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield folder
-        assert list(folder.iterdir()) == []
 
 
 @pytest.fixture
@@ -53,15 +42,6 @@ def _ask(url: str, sql: str) -> str | None:
         return cell
     finally:
         target.close()
-
-
-def _until(true: Callable[[], bool], seconds: float = 30.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def _working_in(folder: Path) -> list[int]:
@@ -259,7 +239,7 @@ def test_stopping_a_server_that_was_killed_is_clean(target: Make, base: Path) ->
     os.kill(pids[0], signal.SIGKILL)
     server.stop()
     assert list(base.iterdir()) == []
-    assert _until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
+    assert until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
 
 
 _ABANDONED = """
@@ -286,7 +266,7 @@ def test_the_server_ends_when_its_parent_is_killed_and_the_next_start_tidies_up(
         assert psutil.pid_exists(pids[0])
         parent.kill()
         parent.communicate()
-        assert _until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
+        assert until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
         left = stale(base)
         assert len(left) == 1
         assert "Shutdown complete" in (left[0] / "server.log").read_text()
@@ -312,7 +292,7 @@ def test_the_end_of_the_thread_that_started_it_does_not_end_the_server(target: M
     worker.start()
     worker.join()
     with started[0] as server:
-        assert not _until(lambda: not psutil.pid_exists(server.pids()[0]), seconds=1.0)
+        assert not until(lambda: not psutil.pid_exists(server.pids()[0]), seconds=1.0)
         assert _ask(server.url, "select 1") == "1"
 
 

@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,18 +18,10 @@ from dsbench import servers, spec
 from dsbench.servers.folder import stale
 from dsbench.servers.postgresql import binaries
 from dsbench.servers.postgresql.leftovers import SharedMemory
+from fixtures.waiting import until
 
 Make = Callable[..., spec.Target]
 Ask = Callable[[str, str], str]
-
-
-def _until(true: Callable[[], bool], seconds: float = 30.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def _working_in(folder: Path) -> list[int]:
@@ -190,7 +181,7 @@ def test_stopping_a_server_that_was_killed_is_clean(target: Make, base: Path) ->
     os.kill(pids[0], signal.SIGKILL)
     server.stop()
     assert list(base.iterdir()) == []
-    assert _until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
+    assert until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
     assert [file for file in held.files if file.exists()] == []
     assert not held.segments & _segments()
 
@@ -226,7 +217,7 @@ def test_the_server_ends_when_its_parent_is_killed_and_the_next_start_tidies_up(
         assert psutil.pid_exists(pids[0])
         parent.kill()
         parent.communicate()
-        assert _until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
+        assert until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
         left = stale(base)
         assert len(left) == 1
         assert "database system is shut down" in (left[0] / "server.log").read_text()
@@ -254,7 +245,7 @@ def test_the_end_of_the_thread_that_started_it_does_not_end_the_server(target: M
     worker.start()
     worker.join()
     with started[0] as server:
-        assert not _until(lambda: not psutil.pid_exists(server.pids()[0]), seconds=1.0)
+        assert not until(lambda: not psutil.pid_exists(server.pids()[0]), seconds=1.0)
         assert psql(server.url, "select 1") == "1"
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from dsbench.cluster import frames
 from dsbench.cluster.clock import Estimate
 from dsbench.cluster.door import Guest
+from dsbench.cluster.errors import plain
 from dsbench.cluster.frames import ProtocolError
 from dsbench.cluster.turn import Turn
 from dsbench.generator import now_ns
@@ -47,10 +47,10 @@ class Answers:
         known = own.roster.members.get(member)
         if known is not None and known.here and known.token == token:
             await own.lose(member, "it joined again: its connection was lost")
-        facts = {**facts, "host": frames.plain(facts["host"]), "system": frames.plain(facts["system"])}
-        why = frames.plain(own.roster.enrol(member, token, name, facts, own.loop.time()))
+        facts = {**facts, "host": plain(facts["host"]), "system": plain(facts["system"])}
+        why = plain(own.roster.enrol(member, token, name, facts, own.loop.time()))
         if why:
-            own.log("nodes refused", f"refused a node, {frames.plain(name, 60)} ({member}): {why}")
+            own.log("nodes refused", f"refused a node, {plain(name, 60)} ({member}): {why}")
         else:
             own.joined(guest)
         return {"refused": why, "goodbye": "", "lease_s": own.lease_s}
@@ -118,9 +118,9 @@ class Answers:
         """The node cannot do its part."""
         own, member, turn = self._own, guest.member, self._turn(key)
         if turn is not None and turn.open_for(member):
-            turn.lose(member, frames.plain(why))
+            turn.lose(member, plain(why))
             name = own.roster.members[member].name
-            own.log(f"news of {member}", f"node {name} cannot take part in {key}: {frames.plain(why)}")
+            own.log(f"news of {member}", f"node {name} cannot take part in {key}: {plain(why)}")
 
     async def _done(self, guest: Guest, key: str) -> None:
         """The node is free for the next turn."""

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 from dsbench.cluster import frames, limits
 from dsbench.cluster.bundle import number_of
 from dsbench.cluster.channel import Channel
+from dsbench.cluster.errors import plain
 from dsbench.cluster.frames import ProtocolError
 
 _BACKLOG: Final = 512
@@ -147,7 +148,7 @@ class Door:
                 await channel.handshake()
                 shaken = True
                 if not number_of(channel.peer):
-                    raise ProtocolError(f"its certificate is that of {frames.plain(channel.peer, 60)!r}, no node's")
+                    raise ProtocolError(f"its certificate is that of {plain(channel.peer, 60)!r}, no node's")
                 message, more = await channel.read(frames.LONGEST)
             if more:
                 raise ProtocolError("it sent data without being asked")
@@ -159,7 +160,7 @@ class Door:
             self._log("connections refused", f"refused a connection of {where} ({channel.peer}): {error}")
         except OSError as error:
             if not shaken:
-                self._log("failed TLS handshakes", f"TLS handshake failed with {where}: {frames.plain(str(error))}")
+                self._log("failed TLS handshakes", f"TLS handshake failed with {where}: {plain(str(error))}")
         return None
 
     async def _serve(

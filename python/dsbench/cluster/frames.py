@@ -15,8 +15,7 @@ from typing import Any, Final
 import msgpack
 
 import dsbench
-from dsbench.cluster.errors import LONGEST_WHY
-from dsbench.cluster.errors import plain as plain
+from dsbench.cluster.errors import LONGEST_WHY, plain
 
 HEAD: Final = struct.Struct(">II")
 """Bytes of the message, bytes of the data behind it."""
