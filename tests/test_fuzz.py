@@ -28,6 +28,7 @@ def test_no_input_brings_anything_but_a_clear_error(kind: str, monkeypatch: pyte
         assert verdict.word != "finding", f"python -m tests.fuzz --kind {kind} --seed 7, input {number}: {verdict.told}"
         words[verdict.word] += 1
     assert words["refused"] > 2
+    assert words["accepted"] > 0, "something else than the input is refused"
     assert words.total() == INPUTS.get(kind, 100)
 
 

@@ -35,6 +35,8 @@ def stop_commands() -> None:
         patch(name, side_effect=Accepted).start()
     patch("dsbench.runner.ladder.opened", _parsed).start()
     patch("dsbench.report.render._pictures", lambda _stem, _spec: {}).start()
+    # The limit of this process would refuse every run before its input is read.
+    patch("dsbench.report.render.try_memory", lambda: None).start()
     patch("typer.main.get_command", cache(typer.main.get_command)).start()
 
 
