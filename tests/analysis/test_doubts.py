@@ -57,7 +57,6 @@ def test_each_fact_raises_its_doubt_and_no_other(change: dict[str, Any], code: s
         {"remote": 15_900},
         {"remote": 10, "remote_of": 100},  # 10 % of a hundred is chance: 3 sigma are 10.7 %
         {"remote": 0, "scale": 1},
-        {"missed": 5},  # the closed loop has no starts that are due
     ],
 )
 def test_what_is_within_its_bounds_raises_none(change: dict[str, Any]) -> None:
@@ -123,13 +122,13 @@ def test_the_clients_cpu_says_nothing_where_it_is_not_the_clients_alone() -> Non
 
 def test_idle_threads_are_meant_in_the_open_loop_and_connect_with_reconnect() -> None:
     idle = {"outside_share": 0.9}
-    assert codes(replace(RUN, open_loop=True), **idle) == []
+    assert codes(replace(RUN, pacings=frozenset({"closed", "constant"})), **idle) == []
     assert codes(replace(RUN, reconnect=True), **idle) == []
     assert codes(replace(RUN, embedded=True), **idle) == ["client-bottleneck"]
 
 
 def test_starts_missed_in_the_open_loop() -> None:
-    (found,) = doubts(replace(RUN, open_loop=True), [replace(SCALE, missed=25_000)])
+    (found,) = doubts(replace(RUN, pacings=frozenset({"constant"})), [replace(SCALE, missed=25_000)])
     assert found.code == "missed-starts"
     assert "20.0%" in found.message  # 25,000 of 125,000 that were due
 

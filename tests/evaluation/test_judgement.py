@@ -8,7 +8,7 @@ import pytest
 from dsbench.analysis.values import Doubt
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
-from fixtures.archives import MS, S, bucket_rows, cycle_row, run_json, write
+from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, run_json, write
 
 SPEC = {"scales": (10,), "cycles": 3, "duration": 60.0, "threads": 1}
 CYCLES = (1, 2, 3)
@@ -145,6 +145,11 @@ def test_idle_threads_raise_a_doubt_about_the_client(tmp_path: Path) -> None:
     assert "50% of their time outside of transactions" in doubt.message
 
 
+def test_one_group_that_waits_for_its_turn_tells_that_threads_are_idle_on_purpose(tmp_path: Path) -> None:
+    paced = [group_row(10, "load", cycle, 60 * S, pacing="constant", rate_per_s=500.0) for cycle in (1, 2, 3)]
+    assert judged(tmp_path, rows(last_end_ns=118 * S) | {"groups": paced}).doubts == ()
+
+
 def collided(folder: Path, **run: Any) -> Evaluation:
     """Three scales with 9 clients and kappa = 0.5: q = 1/(1 + 4/X), so 4/X failures for each success."""
     cycles = [cycle_row(x, 1, [MS] * 1000, failed=4000 // x, remote=150) for x in (1, 4, 16)]
@@ -167,6 +172,8 @@ def test_the_collision_model_is_withheld_where_it_does_not_apply(tmp_path: Path)
     cycles = [cycle_row(x, 1, [MS] * 1000, failed=4000 // x) for x in (1, 4, 16)]
     open_loop = {"scales": (1, 4, 16), "threads": 9, "rate": 500.0}
     assert judged(tmp_path, {"cycles": cycles}, spec=open_loop).collision is None
+    mixed = [group_row(x, "load", 1, 60 * S, group="deletes", pacing="constant") for x in (1, 4, 16)]
+    assert judged(tmp_path, {"cycles": cycles, "groups": mixed}, spec={**open_loop, "rate": None}).collision is None
     committed = {"scales": (1, 4, 16), "threads": 9, "isolation": "read-committed"}
     cycles = [cycle_row(x, 1, [MS] * 1000, failed=4000 // x) for x in (1, 4, 16)]
     assert judged(tmp_path, {"cycles": cycles}, spec=committed).collision is None

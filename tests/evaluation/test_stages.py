@@ -16,17 +16,9 @@ from dsbench.evaluation import Evaluation, Series, evaluate
 from dsbench.report import diagrams, tables
 from dsbench.report.document import page
 from dsbench.report.page import course
-from fixtures.archives import MS, S, bucket_rows, cycle_row, phase_rows, run_json, write
+from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write
 
 READING, WRITING = Series("reading", 2), Series("writing", 3)
-
-
-def group(stage: str, cycle: int, duration_ns: int, **more: Any) -> dict[str, Any]:
-    row = {
-        "scale": 1, "stage": stage, "cycle": cycle, "group": "all", "threads": 2, "connections": 1, "clients": 2,
-        "pacing": "closed", "until": "time", "until_of": "", "duration_ns": duration_ns, "ramp_up_ns": 0,
-    }  # fmt: skip
-    return {**row, **more}
 
 
 def samples(stage: str, cycle: int, until_ns: int, value: float) -> list[dict[str, Any]]:
@@ -51,9 +43,9 @@ def rows() -> dict[str, list[dict[str, Any]]]:
             cycle_row(1, 1, [5 * MS] * 10, **writing, group="deletes", thread=1, rows=100),
         ],
         "groups": [
-            group("reading", 1, 2 * S), group("reading", 2, 4 * S),
-            group("writing", 1, 3 * S // 2, group="inserts"),
-            group("writing", 1, S, group="deletes", until="group", until_of="inserts", clients=1, connections=4),
+            group_row(1, "reading", 1, 2 * S), group_row(1, "reading", 2, 4 * S),
+            group_row(1, "writing", 1, 3 * S // 2, group="inserts"),
+            group_row(1, "writing", 1, S, group="deletes", until="group", until_of="inserts", clients=1, connections=4),
         ],
         "buckets": [
             *bucket_rows(1, 1, [MS] * 20, **reading), *bucket_rows(1, 2, [MS] * 80, **reading),

@@ -202,9 +202,9 @@ def unknown_commits(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         )
 
 
-def missed_starts(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+def missed_starts(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """The open loop could not keep its rate: the longest waits are not in the quantiles."""
-    if run.open_loop and scale.missed:
+    if scale.missed:
         share = scale.missed / (scale.missed + scale.attempts)
         yield Doubt(
             "missed-starts",
@@ -245,7 +245,7 @@ def client_bottleneck(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     signs = []
     if not run.embedded and run.nodes == 0 and run.cpus and scale.client_cpus / run.cpus > MOST_CLIENT_CPU:
         signs.append(f"the client took {scale.client_cpus / run.cpus:.0%} of the machine's CPU")
-    if not run.open_loop and not run.reconnect and scale.outside_share > MOST_OUTSIDE:
+    if run.pacings == {"closed"} and not run.reconnect and scale.outside_share > MOST_OUTSIDE:
         signs.append(f"its threads spent {scale.outside_share:.0%} of their time outside of transactions")
     rate_tps = scale.committed / scale.measured_s if scale.cycles else 0.0
     if run.nodes == 0 and rate_tps > MOST_CEILING * run.ceiling_tps:

@@ -37,7 +37,8 @@ class RunFacts:
     isolation: str
     retry: bool
     reconnect: bool
-    open_loop: bool
+    pacings: frozenset[str]
+    """Of all groups of clients: "closed", "constant", "poisson", "terminals"."""
     nodes: int
     """Remote nodes; 0 for load made on the machine of the server."""
     embedded: bool

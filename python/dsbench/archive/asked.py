@@ -92,11 +92,6 @@ class Asked(Recorded):
         """Numbers of threads, rising; one at least."""
         return self.threads if isinstance(self.threads, tuple) else (self.threads,)
 
-    @property
-    def open_loop(self) -> bool:
-        """Whether something else than the answers of the database says when a transaction starts."""
-        return self.rate is not None or self.pace != "none"
-
     def terminals_at(self, scale: int, per_unit: int | None) -> int | None:
         """Terminals of all nodes together at ``scale``; ``None`` without keying and thinking times.
 

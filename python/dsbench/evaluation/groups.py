@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -52,11 +53,25 @@ def durations_ns(groups: pa.Table, table: pa.Table) -> Ints:
     return of_each(table, longest)
 
 
+def pacings_of(groups: pa.Table, cycles: pa.Table) -> frozenset[str]:
+    """How the groups of ``cycles`` start transactions: "closed", "constant", "poisson", "terminals"."""
+    return frozenset(str(name) for name in of_cycles(groups, cycles)["pacing"].to_pylist())
+
+
+def clients_of(groups: pa.Table, cycles: pa.Table) -> int:
+    """Clients of all groups and nodes together in one of ``cycles``; 0 without a cycle."""
+    return _most(groups, cycles, lambda row: int(row["clients"]))
+
+
 def connections_of(groups: pa.Table, cycles: pa.Table) -> int:
     """Connections of all groups and nodes together in one of ``cycles``; 0 without a cycle."""
+    return _most(groups, cycles, lambda row: int(row["clients"] * row["connections"]))
+
+
+def _most(groups: pa.Table, cycles: pa.Table, count: Callable[[dict[str, Any]], int]) -> int:
     found: Counter[tuple[int, int]] = Counter()
     for row in of_cycles(groups, cycles).to_pylist():
-        found[row["scale"], row["cycle"]] += row["clients"] * row["connections"]
+        found[row["scale"], row["cycle"]] += count(row)
     return max(found.values(), default=0)
 
 

@@ -31,8 +31,9 @@ def judge(
     nodes: Mapping[str, Mapping[int, NodeShare]],
     uses: Mapping[int, tuple[CycleUse, ...]],
     checkpoints: Mapping[int, tuple[int, ...]],
+    pacings: frozenset[str],
 ) -> tuple[Doubt, ...]:
-    """The doubts about a run; ``begun`` are its scales, the mappings what was measured at them."""
+    """The doubts about a run; ``begun`` are its scales, ``pacings`` its groups', the mappings what was measured."""
     broken = failed_checks(run)
     facts = []
     for scale in begun:
@@ -56,7 +57,7 @@ def judge(
                 nodes=_nodes(nodes, scale),
             )
         )
-    return doubts(_run_facts(run, load), facts, noticed(run))
+    return doubts(_run_facts(run, load, pacings), facts, noticed(run))
 
 
 def failed_checks(run: RunRecord) -> dict[int, tuple[str, ...]]:
@@ -64,22 +65,22 @@ def failed_checks(run: RunRecord) -> dict[int, tuple[str, ...]]:
     return {scale: tuple(f"{c.name} ({c.detail})" for c in conditions) for scale, conditions in run.broken.items()}
 
 
-def collision(run: RunRecord, success: Mapping[int, float], load: Mapping[int, Measured]) -> Collision | None:
+def collision(
+    run: RunRecord, success: Mapping[int, float], load: Mapping[int, Measured], pacings: frozenset[str], clients: int
+) -> Collision | None:
     """The model of collisions where it applies: snapshots of one row per unit of scale, several writers at a time.
 
-    It supposes that K clients always have a transaction under way: in the closed loop, with every node.
+    It supposes that the ``clients`` always have a transaction under way: in the closed loop, with every node.
     """
-    spec = run.spec
     shares = {x: share for x, share in success.items() if x not in run.broken and load[x].present.all()}
     applies = (
         run.entry.hot_row
-        and spec.rate is None
+        and pacings == {"closed"}
         and run.in_force != "read-committed"
         and not run.dialect.single_writer
         and not _waits(run)
         and any(share < 1 for share in shares.values())
     )
-    clients = max(spec.nodes, 1) * max(spec.thread_numbers)
     return fit_collision(list(shares), list(shares.values()), clients) if applies else None
 
 
@@ -157,7 +158,7 @@ def _populations(run: RunRecord, scale: int, load: Measured) -> int:
     return len({bisect_right(begins, cycle) for cycle in load.cycles.tolist()} - {0})
 
 
-def _run_facts(run: RunRecord, load: Mapping[int, Measured]) -> RunFacts:
+def _run_facts(run: RunRecord, load: Mapping[int, Measured], pacings: frozenset[str]) -> RunFacts:
     spec = run.spec
     durations_s = [float(part.duration_s.min()) for part in load.values()]
     return RunFacts(
@@ -169,7 +170,7 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured]) -> RunFacts:
         isolation=spec.isolation,
         retry=spec.retry,
         reconnect=spec.reconnect,
-        open_loop=spec.open_loop,
+        pacings=pacings,
         nodes=spec.nodes,
         embedded=run.embedded,
         cpus=run.cpus or 0,

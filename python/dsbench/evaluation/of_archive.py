@@ -30,7 +30,7 @@ from dsbench.evaluation.by_kind import (
 from dsbench.evaluation.costs import resources
 from dsbench.evaluation.distributions import frequency, seconds
 from dsbench.evaluation.evaluated import Evaluation, Series
-from dsbench.evaluation.groups import connections_of, groups_of, series_of, with_threads
+from dsbench.evaluation.groups import clients_of, connections_of, groups_of, pacings_of, series_of, with_threads
 from dsbench.evaluation.judgement import collision, judge, noticed
 from dsbench.evaluation.machines import checkpoints, uses
 from dsbench.evaluation.measured import Measured, measured
@@ -90,6 +90,7 @@ def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: 
     success = {x: 1 - part.total("failed") / part.attempts for x, part in load.items() if part.attempts}
     void = frozenset(run.broken)
     kinds, kind_frequency, kind_response = of_kinds(run, cycles, buckets, load)
+    pacings = pacings_of(groups, cycles)
     windows = windows_of(run, of_cycles(tables["sums"], cycles), load)
     return Evaluation(
         name=name,
@@ -118,14 +119,15 @@ def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: 
         ),
         doubts=(
             *judge(
-                run, begun, load, residence, course, spent, errors, nodes, machine, checkpoints(monitors, groups)
+                run, begun, load, residence, course, spent, errors, nodes, machine, checkpoints(monitors, groups),
+                pacings,
             ),
             *special_doubts(run),
             *kind_doubts(run.entry, kinds),
             *window_doubts(windows),
         ),
         nodes=nodes,
-        collision=collision(run, success, load),
+        collision=collision(run, success, load, pacings, clients_of(groups, cycles)),
         kinds=kinds,
         kind_errors=errors_of_kinds(failed, kinds),
         kind_frequency=kind_frequency,
