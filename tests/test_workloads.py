@@ -47,6 +47,11 @@ def test_what_is_said_depends_on_the_settings() -> None:
     assert [kind.cards for kind in workloads.find("tpcb").kinds] == [None]
 
 
+def test_kinds_say_what_they_do_to_the_rows_that_they_count() -> None:
+    assert [kind.rows for kind in workloads.find("rehearsal").kinds] == ["", "inserted", "deleted"]
+    assert [kind.rows for kind in workloads.find("tpcb").kinds] == [""]
+
+
 def test_an_unknown_workload_says_nothing_and_settings_that_are_refused_change_nothing() -> None:
     assert workloads.find("tpcz") == workloads.Entry("tpcz", "tpcz")
     assert workloads.find("tpcc", {"mix": "1"}) == workloads.find("tpcc")

@@ -39,6 +39,11 @@ class Kind:
     """Mean of the seconds to think after it."""
     cards: int | None = None
     """Its cards in the deck from which the workload deals."""
+    rows: str = ""
+    """What it does to each row that it counts, ``inserted`` or ``deleted``: then its operations are rows; else empty,
+    and they are transactions."""
+    row_bytes: float = 0.0
+    """Bytes of user data that a row has which it inserts, on average; 0 where they are not known."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dsbench_workloads::entry::{Entry, Headline, Remote, Rule};
+use dsbench_workloads::entry::{Changed, Entry, Headline, Remote, Rule};
 use dsbench_workloads::settings::{Setting, Values};
 use dsbench_workloads::{find, Call, Settings};
 use pyo3::prelude::*;
@@ -55,7 +55,13 @@ fn texts<'py>(py: Python<'py>, values: &[(&str, &str)]) -> PyResult<Bound<'py, P
 fn kinds<'py>(py: Python<'py>, entry: &Entry, settings: &Settings) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let cards = entry.cards(settings);
     let described = entry.kinds.iter().enumerate().map(|(number, kind)| {
-        let dict = texts(py, &[("name", kind.name)])?;
+        let (rows, bytes) = match kind.rows {
+            None => ("", 0.0),
+            Some(Changed::Inserted(bytes)) => ("inserted", bytes),
+            Some(Changed::Deleted) => ("deleted", 0.0),
+        };
+        let dict = texts(py, &[("name", kind.name), ("rows", rows)])?;
+        dict.set_item("row_bytes", bytes)?;
         dict.set_item("least_share", kind.least_share)?;
         dict.set_item("limit_s", entry.limit_s(kind, settings))?;
         dict.set_item("keying_s", kind.keying_and_think_s.map(|(keying, _)| keying))?;

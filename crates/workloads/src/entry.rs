@@ -82,6 +82,17 @@ pub struct Kind {
     pub keying_and_think_s: Option<(u32, u32)>,
     /// When its terminal only queues it.
     pub queued: Option<Queued>,
+    /// What it does to the rows that it counts; `None` where it counts none, or does several things to them.
+    pub rows: Option<Changed>,
+}
+
+/// What a kind does to each row that it counts: its operations are these rows, not its transactions.
+#[derive(Debug, Clone, Copy)]
+pub enum Changed {
+    /// Brings it, with so many bytes of user data on average; 0 where they are not known.
+    Inserted(f64),
+    /// Takes it away.
+    Deleted,
 }
 
 /// A kind that a terminal does not wait for where a setting says so.
@@ -142,7 +153,12 @@ pub struct Remote {
 impl Kind {
     /// A kind of which nothing is asked.
     pub const fn named(name: &'static str) -> Self {
-        Self { name, least_share: None, limit_s: None, keying_and_think_s: None, queued: None }
+        Self { name, least_share: None, limit_s: None, keying_and_think_s: None, queued: None, rows: None }
+    }
+
+    /// The same, of one that does this to each of its rows.
+    pub const fn of_rows(name: &'static str, rows: Changed) -> Self {
+        Self { rows: Some(rows), ..Self::named(name) }
     }
 }
 

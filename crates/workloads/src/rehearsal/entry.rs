@@ -1,9 +1,10 @@
 //! What is special about the rehearsal.
 
-use crate::entry::{Entry, Kind, Unit};
+use crate::entry::{Changed, Entry, Kind, Unit};
 use crate::Call;
 
-pub(super) const KINDS: &[Kind; 3] = &[Kind::named("query"), Kind::named("insert"), Kind::named("delete")];
+pub(super) const KINDS: &[Kind; 3] =
+    &[Kind::named("query"), Kind::of_rows("insert", Changed::Inserted(0.0)), Kind::of_rows("delete", Changed::Deleted)];
 
 /// Its entry in the registry.
 pub static ENTRY: Entry = Entry {
