@@ -6,7 +6,7 @@ BIN    := .venv/bin
 CORE   := $(shell find crates -name '*.rs' -o -name '*.sql' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: run test lint bench wheel clean
+.PHONY: run test lint bench bench-quick wheel clean
 
 run: .venv/.built  ## one complete run on an embedded database, about a minute
 	$(BIN)/dsbench run
@@ -27,10 +27,15 @@ lint: .venv/.built  ## formatting, types, layering; warnings are errors
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/.built  ## dsbench against its peers, as paired ratios; takes long
+bench: .venv/.built  ## dsbench against its peers: what is not measured yet on this machine; takes hours, goes on where it was
 	scripts/need-servers
 	scripts/need-peers
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m bench
+
+bench-quick: .venv/.built  ## few cells in about five minutes, beside the last such run: before and after a change
+	scripts/need-servers
+	scripts/need-peers
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m bench --quick
 
 wheel: .venv/.installed  ## dist/: a wheel for every Linux from 2014 on and every Python from 3.11 on
 	$(PIP) install -c constraints.txt ziglang

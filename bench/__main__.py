@@ -1,91 +1,85 @@
-"""``python -m bench``: measures, prints one table and writes it to docs/performance.md."""
+"""``python -m bench``: measures what is not measured yet, cell by cell, and writes the page of this machine."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from bench import archives, bare, fbdriver, firebird, machine, many, mariadb, memory, page, population, tpcc
-from bench.cases import Case, Settings, selects, tpcbs
-from bench.page import Result
-from bench.place import populated
+from bench import bare, cells, machine, measuring, page, parts
+from bench.cells import Cell
+from bench.kept import Kept
+from bench.measuring import Plan, say
+from bench.peers import Settings
 from bench.process import BenchError
-from bench.sweeps import sweep
 
-PAGE = bare.ROOT / "docs" / "performance.md"
+FOLDER = bare.ROOT / "docs" / "performance"
+QUICK = bare.ROOT / "target" / "bench-quick.json"
+"""What ``--quick`` found last, to put beside what it finds next."""
 
 
 def main() -> None:
-    """The table of contents of the comparison."""
+    """Measures and writes."""
     asked = _asked()
-    text = [f"Measured by `{' '.join(['python -m bench', *sys.argv[1:]])}`.", ""]
-    program = bare.build()
-    with populated(asked.scale, asked.many + 80, {}) as place:
-        text += [*machine.description(place.version), f"- tables at scale {asked.scale}, all in memory", ""]
-        at = Settings(place, asked.duration, program, durable=True)
-        results = _measure(asked, [*selects(at, asked.clients), *tpcbs(at, asked.clients)])
-        more = _more(
-            asked,
-            lambda: page.many_lines(many.measure(place, asked.many, asked.duration, asked.pairs)),
-            lambda: page.population_lines(population.measure(place, asked.population, asked.population_pairs)),
-        )
-    with populated(asked.scale, 80, {"fsync": "off", "synchronous_commit": "off"}) as place:
-        results += _measure(asked, list(tpcbs(Settings(place, asked.duration, program, durable=False), (8,))))
-    with mariadb.populated(asked.scale, 80) as other:
-        text.append(f"- server of the rows that name it: {other.version}, tables at the same scale\n")
-        results += _measure(asked, list(other.cases(asked.clients, asked.duration)))
-    found, remarks = _firebird(asked)
-    results += found
-    more += remarks
-    more += _more(
-        asked,
-        lambda: [page.memory_line(memory.measure(asked.transactions))],
-        lambda: page.archive_lines(archives.measure()),
-        lambda: tpcc.section(asked.quick, asked.pairs, 2 * asked.duration),
-    )
-    text += [page.table(results), "", *more]
-    print("\n".join(text))
-    if asked.write:
-        page.write(asked.write, "\n".join(text))
+    at = Settings(asked.duration, asked.quick, tuple(asked.beside))
+    plan = Plan(asked.scale, asked.pairs, at)
+    finished, before = _kept(asked)
+    known = list(cells.quick() if asked.quick else cells.table(asked.clients))
+    chosen = [cell for cell in known if _wanted(asked, cell.name)]
+    more = [part for part in parts.parts(asked) if not asked.quick and _wanted(asked, part.name)]
+    todo = [cell for cell in chosen if asked.again or not finished.has(cell.name, plan.of(cell))]
+    left = [part for part in more if asked.again or not finished.has(part.name, part.settings)]
+    if not chosen and not more:
+        raise BenchError("no cell has such a name; python -m bench --list shows all of them")
+    if asked.list:
+        print("\n".join([*(cell.name for cell in chosen), *(part.name for part in more)]))
+    seconds = measuring.estimate(plan, todo, known, finished) + sum(part.seconds for part in left)
+    done = len(chosen) + len(more) - len(todo) - len(left)
+    where = f", kept in {finished.path}" if finished.path else ""
+    say(f"to measure: {len(todo) + len(left)}, about {_duration(seconds)}; finished before: {done}{where}")
+    if asked.list:
+        return
+    if bare.possible() and any(cell.work == cells.SELECT for cell in todo) and not asked.quick:
+        plan = replace(plan, settings=replace(at, bare_program=bare.build()))
+    measuring.measure(plan, todo, finished, lambda cell: _shown(cell, finished, before))
+    parts.measure(left, finished)
+    text = "\n".join([*machine.description(), page.document(chosen if asked.quick else known, finished, before)])
+    print(text)
+    if asked.write is not None:
+        path = asked.write / f"{machine.name()}.md"
+        page.write(path, text)
+        say(f"written to {path}")
 
 
-def _firebird(asked: argparse.Namespace) -> tuple[list[Result], list[str]]:
-    """Firebird against its Python driver, and a line that says what with; or why not."""
-    if asked.only and "Firebird" not in asked.only:
-        return [], []
-    if not fbdriver.available():
-        _say(firebird.LEFT_OUT)
-        return [], [firebird.LEFT_OUT]
-    scale = min(asked.scale, firebird.LARGEST_SCALE)
-    with firebird.populated(scale) as (version, url):
-        found = _measure(asked, list(firebird.cases(url, scale, asked.duration)))
-    return found, [f"- Firebird: {version}, scale {scale}, against {fbdriver.version()}; both use its client library"]
+def _kept(asked: argparse.Namespace) -> tuple[Kept, Kept | None]:
+    """Where finished cells are kept, and what an earlier quick run found."""
+    if asked.write is not None:
+        asked.write.mkdir(parents=True, exist_ok=True)
+        return Kept.open(asked.write / f"{machine.name()}.json"), None
+    if not asked.quick:
+        return Kept(None, {}), None
+    return Kept(QUICK, dict(Kept.open(QUICK).pieces)), Kept.open(QUICK)
 
 
-def _measure(asked: argparse.Namespace, cases: list[Case]) -> list[Result]:
-    results = []
-    for case in cases:
-        if asked.only in f"{case.title}, {case.clients} clients, {case.transport}":
-            _say(f"{case.title}, {case.clients} clients, {case.transport}: {', '.join(case.run)}")
-            results.append(Result(case, sweep(case.run, asked.pairs)))
-            _say("\n".join(results[-1].lines()))
-    return results
+def _wanted(asked: argparse.Namespace, name: str) -> bool:
+    return not asked.only or any(text in name for text in asked.only)
 
 
-def _more(asked: argparse.Namespace, *parts: Callable[[], list[str]]) -> list[str]:
-    """What is no case of the table; left out when only some cases were asked for."""
-    found = []
-    for part in parts if not asked.only else ():
-        lines = part()
-        _say("\n".join(lines))
-        found += lines
-    return found
+def _shown(cell: Cell, finished: Kept, before: Kept | None) -> str:
+    one = finished.pieces[cell.name]
+    if one.failure:
+        return ""
+    if cell.steady:
+        return page.steady_row(cell, one.found)
+    earlier = before.pieces.get(cell.name) if before else None
+    return page.row(cell, one.found, earlier.found if earlier and not earlier.failure else None)
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+def _duration(seconds: float) -> str:
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -93,29 +87,32 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _asked() -> argparse.Namespace:
-    parser = argparse.ArgumentParser("python -m bench", description="dsbench against its peers, as paired ratios.")
+    parser = argparse.ArgumentParser("python -m bench", description=__doc__, epilog=__import__("bench").__doc__)
     for name, default, kind, words in _options():
         parser.add_argument(f"--{name}", default=default, type=kind, help=f"{words} [{default}]")
-    parser.add_argument("--quick", action="store_true", help="a smoke run: every part once, figures of no worth")
+    parser.add_argument("--only", action="append", default=[], help="what has this text in its name; several times")
+    parser.add_argument("--list", action="store_true", help="say what would be measured, how long it takes, and end")
+    parser.add_argument("--again", action="store_true", help="measure finished cells as well")
+    parser.add_argument("--quick", action="store_true", help="few cells, five minutes, beside the last such run")
+    parser.add_argument("--beside", action="append", default=[], metavar="NAME=VALUE",
+                        help="dsbench once more in each cell, with this setting of a run; several times")  # fmt: skip
+    where = f"{FOLDER.relative_to(bare.ROOT)}; with --quick or --beside: none"
+    parser.add_argument("--write", type=Path, help=f"folder of the page and the finished cells [{where}]")
     asked = parser.parse_args()
     if asked.quick:
-        asked.pairs, asked.duration, asked.scale, asked.clients, asked.many = 1, 1.0, 1, (2,), 20
-        asked.population, asked.population_pairs, asked.transactions = 1, 1, 1_000_000
-        asked.write = None if asked.write == PAGE else asked.write
+        asked.pairs, asked.scale, asked.again = min(asked.pairs, 3), min(asked.scale, 5), True
+    elif asked.write is None and not asked.beside:
+        asked.write = FOLDER
     return asked
 
 
 def _options() -> Iterator[tuple[str, object, Callable[[str], object], str]]:
-    yield "pairs", 6, int, "paired measurements of each case"
-    yield "duration", 5.0, float, "seconds of each measurement, whole ones"
+    yield "pairs", 6, int, "paired measurements of each cell"
+    yield "duration", 2.0, float, "seconds of each measurement, whole ones"
     yield "scale", 20, int, "scale of the tables"
-    yield "clients", (1, 8, 64), _numbers, "numbers of clients"
-    yield "many", 1000, int, "number of connections in the comparison of many"
+    yield "clients", cells.COUNTS, _numbers, "numbers of clients"
     yield "population", 50, int, "scale of the populations"
-    yield "population_pairs", 3, int, "pairs of populations"
     yield "transactions", 100_000_000, int, "transactions on the mock engine for the memory of a long run"
-    yield "only", "", str, "run only the cases whose name contains this text"
-    yield "write", PAGE, Path, "page to write"
 
 
 if __name__ == "__main__":

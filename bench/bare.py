@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 from bench.place import UNIX, Place
 from bench.process import Measured, run
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def possible() -> bool:
+    """Whether it can be compiled here."""
+    return shutil.which("cargo") is not None
 
 
 def build() -> Path:

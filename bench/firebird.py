@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import unquote, urlsplit
 
-from bench import fbdriver, load
-from bench.cases import DSBENCH, Case
+from bench import fbdriver
+from bench.cells import Cell
 from bench.fbdriver import Loop
-from bench.load import Cycle
-from bench.place import TCP, populate
+from bench.peers import Settings, ours
+from bench.place import populate
 from bench.sweeps import Client
 from dsbench import servers
 from dsbench.generator import Target
@@ -49,20 +49,7 @@ def populated(scale: int) -> Iterator[tuple[str, str]]:
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-def cases(url: str, scale: int, duration: float) -> Iterator[Case]:
-    """The select of one account, and TPC-B as one call."""
-    titles = {"select": "Firebird: select, prepared", "tpcb": "Firebird: TPC-B, one call, prepared, forced writes OFF"}
-    calls = {"select": "statements", "tpcb": "procedure"}
-    for workload, title in titles.items():
-        cycle = Cycle(url, workload, 1, duration, scale, calls[workload], prepare=True)
-        loop = Loop(url, workload, scale, duration)
-        run = {DSBENCH: _cycle(cycle), "firebird-driver": _loop(loop)}
-        yield Case(title, 1, TCP, run, {}, {})
-
-
-def _cycle(cycle: Cycle) -> Client:
-    return lambda: load.measure(cycle)
-
-
-def _loop(loop: Loop) -> Client:
-    return lambda: fbdriver.measure(loop)
+def clients(cell: Cell, url: str, scale: int, settings: Settings) -> dict[str, Client]:
+    """dsbench and the driver; the call is made without forced writes."""
+    loop = Loop(url, cell.work.workload, scale, settings.duration)
+    return {**ours(cell, url, scale, settings), "firebird-driver": lambda: fbdriver.measure(loop)}

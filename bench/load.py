@@ -9,12 +9,13 @@ import json
 import resource
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import psutil
 
 from bench.process import BenchError, Measured, run
+from dsbench.columns import COUNTERS
 from dsbench.generator import Bench, Target, now_ns
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
@@ -32,6 +33,8 @@ class Cycle:
     call: str | None = None
     prepare: bool = True
     carriers: int = 0
+    more: Mapping[str, str] = field(default_factory=dict)
+    """Further settings of the specification."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def _run(cycle: Cycle) -> Mapping[str, Any]:
         {
             "target": TargetSpec(url=cycle.url), "workload": cycle.workload, "threads": cycle.threads,
             "duration": cycle.duration, "prepare": cycle.prepare, "carriers": cycle.carriers,
-            "isolation": "read-committed",
+            "isolation": "read-committed", **cycle.more,
         }
     )  # fmt: skip
     target = Target(cycle.url)
@@ -87,6 +90,7 @@ def _run(cycle: Cycle) -> Mapping[str, Any]:
     if result.failure is not None or result.total("failed"):
         raise BenchError(f"{result.failure or result.errors}")
     committed = result.total("committed")
+    each = result.counters[:, :, COUNTERS.index("committed")].sum(axis=1)
     # The whole process over the whole cycle, everything that dsbench does beside the clients included.
     measured = Measured(
         committed,
@@ -94,6 +98,7 @@ def _run(cycle: Cycle) -> Mapping[str, Any]:
         ended.ru_utime - began.ru_utime,
         ended.ru_stime - began.ru_stime,
         result.cpu_ns[0] / 1e9,
+        *((float(each.min() / each.mean()), float(each.max() / each.mean())) if committed else (None, None)),
     )
     return {"measured": asdict(measured), "memory": asdict(Memory(before, connected, after))}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import platform
 import re
 from pathlib import Path
@@ -10,30 +9,41 @@ from pathlib import Path
 import psutil
 
 from bench import pgbench, sysbench
+from dsbench.stack import system
 
 
-def description(server: str) -> list[str]:
-    """Lines for the page: the machine, the kernel, the versions, the day."""
-    cpu = re.search(r"^model name\s*:\s*(.+)$", _text("/proc/cpuinfo"), re.MULTILINE)
-    clock = _text("/sys/devices/system/clocksource/clocksource0/current_clocksource").strip()
-    virtual = "virtual machine" if re.search(r"^flags.*\bhypervisor\b", _text("/proc/cpuinfo"), re.MULTILINE) else ""
+def processor() -> str:
+    """Model of the CPUs; the architecture where the kernel tells none."""
+    found = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", _text("/proc/cpuinfo"), re.MULTILINE)
+    return found[1] if found else platform.processor() or platform.machine()
+
+
+def kind() -> str:
+    """``virtual`` or ``physical``."""
+    return "virtual" if system.items().get("virtual machine") else "physical"
+
+
+def name() -> str:
+    """Of the machine's files: machines of one kind share it, whoever has them."""
+    model = re.sub(r"\((?:R|TM)\)", "", processor())
+    words = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")
+    return f"{words}-{psutil.cpu_count()}-cpus-{kind()}"
+
+
+def description() -> list[str]:
+    """Lines for the page: the machine, the kernel, the peers, how busy it was."""
     memory = psutil.virtual_memory().total / 2**30
     peers = [pgbench.version(), *([sysbench.version()] if sysbench.available() else [])]
     facts = [
-        f"{psutil.cpu_count()} CPUs ({cpu[1] if cpu else platform.processor()})", f"{memory:.0f} GiB memory", virtual,
+        f"{psutil.cpu_count()} CPUs ({processor()})", f"{memory:.0f} GiB memory", f"{kind()} machine",
         f"Linux {platform.release()}" if platform.system() == "Linux" else platform.platform(),
-        f"clock source {clock}" if clock else "",
+        f"clock source {system.clock_source()}" if system.clock_source() else "",
     ]  # fmt: skip
     return [
         f"- machine: {', '.join(fact for fact in facts if fact)}",
-        f"- server: {server}, on the same machine",
-        f"- peers: {', '.join(peers)}",
-        f"- date: {datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC, load average before: {_load()}",
+        f"- peers: {', '.join(peers)}; load average at the last start {psutil.getloadavg()[0]:.2f}",
+        "",
     ]
-
-
-def _load() -> str:
-    return f"{psutil.getloadavg()[0]:.2f}"
 
 
 def _text(path: str) -> str:

@@ -1,22 +1,43 @@
-"""The same comparison on MariaDB: dsbench and sysbench's point select, on dsbench's table, over the unix socket."""
+"""The same comparison on MariaDB: dsbench and sysbench on dsbench's tables in a private server."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from urllib.parse import quote
 
-from bench import load, sysbench
-from bench.cases import DSBENCH, Case, Goal
-from bench.load import Cycle
+from bench import sysbench
+from bench.cells import Cell
+from bench.peers import Settings, ours
 from bench.place import UNIX, populate
 from bench.sweeps import Client
 from dsbench import servers
 from dsbench.generator import Target
 from dsbench.spec import Target as TargetSpec
 
-SETTINGS = {"innodb_buffer_pool_size": "1G", "innodb_log_file_size": "1G", "performance_schema": "off"}
+SETTINGS = {
+    "innodb_buffer_pool_size": "1G",
+    "innodb_log_file_size": "1G",
+    "performance_schema": "off",
+    "bind_address": "127.0.0.1",
+}
 """All in memory, and nothing of the server's own work comes between two clients that are compared."""
+
+QUIET = """CREATE PROCEDURE dsbench.bench_transaction(p_aid int, p_tid int, p_bid int, p_delta int)
+MODIFIES SQL DATA
+BEGIN
+    DECLARE balance bigint;
+    START TRANSACTION;
+    UPDATE account SET abalance = abalance + p_delta WHERE aid = p_aid;
+    SELECT abalance INTO balance FROM account WHERE aid = p_aid;
+    UPDATE teller SET tbalance = tbalance + p_delta WHERE tid = p_tid;
+    UPDATE branch SET bbalance = bbalance + p_delta WHERE bid = p_bid;
+    INSERT INTO history (tid, bid, aid, delta, mtime, filler)
+        VALUES (p_tid, p_bid, p_aid, p_delta, CURRENT_TIMESTAMP(6), 'Qm7rT2xWv9LkZp4JhN8sYc3BdF6g');
+    COMMIT;
+END"""
+"""dsbench's transaction without its result: sysbench's driver reads no more than one answer of a call."""
 
 
 @dataclass(frozen=True)
@@ -24,26 +45,30 @@ class MariaDb:
     """A running server, populated at one scale."""
 
     version: str
-    url: str
     scale: int
     socket: str
+    port: int
 
-    def cases(self, counts: tuple[int, ...], duration: float) -> Iterator[Case]:
-        """The select of one account by its key, prepared, by each number of clients."""
-        for clients in counts:
-            run: dict[str, Client] = {DSBENCH: self._dsbench(clients, duration)}
-            if sysbench.available("mysql"):
-                run["sysbench"] = self._sysbench(clients, duration)
-            goals = {"sysbench": Goal(1.05)} if clients == 8 else {}
-            yield Case("select, prepared, MariaDB", clients, UNIX, run, goals, {})
+    def clients(self, cell: Cell, settings: Settings) -> dict[str, Client]:
+        """dsbench, and sysbench where it is installed with this driver."""
+        at = f"/?socket={quote(self.socket, safe='/')}"
+        url = f"mariadb://bench@{at}" if cell.transport == UNIX else f"mariadb://bench@127.0.0.1:{self.port}/"
+        run = ours(cell, url if cell.transport == UNIX else f"{url}?ssl_mode=disabled", self.scale, settings)
+        if sysbench.available("mysql"):
+            run["sysbench"] = self._sysbench(cell, settings)
+        return run
 
-    def _dsbench(self, clients: int, duration: float) -> Client:
-        cycle = Cycle(self.url, "select", clients, duration, self.scale, "statements")
-        return lambda: load.measure(cycle)
-
-    def _sysbench(self, clients: int, duration: float) -> Client:
-        options = ["--db-driver=mysql", f"--mysql-socket={self.socket}", "--mysql-user=root", "--mysql-db=dsbench"]
-        return lambda: sysbench.run_point_select(options, {}, self.scale, clients, duration)
+    def _sysbench(self, cell: Cell, settings: Settings) -> Client:
+        options = ["--db-driver=mysql", "--mysql-user=bench", "--mysql-password=", "--mysql-db=dsbench"]
+        options += (
+            [f"--mysql-socket={self.socket}"] if cell.transport == UNIX
+            else ["--mysql-host=127.0.0.1", f"--mysql-port={self.port}"]
+        )  # fmt: skip
+        work, call = cell.work, "CALL bench_transaction(?, ?, ?, ?)"
+        asked = sysbench.Asked(
+            options, {}, work.script, call, work.prepare, self.scale, cell.clients, settings.duration
+        )
+        return lambda: sysbench.measure(asked)
 
 
 @contextmanager
@@ -53,6 +78,10 @@ def populated(scale: int, connections: int) -> Iterator[MariaDb]:
         target = Target(server.url)
         target.create("bench")
         populate(target, scale)
-        [row] = target.fetch("SELECT @@socket AS socket")
+        target.fetch(QUIET)
+        for host in ("127.0.0.1", "localhost"):  # No password: logging in is no part of what is compared.
+            target.fetch(f"CREATE USER bench@'{host}' IDENTIFIED BY ''")
+            target.fetch(f"GRANT ALL ON *.* TO bench@'{host}'")
+        [row] = target.fetch("SELECT @@socket AS socket, @@port AS port")
         target.close()
-        yield MariaDb(server.version, server.url, scale, row["socket"] or "")
+        yield MariaDb(server.version, scale, row["socket"] or "", int(row["port"] or 0))

@@ -1,71 +1,141 @@
-"""Writes what was measured: a table for the terminal and for docs/performance.md."""
+"""Writes what was measured: tables for the terminal and for the page of this machine."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.archives import Sealed
-from bench.cases import DSBENCH, Case
+from bench.cells import GOALS, LEAST_OF_BEST, MOST_USER_US, POSTGRESQL, SELECT, Cell
+from bench.kept import Finished, Kept
 from bench.many import Many
 from bench.memory import Grown
+from bench.peers import DSBENCH, REMARKS, is_peer
 from bench.population import Population
 from bench.process import Measured
 from bench.sweeps import Spread, costs, rates
+from dsbench.analysis.fairness import CHANCE, UNEVEN, by_chance
 
-MARK = "<!-- measured by make bench: what follows is written anew by each run -->\n"
-
-
-@dataclass(frozen=True)
-class Result:
-    """A case and what each of its clients reached, sweep by sweep."""
-
-    case: Case
-    found: dict[str, list[Measured]]
-
-    def lines(self) -> Iterator[str]:
-        """Rows of the table: ours alone, then each peer with its ratios."""
-        ours = self.found[DSBENCH]
-        for peer, theirs in self.found.items():
-            if peer == DSBENCH:
-                continue
-            rate, cost = rates(ours, theirs), costs(ours, theirs)
-            goal = self.case.goals.get(peer)
-            cells = [
-                self.case.title, str(self.case.clients), self.case.transport, peer,
-                f"{_median(ours, 'rate_tps'):,.0f}", f"{_median(theirs, 'rate_tps'):,.0f}",
-                judged(rate, goal.rate if goal else None, at_least=True),
-                f"{_median(ours, 'cpu_us'):.2f}", f"{_median(theirs, 'cpu_us'):.2f}",
-                judged(cost, goal.cost if goal else None, at_least=False),
-            ]  # fmt: skip
-            yield "| " + " | ".join(cells) + " |"
-
-    def remarks(self) -> Iterator[str]:
-        """Where a peer's work differs, and what dsbench spends outside of the kernel where that has a goal."""
-        if self.case.most_user_us is not None:
-            found = _median(self.found[DSBENCH], "user_us")
-            goal = _goal(found <= self.case.most_user_us, f"{chr(0x2264)} {self.case.most_user_us:.2f}")
-            yield (
-                f"- {self.case.title}, {self.case.clients} clients, {self.case.transport}: dsbench's clients spend "
-                f"{found:.2f} µs per transaction outside of the kernel ({goal})."
-            )
-        for peer, remark in self.case.remarks.items():
-            yield f"- {self.case.title}, {peer}: {remark}."
-
+BEGIN = "<!-- measured: `python -m bench` writes anew what stands between the two marks -->\n"
+END = "<!-- end of what is written anew -->\n"
+Found = Mapping[str, Sequence[Measured]]
 
 _HEAD = (
-    "| work | clients | transport | peer | dsbench tps | peer tps | rate ratio | dsbench CPU µs | peer CPU µs "
-    "| CPU ratio |\n|---|--:|---|---|--:|--:|---|--:|--:|---|"
+    "| clients | transport | dsbench tps | best peer | its tps | rate ratio, goal ≥ 1.00 | CPU µs | of the peer "
+    "| CPU ratio | spread | of the peer | slowest client | rate by that of others |\n"
+    "|--:|---|--:|---|--:|---|--:|--:|--:|--:|--:|---|---|"
+)
+_STEADY = "| work | clients | transport | runs | spread of dsbench | of the peers |\n|---|--:|---|--:|---|---|"
+LEGEND = (
+    "Each ratio is the median of the ratios of paired runs, the smallest and the largest in brackets. Best peer: the "
+    "fastest that does the same work. CPU: the client's per transaction. Spread: standard deviation of the runs by "
+    f"their mean. Slowest client: its rate by the mean of dsbench's clients, goal at least {UNEVEN:g} unless chance "
+    "explains less."
 )
 
 
-def table(results: Sequence[Result]) -> str:
-    """One row for each pair; CPU time is the client's per transaction."""
-    rows = [line for result in results for line in result.lines()]
-    remarks = dict.fromkeys(remark for result in results for remark in result.remarks())
-    return "\n".join([_HEAD, *rows, "", *remarks])
+def best(found: Found, prefix: str = "") -> str | None:
+    """The peer of the largest median rate, among those whose names begin so; ``None`` where there is none."""
+    names = [name for name in found if (name.startswith(prefix) if prefix else is_peer(name))]
+    return max(names, key=lambda name: _median(found[name], "rate_tps"), default=None)
+
+
+def row(cell: Cell, found: Found, before: Found | None = None) -> str:
+    """The cell as a row of its table. ``before``: what it was in an earlier run, whose ratio is put beside it."""
+    ours, peer = found[DSBENCH], best(found)
+    cells = [str(cell.clients), cell.transport, f"{_median(ours, 'rate_tps'):,.0f}"]
+    cpu, spread = f"{_median(ours, 'cpu_us'):.2f}", f"{variation(ours):.1%}"
+    if peer is None:
+        cells += ["none", "", "", cpu, "", "", spread, ""]
+    else:
+        theirs, earlier = found[peer], ""
+        if before is not None and peer in before:
+            earlier = f", before {rates(before[DSBENCH], before[peer])}"
+        cells += [
+            peer, f"{_median(theirs, 'rate_tps'):,.0f}", _met(rates(ours, theirs), LEAST_OF_BEST) + earlier, cpu,
+            f"{_median(theirs, 'cpu_us'):.2f}", f"{costs(ours, theirs).median:.2f}", spread, f"{variation(theirs):.1%}",
+        ]  # fmt: skip
+    others = (name for name in found if name not in (DSBENCH, peer))
+    cells += [_slowest(cell, ours), ", ".join(f"{name} {rates(ours, found[name]).median:.2f}" for name in others)]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _met(found: Spread, goal: float) -> str:
+    return f"{found} {'met' if found.median >= goal else 'MISSED'}"
+
+
+def _slowest(cell: Cell, ours: Sequence[Measured]) -> str:
+    told = [m for m in ours if m.least is not None]
+    if not told or cell.clients == 1:
+        return ""
+    least = statistics.median(m.least or 0.0 for m in told)
+    each = _median(told, "transactions") / cell.clients
+    unfair = least < UNEVEN and by_chance(each, least * each, cell.clients) < CHANCE
+    return f"{least:.2f}{' MISSED' if unfair else ''}"
+
+
+def variation(measured: Sequence[Measured]) -> float:
+    """Sample standard deviation of the rates by their mean; 0 of a single one."""
+    found = [m.rate_tps for m in measured]
+    return statistics.stdev(found) / statistics.mean(found) if len(found) > 1 else 0.0
+
+
+def steady_row(cell: Cell, found: Found) -> str:
+    """Spread of many runs beside that of the peers; the goal is to be no less steady than the steadiest."""
+    peers = {name: variation(measured) for name, measured in found.items() if is_peer(name)}
+    ours = variation(found[DSBENCH])
+    verdict = f" goal ≤ {min(peers.values()):.1%}: {_word(ours <= min(peers.values()))}" if peers else ""
+    said = ", ".join(f"{name} {value:.1%}" for name, value in peers.items())
+    what = f"{cell.server}: {cell.work.title} | {cell.clients} | {cell.transport} | {len(found[DSBENCH])}"
+    return f"| {what} | {ours:.1%}{verdict} | {said} |"
+
+
+def goals(cell: Cell, found: Found) -> Iterator[str]:
+    """Lines about what this cell should reach beyond the goal of all."""
+    for goal in GOALS.get(cell.name, ()):
+        if (peer := best(found, goal.peer)) is not None:
+            ours, theirs = found[DSBENCH], found[peer]
+            said = [f"rate {judged(rates(ours, theirs), goal.rate, at_least=True)}"]
+            if goal.cost is not None:
+                said.append(f"CPU time {judged(costs(ours, theirs), goal.cost, at_least=False)}")
+            yield f"- {cell.name}, by that of {peer}: {', '.join(said)}"
+    if cell == Cell(POSTGRESQL, SELECT, 8):
+        user = _median(found[DSBENCH], "user_us")
+        told = _goal(user <= MOST_USER_US, f"≤ {MOST_USER_US:.2f}")
+        yield f"- {cell.name}: dsbench's clients spend {user:.2f} µs per transaction outside of the kernel ({told})"
+
+
+def document(cells: Iterable[Cell], kept: Kept, before: Kept | None = None) -> str:
+    """All that is kept of ``cells``: goals, a table for each work, steadiness, and the parts that are no cells."""
+    here = [(cell, kept.pieces[cell.name]) for cell in cells if cell.name in kept.pieces]
+    done = [(cell, one.found) for cell, one in here if not one.failure]
+    lines = [line for cell, found in done for line in goals(cell, found)]
+    text = [LEGEND, "", *(["Goals of single cells:", "", *lines, ""] if lines else [])]
+    tables: dict[str, list[str]] = {}
+    for cell, found in done:
+        earlier = before.pieces.get(cell.name) if before else None
+        if not cell.steady:
+            made = row(cell, found, earlier.found if earlier and not earlier.failure else None)
+            tables.setdefault(f"### {cell.server}: {cell.work.title}", []).append(made)
+    for title, rows in tables.items():
+        text += [title, "", _HEAD, *rows, ""]
+    if steady := [steady_row(cell, found) for cell, found in done if cell.steady]:
+        text += ["### Steadiness", "", "Runs of the same command, in turn.", "", _STEADY, *steady, ""]
+    text += [f"- {name}: {why}." for name, why in REMARKS.items()]
+    text += [f"- {cell.name} could not be measured: {one.failure}" for cell, one in here if one.failure]
+    parts = [one for one in kept.pieces.values() if one.lines]
+    when = _when([*(one for _, one in here), *parts])
+    return "\n".join([*text, "", *(line for one in parts for line in one.lines), "", *when])
+
+
+def _when(found: Iterable[Finished]) -> Iterator[str]:
+    if pieces := sorted(found, key=lambda one: one.at):
+        settings = sorted({", ".join(f"{n} {v}" for n, v in one.settings.items()) for one in pieces if one.settings})
+        sources, versions = ({one.source for one in pieces} - {""}, {one.server for one in pieces} - {""})
+        yield f"- measured from {pieces[0].at} to {pieces[-1].at}; sources {', '.join(sorted(sources)) or 'unknown'}"
+        yield f"- servers: {', '.join(sorted(versions))}; on the same machine, all tables in memory"
+        yield f"- settings: {'; '.join(settings)}"
 
 
 def many_lines(found: Many) -> list[str]:
@@ -111,9 +181,10 @@ def archive_lines(found: Sealed) -> list[str]:
 
 
 def write(path: Path, text: str) -> None:
-    """Puts ``text`` behind the mark of the page; what stands before it is written by hand and stays."""
-    head, mark, _ = path.read_text().partition(MARK) if path.exists() else ("# Performance\n\n", "", "")
-    path.write_text(f"{head}{mark or MARK}\n{text}\n")
+    """Puts ``text`` between the marks of the page; what stands before and behind them is written by hand and stays."""
+    head, mark, rest = path.read_text().partition(BEGIN) if path.exists() else ("# Performance\n\n", BEGIN, "")
+    tail = rest.partition(END)[2]
+    path.write_text(f"{head}{mark or BEGIN}\n{text}\n\n{END}{tail}")
 
 
 def _median(measured: Sequence[Measured], name: str) -> float:
@@ -129,4 +200,8 @@ def judged(found: Spread, goal: float | None, *, at_least: bool) -> str:
 
 
 def _goal(met: bool, goal: str) -> str:
-    return f"goal {goal}: {'met' if met else 'MISSED'}"
+    return f"goal {goal}: {_word(met)}"
+
+
+def _word(met: bool) -> str:
+    return "met" if met else "MISSED"

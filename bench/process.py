@@ -23,8 +23,12 @@ class Measured:
     rate_tps: float
     user_s: float
     system_s: float
-    clients_user_s: float = math.nan
+    clients_user_s: float | None = None
     """CPU time outside of the kernel of the threads that make the load alone, where they tell it."""
+    least: float | None = None
+    """Transactions of the slowest client by the mean of all, where they tell it."""
+    largest: float | None = None
+    """Those of the fastest."""
 
     @property
     def cpu_us(self) -> float:
@@ -34,7 +38,7 @@ class Measured:
     @property
     def user_us(self) -> float:
         """The part outside of the kernel, in the threads that make the load."""
-        return self.clients_user_s / self.transactions * 1e6
+        return (math.nan if self.clients_user_s is None else self.clients_user_s) / self.transactions * 1e6
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ each client, and so one ratio for each pair of them; ratios of one sweep are clo
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.process import Measured
@@ -42,11 +42,11 @@ def sweep(clients: Mapping[str, Client], sweeps: int) -> dict[str, list[Measured
     return found
 
 
-def rates(ours: list[Measured], theirs: list[Measured]) -> Spread:
+def rates(ours: Sequence[Measured], theirs: Sequence[Measured]) -> Spread:
     """Rate of ours by rate of theirs: above 1 we are faster."""
     return Spread.of([a.rate_tps / b.rate_tps for a, b in zip(ours, theirs, strict=True)])
 
 
-def costs(ours: list[Measured], theirs: list[Measured]) -> Spread:
+def costs(ours: Sequence[Measured], theirs: Sequence[Measured]) -> Spread:
     """CPU time per transaction of our client by that of theirs: below 1 ours costs less."""
     return Spread.of([a.cpu_us / b.cpu_us for a, b in zip(ours, theirs, strict=True)])

@@ -13,7 +13,6 @@ import statistics
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
 from bench import gotpc, page
@@ -140,14 +139,13 @@ def compare(asked: Asked) -> list[str]:
     return [*lines, ""]
 
 
-def section(quick: bool, pairs: int, duration: float) -> list[str]:
+def section(pairs: int, duration: float) -> list[str]:
     """The part of the page: both servers, and in what the work differs; or why it is left out."""
     if not gotpc.available():
         return [LEFT_OUT]
-    size: dict[str, Any] = {"warehouses": 1, "threads": 2} if quick else {}
-    lines = ["", "## TPC-C against go-tpc", ""]
+    lines = ["", "### TPC-C against go-tpc", ""]
     for server in ("postgresql", "mariadb"):
-        lines += compare(Asked(server, pairs=pairs, duration=duration, **size))
+        lines += compare(Asked(server, pairs=pairs, duration=duration))
     return [*lines, *differences()]
 
 

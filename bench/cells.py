@@ -1,0 +1,113 @@
+"""What is measured: the cells of the table, each some work by a number of clients over one transport, and its goals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bench.place import TCP, UNIX
+
+POSTGRESQL, UNSAFE, MARIADB, FIREBIRD = "PostgreSQL", "PostgreSQL, fsync off", "MariaDB", "Firebird"
+COUNTS = (1, 2, 4, 8, 16, 64, 256, 1000)
+STEADY_RUNS = 10
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a transaction is."""
+
+    title: str
+    script: str
+    """``select``, ``tpcb`` (seven statements) or ``call``: what pgbench and sysbench run."""
+    prepare: bool = True
+
+    @property
+    def workload(self) -> str:
+        """What dsbench calls it."""
+        return "select" if self.script == "select" else "tpcb"
+
+    @property
+    def call(self) -> str:
+        """How dsbench runs it."""
+        return "procedure" if self.script == "call" else "statements"
+
+
+SELECT = Work("select, prepared", "select")
+PARSED = Work("select, parsed each time", "select", prepare=False)
+TPCB = Work("TPC-B, 7 statements, prepared", "tpcb")
+CALL = Work("TPC-B, one call, prepared", "call")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measurement of dsbench and its peers in turn."""
+
+    server: str
+    work: Work
+    clients: int
+    transport: str = UNIX
+    steady: bool = False
+    """The same command many times: how far do its runs differ?"""
+
+    @property
+    def name(self) -> str:
+        """What ``--only`` looks into."""
+        more = ", steadiness" if self.steady else ""
+        return f"{self.server}: {self.work.title}, {self.clients} clients, {self.transport}{more}"
+
+    def sweeps(self, pairs: int) -> int:
+        """How often each client is measured."""
+        return STEADY_RUNS if self.steady else pairs
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a cell should reach against the best of the peers whose name begins so."""
+
+    peer: str
+    rate: float | None = None
+    """Of theirs, at least."""
+    cost: float | None = None
+    """CPU time of the client per transaction, of theirs, at most."""
+
+
+LEAST_OF_BEST = 1.0
+"""Goal of every cell: no peer that does the same work is faster."""
+MOST_USER_US = 0.8
+"""What dsbench's clients may spend outside of the kernel per transaction in the first of the cells with goals."""
+
+GOALS: dict[str, tuple[Goal, ...]] = {
+    Cell(POSTGRESQL, SELECT, 8).name: (Goal("pgbench", 1.2, 0.65), Goal("sysbench", 1.3, 0.5), Goal("bare loop", 0.95)),
+    Cell(POSTGRESQL, TPCB, 8).name: (Goal("pgbench", 1.05),),
+    Cell(POSTGRESQL, CALL, 8).name: (Goal("7 statements by pgbench", 1.5),),
+    Cell(UNSAFE, TPCB, 8).name: (Goal("pgbench", 1.05),),
+    Cell(UNSAFE, CALL, 8).name: (Goal("7 statements by pgbench", 1.5),),
+    Cell(MARIADB, SELECT, 8).name: (Goal("sysbench", 1.05),),
+    Cell(POSTGRESQL, SELECT, 1000).name: (Goal("pgbench", 1.0),),
+}
+"""What single cells should reach beyond that."""
+
+
+def table(counts: tuple[int, ...] = COUNTS) -> Iterator[Cell]:
+    """All cells, in the order in which they are measured and shown."""
+    for server in (POSTGRESQL, MARIADB):
+        for work in (SELECT, PARSED, TPCB, CALL):
+            for transport in (UNIX, TCP):
+                yield from (Cell(server, work, clients, transport) for clients in counts)
+        yield from steadiness(server)
+    yield from (Cell(UNSAFE, work, 8) for work in (TPCB, CALL))
+    yield from (Cell(FIREBIRD, work, 1, TCP) for work in (SELECT, CALL))
+
+
+def steadiness(server: str) -> Iterator[Cell]:
+    """Cells that are measured often."""
+    yield from (Cell(server, SELECT, clients, transport, True) for clients in (8, 64) for transport in (UNIX, TCP))
+    yield Cell(server, TPCB, 8, UNIX, True)
+
+
+def quick() -> Iterator[Cell]:
+    """Few cells, one for each way to be slow: before and after a change."""
+    yield from (Cell(POSTGRESQL, SELECT, clients) for clients in (1, 8, 64))
+    yield Cell(POSTGRESQL, SELECT, 8, TCP)
+    yield from (Cell(server, work, 8) for server, work in ((POSTGRESQL, TPCB), (POSTGRESQL, CALL), (MARIADB, SELECT)))
+    yield from (Cell(MARIADB, work, 8) for work in (PARSED, TPCB))

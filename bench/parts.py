@@ -1,0 +1,63 @@
+"""What is measured beside the cells: populations, memory, the archive, TPC-C."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from bench import archives, kept, many, memory, page, place, population, tpcc
+from bench.kept import Finished, Kept
+from bench.measuring import say
+from bench.place import Place
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lines of the page."""
+
+    name: str
+    settings: dict[str, Any]
+    seconds: float
+    """About what it takes."""
+    measure: Callable[[], list[str]]
+
+
+def parts(asked: argparse.Namespace) -> Iterator[Part]:
+    """All of them; ``asked`` is the command line of ``python -m bench``."""
+    pairs, duration, scale, most = asked.pairs, asked.duration, asked.scale, max(asked.clients)
+
+    def at(measure: Callable[[Place], list[str]], connections: int = 80) -> list[str]:
+        with place.populated(scale, connections, {}) as there:
+            return measure(there)
+
+    yield Part(
+        "memory of connections", {"connections": most, "sweeps": pairs, "duration": duration}, 60,
+        lambda: at(lambda there: page.many_lines(many.measure(there, most, duration, pairs)), most + 80),
+    )  # fmt: skip
+    yield Part(
+        "population", {"population": asked.population}, 3 * asked.population,
+        lambda: at(lambda there: page.population_lines(population.measure(there, asked.population, 3))),
+    )  # fmt: skip
+    yield Part(
+        "memory of a long run", {"transactions": asked.transactions}, asked.transactions / 1e6,
+        lambda: [page.memory_line(memory.measure(asked.transactions))],
+    )  # fmt: skip
+    yield Part("archive", {}, 60, lambda: page.archive_lines(archives.measure()))
+    yield Part(
+        "TPC-C", {"sweeps": pairs, "duration": 2 * duration}, 2 * pairs * 3 * (2 * duration + 3) + 120,
+        lambda: tpcc.section(pairs, 2 * duration),
+    )  # fmt: skip
+
+
+def measure(todo: list[Part], finished: Kept) -> None:
+    """Measures and keeps them."""
+    for part in todo:
+        say(f"{part.name} …")
+        began = time.monotonic()
+        lines = part.measure()
+        say("\n".join(lines))
+        took_s = round(time.monotonic() - began, 1)
+        finished.add(part.name, Finished(part.settings, took_s, kept.now(), kept.source(), "", {}, lines))
