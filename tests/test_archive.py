@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dsbench.archive import FORMAT, TABLES, Archive, ArchiveError, RunRecord, Writer, redacted_lines
+from dsbench.archive import FORMAT, TABLES, Archive, ArchiveError, RunRecord, Writer, errors, redacted_lines
 
 PHASE = {"scale": 1, "cycle": 0, "phase": "populate", "duration_ns": 5, "rows": 7, "size_bytes": 0}
 
@@ -117,7 +117,16 @@ def test_a_field_of_another_type_is_named(writer: Writer) -> None:
 def test_what_an_older_version_left_out_has_defaults_and_is_not_made_up(writer: Writer) -> None:
     (writer.path / "run.json").write_text(json.dumps({"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb"}}))
     run = Archive.open(writer.path).run
-    assert (run.spec.thread_numbers, run.spec.ramp_up, run.spec.open_loop, run.broken) == ((1,), 0.0, False, {})
+    assert (run.spec.thread_numbers, run.spec.ramp_up, run.spec.rate, run.broken) == ((1,), 0.0, None, {})
     assert run.described() == {"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb"}}
     noted = run.changed(status="failed", segments=[{"scale": 5, "first_cycle": 3}])
     assert (noted.segments[0].scale, list(noted.described()["spec"])) == (5, ["zeal", "workload"])
+
+
+def test_what_cannot_be_written_is_told_where_nothing_can_be_removed_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "unlink", forbidden)
+    with pytest.raises(ArchiveError, match="cannot write"), errors.told(tmp_path / "x", tmp_path / "x.new"):
+        forbidden()

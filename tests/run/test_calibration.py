@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -13,6 +14,7 @@ from dsbench.generator import CoreError, Target
 from dsbench.runner import calibration
 from dsbench.runner.calibration import MOCK, NULL, calibrate, lines, of_run
 from dsbench.runner.null import TCP, UNIX, null_postgresql
+from dsbench.servers.folder import MARK
 from fixtures.kept import warned
 from fixtures.program import Program
 
@@ -59,6 +61,8 @@ def test_a_run_is_compared_with_what_is_like_it(engine: str, url: str, last: tup
 
 def test_the_null_server_is_there_within_its_block_only() -> None:
     with null_postgresql() as urls:
+        (home,) = parse_qs(urlsplit(urls[UNIX]).query)["host"]
+        assert (Path(home) / MARK).exists(), "a later run removes what a killed one leaves"
         for url in urls.values():
             assert Target(url).fetch("SELECT a, b FROM t") == [{"n": None}]
     for url in urls.values():

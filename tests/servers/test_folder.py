@@ -47,6 +47,29 @@ def test_a_folder_goes_with_what_is_in_it(tmp_path: Path) -> None:
     assert made.remove()
 
 
+def test_a_removal_that_is_cut_leaves_the_mark_by_which_a_later_run_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Folder.create(tmp_path, "pg")
+    for name in ("a", "zz"):
+        (made.path / name).mkdir()
+    gone: list[Path] = []
+
+    def cut(path: Path, **_how: bool) -> None:
+        assert (made.path / MARK).exists()
+        gone.append(path)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.rmtree", cut)
+        with pytest.raises(KeyboardInterrupt):
+            made.remove()
+    assert len(gone) == 1
+    made._lock.close()  # as the kernel does when the program is killed
+    assert folder.clean(tmp_path) == [made.path]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_folder_of_a_living_owner_is_not_stale(tmp_path: Path) -> None:
     mine = Folder.create(tmp_path, "pg")
     other, theirs = _owner(tmp_path, 0)

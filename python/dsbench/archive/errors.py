@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -34,5 +34,6 @@ def told(path: Path, temporary: Path | None = None) -> Iterator[None]:
         yield
     except OSError as error:
         if temporary is not None:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # It may be where nothing can be written at all.
+                temporary.unlink(missing_ok=True)
         raise ArchiveError(f"cannot write {path}: {error.strerror}; what was written before stays readable") from error

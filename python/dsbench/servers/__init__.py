@@ -163,10 +163,9 @@ def clean(base: Path) -> list[Path]:
 
 
 def clean_for(target: spec.Target) -> None:
-    """The same wherever a private server of ``target`` makes folders; ``SpecError`` where it names none."""
-    if target.private:
-        for base in {base_directory(target), Path(tempfile.gettempdir()).resolve()}:
-            folder.clean(base)
+    """The same wherever a run on ``target`` makes folders; ``SpecError`` where a private server's is none."""
+    for base in {Path(tempfile.gettempdir()).resolve(), *([base_directory(target)] if target.private else [])}:
+        folder.clean(base)
 
 
 def _module(product: str) -> ModuleType:

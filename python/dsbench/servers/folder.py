@@ -66,7 +66,7 @@ class Folder:
             _stop_left_server(path)
             for item in path.iterdir():
                 if item.name not in (MARK, KEPT) and not any(item.match(data) for data in _DATA):
-                    shutil.rmtree(item) if item.is_dir() and not item.is_symlink() else item.unlink()
+                    shutil.rmtree(item) if _folder(item) else item.unlink()
             lock.truncate(0)
             json.dump({"owner": os.getpid()}, lock)
             lock.flush()
@@ -226,9 +226,18 @@ def _stop_left_server(path: Path) -> None:
                 process.kill()
 
 
+def _folder(item: Path) -> bool:
+    return item.is_dir() and not item.is_symlink()
+
+
 def _removed(path: Path) -> bool:
     # A server that was killed hard leaves children that write for a moment longer.
     for _ in range(50):
+        # The mark goes last: by it a later run knows what was left where this program is killed in between.
+        with contextlib.suppress(OSError):
+            for item in path.iterdir():
+                if item.name != MARK:
+                    shutil.rmtree(item, ignore_errors=True) if _folder(item) else item.unlink()
         shutil.rmtree(path, ignore_errors=True)
         if not path.exists():
             return True
