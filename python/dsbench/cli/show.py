@@ -16,6 +16,7 @@ class By(StrEnum):
     """What the rows of the table stand for."""
 
     SCALE = "scale"
+    STAGE = "stage"
     NODE = "node"
     MACHINE = "machine"
 
@@ -25,7 +26,8 @@ def command(
     by: Annotated[
         By,
         typer.Option(
-            help="scale: the results; node: what each remote node did, and why one was missing; machine: what else "
+            help="scale: the results; stage: what each stage reached and took of the machine, with its response times; "
+            "node: what each remote node did, and why one was missing; machine: what else "
             "each machine did in each cycle."
         ),
     ] = By.SCALE,

@@ -139,11 +139,11 @@ _TABLES: Final = (
     ),
     Table(
         "monitors",
-        "Samples of the system under test, about one per second.",
+        "Samples of the system under test, about one per second; sizes before and after a cycle only.",
         (
             *_KEY,
             Column("at_ns", "int64", "Since the cycle's start; negative before it.", "ns"),
-            Column("monitor", "string", "What was watched: os, device, network, client, server."),
+            Column("monitor", "string", "What was watched: os, device, network, client, server, sizes."),
             Column("metric", "string", "Name of the counter or gauge."),
             Column("unit", "string", "Unit of the value; it ends in total for a counter that only grows."),
             Column("value", "double", "The counter or gauge at that time."),

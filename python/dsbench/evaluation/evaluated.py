@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dsbench.analysis.efficiency import Efficiency
 from dsbench.analysis.kinds import KindResult
 from dsbench.analysis.machine import CycleUse
 from dsbench.analysis.tpcc import Nopm
@@ -129,6 +130,11 @@ class Evaluation:
     """Scale to the numbers of its cycles in the archive, in the order of ``cycle_rates``."""
     durations_s: Mapping[int, Floats] = field(default_factory=dict)
     """Scale to the demanded duration D_i of each cycle, in the order of ``cycle_rates``."""
+    efficiency: Mapping[int, Efficiency] = field(default_factory=dict)
+    """Scale to what the cycles reached and took of the machine, by the columns of the Insert Benchmark."""
+    group_courses: Mapping[int, Mapping[str, Floats]] = field(default_factory=dict)
+    """Scale to group to an array of shape (seconds of all cycles in order, 2): operations, and the longest time in ns,
+    nan where nothing ended."""
     stage: str = ONLY_STAGE
     """That of these cycles."""
     series: Mapping[Series, Evaluation] = field(default_factory=dict)

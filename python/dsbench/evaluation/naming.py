@@ -49,6 +49,11 @@ def server(run: RunRecord) -> str:
     return " ".join(part for part in (_release(run), *_variant(run)) if part)
 
 
+def tag(run: RunRecord) -> str:
+    """Label and server: by what a row of several archives is told from the others."""
+    return ", ".join(part for part in (run.spec.label, server(run)) if part)
+
+
 def _variant(run: RunRecord) -> tuple[str, ...]:
     """The storage engine, the mode of the server, or that there is none; what a product always is goes unsaid."""
     engine = run.item("RDBMS", "storage engine")

@@ -37,6 +37,8 @@ from dsbench.evaluation.measured import Measured, measured
 from dsbench.evaluation.node_shares import apart, shares
 from dsbench.evaluation.scale_results import phases_of, result
 from dsbench.evaluation.series import together
+from dsbench.evaluation.stage_costs import Tables as OfSeries
+from dsbench.evaluation.stage_costs import efficiencies, group_courses, live_bytes
 from dsbench.spec import PROFILES
 from dsbench.workloads import Entry
 
@@ -50,13 +52,15 @@ def evaluate(archive: Archive) -> Evaluation:
     cycles = tables["cycles"] = with_threads(tables["cycles"], run.spec)
     tables["groups"] = groups_of(tables["groups"], cycles, run.spec)
     keys = series_of(cycles, run.spec)
+    live = live_bytes(run.entry, cycles)
     if len(keys) == 1:
-        return _evaluate(archive.name, run.of_stage(keys[0].stage), _of_stage(tables, keys[0]), keys[0], alone=True)
+        (key,) = keys
+        return _evaluate(archive.name, run.of_stage(key.stage), _of_stage(tables, key), key, live, alone=True)
     parts = {}
     for key in keys:
         of_stage = _of_stage(tables, key)
         of_key = {**of_stage, "cycles": of_stage["cycles"].filter(pc.field("threads") == key.threads)}
-        parts[key] = _evaluate(archive.name, run.at(key.threads).of_stage(key.stage), of_key, key, alone=False)
+        parts[key] = _evaluate(archive.name, run.at(key.threads).of_stage(key.stage), of_key, key, live, alone=False)
     return together(parts, noticed(run))
 
 
@@ -67,7 +71,9 @@ def _of_stage(tables: Tables, key: Series) -> Tables:
     return {name: rows if name in around else rows.filter(here) for name, rows in tables.items()}
 
 
-def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: bool) -> Evaluation:
+def _evaluate(
+    name: str, run: RunRecord, tables: Tables, key: Series, live: Mapping[tuple[Series, int], float], *, alone: bool
+) -> Evaluation:
     """The cycles of ``tables["cycles"]``, which are all of the series ``key``; ``alone``: the run has no other."""
     spec, levels = run.spec, run.spec.levels
     cycles, groups = tables["cycles"], tables["groups"]
@@ -76,12 +82,15 @@ def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: 
     phases = phases_of(tables["phases"], key.stage, finished)
     buckets = with_all_responses(of_cycles(tables["buckets"], cycles))
     residence = frequency(buckets, "residence", load, levels)
-    course = seconds(of_cycles(tables["seconds"], cycles), load)
+    by_second = of_cycles(tables["seconds"], cycles)
+    course, courses = seconds(by_second, load), group_courses(run.entry, cycles, by_second, load)
     begun = sorted({*load, *phases})
     results = tuple(result(x, load.get(x), phases.get(x), residence.get(x), levels) for x in begun)
     rates = {x: eq.cycle_rate_tps(part["committed"], part.duration_s) for x, part in load.items()}
     monitors = of_cycles(tables["monitors"], cycles)
-    spent = resources(apart(monitors, run), load, groups)
+    of_system = apart(monitors, run)
+    spent = resources(of_system, load, groups)
+    of_series = OfSeries(cycles, of_cycles(groups, cycles), buckets, of_system)
     node_rates = _node_rates(load)
     nodes = shares(run, node_rates, buckets, monitors, of_cycles(tables["nodes"], cycles), load, groups)
     machine = uses(of_cycles(tables["machine"], cycles), of_cycles(tables["programs"], cycles))
@@ -136,6 +145,8 @@ def _evaluate(name: str, run: RunRecord, tables: Tables, key: Series, *, alone: 
         windows=windows,
         changes=changes_of(tables["statistics"]),
         durations_s={x: part.duration_s for x, part in load.items()},
+        efficiency=efficiencies(run.entry, of_series, load, courses, {x: live[of, x] for of, x in live if of == key}),
+        group_courses=courses,
         stage=key.stage,
         threads=key.threads,
         connections=connections_of(groups, cycles) or key.threads * spec.connections * max(spec.nodes, 1),

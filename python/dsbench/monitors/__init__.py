@@ -18,6 +18,7 @@ from dsbench.monitors.network import Network
 from dsbench.monitors.os import OperatingSystem
 from dsbench.monitors.postgres import Postgres
 from dsbench.monitors.sampler import Sampler
+from dsbench.monitors.sizes import Sizes
 from dsbench.monitors.statistics import Statistics, statistics_of
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Monitor",
     "Queries",
     "Sampler",
+    "Sizes",
     "Statistics",
     "Value",
     "beside",

@@ -57,11 +57,16 @@ class Look:
 
     def owners(self, known: Known) -> dict[int, str]:
         """By pid of what is no other program: ``RUN`` or ``SERVER``."""
-        run = [pid for pid, who in known.roots.items() if who == RUN]
-        server = proc.family(self.processes, [pid for pid, who in known.roots.items() if who == SERVER])
-        if not known.server:
-            server |= {pid for pid, one in self.processes.items() if one.program in SERVERS}
-        return dict.fromkeys(server, SERVER) | {pid: RUN for pid in run if pid in self.processes}
+        return owners(self.processes, known)
+
+
+def owners(processes: Mapping[int, Process], known: Known) -> dict[int, str]:
+    """By pid of what is no other program: ``RUN`` or ``SERVER``."""
+    run = [pid for pid, who in known.roots.items() if who == RUN]
+    server = proc.family(processes, [pid for pid, who in known.roots.items() if who == SERVER])
+    if not known.server:
+        server |= {pid for pid, one in processes.items() if one.program in SERVERS}
+    return dict.fromkeys(server, SERVER) | {pid: RUN for pid in run if pid in processes}
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,15 @@ class Lagging(Protocol):
         """Waits, after the load has ended, until they hold all of it, or gives up after about a second."""
 
 
+@runtime_checkable
+class Around(Protocol):
+    """A monitor that is read before and after a cycle only: what it reads is dear, or changes slowly."""
+
+    @property
+    def around(self) -> bool:
+        """True."""
+
+
 class Queries(Protocol):
     """Administrative queries on the database under test."""
 

@@ -82,6 +82,15 @@ def moved(io: bytes) -> tuple[int, int]:
     return int(known[b"read_bytes"]), int(known[b"write_bytes"])
 
 
+def memory(status: bytes) -> dict[str, int]:
+    """Kinds of memory in bytes, by the kernel's names, such as RssAnon: the content of /proc/PID/status."""
+    found = (line.split() for line in status.splitlines() if line.endswith(b" kB"))
+    kinds = {words[0].rstrip(b":").decode(): int(words[1]) * 1024 for words in found}
+    if "RssAnon" not in kinds:
+        raise ValueError("a process of the kernel, or a kernel before 4.5")
+    return kinds
+
+
 class Pressure(NamedTuple):
     """How much some thread waited for a resource. The kernel brings both up to date every two seconds."""
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from dsbench.monitors.monitor import Lagging, Monitor
+from dsbench.monitors.monitor import Around, Lagging, Monitor
 
 T = TypeVar("T")
 
@@ -24,6 +24,7 @@ class Sampler:
     def __init__(self, monitors: Sequence[Monitor], clock: Callable[[], int] = time.monotonic_ns) -> None:
         """``clock`` gives ns and is the one by which the cycle's start is given."""
         self._monitors, self._clock = tuple(monitors), clock
+        self._often = tuple(monitor for monitor in self._monitors if not isinstance(monitor, Around))
         self._rows: list[dict[str, Any]] = []
         self._notes: list[str] = []
         self._origin_ns = 0
@@ -82,11 +83,11 @@ class Sampler:
         self._first.set()
         self._going.wait()
         if self._ramp_up_ns > JUST_BEFORE_NS and not self._ending.wait(self._until(-JUST_BEFORE_NS)):
-            self._take(self._monitors)
+            self._take(self._often)
             self._before = len(self._rows)
         second = 1
         while not self._ending.wait(self._until(second * SECOND_NS)):
-            self._take(self._monitors)
+            self._take(self._often)
             # After a sample that took long the next whole second is due, not all that were missed.
             second = max(second + 1, (self._clock() - self._origin_ns) // SECOND_NS + 1)
         self._finish()

@@ -12,7 +12,7 @@ from dsbench.evaluation.naming import subject
 from dsbench.evaluation.series import run_shown
 from dsbench.report import diagrams
 from dsbench.report.diagrams.theme import Spec
-from dsbench.report.page import conditions, course, kind_sections, machine_section, node_section, results
+from dsbench.report.page import conditions, course, kind_sections, machine_section, node_section, results, stage_section
 from dsbench.report.page.markup import Html, data, join, section, tag
 from dsbench.report.page.vega import vega
 
@@ -35,9 +35,9 @@ _CAPTIONS: Final = {
 _ZOOMED: Final = ("cycle", "freq", "kinds")
 _LINKS: Final = (
     ("doubts", "Doubts"), ("summary", "Summary"), ("connections", "Connections"), ("kinds", "Kinds"),
-    ("diagrams", "Diagrams"), ("results", "Results"), ("resources", "Resources"), ("machine", "Machine"),
-    ("statistics", "Database statistics"), ("course", "Course"), ("nodes", "Nodes"), ("errors", "Errors"),
-    ("checks", "Checks"),
+    ("diagrams", "Diagrams"), ("results", "Results"), ("stages", "Stages"), ("resources", "Resources"),
+    ("machine", "Machine"), ("statistics", "Database statistics"), ("course", "Course"), ("nodes", "Nodes"),
+    ("errors", "Errors"), ("checks", "Checks"),
     ("durability", "Durability"), ("stack", "System stack"), ("settings", "Settings"),
     ("specification", "Specification"), ("glossary", "How to read"),
 )  # fmt: skip
@@ -50,7 +50,11 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     of_connections, of_kinds = kind_sections.by_connections(evaluation), kind_sections.kinds(evaluation)
     statistics = kind_sections.statistics(evaluation)
     of_machines = machine_section.section_of_machines(evaluation)
-    optional = {"connections": of_connections, "kinds": of_kinds, "statistics": statistics, "machine": of_machines}
+    of_stages = stage_section.section_of_stages(evaluation, run)
+    optional = {
+        "stages": of_stages, "connections": of_connections, "kinds": of_kinds, "statistics": statistics,
+        "machine": of_machines,
+    }
     absent = {key for key, part in optional.items() if part is None}
     body = tag(
         "main",
@@ -62,6 +66,7 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         of_kinds or "",
         _diagrams(list(specs)),
         results.columns(evaluation),
+        of_stages or "",
         results.resources(evaluation),
         of_machines or "",
         statistics or "",

@@ -9,7 +9,7 @@ from typing import Any, Final
 from dsbench.archive import Archive, ArchiveError, Writer, claimed, there, try_out
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.report import diagrams, machine_table, node_table, render, tables
+from dsbench.report import diagrams, machine_table, node_table, render, stage_table, tables
 from dsbench.report.document import page
 
 
@@ -32,6 +32,7 @@ def write_tables(path: Path) -> None:
 def _write_tables(writer: Writer, evaluation: Evaluation, archive: Archive) -> None:
     writer.text("results.txt", tables.results_txt(evaluation, archive.run))
     writer.text("results.csv", tables.results_csv(evaluation))
+    writer.text("results-efficiency.csv", stage_table.csv(evaluation, archive.run))
 
 
 def write(path: Path) -> Shown:
@@ -55,15 +56,19 @@ def write(path: Path) -> Shown:
     return _shown(evaluation, archive, written)
 
 
-_BY: Final = {"node": node_table.text, "machine": machine_table.text}
+_BY: Final = {
+    "node": lambda evaluation, _run: node_table.text(evaluation),
+    "machine": lambda evaluation, _run: machine_table.text(evaluation),
+    "stage": stage_table.text,
+}
 
 
 def read(path: Path, by: str = "scale") -> Shown:
-    """The results of an archive, folder or zip, by "scale", "node" or "machine"; nothing is written."""
+    """The results of an archive, folder or zip, by "scale", "stage", "node" or "machine"; nothing is written."""
     archive = Archive.open(path)
     evaluation = evaluate(archive)
     shown = _shown(evaluation, archive, [path])
-    return replace(shown, text=_BY[by](evaluation)) if by in _BY else shown
+    return replace(shown, text=_BY[by](evaluation, archive.run)) if by in _BY else shown
 
 
 def plot(path: Path, out: Path | None, *, fresh: bool) -> list[Path]:

@@ -12,11 +12,12 @@ import re
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Final
 
 from dsbench import servers, stack
 from dsbench.archive import Archive, ArchiveError, Writer, redacted_lines
 from dsbench.generator import Bench, CoreError, Stopped, Target
-from dsbench.monitors import Known, Monitor, Statistics, monitors_for, statistics_of
+from dsbench.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
 from dsbench.runner import calibration, keeping, place, resumption, surroundings
 from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting
@@ -90,6 +91,10 @@ def resume(
         journal = Journal.go_on(Writer(path), observer)
         observer.archive(path)
         return _Ladder(spec, base, journal, stop, load).climb(done)
+
+
+_DIRECTORIES: Final = frozenset({"postgres", "mysql"})
+"""Engines whose servers have a data directory for themselves."""
 
 
 class _Ladder:
@@ -188,6 +193,10 @@ class _Ladder:
         described = stack.describe(name, directory, queries, self._url())
         pids = self.server.pids() if self.server else []
         self.known = surroundings.known(self.target, pids, described.server_pid, directory)
+        # The files of a database without a server may lie in a folder among others.
+        own = directory if self.server or name in _DIRECTORIES else None
+        if self.target.dialect.keeps_data:
+            self.monitors += (Sizes(self.target.size_bytes, own, self.known),)
         version = described.server_version or (self.server.version if self.server else "")
         before = self.journal.record.server_version
         if before not in ("", version):
