@@ -96,16 +96,16 @@ class Guard:
 
 
 @contextlib.contextmanager
-def alarmed() -> Iterator[None]:
-    """A ``Finding`` for whatever takes too long."""
+def alarmed(times: float = 1) -> Iterator[None]:
+    """A ``Finding`` for whatever takes too long; ``times`` as long as an input may."""
 
     def ring(number: int, _frame: Any) -> None:
-        what = f"{SECONDS:g} s of the processor" if number == signal.SIGPROF else f"{WAITING_S:g} s"
+        what = f"{times * SECONDS:g} s of the processor" if number == signal.SIGPROF else f"{times * WAITING_S:g} s"
         raise Finding(f"it takes more than {what}")
 
     for number, timer, seconds in ((signal.SIGPROF, signal.ITIMER_PROF, SECONDS), (signal.SIGALRM, signal.ITIMER_REAL, WAITING_S)):
         signal.signal(number, ring)
-        signal.setitimer(timer, seconds)
+        signal.setitimer(timer, times * seconds)
     try:
         yield
     finally:
@@ -127,12 +127,12 @@ def empty(folder: Path) -> None:
     os.chdir(folder)
 
 
-def judged(run: Callable[[bytes, Path], None], data: bytes, folder: Path, guard: Guard) -> Verdict:
-    """Has ``run`` read ``data`` in ``folder``."""
+def judged(run: Callable[[bytes, Path], None], data: bytes, folder: Path, guard: Guard, times: float = 1) -> Verdict:
+    """Has ``run`` read ``data`` in ``folder``, in ``times`` as long as an input may take."""
     guard.armed = False
     empty(folder)
     try:
-        with alarmed():
+        with alarmed(times):
             guard.armed = guard.on
             run(data, folder)
     except Accepted:

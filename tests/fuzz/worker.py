@@ -26,12 +26,12 @@ def main(kind: str, seed: int, begin: int, end: int, report: int, folder: Path, 
     os.environ["TMPDIR"] = os.environ["HOME"] = str(folder)
     found = module(kind)
     saved = file.read_bytes() if file is not None else None
-    # Once, so that what is loaded late is there before memory and time are counted.
+    # Once, so that what is loaded late is there before memory and time are counted; an alarm would leave half of it.
     guard = Guard(folder, places=KINDS[kind].places)
     guard.on = False
     stop_commands()
     for number in range(20):
-        judged(found.run, found.make(seeded(0, kind, number)), folder, guard)
+        judged(found.run, found.make(seeded(0, kind, number)), folder, guard, times=60)
     guard.on = True
     limit_memory()
     for number in range(begin, end):
