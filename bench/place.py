@@ -56,17 +56,22 @@ def populated(scale: int, connections: int, more: Mapping[str, str]) -> Iterator
     """Starts a server with ``SETTINGS`` and ``more``, populates it by dsbench, and stops it in the end."""
     spec = TargetSpec(url="private:postgresql", settings={**SETTINGS, **more})
     with servers.start(spec, connections) as server:
-        # Nobody's login is to be measured: a password would cost pgbench a key derivation per connection.
-        hba = server.directory / "pg_hba.conf"
-        hba.write_text("local all all trust\nhost all all 127.0.0.1/32 trust\n")
+        there = place_of(server, scale)
         target = Target(server.url)
-        target.fetch("SELECT pg_reload_conf()")
         target.create("bench")
         populate(target, scale)
-        folder = _shown(target, "unix_socket_directories")
-        port = int(_shown(target, "port"))
         target.close()
-        yield Place(server.version, scale, folder, port)
+        yield there
+
+
+def place_of(server: servers.Server, scale: int) -> Place:
+    """Opens a private PostgreSQL to all clients, without a password, which would cost pgbench a key derivation."""
+    (server.directory / "pg_hba.conf").write_text("local all all trust\nhost all all 127.0.0.1/32 trust\n")
+    target = Target(server.url)
+    target.fetch("SELECT pg_reload_conf()")
+    folder, port = _shown(target, "unix_socket_directories"), int(_shown(target, "port"))
+    target.close()
+    return Place(server.version, scale, folder, port)
 
 
 def populate(target: Target, scale: int) -> dict[str, float]:
