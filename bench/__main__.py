@@ -111,7 +111,7 @@ def _options() -> Iterator[tuple[str, object, Callable[[str], object], str]]:
     yield "duration", 2.0, float, "seconds of each measurement, whole ones"
     yield "scale", 20, int, "scale of the tables"
     yield "clients", cells.COUNTS, _numbers, "numbers of clients"
-    yield "population", 50, int, "scale of the populations"
+    yield "population", (10, 50, 100), _numbers, "scales of the populations"
     yield "transactions", 100_000_000, int, "transactions on the mock engine for the memory of a long run"
 
 

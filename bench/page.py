@@ -12,7 +12,6 @@ from bench.kept import Finished, Kept
 from bench.many import Many
 from bench.memory import Grown
 from bench.peers import DSBENCH, REMARKS, is_peer
-from bench.population import Population
 from bench.process import Measured
 from bench.sweeps import Spread, costs, rates
 from dsbench.analysis.fairness import CHANCE, UNEVEN, by_chance
@@ -146,16 +145,6 @@ def many_lines(found: Many) -> list[str]:
         f"CPU ratio {found.cost}",
         f"- memory per connection: {found.connected_kib:.0f} KiB when connected, {found.running_kib:.0f} KiB at the "
         f"end of the cycle ({_goal(found.running_kib <= 100, 'at most 100')})",
-    ]
-
-
-def population_lines(found: Population) -> list[str]:
-    """The population, and where each side's time went."""
-    ours, theirs = found.ours, found.theirs
-    return [
-        f"- population at scale {found.scale} with all keys and statistics: {ours.rows_per_s:,.0f} rows/s against "
-        f"{theirs.rows_per_s:,.0f} rows/s of pgbench -i: ratio {judged(found.ratio, 1.5, at_least=True)}",
-        f"- of it dsbench: {_phases(ours.phases_s)}; pgbench -i: {_phases(theirs.phases_s)}",
     ]
 
 

@@ -6,12 +6,14 @@ import argparse
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bench import archives, kept, many, memory, page, place, population, tpcc
 from bench.kept import Finished, Kept
 from bench.measuring import say
 from bench.place import Place
+from bench.population_bounds import PRODUCTS
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,14 @@ def parts(asked: argparse.Namespace) -> Iterator[Part]:
         "memory of connections", {"connections": most, "sweeps": pairs, "duration": duration}, 60,
         lambda: at(lambda there: page.many_lines(many.measure(there, most, duration, pairs)), most + 80),
     )  # fmt: skip
-    yield Part(
-        "population", {"population": asked.population}, 3 * asked.population,
-        lambda: at(lambda there: page.population_lines(population.measure(there, asked.population, 3))),
-    )  # fmt: skip
+    for size in asked.population:
+        for product, known in PRODUCTS.items():
+            if size <= known.largest:
+                seconds = size * known.seconds * population.PAIRS
+                yield Part(
+                    f"population, {product}, scale {size}", {"pairs": population.PAIRS}, seconds,
+                    partial(population.section, product, size, population.PAIRS),
+                )  # fmt: skip
     yield Part(
         "memory of a long run", {"transactions": asked.transactions}, asked.transactions / 1e6,
         lambda: [page.memory_line(memory.measure(asked.transactions))],

@@ -27,6 +27,7 @@ from dsbench import servers
 from dsbench.generator import Bench, Target
 
 ROWS_PER_SCALE = 100_011
+PAIRS = 3
 DSBENCH, PGBENCH = "dsbench", "pgbench -i"
 GOALS = {PGBENCH: 1.0}
 GOAL = 0.95
@@ -101,6 +102,15 @@ def table(found: Sequence[Population]) -> str:
     return "\n".join([_HEAD, *(line for one in found for line in one.lines())])
 
 
+def section(product: str, scale: int, pairs: int) -> list[str]:
+    """The part of the page, or why it is left out."""
+    try:
+        found = measure(product, scale, pairs)
+    except servers.ServerError as error:
+        return [f"- population on {product} is left out: {error}"]
+    return ["", *table([found]).splitlines(), ""]
+
+
 def phases(found: Sequence[Once]) -> str:
     """Medians of the seconds of each phase, in words."""
     names = found[0].phases_s
@@ -151,6 +161,7 @@ class _Side:
         return self._populated(fill, way.ready)
 
     def _populated(self, fill: Callable[[Bench, int], float], ready: Sequence[str]) -> Once:
+        """Makes an empty place, fills it and looks whether all is there. Raises ``BenchError`` where it is not."""
         target = Target(self._server.url)
         if target.state()[0] == "marked":
             target.drop()
@@ -166,9 +177,13 @@ class _Side:
             return done | {name: bench.phase(name, _unseen).duration_ns / 1e9 for name in keys}
 
         try:
-            return self.timed(all_phases)
+            done = self.timed(all_phases)
+            broken = [condition for condition in bench.check(None, _unseen).conditions if not condition.holds]
         finally:
             target.close()
+        if broken:
+            raise BenchError(f"the population is not whole: {broken[0].name}: {broken[0].detail}")
+        return done
 
     def timed(self, populate: Callable[[], dict[str, float]]) -> Once:
         """Runs ``populate``, which gives seconds of phases, and bills the CPU time of it."""
@@ -196,11 +211,12 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m bench.population", description=__doc__)
     parser.add_argument("--products", default=",".join(PRODUCTS), help="of [%(default)s]")
     parser.add_argument("--scales", default="10,50", help="scales [%(default)s]")
-    parser.add_argument("--pairs", type=int, default=3, help="populations of each side [%(default)s]")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="populations of each side [%(default)s]")
     asked = parser.parse_args()
     scales = [int(scale) for scale in asked.scales.split(",")]
-    names = asked.products.split(",")
-    print(table([measure(name, scale, asked.pairs) for name in names for scale in scales]))
+    for name in asked.products.split(","):
+        for scale in scales:
+            print("\n".join(section(name, scale, asked.pairs)), flush=True)
 
 
 if __name__ == "__main__":

@@ -92,6 +92,10 @@ class Product:
     """By URL, folder and scale: writes the files from the filled tables and gives the ways from them."""
     before: str = ""
     """What is done before each population, so that none pays for what another left in memory."""
+    seconds: float = 1.0
+    """About what all its sides take for one unit of scale."""
+    largest: int = 100
+    """Above this scale the full comparison leaves it out."""
 
 
 def _selects(place: str, scale: int) -> dict[str, str]:
@@ -127,7 +131,8 @@ def _mysql(url: str, folder: Path, scale: int) -> dict[str, Way]:
     run(url, [f"{select} ORDER BY 1 INTO OUTFILE '{folder / name}.txt'" for name, select in out.items()])
 
     def loads(*names: str) -> list[str]:
-        return [f"LOAD DATA INFILE '{folder / name}.txt' INTO TABLE dsbench.{name.rstrip('12')} {utf8}" for name in names]
+        into = "INTO TABLE dsbench.{} CHARACTER SET utf8mb4"
+        return [f"LOAD DATA INFILE '{folder / name}.txt' {into.format(name.rstrip('12'))}" for name in names]
 
     return {
         "LOAD DATA INFILE, one session": Way([loads(*TABLES)]),
@@ -177,15 +182,15 @@ def _firebird(url: str, folder: Path, scale: int) -> dict[str, Way]:
     }
 
 
+FIREBIRD = {"page_buffers": "65536", "ExternalFileAccess": "Full"}
+
 PRODUCTS = {
-    "postgresql": Product(TargetSpec(url="private:postgresql", settings=SETTINGS), _postgresql, "CHECKPOINT"),
+    "postgresql": Product(TargetSpec(url="private:postgresql", settings=SETTINGS), _postgresql, "CHECKPOINT", 0.6),
     "mariadb": Product(TargetSpec(url="private:mariadb", settings=mariadb.SETTINGS), _mysql),
     "mysql": Product(
         TargetSpec(url="private:mysql", settings={"innodb_buffer_pool_size": "1G", "secure_file_priv": ""}), _mysql
     ),
-    "sqlite": Product(TargetSpec(url="private:sqlite", settings={}), _sqlite),
-    "firebird": Product(
-        TargetSpec(url="private:firebird", settings={"page_buffers": "65536", "ExternalFileAccess": "Full"}), _firebird
-    ),
+    "sqlite": Product(TargetSpec(url="private:sqlite", settings={}), _sqlite, seconds=0.6),
+    "firebird": Product(TargetSpec(url="private:firebird", settings=FIREBIRD), _firebird, seconds=15, largest=10),
 }
 """By the name of the private server."""

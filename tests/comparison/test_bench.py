@@ -140,8 +140,12 @@ def test_the_peers_on_postgresql() -> None:
         for work in (cells.PARSED, cells.TPCB, cells.CALL):
             found |= _rates(peers.on_postgresql(Cell(cells.POSTGRESQL, work, 2), there, Settings(1.0)))
         assert min(found.values()) > 0
-        (lines, *_) = page.population_lines(population.measure(there, 1, 1))
-        assert "rows/s" in lines
+
+
+@pytest.mark.parametrize(("product", "last"), [("sqlite", "columns read"), ("postgresql", "pgbench -i")])
+def test_a_population_stands_beside_the_servers_own(product: str, last: str) -> None:
+    rows = [line for line in population.section(product, 1, 1) if " | 1 | " in line]  # Each side's was checked.
+    assert (" | dsbench | " in rows[0], f"{last} | " in rows[-1], "goal ≥ 0.95" in "".join(rows)) == (True, True, True)
 
 
 def test_the_peer_on_mariadb_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
