@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import runner
+from dsbench import runner, servers
 from dsbench.archive import Archive
 from dsbench.evaluation import evaluate
+from dsbench.generator import Target
 from dsbench.monitors import statistics_of
 from dsbench.monitors.statistics.figure import figures
+from dsbench.spec import Target as Private
 from dsbench.spec import build
 from fixtures.kept import warned
 
@@ -68,8 +70,48 @@ def test_a_run_keeps_what_the_database_said_before_and_after(tmp_path: Path, url
         late = sum(archive.table("cycles").column("late_commits").to_pylist())
         assert gained.after - gained.before == committed + late, "the second before the look lets sessions report"
         assert changes[("account", "updated_rows")].after > 0
+        assert 0.9 < changes[("account", "bloat")].before < 1.3, "its pages are full after the population"
+        assert changes[("", "wal_records")].after > changes[("", "wal_records")].before
     else:
+        assert changes[("", "Innodb_checkpoint_age")].after > 0
+        assert ("", "Innodb_ibuf_merges") in changes
         assert changes[("", "Innodb_os_log_written")].after > changes[("", "Innodb_os_log_written")].before
+
+
+def test_myrocks_tells_of_its_levels() -> None:
+    with servers.start(Private(url="private:mariadb", settings={"storage_engine": "RocksDB"}), 4) as server:
+        target = Target(server.url)
+        target.create("mark")
+        target.fetch("set global rocksdb_force_flush_memtable_now = 1")
+        statistics = statistics_of("mysql", target)
+        assert statistics is not None
+        found = {(of, name): value for of, name, _, value in statistics.take()}
+        target.drop()
+        target.close()
+    assert found["default L0", "files"] == 1
+    assert found["default L0", "level_size"] == found["default Sum", "level_size"] > 0
+    assert {("", "Rocksdb_stall_micros"), ("", "Rocksdb_compact_write_bytes")} <= set(found)
+
+
+class Counting:
+    """A database with one figure, which grows with each look."""
+
+    looks = 0.0
+
+    def take(self) -> list[tuple[str, str, str, float]]:
+        self.looks += 1
+        return [("", "looks", "count", self.looks)]
+
+
+def test_each_load_stage_is_looked_at_before_and_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counting = Counting()
+    monkeypatch.setattr("dsbench.runner.ladder.statistics_of", lambda *_: counting)
+    target = {"url": "mock:?latency_us=300"}
+    spec = build({"target": target, "workload": "rehearsal", "scales": (1,), "duration": 0.5, "threads": 1})
+    outcome = runner.execute(spec, tmp_path, runner.Silent())
+    found = evaluate(Archive.open(outcome.archive)).series
+    looks = {key.stage: [(c.before, c.after) for c in part.changes[1]] for key, part in found.items()}
+    assert looks == {"load": [(1, 2)], "query": [(3, 4)]}
 
 
 class Refusing:

@@ -181,13 +181,18 @@ class Efficiency:
     @property
     def rate(self) -> float:
         """Operations per second of the measured clients."""
-        return self.values["qps"] if math.isnan(self.values["ips"]) or self.counted != "rows" else self.values["ips"]
+        queries = self.values["qps"]
+        return self.values["ips"] if math.isnan(queries) else queries
+
+    @property
+    def ruled(self) -> tuple[Background, ...]:
+        """Those of the background to which the rule applies: its inserts, or all where none inserts."""
+        return tuple(one for one in self.background if one.inserts) or self.background
 
     @property
     def sustained(self) -> bool | None:
-        """Whether the inserts in the background kept their rate; ``None`` in a stage without."""
-        ruled = [one for one in self.background if one.inserts] or self.background
-        return all(one.met for one in ruled) if ruled else None
+        """Whether they kept their rate; ``None`` in a stage without."""
+        return all(one.met for one in self.ruled) if self.background else None
 
 
 def values(spent: Spent) -> dict[str, float]:

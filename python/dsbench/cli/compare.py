@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +35,7 @@ def command(
     # Late: the libraries that draw and compute take a second, and help should not.
     from dsbench.evaluation.side_by_side import read
     from dsbench.report import several
+    from dsbench.report.stages_compared import coloured
 
     comparison = read(archives)
     files: dict[str, bytes] = {}
@@ -43,7 +46,8 @@ def command(
     if as_json:
         print(json.dumps(several.document(comparison), indent=2, ensure_ascii=False))
     else:
-        print(several.text(comparison), end="")
+        text = several.text(comparison)
+        print(coloured(text) if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else text, end="")
         for name in files:
             print(Path(out or "", name))
 

@@ -243,13 +243,13 @@ _TABLES: Final = (
     ),
     Table(
         "statistics",
-        "Statistics that the database keeps of itself, around the cycles of a scale.",
+        "Statistics that the database keeps of itself, around the cycles of each load stage.",
         (
             _SCALE,
             _STAGE,
             Column("segment", "uint32", "Number of the population within the run."),
-            Column("moment", "string", "before the first cycle of the scale, or after the last."),
-            Column("object", "string", "A table, or empty for the whole."),
+            Column("moment", "string", "before the first cycle of the stage, or after the last."),
+            Column("object", "string", "A table, a level of MyRocks, or empty for the whole."),
             Column("metric", "string", "The database's name for it."),
             Column("unit", "string", "Unit of the value."),
             Column("value", "double", "The statistic."),

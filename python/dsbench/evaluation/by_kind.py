@@ -171,9 +171,17 @@ def _of_row(rules: str, scale: int, row: KindResult) -> list[Doubt]:
     return found
 
 
-def changes_of(table: pa.Table) -> dict[int, tuple[Change, ...]]:
-    """The database's statistics by scale, of the last population that was looked at."""
+def changes_of(table: pa.Table, stage: str) -> dict[int, tuple[Change, ...]]:
+    """The database's statistics by scale around ``stage``, of the last population that was looked at.
+
+    Older archives have them around all stages together: of such a run the first was looked at before, the last after.
+    """
     rows: list[dict[str, Any]] = table.to_pylist()
+    moments: dict[str, set[str]] = {}
+    for row in rows:
+        moments.setdefault(row["stage"], set()).add(row["moment"])
+    if any(len(found) > 1 for found in moments.values()):
+        rows = [row for row in rows if row["stage"] == stage]
     result = {}
     for scale in sorted({row["scale"] for row in rows}):
         last = max(row["segment"] for row in rows if row["scale"] == scale)

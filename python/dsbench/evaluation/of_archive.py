@@ -143,7 +143,7 @@ def _evaluate(
         kind_response=kind_response,
         nopm=nopm_of(run, cycles, load, kinds),
         windows=windows,
-        changes=changes_of(tables["statistics"]),
+        changes=changes_of(tables["statistics"], key.stage),
         durations_s={x: part.duration_s for x, part in load.items()},
         efficiency=efficiencies(run.entry, of_series, load, courses, {x: live[of, x] for of, x in live if of == key}),
         group_courses=courses,

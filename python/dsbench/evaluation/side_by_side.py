@@ -17,6 +17,7 @@ from dsbench.evaluation.naming import warnings
 from dsbench.evaluation.of_archive import evaluate
 from dsbench.evaluation.series import headings
 from dsbench.evaluation.settings import OF_WORKLOAD, SAYS_NOTHING, described, labels, product
+from dsbench.evaluation.stages_beside import Stages, by_stage
 from dsbench.spec import OPTIONS
 
 TIMES: Final = {0.5: "p50", 0.99: "p99", 1.0: "max"}
@@ -81,6 +82,8 @@ class Comparison:
     """One at least."""
     differences: Mapping[str, Sequence[str]]
     """Setting to its values, where they are not all the same."""
+    stages: Stages
+    """What the sides reached and took, stage by stage."""
     alike: frozenset[int]
     """Numbers of the sides with the label and all settings of the first: what lies between them is chance."""
 
@@ -149,7 +152,8 @@ def read(paths: Sequence[Path]) -> Comparison:
     )  # fmt: skip
     kind_of = {number: kind for kind, numbers in kinds.items() for number in numbers}
     alike = frozenset(at for at, number in enumerate(firsts) if at and kind_of[number] == kind_of[firsts[0]])
-    return Comparison(sides, tuple(_sections(sides)), differences, alike)
+    stages = by_stage([side.evaluations for side in sides])
+    return Comparison(sides, tuple(_sections(sides)), differences, stages, alike)
 
 
 def _sections(sides: Sequence[Side]) -> Iterator[Section]:

@@ -30,6 +30,7 @@ _CAPTIONS: Final = {
     "server or what transactions wait for is at its limit.",
     "response": "Mean and maximum of the response times over the number of connections.",
     "kinds": "Residence times of each kind of transactions, as above.",
+    "stages": "Rate and largest response time of each second: of what is measured, and of what works beside it.",
     "conf": "What remains of the rate when a share of the transactions has to be fast enough. Levels are quantiles.",
 }
 _ZOOMED: Final = ("cycle", "freq", "kinds")

@@ -11,9 +11,10 @@ from dsbench.analysis.values import Interval
 from dsbench.evaluation.settings import OF_SERVER
 from dsbench.evaluation.side_by_side import TIMES, Comparison, Section
 from dsbench.evaluation.verdict import basis, verdicts
-from dsbench.report import render
+from dsbench.report import render, stages_compared
 from dsbench.report.diagrams.several import specs
 from dsbench.report.several_page import page
+from dsbench.report.stage_table import NAMES
 
 STEM = "comparison"
 OVERALL = "the mean of the factors along lg scale, over the scales that an archive has in common with the first"
@@ -30,6 +31,9 @@ def text(comparison: Comparison) -> str:
     """The tables for a terminal: a letter stands for each archive, or for the runs of the same settings."""
     letters = tuple(chr(65 + i % 26) + str(i // 26 or "") for i in range(len(comparison.sides)))
     lines = [f"{letter}  {label}" for letter, label in zip(letters, comparison.labels, strict=True)]
+    if comparison.stages.staged:
+        for title, rows in stages_compared.tables(comparison.stages, letters):
+            lines += ["", title, *_aligned(["", *comparison.stages.names], rows)]
     for section in comparison.sections:
         lines += ["", section.heading] if section.heading else []
         lines += ["", *(f"{name}  {words}" for name, words in verdicts(comparison, section, letters))]
@@ -37,6 +41,9 @@ def text(comparison: Comparison) -> str:
             lines += ["", title, *_aligned([_head(title), *letters], rows)]
     if any(one.overall for section in comparison.sections for one in section.compared[1:]):
         lines += ["", f"mean: {OVERALL}"]
+    if comparison.stages.staged:
+        for name, rows in stages_compared.efficiency(comparison.stages, letters):
+            lines += ["", f"efficiency, {name}", *_aligned(["", *NAMES], rows)]
     lines += _what_differs(comparison, letters)
     lines += ["", *(f"doubt: {line}" for line in comparison.warnings())]
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
@@ -165,6 +172,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "reference": comparison.labels[0],
         "archives": sections[-1]["archives"],
         "sections": sections,
+        "stages": stages_compared.document(comparison.stages, comparison.labels),
         "differences": {name: list(values) for name, values in comparison.differences.items()},
         "doubts": list(comparison.warnings()),
     }

@@ -7,6 +7,7 @@ from importlib import resources
 
 from dsbench.evaluation.side_by_side import Comparison, Section
 from dsbench.evaluation.verdict import verdicts
+from dsbench.report import stages_compared
 from dsbench.report.diagrams.theme import Spec
 from dsbench.report.document import POLICY
 from dsbench.report.page.markup import Html, data, join, section, table, tag
@@ -45,6 +46,7 @@ def page(
         section("Verdict", *(_verdict(comparison, part) for part, _ in parts), key="verdict"),
         section("Doubts", tag("ul", *doubts), key="doubts") if doubts else "",
         section("Diagrams", tag("div", *figures, cls="diagrams"), key="diagrams") if figures else "",
+        stages_compared.section_of_stages(comparison.stages, labels),
         *(_tables(number, part, grids, labels) for number, (part, grids) in enumerate(parts, start=1)),
         tag("p", f"mean: {overall}.", cls="note"),
         section("What differs", _differences(differences, labels), key="differences"),

@@ -90,10 +90,10 @@ class Scale:
         return 1 if self._setting.target.dialect.single_writer else min(psutil.cpu_count() or 1, 8)
 
     def _load(self, stage: Stage) -> None:
-        for cycle in self._cycles:
-            if cycle.stage == stage:
-                self._counts.add((self._scale, cycle.number), run_cycle(self._setting, self._scale, cycle))
-        if self._cycles and self._cycles[-1].stage == stage:
+        cycles = [cycle for cycle in self._cycles if cycle.stage == stage]
+        for cycle in cycles:
+            self._counts.add((self._scale, cycle.number), run_cycle(self._setting, self._scale, cycle))
+        if cycles:
             self._setting.snapshots.after(stage.name)
 
     def _work(self, stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""What the database says of itself around the cycles of a scale: before the first and after the last."""
+"""What the database says of itself around the cycles of each load stage: before the first and after the last."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class Snapshots:
         self._statistics = statistics
         self._scale = scale
         self._segment = segment
-        self._begun = False
+        self._begun: set[str] = set()
 
     def before(self, stage: str) -> None:
         """Called when a cycle of ``stage`` is about to start, after the cleaning: the first call counts."""
-        if not self._begun:
-            self._begun = True
+        if stage not in self._begun:
+            self._begun.add(stage)
             self._take("before", stage)
 
     def after(self, stage: str) -> None:
-        """Called after the last cycle, which was one of ``stage``, before the check reads whatever there is."""
+        """Called after the last cycle of ``stage``, before another stage, or the check, reads whatever there is."""
         self._take("after", stage)
 
     def _take(self, moment: str, stage: str) -> None:
@@ -38,4 +38,4 @@ class Snapshots:
             self._statistics = None
             return
         rows = [{**key, "object": of, "metric": name, "unit": unit, "value": value} for of, name, unit, value in found]
-        self._journal.writer.rows("statistics", f"scale-{self._scale:05d}_{self._segment:03d}_{moment}", rows)
+        self._journal.writer.rows("statistics", f"scale-{self._scale:05d}_{self._segment:03d}_{stage}_{moment}", rows)

@@ -1,4 +1,4 @@
-"""PostgreSQL: rows, dead rows and sizes of the tables; what its background processes wrote."""
+"""PostgreSQL: rows, dead rows, sizes and bloat of the tables, vacuums, what background processes and the log wrote."""
 
 from __future__ import annotations
 
@@ -10,14 +10,30 @@ from dsbench.monitors.statistics.figure import Figure, asked
 _TABLES = (
     "select relname as object, n_live_tup as live_rows, n_dead_tup as dead_rows, n_tup_ins as inserted_rows,"
     " n_tup_upd as updated_rows, n_tup_hot_upd as updated_in_page_rows, n_tup_del as deleted_rows,"
-    " seq_scan as sequential_scans, idx_scan as index_scans, autovacuum_count as autovacuums,"
+    " seq_scan as sequential_scans, idx_scan as index_scans, vacuum_count as vacuums, autovacuum_count as autovacuums,"
     " pg_catalog.pg_table_size(relid) as table_size, pg_catalog.pg_indexes_size(relid) as index_size"
     " from pg_catalog.pg_stat_user_tables where schemaname = 'dsbench' order by relname"
 )
 _TABLE_UNITS = {
     "live_rows": "rows", "dead_rows": "rows", "inserted_rows": "rows", "updated_rows": "rows",
     "updated_in_page_rows": "rows", "deleted_rows": "rows", "sequential_scans": "scans", "index_scans": "scans",
-    "autovacuums": "count", "table_size": "bytes", "index_size": "bytes",
+    "vacuums": "count", "autovacuums": "count", "table_size": "bytes", "index_size": "bytes",
+}  # fmt: skip
+
+# Pages by those that the rows would fill which the last ANALYZE estimated: 24 bytes of a page and 28 of a row are for
+# the server's own use (PostgreSQL 15, 73.6), and rows begin at multiples of 8 bytes.
+_BLOAT = (
+    "select c.relname as object, c.relpages / nullif(ceil(c.reltuples * (28 + ceil(s.width / 8) * 8)"
+    " / (pg_catalog.current_setting('block_size')::int - 24)), 0) as bloat from pg_catalog.pg_class c"
+    " join pg_catalog.pg_namespace n on n.oid = c.relnamespace"
+    " join (select tablename, sum((1 - null_frac) * avg_width) as width from pg_catalog.pg_stats"
+    " where schemaname = 'dsbench' group by tablename) s on s.tablename = c.relname"
+    " where n.nspname = 'dsbench' and c.relkind = 'r' and c.reltuples > 0 order by c.relname"
+)
+_BLOAT_UNITS = {"bloat": "ratio"}
+_WAL = "select wal_records, wal_fpi as wal_full_pages, wal_bytes, wal_buffers_full from pg_catalog.pg_stat_wal"
+_WAL_UNITS = {
+    "wal_records": "records", "wal_full_pages": "pages", "wal_bytes": "bytes", "wal_buffers_full": "count",
 }  # fmt: skip
 
 _WRITER = (
@@ -44,5 +60,6 @@ def take(queries: Queries) -> list[Figure]:
     time.sleep(1.0)
     version = int(queries.fetch("select current_setting('server_version_num') as number")[0]["number"] or 0)
     checkpoints = _CHECKPOINTS if version >= 170_000 else _CHECKPOINTS_BEFORE_17
-    parts = ((_TABLES, _TABLE_UNITS), (_WRITER, _SERVER_UNITS), (checkpoints, _SERVER_UNITS))
+    parts = [(_TABLES, _TABLE_UNITS), (_BLOAT, _BLOAT_UNITS), (_WRITER, _SERVER_UNITS), (checkpoints, _SERVER_UNITS)]
+    parts += [(_WAL, _WAL_UNITS)] if version >= 140_000 else []
     return [figure for sql, units in parts for figure in asked(queries, sql, units)]

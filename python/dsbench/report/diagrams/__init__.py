@@ -1,8 +1,8 @@
-"""The five diagrams of the paper, section 4.1, and three of the talk, as Vega-Lite specifications.
+"""The five diagrams of the paper, section 4.1, three of the talk and the course of the stages, as Vega-Lite.
 
 Each function takes an evaluation and the content of run.json and gives a specification with its data inside,
 or ``None`` when there is nothing to draw: no scale was measured, no remote node took part (node), there was one
-number of threads (connections, response) or one kind of transactions (kinds).
+number of threads (connections, response), one kind of transactions (kinds) or no second of a course (stages).
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from dsbench.report.diagrams.freq import freq
 from dsbench.report.diagrams.kind_curves import kinds
 from dsbench.report.diagrams.node_rates import node
 from dsbench.report.diagrams.rate import rate
+from dsbench.report.diagrams.stage_courses import stages
 from dsbench.report.diagrams.theme import Spec
 
 Diagram = Callable[[Evaluation, RunRecord], Spec | None]
 
 DIAGRAMS: Final[Mapping[str, Diagram]] = {
     "rate": rate, "node": node, "cycle": cycle, "freq": freq, "conf": conf,
-    "connections": connections, "response": response, "kinds": kinds,
+    "connections": connections, "response": response, "kinds": kinds, "stages": stages,
 }  # fmt: skip
 """Name, as in ``results-<name>.pdf``, to function; in the order of the papers."""
 
-_OF_SERIES: Final = frozenset({"connections", "response"})
+_OF_SERIES: Final = frozenset({"connections", "response", "stages"})
 """Those that show every series; the others show the last."""
 
 

@@ -74,6 +74,19 @@ def finish(
 
     Every layer has its own x axis, or none, on the one x scale; with ``independent_y`` its own y scale as well.
     """
+    body = {
+        "width": WIDTH,
+        "height": HEIGHT,
+        **_layered(layers),
+        "resolve": {"axis": {"x": "independent"}, **({"scale": {"y": "independent"}} if independent_y else {})},
+    }
+    return assembled(body, name=name, title=title, data=data, archive=archive, description=description)
+
+
+def assembled(
+    body: Spec, *, name: str, title: alt.TitleParams, data: Mapping[str, Sequence[Row]], archive: str, description: str
+) -> Spec:
+    """The same of a ``body`` that is Vega-Lite already, such as plots beside each other."""
     return {
         "$schema": alt.SCHEMA_URL,
         "description": description,
@@ -83,10 +96,7 @@ def finish(
             "editing": "Change titles, colours, scales or data here, then run: dsbench plot " + archive,
         },
         "title": title.to_dict(),
-        "width": WIDTH,
-        "height": HEIGHT,
-        **_layered(layers),
-        "resolve": {"axis": {"x": "independent"}, **({"scale": {"y": "independent"}} if independent_y else {})},
+        **body,
         "config": config(),
         "datasets": {key: [_json_row(row) for row in rows] for key, rows in data.items()},
     }

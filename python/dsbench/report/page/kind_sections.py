@@ -17,7 +17,7 @@ from dsbench.report.kind_text import (
     told,
     window_cells,
 )
-from dsbench.report.page.markup import Html, number, section, table, tag
+from dsbench.report.page.markup import Html, join, number, section, table, tag
 
 
 def by_connections(evaluation: Evaluation) -> Html | None:
@@ -90,16 +90,17 @@ def _unbroken(text: str) -> str:
 
 def statistics(evaluation: Evaluation) -> Html | None:
     """What the database's own statistics gained over the cycles; ``None`` where none were read."""
-    parts = [
-        table(
-            f"The database's statistics around the cycles, scale {scale}",
-            ["of", "statistic", "before", "after", "difference"],
-            [row for change in changes if (row := _change(change)) is not None],
-        )
-        for scale, changes in sorted(evaluation.changes.items())
-    ]
-    note = tag("p", "Read after the first cleaning and after the last cycle. Where nothing moved, nothing is shown.",
-               cls="note")  # fmt: skip
+    stages = {key.stage: part for key, part in evaluation.series.items()} or {evaluation.stage: evaluation}
+    heads = ["of", "statistic", "before", "after", "difference"]
+    parts = []
+    for stage, part in stages.items():
+        for scale, changes in sorted(part.changes.items()):
+            place = f"{f'stage {stage}, ' if len(stages) > 1 else ''}scale {scale}"
+            rows = [row for change in changes if (row := _change(change)) is not None]
+            shown = table(f"The database's statistics around the cycles, {place}", heads, rows)
+            parts.append(join([tag("h3", place), shown]) if len(stages) > 1 else shown)
+    words = "Read after the first cleaning and the last cycle of each stage. Where nothing moved, nothing is shown."
+    note = tag("p", words, cls="note")
     return section("Database statistics", *parts, note, key="statistics") if parts else None
 
 

@@ -1,0 +1,95 @@
+"""Stages in diagrams, and side by side: the three tables of the Insert Benchmark's summary."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from dsbench.archive import Archive
+from dsbench.evaluation import evaluate
+from dsbench.evaluation.side_by_side import Comparison, read
+from dsbench.report import diagrams, render, several, stages_compared
+from evaluation.test_stage_costs import rows
+from fixtures.archives import MS, run_json, write
+
+
+def archive(folder: Path, label: str, *, faster: float = 1.0, sustained: int = 1800) -> Archive:
+    """Queries ``faster`` times as often, beside ``sustained`` rows in 2 s of 2000 that were to come."""
+    found = rows()
+    for row in found["cycles"]:
+        if row["kind"] == "query":
+            row["committed"] = round(row["committed"] * faster)
+        if row["kind"] == "insert" and row["stage"] == "query":
+            row["rows"], row["committed"] = sustained, sustained // 50
+    return write(folder, run_json({"workload": "rehearsal", "target": {"url": "mock:"}, "label": label}), found)
+
+
+@pytest.fixture
+def comparison(tmp_path: Path) -> Comparison:
+    made = [("base", 1.0, 2000), ("new", 0.95, 1800), ("newer", 1.06, 1900), ("same", 1.04, 2000)]
+    paths = []
+    for label, faster, sustained in made:
+        (tmp_path / label).mkdir()
+        paths.append(archive(tmp_path / label, label, faster=faster, sustained=sustained).path)
+    return read(paths)
+
+
+def test_three_tables_with_signs(comparison: Comparison) -> None:
+    absolute, relative, background = stages_compared.tables(comparison.stages, comparison.labels)
+    assert comparison.stages.names == ("load", "query")
+    assert [row[2] for row in absolute[1]] == ["200", "190", "212", "208"]
+    assert [row[2] for row in relative[1]] == ["1.00", "0.95▼", "1.06▲", "1.04"]
+    assert {row[1] for row in relative[1]} == {"1.00"}
+    assert [row[1:] for row in background[1]] == [
+        ["", "1,000 of 1,000"], ["", "900 of 1,000 SLA!"], ["", "950 of 1,000"], ["", "1,000 of 1,000"],
+    ]  # fmt: skip
+
+
+def test_they_stand_in_text_json_and_page(comparison: Comparison) -> None:
+    text = several.text(comparison)
+    assert "B  1.00  0.95▼" in text
+    assert "efficiency, query" in text
+    assert "\x1b" not in text
+    found = several.document(comparison)["stages"]
+    assert [stage["stage"] for stage in found] == ["load", "query"]
+    new = found[1]["archives"][1]
+    assert (new["rate"], new["relative"]) == pytest.approx((190, 0.95))
+    assert new["background"] == {"target_per_s": 1000, "sustained_per_s": 900, "sustained": False}
+    assert (new["efficiency"]["qps"], new["efficiency"]["rss"]) == (190, None)
+    json.dumps(found, allow_nan=False)
+    html = several.files(comparison)["comparison.html"].decode()
+    assert '<span class="slower">0.95▼</span>' in html
+    assert '<span class="faster">1.06▲</span>' in html
+    assert '<span class="slower">900 of 1,000 SLA!</span>' in html
+
+
+def test_a_terminal_has_colours_beside_the_signs(comparison: Comparison) -> None:
+    shown = stages_compared.coloured("B  0.95▼  1.06▲  1.04  900 of 1,000 SLA!")
+    assert shown == "B  \x1b[31m0.95▼\x1b[0m  \x1b[32m1.06▲\x1b[0m  1.04  \x1b[31m900 of 1,000 SLA!\x1b[0m"
+
+
+def test_repetitions_count_by_their_mean_and_the_least_sustained(tmp_path: Path) -> None:
+    paths = []
+    for number, (label, faster, sustained) in enumerate([("a", 1.0, 2000), ("b", 1.0, 2000), ("b", 4.0, 1000)]):
+        (tmp_path / str(number)).mkdir()
+        paths.append(archive(tmp_path / str(number), label, faster=faster, sustained=sustained).path)
+    stages = read(paths).stages
+    assert stages.relative(1, 1) == pytest.approx(2)
+    found = stages.background(1, 1)
+    assert found is not None
+    assert found.share == 0.5
+    assert math.isnan(stages.values(1, 1)["rss"])
+
+
+def test_the_course_of_each_stage_is_drawn(tmp_path: Path) -> None:
+    made = archive(tmp_path, "one")
+    spec = diagrams.specs(evaluate(made), made.run)["stages"]
+    points = [(row["group"], row["second"], row["rate"], row["ms"]) for row in spec["datasets"]["seconds"]]
+    assert points[:2] == [("query", 1, 300, 5), ("query", 2, 100, 300)]
+    assert ("insert", 2, 1800, MS / 1e6) in points
+    titles = [plot["title"]["text"] for plot in spec["vconcat"][0]["hconcat"]]
+    assert titles == ["query: query [transactions/s]", "insert [rows/s]", "largest response time [ms, log scale]"]
+    assert "second of the stage" in render.picture(spec)
