@@ -141,11 +141,15 @@ def _make(folder: Path) -> None:
 def invitation(folder: Path) -> Invitation:
     """The invitation that ``invite`` left in ``folder``."""
     path = folder / f"{COORDINATOR}{SUFFIX}"
-    if not path.exists():
-        what = "its bundles were used for a run that has ended" if any(folder.glob(f"*{SUFFIX}")) else "no invitation"
-        remedy = "make a new one: dsbench cluster invite --nodes N --out DIR"
-        raise ClusterError(f"{folder}: {what}", remedy, usage=True)
-    return Invitation(folder, read(path))
+    remedy = "make a new one: dsbench cluster invite --nodes N --out DIR"
+    try:
+        if path.exists():
+            return Invitation(folder, read(path))
+        used = any(folder.glob(f"*{SUFFIX}"))
+    except OSError as error:  # a name that no file can have
+        raise ClusterError(f"{folder}: {error.strerror}", remedy, usage=True) from None
+    what = "its bundles were used for a run that has ended" if used else "no invitation"
+    raise ClusterError(f"{folder}: {what}", remedy, usage=True)
 
 
 def read(path: Path) -> Bundle:
