@@ -38,6 +38,17 @@ def samples(monitor: str, metric: str, unit: str, *values: float) -> list[dict[s
     return [{**key, "unit": unit, "at_ns": at * 2 * S, "value": value} for at, value in enumerate(values)]
 
 
+def phase(stage: str, duration_ns: int, rows: int) -> dict[str, Any]:
+    key = {"scale": 1, "stage": stage, "cycle": 0, "phase": stage}
+    return {**key, "duration_ns": duration_ns, "rows": rows, "size_bytes": 0}
+
+
+STAGES = [
+    {"name": name, "work": work, "repeated": False}
+    for name, work in (("build", "build"), (LOAD, "load"), ("index", "work"), (QUERY, "load"), ("check", "check"))
+]
+
+
 def rows() -> dict[str, list[dict[str, Any]]]:
     """2 s of queries; beside them 20 inserts of 50 rows were to come each second, and 18 did."""
     rated = {"pacing": "constant", "rate_per_s": 20.0, "until": "group", "until_of": "query", "clients": 1}
@@ -63,14 +74,17 @@ def rows() -> dict[str, list[dict[str, Any]]]:
             *samples("device", "read_bytes", total[2], 0, 4 * MIB), *samples("os", "context_switches", total[0], 0, 8000),
             *samples("os", "cpu_user", total[3], 0, 1.0), *samples("os", "cpu_system", total[3], 0, 0.5),
             *samples("os", "cpu_idle", total[3], 0, 2.5), *samples("sizes", "database_size", "bytes", 2**29, 2**30),
+            *({**one, "stage": "index", "cycle": 0} for one in samples("device", "writes", total[1], 5, 105)),
         ],
-        "phases": phase_rows(1, populate=S),
+        "phases": [
+            *phase_rows(1, populate=S), phase("index", 2 * S, 1000), {**phase("index", S, 1000), "phase": "indexes"},
+        ],
     }  # fmt: skip
 
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Archive:
-    return write(tmp_path, run_json({"workload": "rehearsal", "target": {"url": "mock:"}}), rows())
+    return write(tmp_path, run_json({"workload": "rehearsal", "target": {"url": "mock:"}}, stages=STAGES), rows())
 
 
 @pytest.fixture
@@ -95,6 +109,15 @@ def test_a_stage_of_queries_beside_inserts(evaluation: Evaluation) -> None:
 def test_a_load_counts_its_rows(evaluation: Evaluation) -> None:
     found = of(evaluation, LOAD)
     assert (found.measured, found.counted, found.rate, found.sustained) == ("insert", "rows", 2000, None)
+
+
+def test_statements_that_are_timed_stand_between_the_loads(archive: Archive, evaluation: Evaluation) -> None:
+    assert [key.stage for key in evaluation.stages] == [LOAD, "index", QUERY]
+    found = evaluation.stages[Series("index", 0)][1].values
+    expected = {"ips": 500, "wps": 50, "wpi": 0.1}
+    assert {name: value for name, value in found.items() if not math.isnan(value)} == pytest.approx(expected)
+    assert [row[0] for row in stage_table.rows(evaluation, archive.run)] == [LOAD, "index", "query SLA!"]
+    assert finish.read(archive.path).document["statements"]["index"]["1"]["values"]["ips"] == 500
 
 
 def test_inserts_that_fall_behind_fail_the_stage(archive: Archive, evaluation: Evaluation) -> None:

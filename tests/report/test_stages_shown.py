@@ -12,7 +12,7 @@ from dsbench.archive import Archive
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.side_by_side import Comparison, read
 from dsbench.report import diagrams, render, several, stages_compared
-from evaluation.test_stage_costs import rows
+from evaluation.test_stage_costs import STAGES, rows
 from fixtures.archives import MS, run_json, write
 
 
@@ -24,7 +24,7 @@ def archive(folder: Path, label: str, *, faster: float = 1.0, sustained: int = 1
             row["committed"] = round(row["committed"] * faster)
         if row["kind"] == "insert" and row["stage"] == "query":
             row["rows"], row["committed"] = sustained, sustained // 50
-    return write(folder, run_json({"workload": "rehearsal", "target": {"url": "mock:"}, "label": label}), found)
+    return write(folder, run_json({"workload": "rehearsal", "target": {"url": "mock:"}, "label": label}, stages=STAGES), found)
 
 
 @pytest.fixture
@@ -39,23 +39,25 @@ def comparison(tmp_path: Path) -> Comparison:
 
 def test_three_tables_with_signs(comparison: Comparison) -> None:
     absolute, relative, background = stages_compared.tables(comparison.stages, comparison.labels)
-    assert comparison.stages.names == ("load", "query")
-    assert [row[2] for row in absolute[1]] == ["200", "190", "212", "208"]
-    assert [row[2] for row in relative[1]] == ["1.00", "0.95▼", "1.06▲", "1.04"]
-    assert {row[1] for row in relative[1]} == {"1.00"}
-    assert [row[1:] for row in background[1]] == [
-        ["", "1,000 of 1,000"], ["", "900 of 1,000 SLA!"], ["", "950 of 1,000"], ["", "1,000 of 1,000"],
+    assert comparison.stages.names == ("load", "index", "query")
+    assert absolute[1][0] == ["", "load", "index", "query"]
+    assert [row[3] for row in absolute[1][1:]] == ["200", "190", "212", "208"]
+    assert [row[3] for row in relative[1][1:]] == ["1.00", "0.95▼", "1.06▲", "1.04"]
+    assert {row[1] for row in relative[1][1:]} == {"1.00"}
+    assert background[1] == [
+        ["", "query"], ["base", "1,000 of 1,000"], ["new", "900 of 1,000 SLA!"], ["newer", "950 of 1,000"],
+        ["same", "1,000 of 1,000"],
     ]  # fmt: skip
 
 
 def test_they_stand_in_text_json_and_page(comparison: Comparison) -> None:
     text = several.text(comparison)
-    assert "B  1.00  0.95▼" in text
+    assert "B  1.00   1.00  0.95▼" in text
     assert "efficiency, query" in text
     assert "\x1b" not in text
     found = several.document(comparison)["stages"]
-    assert [stage["stage"] for stage in found] == ["load", "query"]
-    new = found[1]["archives"][1]
+    assert [stage["stage"] for stage in found] == ["load", "index", "query"]
+    new = found[2]["archives"][1]
     assert (new["rate"], new["relative"]) == pytest.approx((190, 0.95))
     assert new["background"] == {"target_per_s": 1000, "sustained_per_s": 900, "sustained": False}
     assert (new["efficiency"]["qps"], new["efficiency"]["rss"]) == (190, None)
@@ -77,11 +79,11 @@ def test_repetitions_count_by_their_mean_and_the_least_sustained(tmp_path: Path)
         (tmp_path / str(number)).mkdir()
         paths.append(archive(tmp_path / str(number), label, faster=faster, sustained=sustained).path)
     stages = read(paths).stages
-    assert stages.relative(1, 1) == pytest.approx(2)
-    found = stages.background(1, 1)
+    assert stages.relative(1, 2) == pytest.approx(2)
+    found = stages.background(1, 2)
     assert found is not None
     assert found.share == 0.5
-    assert math.isnan(stages.values(1, 1)["rss"])
+    assert math.isnan(stages.values(1, 2)["rss"])
 
 
 def test_the_course_of_each_stage_is_drawn(tmp_path: Path) -> None:

@@ -132,6 +132,8 @@ class Evaluation:
     """Scale to the demanded duration D_i of each cycle, in the order of ``cycle_rates``."""
     efficiency: Mapping[int, Efficiency] = field(default_factory=dict)
     """Scale to what the cycles reached and took of the machine, by the columns of the Insert Benchmark."""
+    stages: Mapping[Series, Mapping[int, Efficiency]] = field(default_factory=dict)
+    """The same of every series, and of the stages of statements in between, which have 0 threads; in order."""
     group_courses: Mapping[int, Mapping[str, Floats]] = field(default_factory=dict)
     """Scale to group to an array of shape (seconds of all cycles in order, 2): operations, and the longest time in ns,
     nan where nothing ended."""

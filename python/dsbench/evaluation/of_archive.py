@@ -7,12 +7,14 @@ short is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.analysis import equations as eq
+from dsbench.analysis.efficiency import Efficiency
 from dsbench.analysis.index import index
 from dsbench.analysis.values import Floats
 from dsbench.analysis.windows import window_doubts
@@ -38,7 +40,7 @@ from dsbench.evaluation.node_shares import apart, shares
 from dsbench.evaluation.scale_results import phases_of, result
 from dsbench.evaluation.series import together
 from dsbench.evaluation.stage_costs import Tables as OfSeries
-from dsbench.evaluation.stage_costs import efficiencies, group_courses, live_bytes
+from dsbench.evaluation.stage_costs import efficiencies, group_courses, live_bytes, timed
 from dsbench.spec import PROFILES
 from dsbench.workloads import Entry
 
@@ -55,13 +57,24 @@ def evaluate(archive: Archive) -> Evaluation:
     live = live_bytes(run.entry, cycles)
     if len(keys) == 1:
         (key,) = keys
-        return _evaluate(archive.name, run.of_stage(key.stage), _of_stage(tables, key), key, live, alone=True)
+        one = _evaluate(archive.name, run.of_stage(key.stage), _of_stage(tables, key), key, live, alone=True)
+        return replace(one, stages={key: one.efficiency})
     parts = {}
     for key in keys:
         of_stage = _of_stage(tables, key)
         of_key = {**of_stage, "cycles": of_stage["cycles"].filter(pc.field("threads") == key.threads)}
         parts[key] = _evaluate(archive.name, run.at(key.threads).of_stage(key.stage), of_key, key, live, alone=False)
-    return together(parts, noticed(run))
+    between = timed(run.stages, tables["phases"], apart(tables["monitors"], run), live)
+    return replace(together(parts, noticed(run)), stages=_in_order(run, parts, between))
+
+
+def _in_order(
+    run: RunRecord, parts: Mapping[Series, Evaluation], between: Mapping[Series, Mapping[int, Efficiency]]
+) -> dict[Series, Mapping[int, Efficiency]]:
+    """Series and timed stages as the run has them."""
+    found = {key: part.efficiency for key, part in parts.items()} | dict(between)
+    order = {stage.name: at for at, stage in enumerate(run.stages)}
+    return dict(sorted(found.items(), key=lambda one: order.get(one[0].stage, -1)))
 
 
 def _of_stage(tables: Tables, key: Series) -> Tables:

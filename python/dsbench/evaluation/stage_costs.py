@@ -16,6 +16,7 @@ from dsbench.analysis import histogram as hist
 from dsbench.analysis.efficiency import Background, Efficiency, Spent, Times, in_buckets, values
 from dsbench.analysis.resources import gains
 from dsbench.analysis.values import Floats, Ints
+from dsbench.archive.record import StageAsked
 from dsbench.evaluation.arrow import grouped, whole
 from dsbench.evaluation.evaluated import Series
 from dsbench.evaluation.groups import durations_ns
@@ -69,7 +70,7 @@ def efficiencies(
         if not here:
             continue
         rated = _rates(tables.groups, scale)
-        measured = next((name for name in here if rated.get(name) is None), next(iter(here)))
+        measured = next((name for name in here if name not in rated), next(iter(here)))
         one, spans = here[measured], taken.get(scale, {})
         times = _times(tables.buckets, scale)
         inserting = [group.total for group in here.values() if group.inserts]
@@ -79,22 +80,58 @@ def efficiencies(
             inserts=one.inserts,
             inserted=sum(inserting) if inserting else nan,
             **spans,
-            **{f"{name}_bytes": sizes.get((scale, name), nan) for name in ("database", "directory", "resident")},
+            **_last(sizes, scale),
             longest_ns=float(times[measured].max_ns) if measured in times else nan,
             rates=_whole(courses[scale][measured], part) if measured in courses.get(scale, {}) else np.empty(0),
             written_bytes=_bytes(tables.cycles, scale, kinds),
             live_bytes=live.get(scale, nan),
         )
         background = tuple(
-            Background(name, "rows" if group.rows else "transactions",
-                       rated[name] * group.total / group.transactions if group.transactions else nan,
+            Background(name, "rows" if group.rows else "transactions", _target(rated[name], group),
                        group.total / part.measured_s, group.inserts)
-            for name, group in here.items() if name != measured and rated.get(name) is not None
+            for name, group in here.items() if name != measured and name in rated
         )  # fmt: skip
         found[scale] = Efficiency(
             measured, "rows" if one.rows else "transactions", values(spent), background, times
         )
     return found
+
+
+def timed(
+    stages: Sequence[StageAsked], phases: pa.Table, monitors: pa.Table, live: Mapping[tuple[Series, int], float]
+) -> dict[Series, dict[int, Efficiency]]:
+    """Stages of statements that are timed: what they went through and took, by scale. ``monitors`` are those of the
+    system under test; ``live`` is what ``live_bytes`` gives."""
+    found: dict[Series, dict[int, Efficiency]] = {}
+    rows = phases.select(["scale", "stage", "cycle", "phase", "duration_ns", "rows"]).to_pylist()
+    there: dict[int, float] = {}
+    for stage in stages:
+        there |= {scale: size for (key, scale), size in live.items() if key.stage == stage.name}
+        here = [row for row in rows if row["stage"] == row["phase"] == stage.name]
+        if stage.work != "work" or not here:
+            continue
+        own = pa.Table.from_pylist(here)
+        of_stage = monitors.filter((pc.field("stage") == stage.name) & (pc.field("cycle") == 0))
+        known = of_stage.filter(pa.array(np.isin(whole(of_stage, "scale"), whole(own, "scale")), pa.bool_()))
+        tables = Tables(own, own, pa.table({}), known)
+        taken, sizes = _taken(tables), _sizes(known)
+        found[Series(stage.name, 0)] = {
+            row["scale"]: _of_statements(row, taken, sizes, there.get(row["scale"], nan)) for row in here
+        }
+    return found
+
+
+def _of_statements(
+    row: Mapping[str, Any], taken: Mapping[int, dict[str, float]], sizes: Mapping[tuple[int, str], float], live: float
+) -> Efficiency:
+    scale, rows = row["scale"], float(row["rows"] or nan)
+    known: dict[str, Any] = {**taken.get(scale, {}), **_last(sizes, scale)}
+    spent = Spent(row["duration_ns"] / 1e9, rows, inserts=True, inserted=rows, live_bytes=live, **known)
+    return Efficiency("", "rows", values(spent))
+
+
+def _last(sizes: Mapping[tuple[int, str], float], scale: int) -> dict[str, float]:
+    return {f"{name}_bytes": sizes.get((scale, name), nan) for name in ("database", "directory", "resident")}
 
 
 def group_courses(
@@ -170,10 +207,19 @@ def _in_order(groups: pa.Table) -> dict[int, list[str]]:
     return {scale: list(names) for scale, names in found.items()}
 
 
-def _rates(groups: pa.Table, scale: int) -> dict[str, float]:
-    """Group to the transactions per second that were demanded of it; only groups with a rate."""
-    rows = groups.filter(pc.field("scale") == scale).select(["group", "pacing", "rate_per_s"]).to_pylist()
-    return {row["group"]: row["rate_per_s"] for row in rows if row["pacing"] in _RATED and row["rate_per_s"]}
+def _rates(groups: pa.Table, scale: int) -> dict[str, tuple[float, float | None]]:
+    """Group to the transactions and, where they are told, the rows per second that were demanded of it."""
+    rows = groups.filter(pc.field("scale") == scale).to_pylist()
+    return {row["group"]: (row["rate_per_s"], row.get("rows_per_s"))
+            for row in rows if row["pacing"] in _RATED and row["rate_per_s"]}  # fmt: skip
+
+
+def _target(rate: tuple[float, float | None], group: _Counted) -> float:
+    """Operations per second that were demanded of a group; rows where those are what it counts."""
+    transactions, rows = rate
+    if not group.rows:
+        return transactions
+    return rows or (transactions * group.total / group.transactions if group.transactions else nan)
 
 
 def _counts(cycles: pa.Table, kinds: Mapping[str, Kind]) -> dict[tuple[int, str], _Counted]:

@@ -69,9 +69,8 @@ def by_stage(sides: Sequence[Sequence[Evaluation]]) -> Stages:
 
 
 def _places(one: Evaluation) -> Mapping[Place, Efficiency]:
-    parts = one.series or {one.key: one}
-    return {(key, scale): e for key, part in parts.items() for scale, e in part.efficiency.items()
-            if scale not in part.void_scales}  # fmt: skip
+    return {(key, scale): found for key, scales in one.stages.items() for scale, found in scales.items()
+            if scale not in one.void_scales}  # fmt: skip
 
 
 def _name(heading: str, scale: int, *, several: bool) -> str:

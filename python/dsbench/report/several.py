@@ -32,8 +32,8 @@ def text(comparison: Comparison) -> str:
     letters = tuple(chr(65 + i % 26) + str(i // 26 or "") for i in range(len(comparison.sides)))
     lines = [f"{letter}  {label}" for letter, label in zip(letters, comparison.labels, strict=True)]
     if comparison.stages.staged:
-        for title, rows in stages_compared.tables(comparison.stages, letters):
-            lines += ["", title, *_aligned(["", *comparison.stages.names], rows)]
+        for title, (heads, *rows) in stages_compared.tables(comparison.stages, letters):
+            lines += ["", title, *_aligned(heads, rows)]
     for section in comparison.sections:
         lines += ["", section.heading] if section.heading else []
         lines += ["", *(f"{name}  {words}" for name, words in verdicts(comparison, section, letters))]

@@ -31,11 +31,10 @@ Cells = tuple[str, ...]
 
 
 def staged(evaluation: Evaluation) -> Iterator[tuple[dict[str, str], int, Efficiency]]:
-    """What tells the series from the others, scale, and what it reached; stages that are timed as well, in order."""
-    said = labels(evaluation.series)
-    parts = [(said[key], part) for key, part in evaluation.series.items()] or [({}, evaluation)]
-    for names, part in parts:
-        yield from ((names, scale, one) for scale, one in sorted(part.efficiency.items()))
+    """What tells the series from the others, scale, and what it reached; stages of statements as well, in order."""
+    said = labels(evaluation.stages) if len(evaluation.stages) > 1 else {}
+    for key, found in evaluation.stages.items():
+        yield from ((said.get(key, {}), scale, one) for scale, one in sorted(found.items()))
 
 
 def heads(evaluation: Evaluation) -> Cells:
@@ -109,7 +108,8 @@ def csv(evaluation: Evaluation, run: RunRecord) -> str:
 
 
 def _keys(evaluation: Evaluation) -> Cells:
-    return (*next(iter(labels(evaluation.series).values()), {}), "scale")
+    said = labels(evaluation.stages) if len(evaluation.stages) > 1 else {}
+    return (*next(iter(said.values()), {}), "scale")
 
 
 def _quoted(value: str) -> str:

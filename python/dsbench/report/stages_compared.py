@@ -23,18 +23,23 @@ _RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 
 
 def tables(stages: Stages, labels: Sequence[str]) -> list[tuple[str, list[list[str]]]]:
-    """Title and rows, a side each, behind its label; the third is left out where no stage has such inserts."""
+    """Title and rows, the stages as heads and then a side each, behind its label.
+
+    Stages of which no side has a rate are left out, and in the third table those without inserts in the background.
+    """
     columns = range(len(stages.names))
     cells: tuple[Callable[[int, int], str], ...] = (
         lambda side, at: short(stages.rate(side, at)),
         lambda side, at: relative(stages.relative(side, at)),
         lambda side, at: _background(stages, side, at),
     )
-    found = [
-        (title, [[label, *(cell(side, at) for at in columns)] for side, label in enumerate(labels)])
-        for title, cell in zip(TITLES, cells, strict=True)
-    ]
-    return found if any(cell for row in found[2][1] for cell in row[1:]) else found[:2]
+    found = []
+    for title, cell in zip(TITLES, cells, strict=True):
+        body = [[label, *(cell(side, at) for at in columns)] for side, label in enumerate(labels)]
+        rows = [["", *stages.names], *body]
+        told = [at for at in range(len(rows[0])) if at == 0 or {row[at] for row in rows[1:]} - {"", "–"}]
+        found += [(title, [[row[at] for at in told] for row in rows])] if len(told) > 1 else []
+    return found
 
 
 def efficiency(stages: Stages, labels: Sequence[str]) -> list[tuple[str, list[list[str]]]]:
@@ -97,8 +102,8 @@ def _finite(value: float) -> float | None:
 def section_of_stages(stages: Stages, labels: Sequence[str]) -> Html:
     """The same for the page: the tables, coloured as well, and the efficiency of each stage."""
     shown = [
-        join([tag("h3", title), table(title, ["", *stages.names], [[row[0], *map(_cell, row[1:])] for row in rows])])
-        for title, rows in tables(stages, labels)
+        join([tag("h3", title), table(title, head, [[row[0], *map(_cell, row[1:])] for row in rows])])
+        for title, (head, *rows) in tables(stages, labels)
     ]  # fmt: skip
     costs = [
         join([tag("h3", f"Efficiency, {name}"), table(name, ["", *NAMES], rows)])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dsbench.analysis.efficiency import BORDERS
+from dsbench.analysis.efficiency import BORDERS, Efficiency
 from dsbench.analysis.values import Doubt, Index, ScaleResult, percent, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
@@ -22,7 +22,7 @@ DIGITS = 9
 """Significant digits of results.txt and results.csv: nanoseconds of a second."""
 _LARGE = frozenset({
     "frequency", "response", "seconds", "kind_frequency", "kind_response", "series", "stage", "durations_s",
-    "group_courses", "efficiency",
+    "group_courses", "efficiency", "stages",
 })  # fmt: skip
 """Fields that no JSON holds as they are."""
 _BEFORE, _BEHIND = ("scale", "size GB", "tps", "min–max tps", "failed", "f"), ("populate s",)
@@ -172,11 +172,11 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
         for scale, rows in evaluation.kinds.items()
     }
     result["efficiency"] = {
-        str(scale): {**_plain(one), "sustained": one.sustained,
-                     "background": [{**_plain(b), "share": _plain(b.share), "met": b.met} for b in one.background],
-                     "times": {group: dict(zip((*BORDERS, "max_ns", "unsure"), (*t.counts, t.max_ns, t.unsure),
-                                               strict=True)) for group, t in one.times.items()}}
-        for scale, one in evaluation.efficiency.items()
+        str(scale): _efficiency(one) for scale, one in evaluation.efficiency.items()
+    }
+    result["statements"] = {
+        key.stage: {str(scale): _efficiency(one) for scale, one in found.items()}
+        for key, found in evaluation.stages.items() if not key.threads
     }  # fmt: skip
     result["windows"] = {
         str(scale): [{**_plain(w), "met": w.met, "decided": w.decided, "verdict": w.verdict} for w in row]
@@ -191,6 +191,13 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
             for scale, curve in curves.items()
         }
     return result
+
+
+def _efficiency(one: Efficiency) -> dict[str, Any]:
+    background = [{**_plain(b), "share": _plain(b.share), "met": b.met} for b in one.background]
+    times = {group: {**dict(zip(BORDERS, t.counts, strict=True)), "max_ns": t.max_ns, "unsure": t.unsure}
+             for group, t in one.times.items()}  # fmt: skip
+    return {**_plain(one), "sustained": one.sustained, "background": background, "times": times}
 
 
 def _plain(value: Any) -> Any:

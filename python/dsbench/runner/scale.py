@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import psutil
 
+from dsbench.archive import LOCAL
 from dsbench.generator import Condition, PhaseResult, Stage, now_ns
+from dsbench.monitors import Sampler
 from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting, run_cycle
 from dsbench.runner.journal import RunError
@@ -29,7 +31,9 @@ class Scale:
 
     def run(self) -> bool:
         """Runs all stages; whether every check held."""
-        does = {"build": self._build, "load": self._load, "work": self._work, "check": self._check, "drop": self._drop}
+        does = {
+            "build": self._build, "load": self._load, "work": self._sampled, "check": self._check, "drop": self._drop,
+        }  # fmt: skip
         for stage in self._setting.bench.stages:
             does[stage.work](stage)
         return all(condition.holds for condition in self._conditions)
@@ -130,6 +134,19 @@ class Scale:
         else:
             with setting.during("drop"):
                 self._phase(stage, "drop", _timed(self._base.remove))
+
+    def _sampled(self, stage: Stage) -> None:
+        """Statements that are timed, with the monitors beside them, as cycle 0."""
+        sampler = Sampler(self._setting.monitors)
+        sampler.first()
+        try:
+            sampler.go(now_ns())
+            self._work(stage)
+        finally:
+            samples = sampler.stop()
+        key = {"scale": self._scale, "stage": stage.name, "cycle": 0, "node": LOCAL, "threads": stage.parts}
+        part = f"scale-{self._scale:05d}_{stage.name}_{LOCAL}"
+        self._setting.journal.writer.rows("monitors", part, [{**key, **row} for row in samples])
 
     def _phase(self, stage: Stage, phase: str, result: PhaseResult, rows: int = 0, size_bytes: int = 0) -> None:
         row = {"scale": self._scale, "stage": stage.name, "cycle": 0, "phase": phase, "duration_ns": result.duration_ns}
