@@ -35,6 +35,8 @@ class Stages:
     def rate(self, side: int, column: int) -> float:
         """Operations per second, the geometric mean of the runs; nan where there is none."""
         rates = [one.rate for one in self.found[side][column]]
+        if len(rates) == 1:
+            return rates[0]
         return exp(sum(log(rate) for rate in rates) / len(rates)) if rates and all(rate > 0 for rate in rates) else nan
 
     def relative(self, side: int, column: int) -> float:

@@ -54,13 +54,15 @@ class Sizes:
         return found
 
 
-def _stored(directory: Path) -> int:
+def _stored(directory: Path) -> int | None:
     """Bytes that the files below ``directory`` take on the storage, each file once, those behind links included.
 
     As ``du`` counts them: sparse files by what is written of them. A log or a tablespace that lies elsewhere is
-    reached by a link. ``OSError`` where a folder may not be read.
+    reached by a link. ``None`` where a folder may not be read, as those of a server that others started.
     """
     total, seen, folders = 0, set[tuple[int, int]](), [directory]
+    if not os.access(directory, os.R_OK | os.X_OK):
+        return None
     while folders:
         with os.scandir(folders.pop()) as entries:
             for entry in entries:
