@@ -127,6 +127,8 @@ class Entry:
     row_bytes: tuple[int, int] = (0, 0)
     """Bytes of a row with its keys on average, on the product that needs least and on the one that needs most; zeros
     where that is not known."""
+    quick_scales: tuple[int, ...] = (1, 2, 5)
+    """The ladder of a run of which neither size nor time is said."""
     terminals_per_unit: int | None = None
     """Default of the terminals for each unit of scale; ``None`` without keying and thinking times."""
     unit: Unit = Unit()

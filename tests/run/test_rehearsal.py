@@ -47,8 +47,8 @@ def test_each_stage_has_its_cycle_with_its_own_groups_and_end(archive: Archive) 
     assert 12_000_000 <= load["duration_ns"] < 1_000_000_000
     assert (query["until"], query["duration_ns"], query["pacing"], query["threads"]) == ("time", 10**9, "closed", 3)
     insert = groups[2, "query", "insert"]
-    assert (insert["until"], insert["until_of"], insert["pacing"], insert["rate_per_s"]) == (
-        "group", "query", "constant", 10.0
+    assert (insert["until"], insert["until_of"], insert["pacing"], insert["rate_per_s"], insert["rows_per_s"]) == (
+        "group", "query", "constant", 10.0, 1000.0
     )  # fmt: skip
     assert {row["cycle"]: row["stage"] for row in groups.values()} == {1: "load", 2: "query"}
 
@@ -67,6 +67,13 @@ def test_rows_are_counted_beside_transactions(archive: Archive) -> None:
         assert inserts[1] == ROWS * inserts[0]
         assert 5 <= inserts[0] <= 11, "ten starts a second are due"
         assert {key[2] for key in found if key[1] == "load"} == {"insert"}, "a kind that no client runs has no row"
+
+
+def test_what_a_client_has_once_stands_with_the_first_kind_that_it_runs(archive: Archive) -> None:
+    rows = archive.table("cycles").to_pylist()
+    cpu = {(row["stage"], row["group"], row["kind"]): row["cpu_ns"] for row in rows if row["committed"]}
+    assert set(cpu) == {("load", "insert", "insert"), *(("query", one, one) for one in ("query", "insert", "delete"))}
+    assert all(value > 0 for value in cpu.values()), cpu
 
 
 def test_counters_histograms_and_course_agree_in_every_stage_and_group(archive: Archive) -> None:

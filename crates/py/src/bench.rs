@@ -56,7 +56,7 @@ type PhaseFn =
 #[pymethods]
 impl Bench {
     /// `call` is "procedure", "statements" or None for the engine's default; `settings` are those of this
-    /// workload alone, by name.
+    /// workload alone, by name; `clients` those that the run asks for, on all nodes.
     #[new]
     fn new(
         target: &Target,
@@ -64,6 +64,7 @@ impl Bench {
         scale: u32,
         call: Option<&str>,
         settings: BTreeMap<String, String>,
+        clients: u64,
     ) -> PyResult<Self> {
         let engine = Arc::clone(&target.engine);
         let dialect = engine.dialect();
@@ -72,8 +73,8 @@ impl Bench {
             None => default_call(workload, dialect),
         };
         let name = workload.to_string();
-        let workload =
-            open(workload, &Options { scale, dialect, call, settings: Settings::new(settings) }).map_err(raise)?;
+        let options = Options { scale, dialect, call, clients, settings: Settings::new(settings) };
+        let workload = open(workload, &options).map_err(raise)?;
         Ok(Self { name, engine, workload: workload.into(), call })
     }
 

@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::error::raise;
 
-/// (kind, starts per second or number of terminals, "each" or "all").
+/// (kind, starts per second or number of terminals or of the other group, "each" or "all").
 type PacingWords = (&'static str, f64, &'static str);
 
 /// (kind, ns or count or number of the other group, "each" or "all").
@@ -30,6 +30,7 @@ fn pacing_words(pacing: Pacing) -> PacingWords {
         Pacing::Constant(rate, of) => ("constant", rate, whose(of)),
         Pacing::Poisson(rate, of) => ("poisson", rate, whose(of)),
         Pacing::Terminals(count) => ("terminals", count as f64, "all"),
+        Pacing::InStep(group) => ("in-step", group as f64, "all"),
     }
 }
 
@@ -77,6 +78,7 @@ fn group_dict<'py>(py: Python<'py>, group: &GroupPlan, kinds: usize) -> PyResult
     dict.set_item("clients", group.clients)?;
     dict.set_item("pacing", group.pacing.map(pacing_words))?;
     dict.set_item("until", group.until.map(until_words))?;
+    dict.set_item("rows", group.rows)?;
     Ok(dict)
 }
 
@@ -138,6 +140,7 @@ fn pacing_of((kind, rate, of): &(String, f64, String)) -> PyResult<Pacing> {
         "constant" => Ok(Pacing::Constant(*rate, whose_of(of)?)),
         "poisson" => Ok(Pacing::Poisson(*rate, whose_of(of)?)),
         "terminals" => Ok(Pacing::Terminals(*rate as u64)),
+        "in-step" => Ok(Pacing::InStep(*rate as usize)),
         other => Err(unknown("pacing", other)),
     }
 }

@@ -91,8 +91,8 @@ fn worst(errors: Vec<Error>) -> Option<Error> {
     errors.into_iter().min_by_key(rank)
 }
 
-/// (conditions of a check, duration in ns).
-type Joined = (Vec<(String, bool, String)>, u64);
+/// (conditions of a check, duration in ns, what was timed by itself: name, rows, duration in ns).
+type Joined = (Vec<(String, bool, String)>, u64, Vec<(String, u64, u64)>);
 
 #[pymethods]
 impl Task {
@@ -132,7 +132,11 @@ impl Task {
         }
         match worst(errors) {
             Some(error) => Err(raise(error)),
-            None => Ok((conditions, ended - self.began)),
+            None => {
+                let timed = self.progress.timed().into_iter();
+                let timed = timed.map(|one| (one.name, one.rows, one.span.1 - one.span.0)).collect();
+                Ok((conditions, ended - self.began, timed))
+            }
         }
     }
 }

@@ -32,6 +32,8 @@ pub struct Entry {
     /// Bytes that a row takes on average once it has its keys, on the product that needs least and on the one that
     /// needs most; zeros where nobody has measured it.
     pub row_bytes: (u32, u32),
+    /// The ladder of a run of which neither size nor time is said.
+    pub quick_scales: &'static [u32],
     /// Opens it, once the settings are checked.
     pub open: Open,
     /// How transactions are sent when nobody says otherwise: procedures only where the engine has them.
@@ -184,6 +186,7 @@ impl Entry {
             disclaimer: "",
             unit: Unit { name: "unit", about: "" },
             row_bytes: (0, 0),
+            quick_scales: &[1, 2, 5],
             open,
             call: Call::Statements,
             retries: false,

@@ -13,6 +13,7 @@ pub use entry::Entry;
 pub use settings::Settings;
 
 pub mod entry;
+pub mod insert;
 pub mod rehearsal;
 pub mod select;
 pub mod settings;
@@ -38,13 +39,15 @@ pub struct Options {
     pub dialect: &'static Dialect,
     /// How transactions are sent.
     pub call: Call,
+    /// Clients that the run asks for, on all nodes together.
+    pub clients: u64,
     /// Settings of this workload alone.
     pub settings: Settings,
 }
 
 /// All workloads, one line each.
 pub static REGISTRY: &[&Entry] =
-    &[&tpcb::entry::ENTRY, &tpcc::entry::ENTRY, &select::entry::ENTRY, &rehearsal::entry::ENTRY];
+    &[&tpcb::entry::ENTRY, &tpcc::entry::ENTRY, &select::entry::ENTRY, &insert::entry::ENTRY, &rehearsal::entry::ENTRY];
 
 /// The names that [`open`] knows.
 pub fn names() -> Vec<&'static str> {

@@ -55,8 +55,17 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 fn workload(name: &str, mock: &Mock) -> Box<dyn Workload> {
-    open(name, &Options { scale: 10, dialect: mock.dialect(), call: Call::Statements, settings: Settings::default() })
-        .unwrap()
+    open(
+        name,
+        &Options {
+            scale: 10,
+            dialect: mock.dialect(),
+            call: Call::Statements,
+            clients: 1,
+            settings: Settings::default(),
+        },
+    )
+    .unwrap()
 }
 
 fn conduct() -> Conduct {
@@ -105,7 +114,7 @@ fn run<T>(
 #[test]
 fn a_transaction_allocates_nothing_nor_does_one_that_fails() {
     let _alone = alone();
-    for (name, calls) in [("select", 1), ("tpcb", 7)] {
+    for (name, calls) in [("select", 1), ("tpcb", 7), ("insert", 1)] {
         let collide = (When::Every(7), Action::Fail(ErrorKind::Serialization));
         let script = Script { latency_ns: 100, events: vec![collide], ..Script::default() };
         let (allocations, recorder) = run(name, script, 10_000_000, true, |go| {

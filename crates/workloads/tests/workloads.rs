@@ -11,6 +11,8 @@ mod firebird;
 #[path = "../../engines/tests/firebird/server.rs"]
 #[allow(dead_code)]
 mod firebird_server;
+#[path = "workloads/insert.rs"]
+mod insert;
 #[path = "workloads/mock.rs"]
 mod mock;
 #[cfg(unix)]

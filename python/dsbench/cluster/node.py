@@ -127,7 +127,7 @@ class Node:
         spec, target = _spec(order), Target(order["url"])
         if not target.dialect.keeps_data and target.state()[0] == "absent":
             target.create("node")  # The mock lives in each process for itself.
-        bench = Bench(target, spec.workload, order["scale"], spec.call, spec.workload_settings)
+        bench = Bench(target, spec.workload, order["scale"], spec.call, spec.workload_settings, spec.clients)
         cycle = bench.cycle(
             spec, order["seed"], None, stage=order["stage"], node=order["number"], nodes=order["nodes"]
         )

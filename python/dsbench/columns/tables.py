@@ -92,10 +92,11 @@ _TABLES: Final = (
             Column("connections", "uint32", "Connections of each client.", "connections"),
             Column("clients", "uint32", "Clients of the group on all nodes.", "threads", "sum"),
             Column(
-                "pacing", "string", "closed; poisson or constant: starts at a rate; terminals: people who key in and "
-                "think.", few=True,
+                "pacing", "string", "closed; in-step: closed, no client far ahead of that of another group; poisson or "
+                "constant: starts at a rate; terminals: people who key in and think.", few=True,
             ),
             Column("rate_per_s", "double", "Demanded starts of all clients together; empty without a rate.", "1/s"),
+            Column("rows_per_s", "double", "Demanded rows of all clients together, where a rate says it.", "rows/s"),
             Column("until", "string", "What ends it: time, transactions, rows or group.", few=True),
             Column("until_count", "uint64", "How many transactions or rows; empty for other ends."),
             Column("until_of", "string", "Whose they are: each, all, or the name of a group; empty for time."),
@@ -193,10 +194,16 @@ _TABLES: Final = (
             _SCALE,
             _STAGE,
             Column("cycle", "uint32", "Cycle that a clean came before; 0 for what concerns the whole scale."),
-            Column("phase", "string", "create, populate, primary_key, foreign_key, reuse, clean, check or drop."),
+            Column(
+                "phase", "string", "create, populate, primary_key, foreign_key, reuse, clean, check or drop; of a "
+                "stage of statements its name, and a row for each piece that was timed by itself.",
+            ),
             Column("duration_ns", "uint64", "How long it took.", "ns"),
-            Column("rows", "uint64", "Rows that it wrote, where it is populate.", "rows"),
-            Column("size_bytes", "uint64", "Size of the database, measured after foreign_key or reuse.", "bytes"),
+            Column("rows", "uint64", "Rows that populate wrote, or that statements went through.", "rows"),
+            Column(
+                "size_bytes", "uint64", "Size of the database, measured after foreign_key, reuse and a stage of "
+                "statements.", "bytes",
+            ),
         ),
     ),
     Table(

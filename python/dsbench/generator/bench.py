@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -33,22 +33,37 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Timed:
+    """A piece of a phase that was timed by itself."""
+
+    name: str
+    rows: int
+    """Rows that it went through, where it says so."""
+    duration_ns: int
+
+
+@dataclass(frozen=True)
 class PhaseResult:
-    """What a phase took, and the conditions where it was a check."""
+    """What a phase took, the conditions where it was a check, its pieces where they were timed."""
 
     duration_ns: int
     conditions: tuple[Condition, ...] = ()
+    pieces: tuple[Timed, ...] = ()
 
 
 class Bench:
     """A workload at one scale on one target."""
 
     def __init__(
-        self, target: Target, workload: str, scale: int, call: str | None, settings: Mapping[str, str] | None = None
+        self, target: Target, workload: str, scale: int, call: str | None, settings: Mapping[str, str] | None = None,
+        clients: int = 1,
     ) -> None:
-        """``settings``: those of this workload alone, by name; ``CoreError`` of kind "configuration" for others."""
+        """``settings``: those of this workload alone, by name; ``CoreError`` of kind "configuration" for others.
+
+        ``clients``: those that the run asks for, on all nodes; a workload may have a table for each.
+        """  # fmt: skip
         with errors():
-            self._core = _core.Bench(target._core, workload, scale, call, dict(settings or {}))
+            self._core = _core.Bench(target._core, workload, scale, call, dict(settings or {}), clients)
         self.scale = scale
         self.kinds = self._core.kinds()
         self.rows = self._core.rows()
@@ -61,6 +76,10 @@ class Bench:
             self._core.refuse(spec.population == "procedure", spec.pace == "terminals")
         for stage in self.stages:
             load_of(stage, spec, self.scale, 0, max(spec.nodes, 1))
+        if spec.several_threads and not any(stage.repeated for stage in self.stages):
+            listed = ",".join(map(str, spec.thread_numbers))
+            words = f"--threads {listed}: the stages of {spec.workload} are run once each; give one number"
+            raise CoreError("configuration", "", words)
 
     def draws(self, seed: int, client: int, count: int) -> list[str]:
         """The inputs ``client`` draws for transactions 0..count, in words."""
@@ -94,13 +113,18 @@ class Bench:
         return found[0]
 
     def cycle(
-        self, spec: RunSpec, seed: int, trace: Path | None, *, stage: str = "", node: int = 0, nodes: int = 1
+        self, spec: RunSpec, seed: int, trace: Path | None, *, stage: str = "", node: int = 0, nodes: int = 1,
+        by_time: bool = False,
     ) -> Cycle:
         """Opens the connections of a cycle of ``stage``; it starts when ``Cycle.start`` says so.
 
-        ``node`` is the number of this node among all ``nodes``.
-        """
-        load = load_of(self.load(stage), spec, self.scale, node, nodes)
+        ``node`` is the number of this node among all ``nodes``. ``by_time``: every group ends after the duration of
+        ``spec``, whatever the workload says.
+        """  # fmt: skip
+        wanted = self.load(stage)
+        if by_time:
+            wanted = replace(wanted, groups=tuple(replace(group, until=None) for group in wanted.groups))
+        load = load_of(wanted, spec, self.scale, node, nodes)
         with errors():
             core = self._core.cycle(load.options(spec, seed, trace))
         return Cycle(core, load, len(self.kinds), trace)
@@ -119,5 +143,5 @@ def _wait(task: _core.Task, watch: Watch) -> PhaseResult:
         with suppress(_core.CoreError):
             task.join()
         raise
-    conditions, duration_ns = task.join()
-    return PhaseResult(duration_ns, tuple(Condition(*c) for c in conditions))
+    conditions, duration_ns, pieces = task.join()
+    return PhaseResult(duration_ns, tuple(Condition(*c) for c in conditions), tuple(Timed(*piece) for piece in pieces))

@@ -21,9 +21,9 @@ class Pacing:
     """When the clients of a group start transactions."""
 
     kind: str
-    """"closed", "constant", "poisson" or "terminals"."""
+    """"closed", "constant", "poisson", "terminals" or "in-step"."""
     amount: float = 0.0
-    """Starts per second; terminals of all nodes; 0 in the closed loop."""
+    """Starts per second; terminals of all nodes; number of the group that it keeps step with; 0 in the closed loop."""
     of: str = "all"
     """Whose rate it is: "each" client's, or that of "all" together."""
 
@@ -52,6 +52,8 @@ class GroupPlan:
     """Of all nodes together; ``None``: as many as the run has threads, on each node."""
     pacing: Pacing | None
     until: Until | None
+    rows: int = 0
+    """Of each transaction, where all have the same number; else 0."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,13 @@ class Group:
     pacing: Pacing
     until: Until
     """A count of all is that of this node."""
+    rows: int = 0
+    """Of each transaction, where all have the same number; else 0."""
+
+    @property
+    def rows_per_s(self) -> float | None:
+        """Demanded rows per second of all clients together; ``None`` where none are demanded."""
+        return self.rate_per_s * self.rows if self.rate_per_s is not None and self.rows else None
 
     @property
     def rate_per_s(self) -> float | None:
@@ -155,6 +164,7 @@ def stage_of(raw: Mapping[str, Any]) -> Stage:
             clients=group["clients"],
             pacing=Pacing(*group["pacing"]) if group["pacing"] else None,
             until=Until(*group["until"]) if group["until"] else None,
+            rows=group["rows"],
         )
         for group in raw["groups"]
     )
@@ -193,7 +203,7 @@ def _group(plan: GroupPlan, spec: RunSpec, scale: int, node: int, nodes: int) ->
         clients = plan.clients
         mine = _share(clients, node, nodes)
         threads = len(mine)
-    return Group(plan.name, plan.role, plan.kinds, threads, mine.start, clients, pacing, until)
+    return Group(plan.name, plan.role, plan.kinds, threads, mine.start, clients, pacing, until, plan.rows)
 
 
 def _pacing(spec: RunSpec, scale: int) -> Pacing:

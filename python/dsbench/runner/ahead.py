@@ -138,7 +138,7 @@ def _folder(spec: RunSpec) -> Path | None:
 
 
 def _scale(spec: RunSpec, target: Target, scale: int) -> ScaleAhead:
-    bench = Bench(target, spec.workload, scale, spec.call, spec.workload_settings)
+    bench = Bench(target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients)
     bench.refuse(spec)
     if spec.reuse and not can_go_on(bench.stages):
         raise RunError(f"the stages of {spec.workload} need a database that is made for them", "leave --reuse out")

@@ -115,8 +115,8 @@ def _null(spec: RunSpec, transport: str, url: str, threads: int, watch: Watch) -
 
 def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, threads: int, watch: Watch) -> Ceiling:
     spec = spec.at(threads)
-    bench = Bench(target, spec.workload, spec.scales[0], spec.call, spec.workload_settings)
-    cycle = bench.cycle(spec, seed=1, trace=None)
+    bench = Bench(target, spec.workload, spec.scales[0], spec.call, spec.workload_settings, spec.clients)
+    cycle = bench.cycle(spec, seed=1, trace=None, by_time=True)
     try:
         cycle.connect(30, watch)
         start = now_ns() + 5_000_000 + threads * 50_000

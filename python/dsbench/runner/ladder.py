@@ -256,7 +256,7 @@ class _Ladder:
 
 
 def _bench(spec: RunSpec, target: Target, scale: int) -> Bench:
-    bench = Bench(target, spec.workload, scale, spec.call, spec.workload_settings)
+    bench = Bench(target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients)
     bench.refuse(spec)
     if spec.reuse and not can_go_on(bench.stages):
         problem = f"the stages of {spec.workload} need a database that is made for them"

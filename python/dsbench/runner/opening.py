@@ -10,7 +10,7 @@ import psutil
 from dsbench import servers
 from dsbench.archive import ArchiveError, OutError
 from dsbench.cluster import ClusterError
-from dsbench.generator import TAKEN, CoreError, Target
+from dsbench.generator import TAKEN, Bench, CoreError, Target
 from dsbench.runner.journal import RunError
 from dsbench.spec import RunSpec
 
@@ -54,13 +54,24 @@ def opened(spec: RunSpec) -> Iterator[tuple[Target, servers.Server | None]]:
         with told(spec.target.redacted), closing(Target(spec.target.url)) as target:
             yield target, None
         return
-    sessions = max(spec.nodes, 1) * spec.threads * spec.connections + _SESSIONS_BESIDE + (psutil.cpu_count() or 1)
     with (
         told(spec.target.url),
-        servers.start(spec.target, sessions, keep=spec.keep, reuse=spec.reuse) as server,
+        servers.start(spec.target, sessions(spec), keep=spec.keep, reuse=spec.reuse) as server,
         closing(Target(server.url)) as target,
     ):
         yield target, server
+
+
+def sessions(spec: RunSpec) -> int:
+    """Connections that a run has at once: those of all groups of its fullest stage, and some beside them.
+
+    The stages are those of the workload on the mock, since no database is there yet to be asked.
+    """
+    with closing(Target("mock:")) as target:
+        stages = Bench(target, spec.workload, spec.scales[0], None, spec.workload_settings, spec.clients).stages
+    loads = [[group.clients or spec.clients for group in stage.groups] for stage in stages]
+    most = max(*(sum(load) * spec.connections for load in loads), *(stage.parts for stage in stages))
+    return most + _SESSIONS_BESIDE + (psutil.cpu_count() or 1)
 
 
 @contextmanager

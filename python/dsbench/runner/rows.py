@@ -20,6 +20,8 @@ Key = Mapping[str, Any]
 """scale, stage, cycle, node and threads: the first columns of most tables."""
 
 
+_ONCE = ("missed", "remote", "cpu_ns")
+"""Counters that a client has once, not for each kind."""
 DETAILS = ("groups", "monitors", "machine", "programs", "nodes", "errors", "sums", "seconds", "buckets", "trace")
 """Tables of a cycle beside ``cycles``, whose part makes it count."""
 
@@ -66,6 +68,7 @@ def group_rows(load: CycleLoad, results: Sequence[CycleResult]) -> list[dict[str
             "clients": group.clients,
             "pacing": group.pacing.kind,
             "rate_per_s": group.rate_per_s,
+            "rows_per_s": group.rows_per_s,
             "until": group.until.kind,
             "until_count": group.until.amount if group.until.kind in ("transactions", "rows") else None,
             "until_of": _whose(load, group),
@@ -112,10 +115,22 @@ def _cycles(key: Key, names: Names, result: CycleResult) -> pa.Table:
     thread, kind = np.repeat(np.arange(threads), width), np.tile(np.arange(width), threads)
     group = result.groups[thread]
     here = [names.runs(int(g), int(k)) for g, k in zip(group, kind, strict=True)]
-    counters = result.counters.reshape(-1, len(COUNTERS))[here]
+    counters = _of_first_kind(names, result).reshape(-1, len(COUNTERS))[here]
     columns: dict[str, Any] = {name: counters[:, i] for i, name in enumerate(COUNTERS)}
     columns |= {"thread": thread[here], "kind": names.of_kinds(kind[here]), "group": names.of_groups(group[here])}
     return _keyed("cycles", key, columns, len(counters))
+
+
+def _of_first_kind(names: Names, result: CycleResult) -> UInts:
+    """The counters, by client and kind: what a client has once is the core's to enter for kind 0, and has to be with
+    the first kind that the client runs."""
+    counters, once = result.counters.copy(), [COUNTERS.index(name) for name in _ONCE]
+    for thread, group in enumerate(result.groups):
+        first = names.groups[int(group)].kinds[0]
+        if first:
+            counters[thread, first, once] = counters[thread, 0, once]
+            counters[thread, 0, once] = 0
+    return counters
 
 
 def _buckets(key: Key, names: Names, result: CycleResult) -> pa.Table:

@@ -74,7 +74,8 @@ class Scale:
             size = setting.target.size_bytes()
         self._phase(stage, "foreign_key", keyed, size_bytes=size)
         per_s = bench.rows / (filled.duration_ns / 1e9)
-        setting.journal.say(f"scale {self._scale}: {bench.rows} rows, {per_s:.0f} rows/s, {size / 1e9:.3f} GB")
+        if bench.rows:
+            setting.journal.say(f"scale {self._scale}: {bench.rows} rows, {per_s:.0f} rows/s, {size / 1e9:.3f} GB")
 
     def _reuse(self, stage: Stage) -> None:
         setting = self._setting
@@ -105,8 +106,13 @@ class Scale:
         with setting.during(stage.name):
             done = setting.bench.work(stage, setting.watch(stage.name))
             size = setting.target.size_bytes()
-        self._phase(stage, stage.name, done, size_bytes=size)
-        setting.journal.say(f"scale {self._scale}: {stage.name} took {done.duration_ns / 1e9:.3f} s")
+        rows = sum(piece.rows for piece in done.pieces)
+        self._phase(stage, stage.name, done, rows=rows, size_bytes=size)
+        for piece in done.pieces:
+            self._phase(stage, piece.name, PhaseResult(piece.duration_ns), rows=piece.rows)
+        took = ", ".join(f"{piece.name} {piece.duration_ns / 1e9:.3f} s" for piece in done.pieces)
+        words = f"scale {self._scale}: {stage.name} took {done.duration_ns / 1e9:.3f} s"
+        setting.journal.say(f"{words}: {took}" if took else words)
 
     def _check(self, stage: Stage) -> None:
         setting, counts = self._setting, self._counts

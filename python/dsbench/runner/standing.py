@@ -74,7 +74,7 @@ def drop_target(target: TargetSpec, agreed: Callable[[str], bool]) -> str:
 
 
 def _bench(spec: RunSpec, target: Target) -> Bench:
-    return Bench(target, spec.workload, spec.scales[-1], spec.call, spec.workload_settings)
+    return Bench(target, spec.workload, spec.scales[-1], spec.call, spec.workload_settings, spec.clients)
 
 
 def _words(there: Kept) -> str:

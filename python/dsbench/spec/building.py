@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from dsbench import workloads
 from dsbench.spec.options import OPTIONS
 from dsbench.spec.run import DSI_SCALES, RunSpec
 from dsbench.spec.target import Target
@@ -28,6 +29,14 @@ _LONGEST: Final = 100_000
 """Bytes of a configuration file."""
 
 
+def profiled(profile: str, workload: object) -> dict[str, Any]:
+    """The values of a profile; the scales of the quick one are the workload's. Those of an unknown one are none."""
+    named = PROFILES.get(profile, {})
+    if profile == "quick" and isinstance(workload, str) and workload in workloads.names():
+        return {**named, "scales": workloads.find(workload).quick_scales}
+    return named
+
+
 def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
     """A specification from settings by name, over those of ``profile``, which may also be one of the settings.
 
@@ -39,7 +48,7 @@ def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
         raise SpecError("--profile", "has to be text", f"use one of {', '.join(PROFILES)}")
     if profile is not None and profile not in PROFILES:
         raise SpecError("--profile", f"no profile {profile[:60]!r}", f"use one of {', '.join(PROFILES)}")
-    merged = {**PROFILES.get(profile or "", {}), **values, "profile": profile or ""}
+    merged = {**profiled(profile or "", values.get("workload")), **values, "profile": profile or ""}
     for name, option in OPTIONS.items():
         if option.kind == "array" and isinstance(text := merged.get(name), str):
             merged[name] = option.numbers(text)

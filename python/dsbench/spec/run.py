@@ -263,6 +263,11 @@ class RunSpec(Frozen):
         """Numbers of threads in the order in which they are run; one at least."""
         return self.several_threads or (self.threads,)
 
+    @property
+    def clients(self) -> int:
+        """Threads of all nodes together."""
+        return self.threads * max(self.nodes, 1)
+
     def at(self, threads: int) -> Self:
         """The same with one number of threads."""
         return self.model_copy(update={"threads": threads, "several_threads": ()})

@@ -53,6 +53,10 @@ pub enum Pacing {
     Poisson(f64, Whose),
     /// People at this many terminals of this node, with the workload's keying and thinking times.
     Terminals(u64),
+    /// Closed loop in step with the group of this number, which has as many clients and is in step with this one: no
+    /// client gets ahead of the other group's client of its number by more than [`LEAD`](crate::pairs::LEAD)
+    /// transactions, as long as that has not ended.
+    InStep(usize),
 }
 
 /// Clients of a load stage that do the same, as the workload wants them.
@@ -70,12 +74,14 @@ pub struct GroupPlan {
     pub pacing: Option<Pacing>,
     /// When they end; `None` for the duration that the run asks for.
     pub until: Option<Until>,
+    /// Rows of each of their transactions, where all have the same number; else 0. A rate of rows is made of it.
+    pub rows: u64,
 }
 
 impl GroupPlan {
     /// All clients of a stage that leaves everything to the run.
     pub fn all() -> Self {
-        Self { name: "all".into(), role: 0, kinds: Vec::new(), clients: None, pacing: None, until: None }
+        Self { name: "all".into(), role: 0, kinds: Vec::new(), clients: None, pacing: None, until: None, rows: 0 }
     }
 }
 

@@ -3,10 +3,12 @@
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Mutex;
 
-use crate::clock::Nanos;
+use crate::clock::{Clock, Monotonic, Nanos};
 use crate::engine::{Connection, Prepare};
 use crate::error::{Error, ErrorKind, Result};
+use crate::locking::lock;
 use crate::stage::Stage;
 
 /// Number of a kind of transaction: its index in [`Workload::kinds`].
@@ -126,9 +128,53 @@ pub struct Progress {
     done: AtomicU64,
     total: AtomicU64,
     stop: AtomicBool,
+    timed: Mutex<Vec<Timed>>,
+}
+
+/// A piece of a task that is timed by itself, such as one statement of many.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timed {
+    /// What it does: "vacuum".
+    pub name: String,
+    /// Rows that it went through, where it says so.
+    pub rows: u64,
+    /// When it began and ended; of pieces of one name, the first began and the last ended.
+    pub span: (Nanos, Nanos),
 }
 
 impl Progress {
+    /// Does `piece` and keeps how long it took, under a name by which the archive tells it. What several
+    /// connections do under one name at the same time is one piece.
+    pub fn time<T>(&self, name: &str, rows: u64, piece: impl FnOnce() -> Result<T>) -> Result<T> {
+        let began = Monotonic.now();
+        let done = piece()?;
+        let ended = Monotonic.now();
+        let mut timed = lock(&self.timed);
+        match timed.iter_mut().find(|one| one.name == name) {
+            Some(one) => {
+                one.rows += rows;
+                one.span = (one.span.0.min(began), one.span.1.max(ended));
+            }
+            None => timed.push(Timed { name: name.into(), rows, span: (began, ended) }),
+        }
+        Ok(done)
+    }
+
+    /// What was timed, in the order in which it ended first.
+    pub fn timed(&self) -> Vec<Timed> {
+        lock(&self.timed).clone()
+    }
+
+    /// Waits for `ns`; an error of kind `Setup` when the user wants to stop.
+    pub fn pause(&self, ns: Nanos) -> Result<()> {
+        let until = Monotonic.now() + ns;
+        self.advance(0)?;
+        while Monotonic.now() < until && !self.stop.load(Ordering::Relaxed) {
+            Monotonic.sleep_until(until, &self.stop);
+        }
+        self.advance(0)
+    }
+
     /// Says how much there is to do (rows, statements).
     pub fn expect(&self, total: u64) {
         self.total.store(total, Ordering::Relaxed);

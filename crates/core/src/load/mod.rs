@@ -9,6 +9,7 @@ pub mod carrier;
 pub mod generator;
 pub mod limit;
 pub mod pacer;
+pub mod pairs;
 mod patience;
 pub mod seats;
 mod sleeping;

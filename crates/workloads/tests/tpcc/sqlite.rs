@@ -83,7 +83,10 @@ fn settings_that_cannot_be_are_refused_with_a_remedy() {
         ("warehouses", "3", "it knows mix, affinity, delivery, foreign_keys, size"),
     ] {
         let settings = Settings::new([(name.to_string(), value.to_string())]);
-        let error = dsbench_workloads::open("tpcc", &Options { scale: 1, dialect, call: Call::Statements, settings });
+        let error = dsbench_workloads::open(
+            "tpcc",
+            &Options { scale: 1, dialect, call: Call::Statements, clients: 1, settings },
+        );
         let error = error.err().unwrap();
         assert_eq!(error.kind, ErrorKind::Configuration);
         let words = error.to_string();
@@ -120,7 +123,7 @@ fn persons_take_the_time_of_the_specification() {
     assert!(paces.iter().all(|pace| pace.waits));
     let settings = Settings::new([("delivery".to_string(), "deferred".to_string())]);
     let dialect = folder.engine().dialect();
-    let options = Options { scale: 1, dialect, call: Call::Statements, settings };
+    let options = Options { scale: 1, dialect, call: Call::Statements, clients: 1, settings };
     let queueing = dsbench_workloads::open("tpcc", &options).unwrap();
     let waits: Vec<_> = (0..5).map(|kind| queueing.pace(kind).unwrap().waits).collect();
     assert_eq!(waits, [true, true, true, false, true], "a terminal does not wait for a Delivery that it queued");

@@ -29,7 +29,7 @@ pub fn open_with(
     settings: &[(&str, &str)],
 ) -> Box<dyn Workload> {
     let settings = Settings::new(settings.iter().map(|(name, value)| (name.to_string(), value.to_string())));
-    dsbench_workloads::open(name, &Options { scale, dialect: engine.dialect(), call, settings }).unwrap()
+    dsbench_workloads::open(name, &Options { scale, dialect: engine.dialect(), call, clients: 2, settings }).unwrap()
 }
 
 /// Creates the place and runs every step up to the first cycle; bulk parts run side by side.

@@ -9,6 +9,7 @@ use dsbench_workloads::Call;
 use crate::bed::{self, broken, build, cycle, misses_change_nothing, open, run};
 use crate::faults;
 use crate::firebird_server::{Server, PASSWORD};
+use crate::insert;
 
 /// Durability is not what these tests are about.
 fn engine(server: &Server) -> Box<dyn Engine> {
@@ -111,4 +112,16 @@ fn accounts_have_numbers_beyond_32_bits() {
     let call = "EXECUTE PROCEDURE tpcb_transaction(2999950000, 299995, 30000, 5)";
     let populate = "EXECUTE PROCEDURE tpcb_populate(30000)";
     bed::accounts_have_numbers_beyond_32_bits(&*engine(&server), Call::Procedure, &[populate], &[call]);
+}
+
+#[test]
+fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault() {
+    let server = Server::start("Super");
+    let engine = engine(&server);
+    drop(insert::whole(&*engine, "shared", &["sweep", "statistics"]));
+    let (workload, mut conn, expected) = insert::whole(&*engine, "each", &["sweep", "statistics"]);
+    insert::faults_are_found(&*workload, &mut *conn, &expected);
+    drop(conn);
+    let dropped = |name: &str| format!("DROP INDEX {name}");
+    insert::damaged_indexes_are_found(&*engine, &*workload, &expected, &dropped, None);
 }

@@ -8,6 +8,7 @@ use dsbench_workloads::Call;
 
 use crate::bed::{self, broken, build, cycle, misses_change_nothing, none_refers_to_nothing, open, run};
 use crate::faults;
+use crate::insert;
 use crate::mysql_server::Server;
 
 fn one(conn: &mut dyn Connection, sql: &str) -> String {
@@ -146,4 +147,19 @@ fn accounts_have_numbers_beyond_32_bits() {
     let call = "CALL tpcb_transaction(2999950000, 299995, 30000, 5)";
     let populate = "CALL tpcb_populate(30000)";
     bed::accounts_have_numbers_beyond_32_bits(&*server.engine(), Call::Procedure, &[populate], &[call]);
+}
+
+#[test]
+fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault() {
+    let server = Server::start_with_rocksdb();
+    for (name, engine) in engines(&server) {
+        let settled: &[&str] =
+            if name == "InnoDB" { &["analyze", "dirty pages"] } else { &["analyze", "flush", "compaction"] };
+        drop(insert::whole(&*engine, "shared", settled));
+        let (workload, mut conn, expected) = insert::whole(&*engine, "each", settled);
+        insert::faults_are_found(&*workload, &mut *conn, &expected);
+        drop(conn);
+        let dropped = |name: &str| format!("DROP INDEX {name} ON pi2");
+        insert::damaged_indexes_are_found(&*engine, &*workload, &expected, &dropped, None);
+    }
 }

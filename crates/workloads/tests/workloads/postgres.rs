@@ -8,6 +8,7 @@ use dsbench_workloads::Call;
 
 use crate::bed::{self, broken, build, cycle, misses_change_nothing, open, run};
 use crate::faults;
+use crate::insert;
 use crate::server::Server;
 
 fn one(conn: &mut dyn Connection, sql: &str) -> String {
@@ -96,4 +97,24 @@ fn accounts_have_numbers_beyond_32_bits() {
     let call = "SELECT tpcb_transaction(2999950000, 299995, 30000, 5)";
     let populate = "SELECT tpcb_populate(30000)";
     bed::accounts_have_numbers_beyond_32_bits(&*server.engine(), Call::Procedure, &[populate], &[call]);
+}
+
+#[test]
+fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault() {
+    let server = Server::start();
+    let engine = server.engine();
+    insert::stages_are_as_published(&*engine);
+    drop(insert::whole(&*engine, "shared", &["vacuum", "checkpoint"]));
+    let (workload, mut conn, expected) = insert::whole(&*engine, "each", &["vacuum", "checkpoint"]);
+    insert::faults_are_found(&*workload, &mut *conn, &expected);
+    drop(conn);
+    // An index that is not ready gets no entry of a new row; nor does it lose that of a row that is deleted.
+    let damage = |conn: &mut dyn Connection, index: &str| {
+        let ready = |ready| format!("UPDATE pg_index SET indisready = {ready} WHERE indexrelid = '{index}'::regclass");
+        let columns = "dateandtime, cashregisterid, customerid, productid, price, data";
+        let row = format!("INSERT INTO pi1 ({columns}) SELECT {columns} FROM pi1 LIMIT 1");
+        conn.script(&[&ready(false), &row, &ready(true)]).unwrap();
+    };
+    let dropped = |name: &str| format!("DROP INDEX {name}");
+    insert::damaged_indexes_are_found(&*engine, &*workload, &expected, &dropped, Some(&damage));
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
-use dsbench_core::engine::{Engine, Prepare};
+use dsbench_core::engine::{Connection, Engine, Prepare};
 use dsbench_core::error::ErrorKind;
 use dsbench_core::value::Table;
 use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress};
@@ -12,6 +12,7 @@ use dsbench_workloads::{Call, Options, Settings};
 
 use crate::bed::{self, broken, build, cycle, open, run, transact, LOAD};
 use crate::faults;
+use crate::insert;
 
 /// A folder with a database, removed at the end.
 struct Folder(PathBuf);
@@ -160,9 +161,10 @@ fn what_cannot_be_is_refused_with_a_remedy() {
     let engine = folder.engine();
     let dialect = engine.dialect();
     let refused = |name, scale, call| {
-        let error = dsbench_workloads::open(name, &Options { scale, dialect, call, settings: Settings::default() })
-            .err()
-            .unwrap();
+        let error =
+            dsbench_workloads::open(name, &Options { scale, dialect, call, clients: 1, settings: Settings::default() })
+                .err()
+                .unwrap();
         assert_eq!(error.kind, ErrorKind::Configuration);
         error.to_string()
     };
@@ -218,4 +220,33 @@ fn accounts_have_numbers_beyond_32_bits() {
         "INSERT INTO history VALUES (299995, 30000, 2999950000, 5, 0, '')",
     ];
     bed::accounts_have_numbers_beyond_32_bits(&*folder.engine(), Call::Statements, &populate, &call);
+}
+
+#[test]
+fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault() {
+    let folder = Folder::new();
+    let engine = folder.engine();
+    insert::stages_are_as_published(&*engine);
+    drop(insert::whole(&*engine, "shared", &["analyze", "checkpoint"]));
+    let (workload, mut conn, expected) = insert::whole(&*engine, "each", &["analyze", "checkpoint"]);
+    insert::faults_are_found(&*workload, &mut *conn, &expected);
+    drop(conn);
+    // An index that the schema does not know of gets no entry of a new row.
+    let damage = |conn: &mut dyn Connection, index: &str| {
+        let columns = "dateandtime, cashregisterid, customerid, productid, price, data";
+        conn.script(&[
+            &format!("CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name = '{index}'"),
+            "PRAGMA writable_schema = ON",
+            &format!("DELETE FROM sqlite_schema WHERE name = '{index}'"),
+            "PRAGMA writable_schema = RESET",
+            &format!("INSERT INTO pi1 ({columns}) SELECT {columns} FROM pi1 LIMIT 1"),
+            "PRAGMA writable_schema = ON",
+            "INSERT INTO sqlite_schema SELECT * FROM kept",
+            "PRAGMA writable_schema = RESET",
+            "DROP TABLE kept",
+        ])
+        .unwrap();
+    };
+    let dropped = |name: &str| format!("DROP INDEX {name}");
+    insert::damaged_indexes_are_found(&*engine, &*workload, &expected, &dropped, Some(&damage));
 }

@@ -14,6 +14,7 @@ use crate::clock::{sleep_precisely, Monotonic, Nanos};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generator::Runner;
 use crate::pacer::{ClosedLoop, ConstantRate, Pacer, PoissonRate};
+use crate::pairs::InStep;
 use crate::recorder::Recorder;
 use crate::seats::Seat;
 use crate::stage::Whose;
@@ -107,6 +108,10 @@ fn client_thread(plan: &LoadPlan, shared: &Shared, index: usize, mut recorder: R
         shared.fail(error);
         (0, (0, 0))
     });
+    if let Pacing::InStep(other) = group.pacing {
+        let (pair, half) = shared.pair(number, other, within);
+        pair.leave(half);
+    }
     shared.client_ended(number);
     recorder.finish();
     let sums = clients.iter().flat_map(|client| client.sums()).collect();
@@ -154,12 +159,16 @@ impl Thread<'_> {
     }
 
     /// The pacer of the thread and its seats, the first of each client's transactions drawn.
-    fn seated<'a>(&self, clients: &'a mut [Box<dyn Client>]) -> Result<(Box<dyn Pacer>, Vec<Seat<'a>>)> {
+    fn seated<'a>(&'a self, clients: &'a mut [Box<dyn Client>]) -> Result<(Box<dyn Pacer + 'a>, Vec<Seat<'a>>)> {
         let group = self.group();
         let id = group.first_client + self.within as u64;
         let of_all = |rate: f64, of: Whose| if of == Whose::Each { rate * group.clients as f64 } else { rate };
-        let pacer: Box<dyn Pacer> = match group.pacing {
+        let pacer: Box<dyn Pacer + 'a> = match group.pacing {
             Pacing::Closed => Box::new(ClosedLoop),
+            Pacing::InStep(other) => {
+                let (pair, half) = self.shared.pair(self.number, other, self.within);
+                Box::new(InStep::new(pair, half, &self.shared.stop))
+            }
             Pacing::Constant(rate, of) => Box::new(ConstantRate::new(id, group.clients, of_all(rate, of))),
             Pacing::Poisson(rate, of) => Box::new(PoissonRate::new(self.seed, id, group.clients, of_all(rate, of))),
             Pacing::Terminals(_) => {

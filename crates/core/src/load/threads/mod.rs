@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::generator::Interrupts;
 use crate::limit::Limit;
 use crate::locking::lock;
+use crate::pairs::Pair;
 use crate::recorder::Recorder;
 pub use crate::stage::{Pacing, Until};
 use crate::trace::TraceWriter;
@@ -84,6 +85,8 @@ struct Shared {
     members: Vec<Range<usize>>,
     /// Number of the group that a group follows, where it does.
     leaders: Vec<Option<usize>>,
+    /// Of each group that keeps step with one of a higher number: the pairs of their clients.
+    pairs: Vec<Vec<Pair>>,
 }
 
 impl Shared {
@@ -106,6 +109,7 @@ impl Shared {
             limits: plan.groups.iter().map(|group| Limit::new(group.until, group.threads)).collect(),
             members: members.collect(),
             leaders: plan.groups.iter().map(Group::leader).collect(),
+            pairs: plan.groups.iter().map(|group| (0..group.threads).map(|_| Pair::default()).collect()).collect(),
         }
     }
 
@@ -114,6 +118,11 @@ impl Shared {
         self.limits.iter().for_each(|limit| limit.begin(at));
         let empty = self.members.iter().enumerate().filter(|(_, members)| members.is_empty());
         empty.for_each(|(number, _)| self.group_ended(number, at));
+    }
+
+    /// The pair of client `within` of group `number`, which keeps step with group `other`, and which half it is.
+    fn pair(&self, number: usize, other: usize, within: usize) -> (&Pair, usize) {
+        (&self.pairs[number.min(other)][within], usize::from(number > other))
     }
 
     /// A client of group `number` has ended; the last one ends the groups that follow it.
@@ -194,7 +203,7 @@ impl Cycle {
             .map(|&index| {
                 let trace = self.trace.as_ref().map(|writer| writer.client(index as u64));
                 let course = Arc::clone(&self.shared.courses[index]);
-                let open_loop = plan.groups[plan.seat(index).0].pacing != Pacing::Closed;
+                let open_loop = !plan.groups[plan.seat(index).0].has_no_schedule();
                 Recorder::new(plan.workload.kinds().len(), open_loop, course, trace)
             })
             .collect();

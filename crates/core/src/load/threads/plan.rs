@@ -57,6 +57,11 @@ impl Group {
         }
     }
 
+    /// Whether transactions start when others have ended, not at times of their own.
+    pub(super) fn has_no_schedule(&self) -> bool {
+        matches!(self.pacing, Pacing::Closed | Pacing::InStep(_))
+    }
+
     /// Starts of an open loop have to be met to the microsecond, and connecting blocks: such clients have threads
     /// of the operating system of their own.
     fn carried(&self, engine: &dyn Engine) -> bool {
@@ -90,12 +95,19 @@ pub struct LoadPlan {
 impl LoadPlan {
     /// Which groups and ends go together. Errors of kind `Configuration`.
     pub(super) fn refuse(&self) -> Result<()> {
-        for group in &self.groups {
+        for (number, group) in self.groups.iter().enumerate() {
             let ends = |other: usize| self.groups.get(other).is_some_and(|other| other.leader().is_none());
             let led = group.leader().map(ends);
             if led == Some(false) {
                 let words = format!("group {} ends with a group that has no end to itself", group.name);
                 return Err(Error::configuration(words));
+            }
+            if let Pacing::InStep(other) = group.pacing {
+                let fits = |other: &Group| other.threads == group.threads && other.pacing == Pacing::InStep(number);
+                if other == number || !self.groups.get(other).is_some_and(fits) {
+                    let words = format!("group {} has no group of as many clients that keeps step with it", group.name);
+                    return Err(Error::configuration(words));
+                }
             }
             if self.ramp_up > 0 && matches!(group.until, Until::Count { .. }) {
                 let words = format!("group {} ends by count: leave --ramp-up out", group.name);

@@ -1,0 +1,132 @@
+//! What the tables must hold after a load.
+
+use std::ops::RangeInclusive;
+
+use dsbench_core::engine::Connection;
+use dsbench_core::error::Result;
+use dsbench_core::workload::{Condition, Expected};
+
+use super::tables::{Tables, INDEXES};
+use super::{DELETE, INSERT, ROLES};
+use crate::steps::{numbers, of_unknown_end};
+use crate::tpcb::check::not_checkable;
+
+/// Rows, numbers and index entries of all tables against each other, and against what the clients did.
+pub fn check(tables: &Tables, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
+    if !tables.dialect.keeps_data {
+        return Ok(not_checkable());
+    }
+    // Of each table: rows, number of the oldest, number of the newest.
+    let found: Vec<[i64; 3]> =
+        (0..tables.count()).map(|table| numbers(conn, &tables.one("rows", table)?)).collect::<Result<_>>()?;
+    let rows: i64 = found.iter().map(|table| table[0]).sum();
+    let mut conditions = Vec::new();
+    if let Some(expected) = expected {
+        let [inserted, deleted] =
+            [(INSERT, "inserted"), (DELETE, "deleted")].map(|(kind, sum)| Done::of(expected, kind, sum));
+        conditions.push(inserted.less(&deleted, rows));
+        conditions.extend(ids(tables, &found, expected, (&inserted, &deleted)));
+    }
+    let written = expected.is_none_or(|expected| *expected.range(DELETE).start() > 0);
+    conditions.extend(entries(tables, conn, &found, written)?);
+    Ok(conditions)
+}
+
+/// Rows of one kind of transactions: how many at least, and how many more commits of unknown end may have brought.
+struct Done {
+    least: i64,
+    commits: RangeInclusive<u64>,
+    most: i64,
+}
+
+impl Done {
+    fn of(expected: &Expected, kind: u8, sum: &str) -> Self {
+        let least = expected.sum(sum).unwrap_or_default();
+        let commits = expected.range(kind);
+        let each = ROLES.iter().filter(|role| role.0 == kind).map(|role| role.1).max().unwrap_or_default();
+        let more = (commits.end() - commits.start()).saturating_mul(each);
+        Self { least, commits, most: least.saturating_add_unsigned(more) }
+    }
+
+    fn uncertain(&self) -> bool {
+        self.most > self.least
+    }
+
+    fn less(&self, deleted: &Self, rows: i64) -> Condition {
+        let holds = (self.least.saturating_sub(deleted.most)..=self.most - deleted.least).contains(&rows);
+        let [more, fewer] = [self, deleted].map(|done| of_unknown_end(&done.commits));
+        let detail = format!("{rows} rows, inserted {}{more}, deleted {}{fewer}", self.least, deleted.least);
+        Condition { name: "rows = inserted - deleted".into(), holds, detail }
+    }
+}
+
+/// Numbers of rows rise from 1, and the oldest rows are deleted: so the newest has the number of rows inserted, and
+/// the oldest that after the deleted ones, but for numbers that were given to no row.
+fn ids(tables: &Tables, found: &[[i64; 3]], expected: &Expected, done: (&Done, &Done)) -> [Condition; 2] {
+    let (inserted, deleted) = done;
+    let sum = |name| expected.sum(name).unwrap_or_default();
+    let unused = if inserted.uncertain() || deleted.uncertain() { i64::MAX / 2 } else { sum("unused") };
+    let newest: i64 = found.iter().map(|table| table[2]).sum();
+    // Of an empty table the oldest would be the next one.
+    let before: i64 = found.iter().map(|&[rows, oldest, _]| if rows > 0 { oldest - 1 } else { 0 }).sum();
+    let empty = found.iter().any(|table| table[0] == 0);
+    let disordered = deleted.uncertain() || sum("unordered") != 0 || (tables.shared && tables.clients > 1);
+    let least = if disordered { 0 } else { deleted.least };
+    let besides = match unused {
+        0 => String::new(),
+        unused if unused > i64::MAX / 4 => ", commits of unknown end".to_string(),
+        unused => format!(", {unused} numbers may be unused"),
+    };
+    let condition = |name: &str, holds, detail| Condition { name: name.into(), holds, detail };
+    [
+        condition(
+            "largest number = rows inserted",
+            empty || (inserted.least..=inserted.least.saturating_add(unused)).contains(&newest),
+            format!("{newest}, inserted {}{besides}", inserted.least),
+        ),
+        condition(
+            "numbers below the smallest = rows deleted",
+            empty || (least..=deleted.least.saturating_add(unused)).contains(&before),
+            format!("{before}, deleted {}{besides}", deleted.least),
+        ),
+    ]
+}
+
+/// Each secondary index has an entry for each row. Before l.x there is none; `written` says that it was run.
+fn entries(tables: &Tables, conn: &mut dyn Connection, found: &[[i64; 3]], written: bool) -> Result<Vec<Condition>> {
+    let mut off: [Vec<String>; 3] = Default::default();
+    let mut sums = [0; 3];
+    let mut missing = 0;
+    for (table, [rows, ..]) in found.iter().enumerate() {
+        conn.script(&script(&tables.all("before_entries", table)))?;
+        for (at, (end, column, other)) in INDEXES.into_iter().enumerate() {
+            let name = format!("{}_{end}", Tables::name(table));
+            let filled = |section| Ok(tables.one(section, table)?.replace("{i}", &name));
+            let [present] = numbers(conn, &filled("present")?)?;
+            if present == 0 {
+                missing += 1;
+                off[at].push(format!("{name} is missing"));
+                continue;
+            }
+            let [count] = numbers(conn, &filled("entries")?.replace("{c}", column).replace("{k}", other))?;
+            sums[at] += count;
+            if count != *rows {
+                off[at].push(format!("{name} has {count} of {rows}"));
+            }
+        }
+        conn.script(&script(&tables.all("after_entries", table)))?;
+    }
+    if !written && missing == found.len() * INDEXES.len() {
+        return Ok(Vec::new());
+    }
+    let condition = |(((end, ..), off), sum): (((&str, &str, &str), Vec<String>), i64)| Condition {
+        name: format!("entries of {end} = rows"),
+        holds: off.is_empty(),
+        detail: if off.is_empty() { format!("{sum} entries") } else { off.join(", ") },
+    };
+    Ok(INDEXES.into_iter().zip(off).zip(sums).map(condition).collect())
+}
+
+fn script(statements: &[String]) -> Vec<&str> {
+    statements.iter().map(String::as_str).collect()
+}

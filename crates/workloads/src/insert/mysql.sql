@@ -1,0 +1,48 @@
+-- The Insert Benchmark for MariaDB and MySQL. Sections are run by name, see crates/core/src/contract/sql.rs.
+-- Tables are of the session's storage engine.
+
+-- word: {id} = bigint NOT NULL AUTO_INCREMENT PRIMARY KEY
+-- word: {time} = datetime
+-- word: {now} = CURRENT_TIMESTAMP
+-- word: {market} = FORCE INDEX ({t}_marketsegment)
+-- word: {register} = FORCE INDEX ({t}_registersegment)
+-- word: {pdc} = FORCE INDEX ({t}_pdc)
+-- word: {whole} = FORCE INDEX (PRIMARY)
+-- word: {by} = FORCE INDEX ({i})
+-- word: {bigint} = signed
+
+-- name: indexes
+-- InnoDB builds the three with one reading of the table.
+ALTER TABLE {t} ADD INDEX {t}_marketsegment (productid, customerid, price),
+    ADD INDEX {t}_registersegment (cashregisterid, customerid, price), ADD INDEX {t}_pdc (price, dateandtime, customerid)
+
+-- name: indexes_rocksdb
+-- MyRocks keeps what an ALTER TABLE adds in memory: one at a time needs less of it.
+ALTER TABLE {t} ADD INDEX {t}_marketsegment (productid, customerid, price)
+-- next
+ALTER TABLE {t} ADD INDEX {t}_registersegment (cashregisterid, customerid, price)
+-- next
+ALTER TABLE {t} ADD INDEX {t}_pdc (price, dateandtime, customerid)
+
+-- name: delete
+DELETE FROM {t} WHERE transactionid >= ? ORDER BY transactionid ASC LIMIT {n}
+
+-- name: present
+SELECT count(*) FROM information_schema.statistics
+WHERE table_schema = database() AND index_name = '{i}' AND seq_in_index = 1
+
+-- name: engine
+SELECT lower(engine) FROM information_schema.tables WHERE table_schema = database() AND table_name = '{t}'
+
+-- name: analyze
+ANALYZE NO_WRITE_TO_BINLOG TABLE {t}
+
+-- name: pages
+SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_%'
+
+-- name: flush
+SET GLOBAL rocksdb_force_flush_memtable_now = ON
+
+-- name: pending
+SELECT CAST(coalesce(sum(value), 0) AS signed) FROM information_schema.rocksdb_cfstats
+WHERE stat_type IN ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING', 'NUM_IMMUTABLE_MEM_TABLE')

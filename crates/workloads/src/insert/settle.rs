@@ -1,0 +1,147 @@
+//! Between the writes and the queries: statistics, what was written put in its place, and a wait.
+
+use dsbench_core::clock::{Monotonic, Nanos};
+use dsbench_core::engine::Connection;
+use dsbench_core::error::{ErrorKind, Result};
+use dsbench_core::workload::Progress;
+
+use super::tables::Tables;
+
+const SECOND: Nanos = 1_000_000_000;
+/// How long a server is waited for where the wait is not the published one.
+const SHORT: Nanos = 5 * SECOND;
+/// A number of dirty pages that has not fallen for so long will not: the server keeps them.
+const STILL: Nanos = 10 * SECOND;
+/// Share of the buffer pool, one in so many pages, that may stay dirty.
+const DIRTY: i64 = 100;
+
+/// The storage engine of the tables, in small letters, on MariaDB and MySQL; empty elsewhere.
+pub fn storage(tables: &Tables, conn: &mut dyn Connection) -> Result<String> {
+    match tables.dialect.name {
+        "mysql" => Ok(first(conn, &tables.one("engine", 0)?)?.unwrap_or_default()),
+        _ => Ok(String::new()),
+    }
+}
+
+fn first(conn: &mut dyn Connection, sql: &str) -> Result<Option<String>> {
+    Ok(conn.fetch(sql)?.rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten())
+}
+
+/// Does what each product needs, and waits for the rest of the published time, or not. Each piece is timed.
+pub fn settle(tables: &Tables, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+    let began = Monotonic.now();
+    let patience = if tables.waits { published(tables) } else { SHORT };
+    let mut settling = Settling { tables, conn, progress, until: began + patience };
+    match tables.dialect.name {
+        "postgres" => {
+            settling.each("vacuum")?;
+            settling.if_allowed("checkpoint")?;
+        }
+        "firebird" => {
+            settling.once("sweep")?;
+            settling.each("statistics")?;
+        }
+        "sqlite" => {
+            settling.each("analyze")?;
+            settling.if_allowed("checkpoint")?;
+        }
+        "mysql" => {
+            settling.each("analyze")?;
+            match storage(tables, settling.conn)?.as_str() {
+                "rocksdb" => settling.compaction()?,
+                "innodb" => settling.dirty_pages()?,
+                _ => {}
+            }
+        }
+        _ => {}
+    }
+    let rest = (began + patience).saturating_sub(Monotonic.now());
+    match tables.waits {
+        true => progress.time("sleep", 0, || progress.pause(rest)),
+        false => Ok(()),
+    }
+}
+
+/// A minute, and a second for each million rows: 20 minutes at most. As many rows were deleted as were inserted
+/// after the first ones.
+fn published(tables: &Tables) -> Nanos {
+    let millions = tables.rows[0] * tables.clients / 1_000_000;
+    (60 + millions).min(1200) * SECOND
+}
+
+struct Settling<'a> {
+    tables: &'a Tables,
+    conn: &'a mut dyn Connection,
+    progress: &'a Progress,
+    /// When it waits for the server no longer.
+    until: Nanos,
+}
+
+impl Settling<'_> {
+    /// The statements of a section for each table.
+    fn each(&mut self, section: &str) -> Result<()> {
+        for table in 0..self.tables.count() {
+            let statements = self.tables.all(section, table);
+            let sql: Vec<&str> = statements.iter().map(String::as_str).collect();
+            self.progress.time(section, 0, || self.conn.script(&sql))?;
+            self.progress.advance(0)?;
+        }
+        Ok(())
+    }
+
+    fn once(&mut self, section: &str) -> Result<()> {
+        let sql = self.tables.one(section, 0)?;
+        self.progress.time(section, 0, || self.conn.script(&[&sql]))
+    }
+
+    /// A statement for which the user may lack the right: then it is left out, and what was timed says so.
+    fn if_allowed(&mut self, section: &str) -> Result<()> {
+        let sql = self.tables.one(section, 0)?;
+        match self.progress.time(section, 0, || self.conn.fetch(&sql)) {
+            Err(error) if matches!(error.kind, ErrorKind::Statement | ErrorKind::Syntax) => {
+                self.progress.time(&format!("{section} refused"), 0, || Ok(()))
+            }
+            done => done.map(|_| ()),
+        }
+    }
+
+    /// InnoDB: until nearly all changed pages are written, or it writes no more of them.
+    fn dirty_pages(&mut self) -> Result<()> {
+        let sql = self.tables.one("pages", 0)?;
+        let (progress, until) = (self.progress, self.until);
+        progress.time("dirty pages", 0, || {
+            let (mut least, mut fallen) = (i64::MAX, Monotonic.now());
+            loop {
+                let found = self.conn.fetch(&sql)?;
+                let value = |end: &str| {
+                    let row = found.rows.iter().find(|row| row[0].as_deref().is_some_and(|name| name.ends_with(end)));
+                    row.and_then(|row| row[1].as_deref()?.parse::<i64>().ok()).unwrap_or_default()
+                };
+                let (dirty, now) = (value("_dirty"), Monotonic.now());
+                if dirty < least {
+                    (least, fallen) = (dirty, now);
+                }
+                if dirty <= value("_total") / DIRTY || now >= until || now - fallen >= STILL {
+                    return Ok(());
+                }
+                progress.pause(SECOND / 4)?;
+            }
+        })
+    }
+
+    /// MyRocks: until no flush and no compaction is pending, twice in a row.
+    fn compaction(&mut self) -> Result<()> {
+        self.if_allowed("flush")?;
+        let sql = self.tables.one("pending", 0)?;
+        let (progress, until) = (self.progress, self.until);
+        progress.time("compaction", 0, || {
+            let mut idle = 0;
+            while idle < 2 && Monotonic.now() < until {
+                let pending = first(self.conn, &sql)?.and_then(|n| n.parse::<i64>().ok()).unwrap_or_default();
+                idle = if pending == 0 { idle + 1 } else { 0 };
+                progress.pause(SECOND / 2)?;
+            }
+            Ok(())
+        })
+    }
+}

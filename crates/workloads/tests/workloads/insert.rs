@@ -1,0 +1,198 @@
+//! The Insert Benchmark: what its clients do is what the tables hold, and every condition can fail.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dsbench_core::engine::{Connection, Engine, Prepare};
+use dsbench_core::stage::{Stage, Until, Work};
+use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress, Workload};
+use dsbench_workloads::Call;
+
+use crate::bed::{broken, build, open_with, transact, LOAD};
+
+const INSERT: usize = 0;
+const DELETE: usize = 1;
+/// Roles by kind and rows of a transaction.
+const LOADING: u8 = 0;
+const WRITING: [u8; 2] = [1, 3];
+const SMALL: [u8; 2] = [2, 4];
+const READING: [u8; 2] = [5, 6];
+const CLIENTS: u64 = 2;
+
+/// What clients did until now.
+#[derive(Default)]
+pub struct Done(Expected, BTreeMap<String, i64>);
+
+impl Done {
+    /// Each of two clients of each role runs `count` transactions; those of several roles take turns.
+    fn run(&mut self, engine: &dyn Engine, workload: &dyn Workload, roles: &[u8], count: u64) -> Vec<u64> {
+        let ids =
+            (0..CLIENTS).flat_map(|id| roles.iter().map(move |role| ClientId { role: *role, id, clients: CLIENTS }));
+        let mut players: Vec<_> = ids
+            .map(|who| {
+                let (mut conn, mut client) =
+                    (engine.connect(LOAD).unwrap(), workload.client(who, 42 + u64::from(who.role)));
+                client.prepare(&mut *conn, if who.id == 0 { Prepare::Never } else { Prepare::Once }).unwrap();
+                (conn, client)
+            })
+            .collect();
+        let mut rows = vec![0; workload.kinds().len()];
+        self.0.committed.resize(rows.len(), 0);
+        for number in 0..count {
+            for (conn, client) in &mut players {
+                let drawn = client.draw(number);
+                transact(&mut **conn, &mut **client, drawn.shape)
+                    .unwrap_or_else(|e| panic!("{}: {e}", client.describe()));
+                client.committed();
+                self.0.committed[usize::from(drawn.kind)] += 1;
+                rows[usize::from(drawn.kind)] += client.rows();
+            }
+        }
+        for (name, sum) in players.iter().flat_map(|(_, client)| client.sums()) {
+            *self.1.entry(name.to_string()).or_insert(0) += sum;
+        }
+        self.0.sums = self.1.clone().into_iter().collect();
+        rows
+    }
+}
+
+fn worked(engine: &dyn Engine, workload: &dyn Workload, stage: &str) -> Progress {
+    let progress = Progress::default();
+    let stages = workload.stages();
+    let found = stages.iter().find(|found| found.name == stage).unwrap();
+    let Work::Statements { parts: count } = found.work else { panic!("{found:?}") };
+    for index in 0..count {
+        let mut conn = engine.connect(LOAD).unwrap();
+        workload.work(stage, &mut *conn, Part { index, count }, &progress).unwrap();
+    }
+    progress
+}
+
+/// All stages, a few transactions in each. Gives what is expected of the database then.
+pub fn whole(
+    engine: &dyn Engine,
+    tables: &str,
+    settled: &[&str],
+) -> (Box<dyn Workload>, Box<dyn Connection>, Expected) {
+    let workload = open_with(engine, "insert", Call::Statements, 1, &[("tables", tables)]);
+    let mut conn = build(engine, &*workload, Population::Bulk, 1);
+    let mut done = Done::default();
+    assert_eq!(done.run(engine, &*workload, &[LOADING], 20)[INSERT], CLIENTS * 20 * 100);
+    let names = |conn: &mut dyn Connection, done: &Done| -> Vec<String> {
+        let found = workload.check(conn, Some(&done.0)).unwrap();
+        assert!(found.iter().all(|condition| condition.holds), "{found:?}");
+        found.into_iter().map(|condition| condition.name).collect()
+    };
+    assert_eq!(names(&mut *conn, &done).len(), 3, "there are no indexes yet");
+    let timed = worked(engine, &*workload, "l.x").timed();
+    assert_eq!((timed.len(), timed[0].name.as_str(), timed[0].rows), (1, "indexes", CLIENTS * 100_000));
+    let rows = done.run(engine, &*workload, &WRITING, 30);
+    assert_eq!((rows[INSERT], rows[DELETE]), (CLIENTS * 30 * 50, CLIENTS * 30 * 50));
+    let rows = done.run(engine, &*workload, &SMALL, 30);
+    assert_eq!((rows[INSERT], rows[DELETE]), (CLIENTS * 30 * 5, CLIENTS * 30 * 5));
+    assert_eq!(names(&mut *conn, &done).len(), 6);
+    let timed: Vec<String> = worked(engine, &*workload, "settle").timed().into_iter().map(|one| one.name).collect();
+    assert_eq!(timed, settled);
+    done.run(engine, &*workload, &READING, 120);
+    assert!(broken(&*workload, &mut *conn, &done.0).is_empty());
+    ranges_and_points_are_read(engine, &*workload);
+    (workload, conn, done.0)
+}
+
+/// Queries find their ten rows, and rows that lie where the writes have not gone.
+fn ranges_and_points_are_read(engine: &dyn Engine, workload: &dyn Workload) {
+    for role in READING {
+        let mut conn = engine.connect(LOAD).unwrap();
+        let mut client = workload.client(ClientId { role, id: 0, clients: CLIENTS }, 5);
+        client.prepare(&mut *conn, Prepare::Once).unwrap();
+        let mut seen = BTreeSet::new();
+        for number in 0..30 {
+            let drawn = client.draw(number);
+            client.execute(&mut *conn).unwrap();
+            seen.insert((drawn.kind, client.describe()));
+        }
+        assert!(seen.len() > 25 && seen.iter().all(|(kind, _)| *kind == role - 3), "{seen:?}");
+    }
+}
+
+/// Plants faults in the first table, each within a transaction that is rolled back, and names what must find it.
+pub fn faults_are_found(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) {
+    let [rows, newest, oldest] =
+        ["rows = inserted - deleted", "largest number = rows inserted", "numbers below the smallest = rows deleted"];
+    for (sql, names) in [
+        ("DELETE FROM pi1 WHERE transactionid = (SELECT 1 + min(transactionid) FROM (SELECT transactionid FROM pi1) x)", &[rows][..]),
+        ("UPDATE pi1 SET transactionid = transactionid + 1000000 WHERE transactionid = 1900", &[newest]),
+        ("UPDATE pi1 SET transactionid = 1 WHERE transactionid = 1900", &[oldest]),
+        ("DELETE FROM pi1 WHERE transactionid < 3000", &[rows, oldest]),
+    ] {
+        conn.begin().unwrap();
+        conn.script(&[sql]).unwrap();
+        let found = broken(workload, conn, expected);
+        conn.rollback().unwrap();
+        let may = if names == [rows, oldest] { &names[..1] } else { names };
+        assert!(found == names || found == may, "{sql}: {found:?}");
+    }
+    for (kind, of) in [(INSERT, "inserted"), (DELETE, "deleted")] {
+        let mut changed = expected.clone();
+        changed.sums.iter_mut().filter(|(name, _)| name == of).for_each(|(_, sum)| *sum += 5000);
+        assert!(broken(workload, conn, &changed).contains(&rows.to_string()), "{of}");
+        changed.unknown = vec![0; 4];
+        changed.unknown[kind] = 100;
+        changed.sums.iter_mut().filter(|(name, _)| name == of).for_each(|(_, sum)| *sum -= 10_000);
+        assert!(!broken(workload, conn, &changed).contains(&rows.to_string()), "{of}, commits of unknown end");
+    }
+    assert!(broken(workload, conn, expected).is_empty(), "all faults are undone");
+}
+
+/// An index that is gone is found, as is one that has not all entries where `damage` can bring that about.
+pub fn damaged_indexes_are_found(
+    engine: &dyn Engine,
+    workload: &dyn Workload,
+    expected: &Expected,
+    drop: &dyn Fn(&str) -> String,
+    damage: Option<&dyn Fn(&mut dyn Connection, &str)>,
+) {
+    // Each on a connection of its own: Firebird drops no index that a statement of any session knows of.
+    let on = || engine.connect(LOAD).unwrap();
+    for name in ["marketsegment", "registersegment", "pdc"] {
+        let condition = format!("entries of {name} = rows");
+        if let Some(damage) = damage {
+            damage(&mut *on(), &format!("pi1_{name}"));
+            assert!(broken(workload, &mut *on(), expected).contains(&condition), "{name}");
+        }
+        on().script(&[&drop(&format!("pi2_{name}"))]).unwrap();
+        let found = workload.check(&mut *on(), Some(expected)).unwrap();
+        let of_index = found.iter().find(|found| found.name == condition).unwrap();
+        assert!(!of_index.holds && of_index.detail.contains(&format!("pi2_{name} is missing")), "{of_index:?}");
+    }
+}
+
+/// The stages are the published ones: their names, who works in them, what ends them.
+pub fn stages_are_as_published(engine: &dyn Engine) {
+    let of = |settings: &[(&str, &str)]| open_with(engine, "insert", Call::Statements, 300, settings).stages();
+    let load = |stages: &[Stage], name: &str| {
+        let found = stages.iter().find(|stage| stage.name == name).unwrap().work.clone();
+        let Work::Load { groups, .. } = found else { panic!("{found:?}") };
+        groups
+    };
+    let rows = |stages: &[Stage], name: &str| match load(stages, name)[0].until {
+        Some(Until::Count { count, .. }) => count,
+        other => panic!("{other:?}"),
+    };
+    let stages = of(&[("sizes", "cached")]);
+    let names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
+    let published =
+        "build l.i0 l.i0.check l.x l.i1 l.i2 l.i2.check settle qr100 qp100 qr500 qp500 qr1000 qp1000 check drop";
+    assert_eq!(names.join(" "), published);
+    assert_eq!(["l.i0", "l.i1", "l.i2"].map(|name| rows(&stages, name)), [30_000_000, 80_000_000, 20_000_000]);
+    let beside = load(&stages, "qp500");
+    let described: Vec<String> =
+        beside.iter().map(|g| format!("{} {:?} {:?} {}", g.name, g.pacing, g.until, g.rows)).collect();
+    let at_rate = "Some(Constant(10.0, Each)) Some(Group(0)) 50";
+    assert_eq!(described, ["query None None 0".to_string(), format!("insert {at_rate}"), format!("delete {at_rate}")]);
+    let Work::Statements { parts } = stages[3].work else { panic!("{:?}", stages[3]) };
+    assert_eq!(parts, if engine.dialect().single_writer || engine.dialect().name == "firebird" { 1 } else { 2 });
+    let more = of(&[("sizes", "io-bound"), ("writes", "103")]);
+    assert_eq!(["l.i1", "l.i2"].map(|name| rows(&more, name)), [100, 20], "whole transactions");
+    let large = open_with(engine, "insert", Call::Statements, 8000, &[("sizes", "io-bound")]).stages();
+    assert_eq!(["l.i0", "l.i1", "l.i2"].map(|name| rows(&large, name)), [800_000_000, 4_000_000, 1_000_000]);
+}

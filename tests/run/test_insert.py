@@ -1,0 +1,80 @@
+"""The Insert Benchmark as a run: its stages in the archive, on every product at its least size."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from dsbench import runner
+from dsbench.archive import Archive
+from dsbench.generator import Bench, CoreError, Target
+from dsbench.runner import opening
+from dsbench.spec import RunSpec, build, merged
+
+READING = ("qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000")
+PRODUCTS = {
+    "sqlite": ("private:sqlite", {"synchronous": "off"}, ["analyze", "checkpoint"]),
+    "postgresql": ("private:postgresql", {"fsync": "off"}, ["vacuum", "checkpoint"]),
+    "innodb": ("private:mariadb", {"innodb_flush_log_at_trx_commit": "0"}, ["analyze", "dirty pages"]),
+    "myrocks": ("private:mariadb", {"storage_engine": "RocksDB"}, ["analyze", "flush", "compaction"]),
+    "firebird": ("private:firebird", {"forced_writes": "off"}, ["sweep", "statistics"]),
+}
+
+
+def spec(url: str, settings: dict[str, str] | None = None, **more: object) -> RunSpec:
+    asked = {"target": {"url": url, "settings": settings or {}}, "workload": "insert", "scales": (1,), "duration": 0.3}
+    return build({**asked, "threads": 1, "seed": 7, "workload_settings": {"writes": "2000"}, **more})
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_a_run_leaves_all_stages_and_tables_that_hold_what_was_written(product: str, tmp_path: Path) -> None:
+    url, settings, settled = PRODUCTS[product]
+    outcome = runner.execute(spec(url, settings), tmp_path, runner.Silent())
+    assert (outcome.status, outcome.void_scales) == ("complete", ())
+    archive = Archive.open(outcome.archive)
+    groups = {(row["stage"], row["group"]): row for row in archive.table("groups").to_pylist()}
+    assert list(dict.fromkeys(stage for stage, _group in groups)) == ["l.i0", "l.i1", "l.i2", *READING]
+    done: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for row in archive.table("cycles").to_pylist():
+        counts = done[row["stage"], row["group"]]
+        counts[0] += row["committed"]
+        counts[1] += row["rows"]
+    assert done["l.i0", "insert"] == [1000, 100_000]
+    assert done["l.i1", "insert"] == done["l.i1", "delete"] == [32, 1600]
+    assert done["l.i2", "insert"] == done["l.i2", "delete"] == [80, 400]
+    assert groups["l.i2", "delete"]["pacing"] == "in-step"
+    for stage in READING:
+        assert done[stage, "query"][0] > 0
+        demanded = float(stage[2:])
+        assert [groups[stage, name]["rows_per_s"] for name in ("query", "insert", "delete")] == [None, demanded, demanded]
+        # What was due when the queries ended is done, under way or missed.
+        assert done[stage, "insert"][1] == 50 * done[stage, "insert"][0] <= demanded * 0.3 + 50
+    phases = {(row["stage"], row["phase"]): row for row in archive.table("phases").to_pylist()}
+    assert phases["l.x", "indexes"]["rows"] == phases["l.x", "l.x"]["rows"] == 100_000
+    assert {phase for stage, phase in phases if stage == "settle"} == {"settle", *settled}
+    (checks,) = archive.run.checks.values()
+    assert [check.name.partition(":")[0] for check in checks] == ["l.i0.check"] * 3 + ["l.i2.check"] * 6 + ["check"] * 6
+    assert all(check.holds for check in checks), checks
+    inserted = sum(rows for (_stage, group), (_count, rows) in done.items() if group == "insert")
+    (held,) = (check.detail for check in checks if check.name == "check: rows = inserted - deleted")
+    assert int(held.split("inserted ")[1].split(",")[0]) >= inserted, "those that ended late are there, too"
+
+
+def test_several_numbers_of_threads_are_refused_before_anything_is_made() -> None:
+    bench = Bench(Target("mock:"), "insert", 1, None, {}, 4)
+    with pytest.raises(CoreError, match="--threads 2,4: the stages of insert are run once each; give one number"):
+        bench.refuse(spec("mock:", threads=[2, 4]))
+
+
+def test_a_private_server_has_room_for_all_groups_of_the_fullest_stage() -> None:
+    beside = opening.sessions(spec("mock:", workload="tpcb", workload_settings={}))
+    assert opening.sessions(spec("mock:", threads=100)) - beside == 3 * 100 - 1
+
+
+def test_without_a_word_of_size_it_takes_one_scale_and_a_minute() -> None:
+    asked = merged({"workload": "insert"}, target="mock:").spec
+    assert (asked.profile, asked.scales, asked.duration) == ("quick", (1,), 4.0)
+    assert merged({"workload": "tpcb"}, target="mock:").spec.scales == (1, 2, 5)
+    assert merged({"workload": "insert", "profile": "quick", "scales": (2,)}, target="mock:").spec.scales == (2,)
