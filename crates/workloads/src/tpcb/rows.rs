@@ -122,15 +122,27 @@ impl RowSource for Source<'_> {
     }
 }
 
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// Two characters for each 12 bits: half of the look-ups, which are most of what a row costs to make.
+static PAIRS: [[u8; 2]; 4096] = {
+    let mut pairs = [[0; 2]; 4096];
+    let mut at = 0;
+    while at < pairs.len() {
+        pairs[at] = [ALPHABET[at & 63], ALPHABET[at >> 6]];
+        at += 1;
+    }
+    pairs
+};
+
 /// Fills `buffer` with letters, digits, '-' and '_' drawn from `seed`: 6 random bits in each byte, no
 /// two rows alike, so that no layer below stores less than it was given.
 fn fill(buffer: &mut [u8], seed: u64) -> &str {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    for (at, chunk) in buffer.chunks_mut(10).enumerate() {
+    for (at, ten) in buffer.chunks_mut(10).enumerate() {
         let mut bits = mix(seed.wrapping_add(at as u64));
-        for byte in chunk {
-            *byte = ALPHABET[(bits & 63) as usize];
-            bits >>= 6;
+        for two in ten.chunks_mut(2) {
+            two.copy_from_slice(&PAIRS[(bits & 4095) as usize][..two.len()]);
+            bits >>= 12;
         }
     }
     std::str::from_utf8(buffer).unwrap_or_default()
