@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -110,6 +112,48 @@ def test_a_run_that_was_killed_while_it_was_sealed_can_be_sealed(
     assert not any(name.endswith(".part") for name in packed.names())
     refused = called("run", "--resume", str(archive))
     assert (refused.returncode, "there is nothing to resume" in refused.stderr) == (2, True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="mounting a small disk needs root")
+@pytest.mark.parametrize(
+    ("step", "command"),
+    [("text", ("plot", "--fresh")), ("seal", ("run", "--resume")), ("pack", ("run", "--resume")), ("pack", ("plot", "--fresh"))],
+)
+def test_a_run_whose_disk_was_full_while_it_was_sealed_can_be_sealed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: Program, step: str, command: tuple[str, ...]
+) -> None:
+    """Before the report is written, the tables are merged, or the zip is made."""
+    (small := tmp_path / "out").mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(small)], check=True)
+    try:
+        real, filler = getattr(Writer, step), small / "filler"
+
+        def full(writer: Writer, *arguments: str) -> Path:
+            if described(writer.path)["status"] == "complete":
+                with filler.open("ab", buffering=0) as file, suppress(OSError):
+                    while True:
+                        file.write(bytes(4096))
+            made: Path = real(writer, *arguments)
+            return made
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Writer, step, full)
+            done = called("run", "private:sqlite", "--scales=1", "--cycles=2", "--duration=0.3", "--out", str(small))
+        archive = only_archive(small)
+        assert (done.returncode, "No space left" in done.stderr, "Traceback" in done.stderr) == (1, True, False)
+        assert f"dsbench plot --fresh {archive}" in done.stderr
+        assert (described(archive)["status"], Archive.open(archive).sealed) == ("complete", False)
+        before = rows(archive)
+        assert finished(archive) == [1, 2]
+        filler.unlink()
+        again = called(*command, str(archive))
+        assert again.returncode == 0, again.stderr
+        packed = Archive.open(archive.with_name(archive.name + ".zip"))
+        assert rows(archive) == rows(packed.path) == before
+        assert (Archive.open(archive).sealed, "report.html" in packed.names()) == (True, True)
+        assert [path for path in small.rglob("*") if path.suffix == ".part"] == []
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
 
 
 def test_sealing_removes_what_the_killed_run_has_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
