@@ -40,7 +40,8 @@ print(json.dumps(said))
 def _run(base: Path, folder: str, body: str, *, fails: bool = False, **settings: str) -> dict[str, Any]:
     own = {"embedded": "on", **({"basedir": folder} if folder else {}), **settings}
     command = [sys.executable, "-c", _PROGRAM, str(base), json.dumps(own), body]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=alone)
     assert done.returncode == 0, done.stderr
     said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return said
@@ -79,6 +80,37 @@ def test_it_answers_in_this_process_and_leaves_nothing(tmp_path: Path, folder: s
     assert said["again"] == "marked", "one process makes several databases"
     assert list(tmp_path.iterdir()) == []
     assert not Path(said["root"]).exists(), "the copy of the engine goes with the process"
+
+
+_SIGNALLED = """
+import os, signal, subprocess
+heard = []
+signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+send = ["sh", "-c", 'while kill -INT "$0"; do :; done', str(os.getpid())]
+with start(settings) as server, subprocess.Popen(send) as sender:
+    while not heard:
+        pass
+    said["threads"] = len(os.listdir("/proc/self/task"))
+    target = Target(server.url)
+    try:
+        target.create("test")
+    finally:
+        sender.kill()
+    sender.wait()
+    said["state"] = target.state()[0]
+    heard.clear()
+    signal.raise_signal(signal.SIGINT)
+    said["heard"] = len(heard)
+    target.close()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads cannot be counted here")
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_signals_within_the_first_call_stay_the_programs(tmp_path: Path, folder: str) -> None:
+    """The library's own handlers would close all sessions of the process."""
+    said = _run(tmp_path, folder, _SIGNALLED)
+    assert said == {"threads": 1, "state": "marked", "heard": 1}
 
 
 def test_a_second_engine_and_other_settings_need_another_process(tmp_path: Path) -> None:

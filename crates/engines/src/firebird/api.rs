@@ -55,6 +55,7 @@ functions! {
     fn isc_database_info(*mut isize, *mut Handle, c_short, *const u8, c_short, *mut u8) -> Code;
     fn isc_detach_database(*mut isize, *mut Handle) -> Code;
     fn isc_drop_database(*mut isize, *mut Handle) -> Code;
+    fn isc_service_attach(*mut isize, c_ushort, *const c_char, *mut Handle, c_ushort, *const u8) -> Code;
     fn isc_start_multiple(*mut isize, *mut Handle, c_short, *mut Existence) -> Code;
     fn isc_commit_transaction(*mut isize, *mut Handle) -> Code;
     fn isc_rollback_transaction(*mut isize, *mut Handle) -> Code;

@@ -12,7 +12,6 @@ use super::answer::{clusters, number};
 use super::api::{info, Api, Code, Existence, Handle, DIALECT};
 use super::codes;
 use super::interrupt::{Ending, Gate};
-use super::signals;
 use super::status::Status;
 
 /// A way to a database that was attached, or not, and why not.
@@ -71,7 +70,7 @@ impl Attachment {
         const PATIENCE: Duration = Duration::from_secs(2);
         let (mut status, mut handle, end) = (Status::default(), 0, Instant::now() + PATIENCE);
         loop {
-            if signals::kept(api, || call(status.as_mut_ptr(), &mut handle)) == 0 {
+            if call(status.as_mut_ptr(), &mut handle) == 0 {
                 return Ok(Self { api, handle, status, gate: Gate::new(api, handle), lost: false });
             }
             if !status.has(codes::ALREADY_OPENED) || Instant::now() > end {

@@ -8,6 +8,7 @@ use dsbench_core::locking::lock;
 use libloading::Library;
 
 use super::api::Api;
+use super::signals;
 
 /// Where the library is looked for when the target does not name it: by the system's own rules, then
 /// where Firebird's own packages put it.
@@ -75,6 +76,7 @@ fn open(path: &Path) -> Result<Loaded> {
     let api = Api::of(library).map_err(|error| {
         setup(format!("{} is no client library of Firebird ({error}): {HOW_TO_GET_ONE}", path.display()))
     })?;
+    signals::keep(&api);
     Ok(Loaded { path: path.into(), api: Box::leak(Box::new(api)) })
 }
 

@@ -1,52 +1,61 @@
 //! Signals stay the program's. With its first call the client library takes SIGINT and SIGTERM, and at one of them
 //! shuts down every attachment of the process: a program that wants to end in order would find its sessions gone.
 
-#[cfg(unix)]
-use std::mem::MaybeUninit;
-#[cfg(unix)]
-use std::sync::Mutex;
-
 use super::api::Api;
 
 #[cfg(unix)]
 const TAKEN: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
 
-/// Libraries that have taken them, by address, and were made to give them back.
-#[cfg(unix)]
-static KNOWN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-
-/// Makes a call.
-#[cfg(not(unix))]
-pub(super) fn kept<T>(_api: &'static Api, call: impl FnOnce() -> T) -> T {
-    call()
+/// Makes the first call of a library that was just loaded, a short one, and gives the program its handlers back.
+///
+/// A signal that comes meanwhile waits until they are in force, unless another thread takes it: then both handlers
+/// run, and the library refuses every attachment from then on.
+pub(super) fn keep(api: &Api) {
+    #[cfg(unix)]
+    {
+        let mask = blocked();
+        let before = TAKEN.map(|signal| (signal, action(signal)));
+        call(api);
+        for (signal, action) in before {
+            // SAFETY: the action is one that was in force.
+            unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
+        }
+        // SAFETY: the mask is the one that was in force.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut()) };
+    }
+    #[cfg(not(unix))]
+    call(api);
 }
 
-/// Makes a call of `api`, perhaps its first one, and leaves the program's handlers in force.
+/// A call that fails after the library has set itself up, before it looks for a server: it names parameters of
+/// length 1 and gives none.
+fn call(api: &Api) {
+    let (mut status, mut handle) = ([0; 20], 0);
+    // SAFETY: all pointers but that to the parameters are valid, and the library refuses null there.
+    unsafe { (api.isc_service_attach)(status.as_mut_ptr(), 0, c"none".as_ptr(), &mut handle, 1, std::ptr::null()) };
+}
+
+/// Keeps the signals from this thread, and from those that it starts; the mask that was in force.
 #[cfg(unix)]
-pub(super) fn kept<T>(api: &'static Api, call: impl FnOnce() -> T) -> T {
-    let library = std::ptr::from_ref(api) as usize;
-    // Held over the call: another thread's first call must not take the library's handlers for the program's.
-    let mut known = KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if known.contains(&library) {
-        drop(known);
-        return call();
+fn blocked() -> libc::sigset_t {
+    // SAFETY: zeros are a set, which is emptied and filled before it is used; all pointers are valid.
+    unsafe {
+        let (mut set, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigemptyset(&mut set);
+        for signal in TAKEN {
+            libc::sigaddset(&mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &set, &mut before);
+        before
     }
-    let before = TAKEN.map(|signal| (signal, action(signal)));
-    let result = call();
-    for (signal, action) in before {
-        // SAFETY: the action is one that was in force.
-        unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
-    }
-    known.push(library);
-    result
 }
 
 #[cfg(unix)]
 fn action(signal: libc::c_int) -> libc::sigaction {
-    let mut found = MaybeUninit::zeroed();
-    // SAFETY: the pointer is valid, and zeros are an action, too (the default), should the call fail.
+    // SAFETY: zeros are an action, too (the default), should the call fail.
     unsafe {
-        libc::sigaction(signal, std::ptr::null(), found.as_mut_ptr());
-        found.assume_init()
+        let mut found = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &mut found);
+        found
     }
 }
