@@ -98,14 +98,17 @@ const LOCK_TIMEOUT: u8 = 21;
 const READ_CONSISTENCY: u8 = 22;
 
 /// Transactions of a load at a level of isolation; see the module's table.
-pub(super) fn transaction(isolation: Isolation, wait: Wait) -> Vec<u8> {
+pub(super) fn transaction(isolation: Isolation, target: &Target) -> Vec<u8> {
     let mut block = vec![VERSION, WRITE];
     match isolation {
         Isolation::ReadCommitted => block.extend([READ_COMMITTED, RECORD_VERSION]),
         Isolation::RepeatableRead => block.push(CONCURRENCY),
         Isolation::Serializable => block.push(CONSISTENCY),
     }
-    waiting(&mut block, wait);
+    waiting(&mut block, target.wait);
+    if !target.auto_undo {
+        block.push(NO_UNDO_LOG);
+    }
     block
 }
 
@@ -155,8 +158,14 @@ mod tests {
         assert_eq!(attach, b"\x01\x4d\x00\x3f\x04\x03\0\0\0\x30\x04UTF8\x1c\x02me\x1d\x02pw");
         let create = create(&target);
         assert_eq!(create[attach.len()..], *b"\x36\x01\x00\x44\x04UTF8\x18\x01\x00\x04\x04\x00\x20\0\0");
-        assert_eq!(transaction(Isolation::RepeatableRead, Wait::No), [3, 9, 2, 7]);
-        assert_eq!(transaction(Isolation::ReadCommitted, Wait::No), [3, 9, 15, 17, 7]);
-        assert_eq!(transaction(Isolation::Serializable, Wait::Seconds(5)), [3, 9, 1, 6, 21, 4, 5, 0, 0, 0]);
+        for (isolation, settings, block) in [
+            (Isolation::RepeatableRead, "", &[3, 9, 2, 7][..]),
+            (Isolation::RepeatableRead, "?auto_undo=off", &[3, 9, 2, 7, 20]),
+            (Isolation::ReadCommitted, "", &[3, 9, 15, 17, 7]),
+            (Isolation::Serializable, "?wait=5", &[3, 9, 1, 6, 21, 4, 5, 0, 0, 0]),
+        ] {
+            let target = Target::parse(&format!("firebird://h/a{settings}"), &|_| None).unwrap();
+            assert_eq!(transaction(isolation, &target), block, "{isolation:?} {settings}");
+        }
     }
 }

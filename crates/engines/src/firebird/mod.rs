@@ -16,6 +16,7 @@
 //! | `forced_writes` | `on` | whether a new database is written through; `off` leaves it to the system |
 //! | `sweep_interval` | Firebird's | transactions between automatic sweeps of a new database, 0 for never |
 //! | `wait` | no | seconds that a transaction waits for another's lock, or `forever` |
+//! | `auto_undo` | `on` | `off`: no log by which the server undoes a transaction (`NO AUTO UNDO`) |
 //! | `role` | none | SQL role of the sessions |
 //! | `wire_crypt` | the library's | `enabled`, `required`, `disabled`: encryption of the connection |
 //! | `wire_compression` | the library's | `on`, `off` |
@@ -127,7 +128,7 @@ impl Firebird {
 fn attach(api: &'static Api, target: &Arc<Target>, isolation: Isolation) -> Result<Session> {
     let at = Attachment::open(api, &target.database, &blocks::attach(target))
         .map_err(|status| status.setup(api, "connect", &target.database))?;
-    let parameters = blocks::transaction(isolation, target.wait);
+    let parameters = blocks::transaction(isolation, target);
     Ok(Session::new(at, parameters, Reading::at(isolation), Sweep(Arc::clone(target))))
 }
 

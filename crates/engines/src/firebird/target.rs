@@ -56,6 +56,8 @@ pub(super) struct Target {
     pub forced_writes: bool,
     /// How long a transaction waits for another's lock.
     pub wait: Wait,
+    /// Whether the server keeps a log by which it undoes a transaction that is rolled back.
+    pub auto_undo: bool,
     /// Limit of connecting, in seconds.
     pub connect_timeout_s: Option<u32>,
     /// Settings of the client library for these sessions, as lines of `firebird.conf`.
@@ -86,6 +88,7 @@ impl Target {
             sweep_interval: query.number("sweep_interval")?,
             forced_writes: query.word("forced_writes", &["on", "off"])? != Some("off"),
             wait: Wait::read(query.text("wait"))?,
+            auto_undo: query.word("auto_undo", &["on", "off"])? != Some("off"),
             connect_timeout_s: query.number("connect_timeout")?,
             client_library: query
                 .text("client_library")
@@ -240,6 +243,7 @@ mod tests {
     fn the_defaults_write_through_and_do_not_wait() {
         let target = parse("firebird://h/a").unwrap();
         assert_eq!((target.charset.as_str(), target.forced_writes, target.wait), ("UTF8", true, Wait::No));
+        assert!(target.auto_undo);
         assert_eq!((target.page_size, target.page_buffers, target.config.as_str()), (None, None, ""));
     }
 
@@ -265,6 +269,7 @@ mod tests {
             "firebird://u:geheim@h/a?wait=0",
             "firebird://u:geheim@h/a?wait=long",
             "firebird://u:geheim@h/a?wire_crypt=maybe",
+            "firebird://u:geheim@h/a?auto_undo=no",
             "firebird://u:geheim@h/a?isolation=none",
             "firebird://u:geheim@h/a%00b",
         ] {

@@ -10,8 +10,8 @@ from pathlib import Path
 from dsbench.servers.settings import check_port, wrong
 
 OF_THE_DATABASE = (
-    "charset", "page_size", "page_buffers", "forced_writes", "sweep_interval", "wait", "wire_crypt",
-    "wire_compression",
+    "charset", "page_size", "page_buffers", "forced_writes", "sweep_interval", "wait", "auto_undo",
+    "wire_crypt", "wire_compression",
 )  # fmt: skip
 """Settings by the names of the URL's parameters, which the engine knows (and refuses)."""
 
