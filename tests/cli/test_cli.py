@@ -55,6 +55,9 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(dsbench: Program, tmp_pat
     after = (archive / "results-rate.svg").read_text()
     assert "rate of my machine" not in before
     assert "rate of my machine" in after
+    assert dsbench("plot", str(archive), "--rates", "log").returncode == 0
+    again = (archive / "results-rate.svg").read_text()
+    assert ("[tps], log scale" in before, "[tps], log scale" in again) == (False, True)
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,16 @@ def test_rates_over_many_decades_get_a_log_axis_that_says_so(select: Evaluation)
     assert set(y["axis"]["values"]) >= {100, 1000, 10000}
 
 
+def test_rates_have_the_axis_that_is_asked_for(tpcb: Evaluation, select: Evaluation) -> None:
+    for evaluation, form, words in ((tpcb, "log", ", log scale"), (select, "linear", "")):
+        drawn = specs(evaluation, sample.run(), form)
+        assert drawn.keys() == specs(evaluation, sample.run()).keys()
+        for name in ("rate", "cycle"):
+            y = axis(drawn[name], "y", "transaction rate")
+            assert (y["scale"]["type"], y["axis"]["title"]) == (form, f"transaction rate [tps]{words}")
+            assert (y["scale"]["domain"][0] == 0) is (form == "linear")
+
+
 def test_times_are_on_the_right_and_those_that_do_not_matter_left_out(tpcb: Evaluation) -> None:
     spec = rate(tpcb, REMOTE) or {}
     y = axis(spec, "y", "time")

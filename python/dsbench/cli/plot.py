@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 EPILOG = "Example: edit results-rate.vl.json in the archive's folder, then dsbench plot ARCHIVE"
+
+
+class Form(StrEnum):
+    """How the axes of rates are drawn."""
+
+    LINEAR = "linear"
+    LOG = "log"
 
 
 def command(
@@ -15,10 +23,18 @@ def command(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Make the .vl.json files anew from the data: your edits are lost.")
     ] = False,
+    rates: Annotated[
+        Form | None,
+        typer.Option(
+            help="As --fresh, with such an axis of rates in the diagrams rate, node and cycle [log where the rates "
+            "span more than two decades, else linear]."
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write to this folder instead of the archive's.")] = None,
 ) -> None:
     """Draw the diagrams again from the (edited) results-*.vl.json files."""
     from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
 
-    for path in finish.plot(archive, out, fresh=fresh):
+    form: Literal["linear", "log"] = "log" if rates is Form.LOG else "linear"
+    for path in finish.plot(archive, out, fresh=fresh, form=None if rates is None else form):
         print(path)

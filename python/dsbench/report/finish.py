@@ -10,6 +10,7 @@ from dsbench.archive import Archive, ArchiveError, Writer, claimed, there, try_o
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report import diagrams, machine_table, node_table, render, stage_table, tables
+from dsbench.report.diagrams.axes import Form
 from dsbench.report.document import page
 
 
@@ -71,12 +72,14 @@ def read(path: Path, by: str = "scale") -> Shown:
     return replace(shown, text=_BY[by](evaluation, archive.run)) if by in _BY else shown
 
 
-def plot(path: Path, out: Path | None, *, fresh: bool) -> list[Path]:
+def plot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None) -> list[Path]:
     """Draws the diagrams again from the edited files, or ``fresh`` from the data; gives the files.
 
+    A ``form`` of the axes of rates asks for fresh ones, and is not kept in report and zip.
     ``fresh`` writes report and zip, too, where the program that should have was killed or met a full disk.
     """
     there(path)
+    fresh = fresh or form is not None
     folder = out or path
     if path.is_file() and out is None:
         remedy = "name a folder with --out, or the unpacked archive"
@@ -89,10 +92,10 @@ def plot(path: Path, out: Path | None, *, fresh: bool) -> list[Path]:
         if out is not None:
             _copy_specs(archive, out)
         return render.replot(folder)
-    if out is None and archive.run.status != "running" and not archive.sealed:
+    if out is None and form is None and archive.run.status != "running" and not archive.sealed:
         with claimed(path):
             return _sealed(path)
-    files = render.diagrams(evaluate(archive), archive.run)
+    files = render.diagrams(evaluate(archive), archive.run, form)
     writer = Writer(folder)
     return [writer.text(name, content) for name, content in sorted(files.items())]
 

@@ -14,6 +14,7 @@ import vl_convert
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report.diagrams import specs
+from dsbench.report.diagrams.axes import Form
 from dsbench.report.diagrams.theme import Spec
 
 from ..archive import ArchiveError
@@ -41,10 +42,10 @@ def try_memory() -> None:
         raise ArchiveError(words, "ulimit -v unlimited; it uses 0.2 GB of them, which a cgroup may limit")
 
 
-def diagrams(evaluation: Evaluation, run: RunRecord) -> dict[str, bytes]:
+def diagrams(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> dict[str, bytes]:
     """File name to content for every diagram that has something to show: .vl.json, .svg and .pdf."""
     try_memory()
-    return files(specs(evaluation, run))
+    return files(specs(evaluation, run, form))
 
 
 def files(drawn: dict[str, Spec]) -> dict[str, bytes]:

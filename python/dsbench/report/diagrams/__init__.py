@@ -13,6 +13,7 @@ from typing import Final
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.series import run_shown
+from dsbench.report.diagrams.axes import Form
 from dsbench.report.diagrams.conf import conf
 from dsbench.report.diagrams.connections import connections, response
 from dsbench.report.diagrams.cycle import cycle
@@ -35,8 +36,11 @@ _OF_SERIES: Final = frozenset({"connections", "response", "stages"})
 """Those that show every series; the others show the last."""
 
 
-def specs(evaluation: Evaluation, run: RunRecord) -> dict[str, Spec]:
-    """The specifications of all diagrams that have something to show."""
+def specs(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> dict[str, Spec]:
+    """The specifications of all diagrams that have something to show; ``form`` is that of the axes of rates."""
     own = run_shown(run, evaluation)
     drawn = {name: draw(evaluation, run if name in _OF_SERIES else own) for name, draw in DIAGRAMS.items()}
+    if form is not None:
+        drawn |= {"rate": rate(evaluation, own, form), "node": node(evaluation, own, form)}
+        drawn |= {"cycle": cycle(evaluation, own, form)}
     return {name: spec for name, spec in drawn.items() if spec is not None}

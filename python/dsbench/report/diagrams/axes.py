@@ -14,6 +14,9 @@ import altair as alt
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report.diagrams.theme import HEIGHT, WIDTH, log_domain, log_ticks, number_labels, spans_decades
 
+Form = Literal["linear", "log"]
+"""How an axis of rates is drawn."""
+
 
 @dataclass(frozen=True)
 class ScaleAxis:
@@ -110,10 +113,11 @@ class ValueAxis:
         return cls(title, *log_domain(values, margin), log=True, side=side)
 
     @classmethod
-    def of_rates(cls, title: str, rates: Iterable[float]) -> ValueAxis:
-        """Linear from 0, logarithmic when the rates span more than two decades."""
+    def of_rates(cls, title: str, rates: Iterable[float], form: Form | None = None) -> ValueAxis:
+        """In the ``form`` asked for; else linear from 0, logarithmic when the rates span more than two decades."""
         values = list(rates)
-        return cls.logarithmic(title, values) if spans_decades(values) else cls.linear(title, values)
+        logarithmic = spans_decades(values) if form is None else form == "log"
+        return cls.logarithmic(title, values) if logarithmic else cls.linear(title, values)
 
     def y(self, field: str) -> alt.Y:
         """The y channel on ``field`` with this axis: for the first layer, the others follow it."""

@@ -9,14 +9,14 @@ import altair as alt
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import subject
-from dsbench.report.diagrams.axes import ValueAxis
+from dsbench.report.diagrams.axes import Form, ValueAxis
 from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import ORDERED, Row, Spec, finish, legend_columns
 
 _MANY = 20     # ticks of the cycle axis, at most
 
 
-def cycle(evaluation: Evaluation, run: RunRecord) -> Spec | None:
+def cycle(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Spec | None:
     """T_i (eq. 7) over the number of the cycle: how the rate moves with the age of the database."""
     rows: list[Row] = [
         {"scale": scale, "cycle": number, "rate": float(rate)}
@@ -26,7 +26,7 @@ def cycle(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     ]
     if not rows:
         return None
-    y = ValueAxis.of_rates("transaction rate [tps]", [row["rate"] for row in rows])
+    y = ValueAxis.of_rates("transaction rate [tps]", [row["rate"] for row in rows], form)
     for row in rows:
         row["shown"] = row["rate"] if row["rate"] >= y.low else math.nan
     return finish(

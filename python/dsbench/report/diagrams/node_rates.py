@@ -11,7 +11,7 @@ import numpy as np
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import subject
-from dsbench.report.diagrams.axes import ScaleAxis, ValueAxis
+from dsbench.report.diagrams.axes import Form, ScaleAxis, ValueAxis
 from dsbench.report.diagrams.heading import title
 from dsbench.report.diagrams.theme import HUES, SHAPES, Row, Spec, finish, legend_columns
 
@@ -19,7 +19,7 @@ _STEP_PIXELS = 4.0     # sideways distance of two nodes at the same scale
 _SWAY_PIXELS = 14.0    # sideways distance of the first node and the last, at most
 
 
-def node(evaluation: Evaluation, run: RunRecord) -> Spec | None:
+def node(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Spec | None:
     """Median, mean and range of T_in (eq. 6) of each node; ``None`` for a local run."""
     if not run.spec.nodes and len(evaluation.node_rates) < 2:
         return None
@@ -29,7 +29,8 @@ def node(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     rows = _rows(evaluation, x)
     if not rows:
         return None
-    y = ValueAxis.of_rates("transaction rate per node [tps]", [row[k] for row in rows for k in ("min", "max")])
+    rates = [row[k] for row in rows for k in ("min", "max")]
+    y = ValueAxis.of_rates("transaction rate per node [tps]", rates, form)
     for row in rows:
         row["range_low"], row["range_high"] = y.shown(row["min"]), y.shown(row["max"])
         row["line"] = row["median"] if row["median"] >= y.low else math.nan

@@ -12,7 +12,7 @@ from dsbench.analysis.values import ScaleResult
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import subject
-from dsbench.report.diagrams.axes import ScaleAxis, ValueAxis
+from dsbench.report.diagrams.axes import Form, ScaleAxis, ValueAxis
 from dsbench.report.diagrams.heading import index_note, index_text, title
 from dsbench.report.diagrams.marks import mark_layers, mark_rows
 from dsbench.report.diagrams.theme import GREEN, GREY, HUES, RED, Row, Spec, finish, positive
@@ -37,7 +37,7 @@ _TIMES: Final = {
 _NEGLIGIBLE = 0.01     # share of the population time up to which cleanup and drop are left out
 
 
-def rate(evaluation: Evaluation, run: RunRecord) -> Spec | None:
+def rate(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Spec | None:
     """Median, mean with standard deviation, minimum to maximum; times on the right; sizes of memory as marks."""
     rows = [r for r in evaluation.scales if math.isfinite(r.rate_median_tps)]
     if not rows:
@@ -45,7 +45,7 @@ def rate(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     x = ScaleAxis.of(evaluation)
     y = ValueAxis.of_rates(
         "transaction rate [tps]", [v for r in rows for v in (r.rate_median_tps, r.rate_min_tps, _mean_high(r))]
-        + [r.rate_max_tps for r in rows],
+        + [r.rate_max_tps for r in rows], form,
     )
     times = _time_rows(evaluation.scales)
     # With one scale the longest time would stand where the rate does.
