@@ -95,7 +95,7 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(dsbench: Program, tmp_pat
         (["cluster", "invite", "--hours", "1e300"], "--hours: ", 2),
         (["cluster", "invite", "--hours", "nan"], "--hours: ", 2),
         (["cluster", "up", "--ssh", "h", "--cluster", "x" * 300], "File name too long", 2),
-        (["run", "--cluster", "absent"], "absent: no invitation", 2),
+        (["run", "--cluster", "absent"], "--cluster: nothing to do for it", 2),
         (["servers", "conform", "mock:", "--write", "x" * 5000], "--write: xxx", 2),
         (["show", "\x1b[2Jabsent"], "no archive at \\x1b[2Jabsent", 2),
         (["show", "x", "--by", "foo"], "--by: 'foo' is not one of", 2),

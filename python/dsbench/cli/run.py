@@ -30,7 +30,6 @@ _WITH_RESUME = ("target", "resume", "cluster", "patience", "as_json", "quiet")
 """What a run that goes on takes: where it works and what it shows. All else is as it was."""
 
 
-
 @taking_settings
 def command(
     context: typer.Context,
@@ -47,7 +46,8 @@ def command(
     dry_run: Annotated[
         bool,
         Option(
-            "--dry-run", help="Show settings, plan, time and space of the run, and touch nothing.",
+            "--dry-run",
+            help="Show settings, plan, time and space of the run, and touch nothing.",
             rich_help_panel=about.WORK,
         ),
     ] = False,
@@ -75,6 +75,8 @@ def command(
         _resume(resume, target, joining, as_json, quiet)
         return
     asked = specification(context.params, config)
+    if not asked.spec.nodes and (idle := _given(context, "cluster", "patience")):
+        raise spec.SpecError(", ".join(idle), "nothing to do for it: the load is made here", "add --nodes N")
     if dry_run:
         ahead = runner.look_ahead(asked)
         print(json.dumps(ahead.described(), indent=2, ensure_ascii=False) if as_json else text_of(ahead))
@@ -99,15 +101,19 @@ def specification(params: Mapping[str, Any], config: Path | None) -> spec.Merged
 
 def _refuse_changes(context: typer.Context) -> None:
     """``SpecError`` with the names of all options that were given beside ``--resume`` and would have no effect."""
-    source = {param.name: context.get_parameter_source(param.name) for param in context.command.params if param.name}
-    given = [
-        param.opts[0]
-        for param in context.command.params
-        if param.name not in _WITH_RESUME and getattr(source.get(param.name or ""), "name", "") == "COMMANDLINE"
-    ]
-    if given:
+    changes = [param.name for param in context.command.params if param.name and param.name not in _WITH_RESUME]
+    if given := _given(context, *changes):
         remedy = "leave it out, or start a new run"
         raise spec.SpecError(", ".join(given), "a resumed run keeps its specification and its place", remedy)
+
+
+def _given(context: typer.Context, *names: str) -> list[str]:
+    """Those options of ``names`` that stand in the command line, as they are written there."""
+    return [
+        param.opts[0]
+        for param in context.command.params
+        if param.name in names and getattr(context.get_parameter_source(param.name or ""), "name", "") == "COMMANDLINE"
+    ]
 
 
 def _resume(path: Path, target: str | None, joining: runner.Joining, as_json: bool, quiet: bool) -> None:
