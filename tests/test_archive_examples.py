@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dsbench
@@ -34,14 +35,20 @@ def db(archive: dsbench.Archive) -> Any:
 def test_every_question_is_answered(db: Any) -> None:
     for question in blocks("sql"):
         db.execute(question).fetchall()
-    assert len(blocks("sql")) == 5
+    assert len(blocks("sql")) == 7
 
 
 def test_answers_are_those_of_the_results(archive: dsbench.Archive, db: Any) -> None:
-    rates, _failed, quantiles, _errors, populated = (db.execute(question).fetchall() for question in blocks("sql"))
-    for result in archive.evaluate().scales:
+    rates, even, gained, _failed, quantiles, _errors, populated = (db.execute(q).fetchall() for q in blocks("sql"))
+    evaluation = archive.evaluate()
+    for result in evaluation.scales:
         of_cycles = [tps for scale, _stage, _cycle, _threads, tps in rates if scale == result.scale]
         assert [min(of_cycles), max(of_cycles)] == pytest.approx([result.rate_min_tps, result.rate_max_tps])
         (p99_ms,) = [ms for scale, ms in quantiles if scale == result.scale]
         assert p99_ms == pytest.approx(result.rate_multiplier / result.rates_at[0.99] * 1e3, rel=0.05)
+        clients = evaluation.evenness[result.scale]
+        found = [pair for scale, _stage, _cycle, *pair in even if scale == result.scale]
+        assert np.array(found, dtype=float) == pytest.approx(np.stack([clients.least, clients.largest], 1), nan_ok=True)
+        switches = sum(row[-1] for row in gained if row[0] == result.scale and row[-2] == "voluntary_switches")
+        assert (switches > 0) == Path("/proc/self/schedstat").exists()
     assert [scale for scale, rows_per_s in populated if rows_per_s > 0] == [1, 2]

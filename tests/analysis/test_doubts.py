@@ -8,6 +8,7 @@ import pytest
 
 from dsbench.analysis.doubts import doubts
 from dsbench.analysis.facts import RunFacts, UnsafeSwitch, outside_share
+from dsbench.analysis.fairness import Evenness
 from dsbench.analysis.steady import Drift, Verdict
 from dsbench.analysis.values import Doubt
 from dsbench.workloads import find
@@ -131,6 +132,17 @@ def test_starts_missed_in_the_open_loop() -> None:
     (found,) = doubts(replace(RUN, pacings=frozenset({"constant"})), [replace(SCALE, missed=25_000)])
     assert found.code == "missed-starts"
     assert "20.0%" in found.message  # 25,000 of 125,000 that were due
+
+
+def test_uneven_clients_are_a_doubt_in_the_closed_loop() -> None:
+    least = np.array([0.95, 0.62, 0.7])
+    found = Evenness(np.array([1, 2, 3]), 8, least, np.array([1.1, 1.3, 1.2]), uneven=(2, 3))
+    (doubt,) = doubts(RUN, [replace(SCALE, evenness=found)])
+    assert doubt.code == "uneven-clients"
+    assert "the slowest of 8 clients had 0.62 of the mean rate in cycle 2" in doubt.message
+    assert "uneven in cycles 2–3" in doubt.message
+    assert codes(evenness=replace(found, uneven=())) == []
+    assert codes(replace(RUN, pacings=frozenset({"poisson"})), evenness=found) == []
 
 
 def test_only_a_drift_that_was_judged_is_a_doubt() -> None:

@@ -10,11 +10,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dsbench.monitors import Monitor, monitors_for
+from dsbench.monitors import SERVER, Known, Monitor, monitors_for
 from dsbench.monitors.client import Client
 from dsbench.monitors.device import StorageDevice
 from dsbench.monitors.network import Network
 from dsbench.monitors.os import OperatingSystem
+
+ALWAYS = ["os", "network", "client", "interrupts", "client_tasks"]
 
 
 def _values(monitor: Monitor) -> dict[str, float]:
@@ -57,6 +59,11 @@ def test_names_and_units_are_those_of_the_archive(tmp_path: Path) -> None:
         **dict.fromkeys([("device", "reads"), ("device", "writes")], "operations total"),
         **dict.fromkeys([("device", "read_bytes"), ("device", "write_bytes")], "bytes total"),
         **dict.fromkeys([("network", metric) for metric in traffic], "bytes total"),
+        ("interrupts", "rescheduling_interrupts"): "count total",
+        ("interrupts", "function_call_interrupts"): "count total",
+        **dict.fromkeys([("client_tasks", f"{what}_switches") for what in ("voluntary", "involuntary")], "count total"),
+        ("client_tasks", "migrations"): "count total",
+        ("client_tasks", "queued"): "s total",
     }
     assert seen == expected
 
@@ -122,8 +129,12 @@ def test_counters_are_those_of_the_device_that_holds_the_data(tmp_path: Path) ->
 
 def test_memory_has_no_device() -> None:
     assert StorageDevice.holding(Path("/dev/shm")) is None
-    assert [m.name for m in monitors_for("sqlite", Path("/dev/shm"), None)] == ["os", "network", "client"]
+    assert [m.name for m in monitors_for("sqlite", Path("/dev/shm"), None)] == ALWAYS
 
 
 def test_without_a_folder_here_there_is_no_device() -> None:
-    assert [m.name for m in monitors_for("mock", None, None)] == ["os", "network", "client"]
+    assert [m.name for m in monitors_for("mock", None, None)] == ALWAYS
+
+
+def test_a_server_whose_processes_are_known_has_a_monitor_of_them() -> None:
+    assert [m.name for m in monitors_for("mock", None, None, Known({1: SERVER}))] == [*ALWAYS, "server_tasks"]

@@ -107,8 +107,41 @@ def test_a_ramp_up_costs_the_cycle_nothing() -> None:
     assert at[1] >= -sampler.JUST_BEFORE_NS
     assert at[2] >= SECOND
     values = np.array([row["value"] for row in rows])
-    _, gain, _ = gains(np.zeros(at.size, int), np.where(at == at[1], min(at[1], 0), at), values, SECOND)
+    _, gain, *_ = gains(np.zeros(at.size, int), np.where(at == at[1], min(at[1], 0), at), values, SECOND)
     assert gain.tolist() == [1], "the sample of the ramp-up's end to that of the first second"
+
+
+class Fleeting(Counter):
+    """A monitor of what goes with the load."""
+
+    name = "fleeting"
+    begun = 0
+
+    def begin(self) -> None:
+        self.begun += 1
+
+
+def test_what_goes_with_the_load_is_read_before_the_cycle_and_just_before_its_end() -> None:
+    fleeting, counter = Fleeting(), Counter()
+    beside = Sampler([fleeting, counter])
+    beside.first()
+    beside.go(time.monotonic_ns(), duration_ns=SECOND + SECOND // 2)
+    _sampled(lambda: counter.count >= 3)
+    rows = beside.stop()
+    at = [row["at_ns"] for row in rows if row["monitor"] == "fleeting"]
+    assert (len(at), fleeting.begun) == (2, 1)
+    assert at[0] <= 0
+    assert at[1] >= SECOND + SECOND // 2 - sampler.MOST_EARLY * 1.5 * SECOND
+    assert len([row for row in rows if row["monitor"] == "counter"]) >= 4
+
+
+def test_where_the_end_is_not_known_it_is_read_after_it() -> None:
+    fleeting = Fleeting()
+    beside = Sampler([fleeting])
+    beside.start(time.monotonic_ns())
+    at = [row["at_ns"] for row in beside.stop()]
+    assert (len(at), fleeting.count) == (2, 2)
+    assert at[0] < at[1]
 
 
 def test_rows_have_the_columns_of_the_archive() -> None:

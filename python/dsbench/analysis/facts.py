@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dsbench.analysis.fairness import Evenness
 from dsbench.analysis.machine import CycleUse
 from dsbench.analysis.scatter import Scatter
 from dsbench.analysis.steady import Drift
@@ -111,6 +112,8 @@ class ScaleFacts:
     """Cycles in which the server counted a checkpoint; empty where it counts none."""
     uses: tuple[CycleUse, ...] = ()
     """What the machines did in each cycle."""
+    evenness: Evenness | None = None
+    """How evenly its clients got their transactions; ``None`` where they do not do the same, or there is one."""
 
 
 def outside_share(residence_ns: Ints, failed_ns: Ints, first_start_ns: Ints, last_end_ns: Ints) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,21 @@ class Shown:
     metrics: tuple[str, ...]
 
 
+CLIENT_CPU, SERVER_CPU = "client CPU time", "server CPU time"
+RESCHEDULING = "rescheduling interrupts"
+
+
+def _tasks(scope: Literal["client", "server"]) -> tuple[Shown, ...]:
+    """How the kernel ran the threads of one side."""
+    monitor = f"{scope}_tasks"
+    return (
+        Shown(f"{scope} waits for a CPU", "µs", US_PER_S, scope, monitor, ("queued",)),
+        Shown(f"{scope} switches, voluntary", "switches", 1, scope, monitor, ("voluntary_switches",)),
+        Shown(f"{scope} switches, involuntary", "switches", 1, scope, monitor, ("involuntary_switches",)),
+        Shown(f"{scope} moves between CPUs", "migrations", 1, scope, monitor, ("migrations",)),
+    )
+
+
 SHOWN: tuple[Shown, ...] = (
     Shown("CPU time, user", "µs", US_PER_S, "system", "os", ("cpu_user",)),
     Shown("CPU time, system", "µs", US_PER_S, "system", "os", ("cpu_system",)),
@@ -35,6 +50,8 @@ SHOWN: tuple[Shown, ...] = (
     Shown("CPU idle", "µs", US_PER_S, "system", "os", ("cpu_idle",)),
     Shown("CPU stolen by the host", "µs", US_PER_S, "system", "os", ("cpu_steal",)),
     Shown("context switches", "switches", 1, "system", "os", ("context_switches",)),
+    Shown(RESCHEDULING, "interrupts", 1, "system", "interrupts", ("rescheduling_interrupts",)),
+    Shown("function call interrupts", "interrupts", 1, "system", "interrupts", ("function_call_interrupts",)),
     Shown("disk reads", "operations", 1, "device", "device", ("reads",)),
     Shown("disk writes", "operations", 1, "device", "device", ("writes",)),
     Shown("read from disk", "KB", PER_KB, "device", "device", ("read_bytes",)),
@@ -50,7 +67,10 @@ SHOWN: tuple[Shown, ...] = (
     Shown("network received by the nodes", "bytes", 1, "network", "nodes", ("received_bytes",)),
     Shown("loopback sent by the nodes", "bytes", 1, "network", "nodes", ("loopback_sent_bytes",)),
     Shown("loopback received by the nodes", "bytes", 1, "network", "nodes", ("loopback_received_bytes",)),
-    Shown("client CPU time", "µs", US_PER_S, "client", "client", ("cpu_user", "cpu_system")),
+    Shown(CLIENT_CPU, "µs", US_PER_S, "client", "client", ("cpu_user", "cpu_system")),
+    *_tasks("client"),
+    Shown(SERVER_CPU, "µs", US_PER_S, "server", "server_tasks", ("cpu",)),
+    *_tasks("server"),
     Shown("blocks hit", "blocks", 1, "server", "server", ("blocks_hit",)),
     Shown("blocks read", "blocks", 1, "server", "server", ("blocks_read",)),
     Shown("page fetches", "pages", 1, "server", "server", ("page_fetches",)),
@@ -76,10 +96,23 @@ class Counter:
     """nan when the counter was reset."""
     span_s: float
     """Time between the two samples."""
+    covered: float = 1.0
+    """Share (0-1) of the cycle that lies between them."""
 
 
-def gains(series: Ints, at_ns: Ints, values: Floats, duration_ns: int | Ints) -> tuple[Ints, Floats, Floats]:
-    """(series, gain, span in seconds) of many counters at once.
+class Gains(NamedTuple):
+    """What counters gained in a cycle; arrays of one length."""
+
+    series: Ints
+    gain: Floats
+    span_s: Floats
+    """Time between the two samples."""
+    covered: Floats
+    """Share (0-1) of the cycle that lies between them."""
+
+
+def gains(series: Ints, at_ns: Ints, values: Floats, duration_ns: int | Ints) -> Gains:
+    """What many counters gained, at once.
 
     ``series`` numbers the counter that each sample belongs to; samples may come in any order. The duration D
     is the same for all of them or, as an array, that of each one's cycle. A gain runs from the last sample at
@@ -103,14 +136,17 @@ def gains(series: Ints, at_ns: Ints, values: Floats, duration_ns: int | Ints) ->
     fell = np.flatnonzero(inside & (values[1:] < values[:-1] / 2)) + 1
     gain[slot[fell]] = np.nan
     gain[(gain < 0) | (last <= first)] = np.nan
-    return names, gain, (at_ns[last] - at_ns[first]) / 1e9
+    length = np.maximum(duration_ns[first], 1)
+    inner = np.minimum(at_ns[last], length) - np.maximum(at_ns[first], 0)
+    return Gains(names, gain, (at_ns[last] - at_ns[first]) / 1e9, np.clip(inner / length, 0, 1))
 
 
 def costs(counters: Iterable[Counter], committed: Mapping[int, int]) -> tuple[Resource, ...]:
     """What a transaction cost at one scale; ``committed`` gives the counted transactions by cycle.
 
-    The gains of a cycle's nodes are added. A cycle in which a counter is missing or was reset is left
-    out of that counter's figures, with its transactions and its time. Without any cycle the figures
+    The gains of a cycle's nodes are added. Samples within the cycle, as those of fleeting monitors are, stand for the
+    share of its transactions that is their share of its time. A cycle in which a counter is missing or
+    was reset is left out of that counter's figures, with its transactions and its time. Without any cycle the figures
     are nan, as is the figure per transaction when there was none.
     """
     known: dict[tuple[str, str], list[Counter]] = {}
@@ -126,7 +162,10 @@ def costs(counters: Iterable[Counter], committed: Mapping[int, int]) -> tuple[Re
 
 
 def _plain(counter: Counter) -> Shown:
-    scopes: dict[str, Scope] = {"os": "system", "device": "device", "network": "network", "client": "client"}
+    scopes: dict[str, Scope] = {
+        "os": "system", "interrupts": "system", "device": "device", "network": "network", "client": "client",
+        "client_tasks": "client",
+    }  # fmt: skip
     unit, factor = counter.unit.removesuffix(" total"), 1.0
     if unit == "s":
         unit, factor = "µs", US_PER_S
@@ -135,7 +174,7 @@ def _plain(counter: Counter) -> Shown:
 
 
 def _cost(shown: Shown, parts: Sequence[Sequence[Counter]], committed: Mapping[int, int]) -> Resource:
-    gain, span_s, count = 0.0, 0.0, 0
+    gain, span_s, count = 0.0, 0.0, 0.0
     for cycle in sorted(committed):
         rows = [[row for row in part if row.cycle == cycle] for part in parts]
         total = sum(row.gain for part in rows for row in part)
@@ -143,7 +182,7 @@ def _cost(shown: Shown, parts: Sequence[Sequence[Counter]], committed: Mapping[i
             continue
         gain += total * shown.factor
         span_s += max(row.span_s for part in rows for row in part)
-        count += committed[cycle]
+        count += committed[cycle] * min(row.covered for part in rows for row in part)
     return Resource(
         shown.name,
         shown.unit,

@@ -47,6 +47,24 @@ def scattered(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     yield Doubt("scattered-cycles", words, _remedy(scale), scale.scale)
 
 
+def uneven_clients(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Clients of a closed loop that do the same did not get the same, by more than chance explains."""
+    found = scale.evenness
+    if found is None or not found.uneven or run.pacings != {"closed"}:
+        return
+    worst, cycle = min((float(least), int(at)) for least, at in zip(found.least, found.cycles, strict=True)
+                       if int(at) in found.uneven)  # fmt: skip
+    others = f"; uneven in {cycles_named(found.uneven)}" if len(found.uneven) > 1 else ""
+    yield Doubt(
+        "uneven-clients",
+        f"the slowest of {found.clients} clients had {worst:.2f} of the mean rate in cycle {cycle}, which chance does "
+        f"not explain{others}",
+        "see dsbench show --by cost for waits, switches and moves between CPUs; with fewer --threads, or a machine of "
+        "more CPUs, clients starve less; do not read quantiles as those of every client",
+        scale.scale,
+    )
+
+
 def _remedy(scale: ScaleFacts) -> str:
     """What to do, by what set the cycles apart."""
     if disturbed := _disturbed(scale):

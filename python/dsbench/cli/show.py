@@ -17,6 +17,7 @@ class By(StrEnum):
 
     SCALE = "scale"
     STAGE = "stage"
+    COST = "cost"
     NODE = "node"
     MACHINE = "machine"
 
@@ -27,6 +28,7 @@ def command(
         By,
         typer.Option(
             help="scale: the results; stage: what each stage reached and took of the machine, with its response times; "
+            "cost: what a transaction cost, and how evenly clients got theirs; "
             "node: what each remote node did, and why one was missing; machine: what else "
             "each machine did in each cycle."
         ),

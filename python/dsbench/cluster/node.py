@@ -160,7 +160,7 @@ class Node:
         go = left > _SOONEST_NS and link.ask("armed", key=key, left_ns=left)
         if not go or begin - now_ns() < _SOONEST_NS:
             raise Interrupted(MISSED)
-        sampler.go(start, round(spec.ramp_up * 1e9))
+        sampler.go(start, round(spec.ramp_up * 1e9), cycle.load.duration_ns)
         cycle.start(start)
         cycle.wait(start, _GRACE_S, self._seen(connecting=False))
         watched.end()

@@ -144,7 +144,7 @@ _TABLES: Final = (
         (
             *_KEY,
             Column("at_ns", "int64", "Since the cycle's start; negative before it.", "ns"),
-            Column("monitor", "string", "What was watched: os, device, network, client, server, sizes."),
+            Column("monitor", "string", "What was watched, such as os, device, client, server_tasks."),
             Column("metric", "string", "Name of the counter or gauge."),
             Column("unit", "string", "Unit of the value; it ends in total for a counter that only grows."),
             Column("value", "double", "The counter or gauge at that time."),

@@ -22,10 +22,10 @@ def resources(table: pa.Table, load: Mapping[int, Measured], groups: pa.Table) -
     if not counters:
         return {}
     values = table["value"].to_numpy()
-    names, gain, span_s = gains(number, whole(table, "at_ns"), values, durations_ns(groups, table))
+    gained = gains(number, whole(table, "at_ns"), values, durations_ns(groups, table))
     found: dict[int, list[Counter]] = {}
-    for name, gained, span in zip(names, gain, span_s, strict=True):
+    for name, *figures in zip(*gained, strict=True):
         scale, cycle, _, monitor, metric, unit = counters[int(name)]
-        found.setdefault(scale, []).append(Counter(monitor, metric, unit, cycle, float(gained), float(span)))
+        found.setdefault(scale, []).append(Counter(monitor, metric, unit, cycle, *(float(one) for one in figures)))
     committed = {x: dict(zip(part.cycles.tolist(), part.by_cycle.tolist(), strict=True)) for x, part in load.items()}
-    return {x: costs(gained, committed[x]) for x, gained in sorted(found.items())}
+    return {x: costs(rows, committed[x]) for x, rows in sorted(found.items())}

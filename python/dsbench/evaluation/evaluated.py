@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dsbench.analysis.efficiency import Efficiency
+from dsbench.analysis.fairness import Evenness
 from dsbench.analysis.kinds import KindResult
 from dsbench.analysis.machine import CycleUse
 from dsbench.analysis.tpcc import Nopm
@@ -124,6 +125,8 @@ class Evaluation:
     """Threads of each node in these cycles."""
     machine: Mapping[int, tuple[CycleUse, ...]] = field(default_factory=dict)
     """By scale: what each machine did beside the run in each cycle; empty where the archive does not tell."""
+    evenness: Mapping[int, Evenness] = field(default_factory=dict)
+    """By scale: the slowest and the fastest client; empty with one client, or groups that do not do the same."""
     connections: int = 0
     """Connections of all nodes and threads together."""
     cycle_numbers: Mapping[int, Ints] = field(default_factory=dict)

@@ -10,8 +10,10 @@ import numpy as np
 from dsbench.analysis.doubts import doubts
 from dsbench.analysis.equations import cycle_rate_tps
 from dsbench.analysis.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch, outside_share
+from dsbench.analysis.fairness import Evenness
 from dsbench.analysis.machine import CycleUse
 from dsbench.analysis.models import fit_collision
+from dsbench.analysis.resources import CLIENT_CPU
 from dsbench.analysis.scatter import Scatter, scatter
 from dsbench.analysis.steady import Drift, drift, over_cycles
 from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Resource
@@ -32,6 +34,7 @@ def judge(
     uses: Mapping[int, tuple[CycleUse, ...]],
     checkpoints: Mapping[int, tuple[int, ...]],
     pacings: frozenset[str],
+    even: Mapping[int, Evenness],
 ) -> tuple[Doubt, ...]:
     """The doubts about a run; ``begun`` are its scales, ``pacings`` its groups', the mappings what was measured."""
     broken = failed_checks(run)
@@ -55,6 +58,7 @@ def judge(
                 broken=broken.get(scale, ()),
                 populations=_populations(run, scale, part),
                 nodes=_nodes(nodes, scale),
+                evenness=even.get(scale),
             )
         )
     return doubts(_run_facts(run, load, pacings), facts, noticed(run))
@@ -104,6 +108,7 @@ def _scale_facts(
     broken: tuple[str, ...],
     populations: int,
     nodes: tuple[NodeFacts, ...],
+    evenness: Evenness | None,
 ) -> ScaleFacts:
     return ScaleFacts(
         scale=scale,
@@ -130,6 +135,7 @@ def _scale_facts(
         measured_s=load.measured_s,
         broken=broken,
         populations=populations,
+        evenness=evenness,
     )
 
 
@@ -185,7 +191,7 @@ def _most(counts: Mapping[str, int]) -> str:
 
 def _client_cpus(resources: Iterable[Resource]) -> float:
     """CPU seconds per second of the load generator."""
-    return next((r.per_second / 1e6 for r in resources if r.scope == "client" and r.unit == "µs"), np.nan)
+    return next((r.per_second / 1e6 for r in resources if r.name == CLIENT_CPU), np.nan)
 
 
 def _full_seconds(course: Floats | None, durations_s: Floats) -> Floats:

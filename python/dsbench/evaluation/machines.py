@@ -42,7 +42,7 @@ def checkpoints(monitors: pa.Table, groups: pa.Table) -> dict[int, tuple[int, ..
     counters, series = grouped(table, ("scale", "cycle", "metric"))
     if not counters:
         return {}
-    names, gain, _ = gains(series, whole(table, "at_ns"), table["value"].to_numpy(), durations_ns(groups, table))
+    names, gain, *_ = gains(series, whole(table, "at_ns"), table["value"].to_numpy(), durations_ns(groups, table))
     found: dict[int, set[int]] = defaultdict(set)
     for name, gained in zip(names, gain, strict=True):
         scale, cycle, _metric = counters[int(name)]

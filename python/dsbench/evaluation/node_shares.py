@@ -35,7 +35,8 @@ def apart(monitors: pa.Table, run: RunRecord) -> pa.Table:
     if not run.spec.nodes:
         return monitors
     here, monitor = pc.field("node") == LOCAL, pc.field("monitor")
-    kept = monitors.filter((here & (monitor != "client")) | (~here & monitor.isin(["client", "network"])))
+    of_clients = monitor.isin(["client", "client_tasks"])
+    kept = monitors.filter((here & ~of_clients) | (~here & (of_clients | (monitor == "network"))))
     pairs = zip(texts(kept, "node"), texts(kept, "monitor"), strict=True)
     renamed = [SHARED if name == "network" and node != LOCAL else name for node, name in pairs]
     return kept.set_column(kept.column_names.index("monitor"), "monitor", pa.array(renamed, pa.string()))
@@ -93,7 +94,7 @@ def _gains(monitors: pa.Table, groups: pa.Table) -> dict[tuple[int, str], dict[t
     result: dict[tuple[int, str], dict[tuple[str, str], float]] = defaultdict(lambda: defaultdict(float))
     if counters:
         values = table["value"].to_numpy()
-        names, gain, _ = gains(series, whole(table, "at_ns"), values, durations_ns(groups, table))
+        names, gain, *_ = gains(series, whole(table, "at_ns"), values, durations_ns(groups, table))
         for name, gained in zip(names, gain, strict=True):
             scale, _cycle, node, monitor, metric = counters[int(name)]
             result[scale, node][monitor, metric] += float(gained)

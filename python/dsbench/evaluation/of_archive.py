@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 
 from dsbench.analysis import equations as eq
 from dsbench.analysis.efficiency import Efficiency
+from dsbench.analysis.fairness import Evenness, evenness, irregularity
 from dsbench.analysis.index import index
-from dsbench.analysis.values import Floats
+from dsbench.analysis.values import Floats, Frequency
 from dsbench.analysis.windows import window_doubts
 from dsbench.archive import TABLES, Archive, Asked, RunRecord
 from dsbench.evaluation.arrow import counts_by, of_cycles, whole, with_all_responses, with_class
@@ -113,6 +114,7 @@ def _evaluate(
     void = frozenset(run.broken)
     kinds, kind_frequency, kind_response = of_kinds(run, cycles, buckets, load)
     pacings = pacings_of(groups, cycles)
+    even = _evenness(load, residence, groups, cycles)
     windows = windows_of(run, of_cycles(tables["sums"], cycles), load)
     return Evaluation(
         name=name,
@@ -131,6 +133,7 @@ def _evaluate(
         errors=errors,
         resources=spent,
         machine=machine,
+        evenness=even,
         index=index(
             rates,
             begun=begun,
@@ -142,7 +145,7 @@ def _evaluate(
         doubts=(
             *judge(
                 run, begun, load, residence, course, spent, errors, nodes, machine, checkpoints(monitors, groups),
-                pacings,
+                pacings, even,
             ),
             *special_doubts(run),
             *kind_doubts(run.entry, kinds),
@@ -164,6 +167,19 @@ def _evaluate(
         threads=key.threads,
         connections=connections_of(groups, cycles) or key.threads * spec.connections * max(spec.nodes, 1),
     )
+
+
+def _evenness(
+    load: Mapping[int, Measured], residence: Mapping[int, Frequency], groups: pa.Table, cycles: pa.Table
+) -> dict[int, Evenness]:
+    """By scale, where all clients are of one group and there are several."""
+    if len(set(of_cycles(groups, cycles)["group"].to_pylist())) != 1:
+        return {}
+    found = {
+        x: evenness(part.cycles, part["committed"], part.present, irregularity(residence.get(x)))
+        for x, part in load.items()
+    }
+    return {x: one for x, one in found.items() if one is not None}
 
 
 def _as_profile(spec: Asked) -> bool:

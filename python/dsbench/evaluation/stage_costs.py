@@ -294,7 +294,7 @@ def _taken(tables: Tables) -> dict[int, dict[str, float]]:
     if not series:
         return {}
     at = whole(table, "at_ns")
-    names, gain, span_s = gains(number, at, table["value"].to_numpy(), durations_ns(tables.groups, table))
+    names, gain, span_s, _ = gains(number, at, table["value"].to_numpy(), durations_ns(tables.groups, table))
     gained: dict[tuple[int, str, str], float] = defaultdict(float)
     seen: dict[tuple[int, str, str], int] = defaultdict(int)
     longest: dict[tuple[int, int, str], float] = defaultdict(float)

@@ -20,6 +20,7 @@ from dsbench.monitors.postgres import Postgres
 from dsbench.monitors.sampler import Sampler
 from dsbench.monitors.sizes import Sizes
 from dsbench.monitors.statistics import Statistics, statistics_of
+from dsbench.monitors.tasks import Interrupts, Tasks
 
 __all__ = [
     "RUN",
@@ -44,13 +45,18 @@ __all__ = [
 _ENGINES: dict[str, Callable[[Queries], Monitor]] = {"postgres": Postgres, "mysql": Mysql, "firebird": Firebird}
 
 
-def monitors_for(engine: str, directory: Path | None, queries: Queries | None) -> tuple[Monitor, ...]:
+def monitors_for(
+    engine: str, directory: Path | None, queries: Queries | None, known: Known | None = None
+) -> tuple[Monitor, ...]:
     """The monitors of a run.
 
     ``directory`` holds the data, ``None`` when it is not on this machine; ``queries`` reaches the
-    database system, ``None`` where there is none to ask.
+    database system, ``None`` where there is none to ask; ``known`` says which processes are the server's.
     """
-    monitors: list[Monitor] = [OperatingSystem(), Network(), Client()]
+    known = known or Known({})
+    monitors: list[Monitor] = [OperatingSystem(), Network(), Client(), Interrupts(), Tasks(RUN, known)]
+    if SERVER in known.roots.values():
+        monitors.append(Tasks(SERVER, known))
     device = StorageDevice.holding(directory) if directory is not None else None
     if device is not None:
         monitors.append(device)

@@ -20,7 +20,8 @@ SERVER: Final = "server"
 SERVERS: Final = frozenset({"postgres", "mariadbd", "mysqld", "firebird", "fbserver", "fb_smp_server"})
 """Programs that may be the database's where its processes are not known."""
 
-_TICK_NS: Final = 1_000_000_000 // (os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100)
+TICK_NS: Final = 1_000_000_000 // (os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100)
+"""A tick of the kernel's counts of CPU time."""
 _KEPT: Final = 20
 """Programs of a cycle that are kept."""
 _LEAST: Final = 0.01
@@ -133,25 +134,25 @@ def between(before: Look, after: Look, known: Known) -> Used:
     of = {who: _family(span, who, lambda one: one.own + one.children) for who in (RUN, SERVER)}
     kernel = sum(_gained(one, span.was(pid)) for pid, one in after.processes.items() if one.kernel)
     living = _living(span)
-    seen = sum(program.cpu_ns for program in living) // _TICK_NS
+    seen = sum(program.cpu_ns for program in living) // TICK_NS
     rest = max(0, gained.user + gained.system - sum(of.values()) - kernel - seen)
     if not any(one.kernel for one in after.processes.values()):
         rest = min(rest, _user_rest(span, gained.user))
     if not known.server:  # A server that cannot be seen, in a container beside this one, must not be accused.
         rest = 0
     ended = _ended(span, rest)
-    unseen = rest - sum(program.cpu_ns for program in ended) // _TICK_NS
+    unseen = rest - sum(program.cpu_ns for program in ended) // TICK_NS
     read, written = _moved(span)
     use = MachineUse(
         span_ns=span_ns,
         cpus=after.times.cpus,
-        run_ns=of[RUN] * _TICK_NS,
-        server_ns=of[SERVER] * _TICK_NS if SERVER in span.owned_after.values() else None,
-        kernel_ns=(kernel + gained.interrupts) * _TICK_NS,
-        others_ns=(seen + rest) * _TICK_NS,
-        unseen_ns=unseen * _TICK_NS,
-        stolen_ns=gained.stolen * _TICK_NS,
-        idle_ns=gained.idle * _TICK_NS,
+        run_ns=of[RUN] * TICK_NS,
+        server_ns=of[SERVER] * TICK_NS if SERVER in span.owned_after.values() else None,
+        kernel_ns=(kernel + gained.interrupts) * TICK_NS,
+        others_ns=(seen + rest) * TICK_NS,
+        unseen_ns=unseen * TICK_NS,
+        stolen_ns=gained.stolen * TICK_NS,
+        idle_ns=gained.idle * TICK_NS,
         **{f"{what}_pressure_ns": _waited_ns(span, what) for what in proc.RESOURCES},
         queued_ns=_queued_ns(span),
         device=known.device.name if known.device and after.device_bytes is not None else "",
@@ -192,7 +193,7 @@ def _living(span: _Span) -> list[Program]:
         io_bytes = None
         if pid in span.after.moved:
             io_bytes = max(0, sum(span.after.moved[pid]) - sum(span.before.moved.get(pid, (0, 0)) if was else (0, 0)))
-        found.append(Program(one.program, pid, False, _gained(one, was) * _TICK_NS, io_bytes))
+        found.append(Program(one.program, pid, False, _gained(one, was) * TICK_NS, io_bytes))
     return found
 
 
@@ -206,7 +207,7 @@ def _ended(span: _Span, rest: int) -> list[Program]:
     for pid, one, was in span.others():
         waited_for = one.children - (was.children if was else 0) - gone.get(pid, 0)
         if (ticks := min(waited_for, rest)) > 0:
-            found.append(Program(one.program, pid, True, ticks * _TICK_NS, None))
+            found.append(Program(one.program, pid, True, ticks * TICK_NS, None))
             rest -= ticks
     return found
 

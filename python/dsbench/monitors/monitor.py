@@ -44,6 +44,14 @@ class Around(Protocol):
         """True."""
 
 
+@runtime_checkable
+class Fleeting(Protocol):
+    """A monitor of what goes with the load, and dear to read: it is read before a cycle and just before its end."""
+
+    def begin(self) -> None:
+        """The next sample is the first of a cycle."""
+
+
 class Queries(Protocol):
     """Administrative queries on the database under test."""
 

@@ -3,6 +3,7 @@ their arguments, which may hold secrets."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -16,6 +17,13 @@ RESOURCES: Final = ("cpu", "io", "memory")
 _KERNEL_THREAD: Final = 0x00200000
 """PF_KTHREAD of the kernel's include/linux/sched.h."""
 _SOME: Final = re.compile(rb"^some avg10=([\d.]+) .*\btotal=(\d+)", re.MULTILINE)
+
+
+_BETWEEN_CPUS: Final = {
+    "Rescheduling interrupts": "rescheduling_interrupts",
+    "Function call interrupts": "function_call_interrupts",
+}
+"""Last words of rows of /proc/interrupts, which x86 calls RES and CAL, others IPI0 and IPI1."""
 
 
 class Times(NamedTuple):
@@ -134,6 +142,82 @@ def queued_ns(root: Path, pid: int) -> dict[int, int]:
     folder = root / str(pid) / "task"
     found = ((tid, read(folder / str(tid) / "schedstat", lambda text: int(text.split()[1]))) for tid in pids(folder))
     return {tid: waited for tid, waited in found if waited is not None}
+
+
+class Scheduled(NamedTuple):
+    """How a thread was run since it began."""
+
+    voluntary: int
+    """Times it left its CPU to wait for something."""
+    involuntary: int
+    """Times another took it."""
+    migrations: int | None
+    """Times it was moved to another CPU; ``None`` where the kernel does not tell."""
+    ran_ns: int
+    queued_ns: int
+    """How long it could have run and waited for a CPU."""
+
+    def since(self, before: Scheduled) -> Scheduled:
+        """What came after ``before``."""
+        moved = None if self.migrations is None or before.migrations is None else self.migrations - before.migrations
+        return Scheduled(
+            self.voluntary - before.voluntary, self.involuntary - before.involuntary, moved,
+            self.ran_ns - before.ran_ns, self.queued_ns - before.queued_ns,
+        )  # fmt: skip
+
+
+def scheduled(root: Path, pid: int) -> dict[int, Scheduled]:
+    """By thread of a process; those that go meanwhile, or of which the kernel keeps no waits, are left out."""
+    folder = f"{root}/{pid}/task"
+    found: dict[int, Scheduled] = {}
+    for tid in pids(Path(folder)):
+        place = f"{folder}/{tid}/"
+        try:
+            ran_ns, queued_ns = _content(place + "schedstat").split()[:2]
+            found[tid] = Scheduled(*_switches(place), int(ran_ns), int(queued_ns))
+        except (OSError, ValueError, KeyError):
+            continue
+    return found
+
+
+def _switches(place: str) -> tuple[int, int, int | None]:
+    """(voluntary, involuntary, migrations) of the thread whose folder is ``place``."""
+    try:
+        known = _numbers(_content(place + "sched"), _SCHED)
+        return known[b"nr_voluntary_switches"], known[b"nr_involuntary_switches"], known[b"se.nr_migrations"]
+    except (OSError, KeyError):  # A kernel without CONFIG_SCHED_DEBUG.
+        known = _numbers(_content(place + "status"), _STATUS)
+        return known[b"voluntary_ctxt_switches"], known[b"nonvoluntary_ctxt_switches"], None
+
+
+_SCHED: Final = re.compile(rb"^(nr_voluntary_switches|nr_involuntary_switches|se\.nr_migrations)\s*:\s*(\d+)$", re.M)
+_STATUS: Final = re.compile(rb"^(voluntary_ctxt_switches|nonvoluntary_ctxt_switches):\s*(\d+)$", re.M)
+
+
+def _numbers(text: bytes, pattern: re.Pattern[bytes]) -> dict[bytes, int]:
+    return {name: int(number) for name, number in pattern.findall(text)}
+
+
+def _content(path: str) -> bytes:
+    """A small file of /proc in one read: there are many."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(file, 1 << 16)
+    finally:
+        os.close(file)
+
+
+def between_cpus(interrupts: bytes) -> dict[str, int]:
+    """The content of /proc/interrupts: rescheduling and function call interrupts, summed over the CPUs, where they are
+    told. ``ValueError`` where it is of another form."""
+    lines = interrupts.decode(errors="replace").splitlines()
+    cpus = len(lines[0].split()) if lines else 0
+    found = {}
+    for line in lines[1:]:
+        fields = line.split(maxsplit=cpus + 1)
+        if len(fields) == cpus + 2 and fields[-1].strip() in _BETWEEN_CPUS:
+            found[_BETWEEN_CPUS[fields[-1].strip()]] = sum(int(field) for field in fields[1:-1])
+    return found
 
 
 def family(known: Mapping[int, Process], roots: Collection[int]) -> set[int]:

@@ -1,4 +1,5 @@
-"""Samples all monitors beside a cycle: before its start and its ramp-up, every second of it, after its end."""
+"""Samples all monitors beside a cycle: before its start and its ramp-up, every second of it, after its end; what goes
+with the load before it and just before its end."""
 
 from __future__ import annotations
 
@@ -7,15 +8,21 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from dsbench.monitors.monitor import Around, Lagging, Monitor
+from dsbench.monitors.monitor import Around, Fleeting, Lagging, Monitor
 
 T = TypeVar("T")
 
 SECOND_NS: Final = 1_000_000_000
 JUST_BEFORE_NS: Final = 50_000_000
 """After a ramp-up one more sample is taken this long before the clock starts: what came before belongs to no cycle."""
+BEFORE_END_NS: Final = 50_000_000
+"""How long before the end of a cycle fleeting monitors are read, and five times as long as they took before its start:
+at the end every CPU is busy, and the sampler waits for one between its reads."""
+MOST_EARLY: Final = 0.1
+"""But no more than this share of the cycle."""
 PATIENCE_S: Final = 10.0
 """How long a monitor may take for its first and its last sample before the cycle goes on without it."""
+_NEVER_NS: Final = 1 << 62
 
 
 class Sampler:
@@ -24,7 +31,11 @@ class Sampler:
     def __init__(self, monitors: Sequence[Monitor], clock: Callable[[], int] = time.monotonic_ns) -> None:
         """``clock`` gives ns and is the one by which the cycle's start is given."""
         self._monitors, self._clock = tuple(monitors), clock
-        self._often = tuple(monitor for monitor in self._monitors if not isinstance(monitor, Around))
+        self._fleeting = [monitor for monitor in monitors if isinstance(monitor, Fleeting)]
+        self._lasting = [monitor for monitor in monitors if not isinstance(monitor, Fleeting)]
+        self._often = [monitor for monitor in self._lasting if not isinstance(monitor, Around)]
+        self._early_ns = BEFORE_END_NS
+        self._duration_ns: int | None = None
         self._rows: list[dict[str, Any]] = []
         self._notes: list[str] = []
         self._origin_ns = 0
@@ -54,9 +65,12 @@ class Sampler:
         if not self._first.wait(PATIENCE_S):
             self._notes.append(f"the first sample took longer than {PATIENCE_S:.0f} s")
 
-    def go(self, origin_ns: int, ramp_up_ns: int = 0) -> None:
-        """The cycle starts at ``origin_ns``, after load of ``ramp_up_ns``: a sample follows at every second of it."""
-        self._origin_ns, self._ramp_up_ns = origin_ns, ramp_up_ns
+    def go(self, origin_ns: int, ramp_up_ns: int = 0, duration_ns: int | None = None) -> None:
+        """The cycle starts at ``origin_ns``, after load of ``ramp_up_ns``: a sample follows at every second of it.
+
+        Fleeting monitors are read once more just before the end of ``duration_ns``; after it where that is ``None``.
+        """
+        self._origin_ns, self._ramp_up_ns, self._duration_ns = origin_ns, ramp_up_ns, duration_ns
         for row in self._rows:
             row["at_ns"] -= origin_ns
         self._going.set()
@@ -78,20 +92,35 @@ class Sampler:
 
     def _watch(self) -> None:
         began_ns = time.thread_time_ns()
-        self._take(self._monitors)
+        for monitor in self._fleeting:
+            monitor.begin()
+        self._take(self._lasting)
+        first_ns = self._clock()
+        self._take(self._fleeting)
+        self._early_ns += 5 * (self._clock() - first_ns)
         self._before = len(self._rows)
         self._first.set()
         self._going.wait()
         if self._ramp_up_ns > JUST_BEFORE_NS and not self._ending.wait(self._until(-JUST_BEFORE_NS)):
-            self._take(self._often)
+            self._take([*self._often, *self._fleeting])
             self._before = len(self._rows)
-        second = 1
-        while not self._ending.wait(self._until(second * SECOND_NS)):
+        second, early_ns = 1, self._early()
+        while not self._ending.wait(self._until(min(second * SECOND_NS, early_ns))):
+            if early_ns < second * SECOND_NS:
+                self._take(self._fleeting)
+                self._fleeting, early_ns = [], _NEVER_NS
+                continue
             self._take(self._often)
             # After a sample that took long the next whole second is due, not all that were missed.
             second = max(second + 1, (self._clock() - self._origin_ns) // SECOND_NS + 1)
         self._finish()
         self.cpu_ns = time.thread_time_ns() - began_ns
+
+    def _early(self) -> int:
+        """When fleeting monitors are read, in ns after the start."""
+        if self._duration_ns is None or not self._fleeting:
+            return _NEVER_NS
+        return self._duration_ns - min(self._early_ns, round(MOST_EARLY * self._duration_ns))
 
     def _until(self, at_ns: int) -> float:
         """Seconds until ``at_ns`` from the cycle's start."""
@@ -101,7 +130,7 @@ class Sampler:
         """The last sample: at once of what is current, and of what lags when it has settled."""
         ended_ns = self._clock()
         lagging = [m for m in self._monitors if isinstance(m, Lagging)]
-        self._take([m for m in self._monitors if not isinstance(m, Lagging)])
+        self._take([*(m for m in self._lasting if not isinstance(m, Lagging)), *self._fleeting])
         for monitor in lagging:
             # A sample that misses the end of the load must not be taken for the one after it.
             latest_ns = ended_ns - self._origin_ns - monitor.lag_ns

@@ -9,7 +9,7 @@ from typing import Any, Final
 from dsbench.archive import Archive, ArchiveError, Writer, claimed, there, try_out
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.report import diagrams, machine_table, node_table, render, stage_table, tables
+from dsbench.report import cost_table, diagrams, machine_table, node_table, render, stage_table, tables
 from dsbench.report.diagrams.axes import Form
 from dsbench.report.document import page
 
@@ -58,6 +58,7 @@ def write(path: Path) -> Shown:
 
 
 _BY: Final = {
+    "cost": lambda evaluation, _run: cost_table.text(evaluation),
     "node": lambda evaluation, _run: node_table.text(evaluation),
     "machine": lambda evaluation, _run: machine_table.text(evaluation),
     "stage": stage_table.text,
@@ -65,7 +66,7 @@ _BY: Final = {
 
 
 def read(path: Path, by: str = "scale") -> Shown:
-    """The results of an archive, folder or zip, by "scale", "stage", "node" or "machine"; nothing is written."""
+    """The results of an archive, folder or zip, by one of ``show --by``; nothing is written."""
     archive = Archive.open(path)
     evaluation = evaluate(archive)
     shown = _shown(evaluation, archive, [path])

@@ -15,6 +15,7 @@ from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import index_scales, listed, pacing
 from dsbench.evaluation.series import headings, labels
+from dsbench.report.cost_table import waking_lines
 from dsbench.report.kind_text import kind_lines
 from dsbench.workloads import Entry
 
@@ -128,7 +129,8 @@ def summary_notes(evaluation: Evaluation) -> list[str]:
     names = headings(evaluation.series)
     index = [f"{names[key]}: {line}" for key, part in evaluation.series.items() for line in _index_lines(part)]
     told = [line for group in groups.values() for line in _doubt_lines(group)]
-    return [*(index or _index_lines(evaluation)), *told]
+    waking = [f"{names[key]}, {line}" for key, part in evaluation.series.items() for line in waking_lines(part)]
+    return [*(index or _index_lines(evaluation)), *(waking or waking_lines(evaluation)), *told]
 
 
 def _index_lines(evaluation: Evaluation) -> list[str]:

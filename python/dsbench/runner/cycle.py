@@ -286,7 +286,7 @@ def _measure(setting: Setting, wanted: Wanted) -> _Measured:
         # Asking for the lead may take a while itself: the clock is read afterwards.
         lead_ns = cycle.lead_ns + cycle.load.ramp_up_ns
         start = now_ns() + lead_ns
-        sampler.go(start, cycle.load.ramp_up_ns)
+        sampler.go(start, cycle.load.ramp_up_ns, cycle.load.duration_ns)
         cycle.start(start)
         cycle.wait(start, _GRACE_S, setting.watch("cycle", number, monotonic() + spec.ramp_up))
         after = look(setting.known)

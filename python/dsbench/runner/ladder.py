@@ -188,11 +188,11 @@ class _Ladder:
         """The system stack, before the load."""
         name, queries = self.target.dialect.name, self.target
         directory = self.server.directory if self.server else stack.data_directory(name, queries, self.spec.target)
-        self.monitors = monitors_for(name, directory, queries)
         self.statistics = statistics_of(name, queries)
         described = stack.describe(name, directory, queries, self._url())
         pids = self.server.pids() if self.server else []
         self.known = surroundings.known(self.target, pids, described.server_pid, directory)
+        self.monitors = monitors_for(name, directory, queries, self.known)
         # The files of a database without a server may lie in a folder among others.
         own = directory if self.server or name in _DIRECTORIES else None
         if self.target.dialect.keeps_data:

@@ -12,6 +12,7 @@ from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import index_scales, server, subject
 from dsbench.evaluation.series import phrases
+from dsbench.report import cost_table
 from dsbench.report.diagrams.heading import conditions
 from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
 from dsbench.workloads import Headline
@@ -188,22 +189,17 @@ def _scale(evaluation: Evaluation, scale: int) -> object:
 
 
 def resources(evaluation: Evaluation) -> Html:
-    """What one transaction cost, by resource and scale, and the same per second."""
-    measured = {scale: found for scale, found in sorted(evaluation.resources.items()) if found}
-    if not measured:
+    """What one transaction cost, by resource and scale, the same per second, and the slowest and fastest client."""
+    found, even = cost_table.rows(evaluation), cost_table.of_clients(evaluation)
+    if not found and not even:
         return section("Resources per transaction", tag("p", "No monitor gave samples."), key="resources")
-    names = list(dict.fromkeys((r.scope, r.name, r.unit) for found in measured.values() for r in found))
-    tables = []
-    for title, field in (("Resources per transaction", "per_transaction"), ("Resources per second", "per_second")):
-        values = {
-            scale: {(r.scope, r.name, r.unit): number(getattr(r, field), 3) for r in found}
-            for scale, found in measured.items()
-        }
-        rows = [[f"{name} [{unit}]", scope, *(values[s].get((scope, name, unit), "–") for s in measured)]
-                for scope, name, unit in names]
-        tables.append(table(title, ["resource", "of", *(f"scale {s}" for s in measured)], rows))
-    second = tag("details", tag("summary", "The same per second"), tables[1])
-    return section("Resources per transaction", tables[0], second, key="resources")
+    heads = cost_table.heads(evaluation)
+    first = table("Resources per transaction", heads, [*found, *even])
+    per_second = table("Resources per second", heads, cost_table.rows(evaluation, "per_second"))
+    second = tag("details", tag("summary", "The same per second"), per_second) if found else ""
+    lines = [tag("p", line) for line in cost_table.waking_lines(evaluation)]
+    note = tag("p", cost_table.NOTE, cls="note")
+    return section("Resources per transaction", *lines, first, note, second, key="resources")
 
 
 def errors(evaluation: Evaluation) -> Html:

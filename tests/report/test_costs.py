@@ -1,0 +1,66 @@
+"""What explains a rate, as people see it: in ``show --by cost`` and on the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dsbench
+from dsbench.analysis.fairness import Evenness
+from dsbench.analysis.resources import CLIENT_CPU, RESCHEDULING, SERVER_CPU
+from dsbench.analysis.values import Resource
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.report import cost_table, finish, tables
+from dsbench.report.page.results import resources
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> dsbench.Archive:
+    out = tmp_path_factory.mktemp("out")
+    return dsbench.run(
+        "mock:?latency_us=500", workload="select", scales=(1,), cycles=2, duration=0.4, threads=3, out=out
+    )
+
+
+def test_a_run_tells_what_it_cost_and_how_even_its_clients_were(archive: dsbench.Archive) -> None:
+    text = finish.read(archive.path, "cost").text
+    wanted = ["client CPU time [µs]", "slowest client [of the mean rate]", "fastest client [of the mean rate]"]
+    if Path("/proc/self/schedstat").exists():
+        wanted += ["rescheduling interrupts [interrupts]", "client waits for a CPU [µs]", "client switches, voluntary"]
+    assert [words for words in wanted if words not in text] == []
+    even = archive.evaluate().evenness[1]
+    assert (even.clients, even.cycles.tolist()) == (3, [1, 2])
+    assert (even.least > 0).all()
+    assert (even.least <= 1).all()
+    assert (even.largest >= 1).all()
+    shown = str(resources(archive.evaluate()))
+    assert [words for words in wanted if words not in shown] == []
+
+
+def _with(evaluation: Evaluation, figures: dict[str, float]) -> Evaluation:
+    found = tuple(Resource(name, "µs", value, value, "system") for name, value in figures.items())
+    even = Evenness(np.array([1, 2]), 3, np.array([0.9, 0.7]), np.array([1.05, 1.2]), ())
+    return replace(evaluation, resources={1: found}, evenness={1: even})
+
+
+def test_wake_ups_have_a_line_where_they_dominate(archive: dsbench.Archive) -> None:
+    evaluation = _with(archive.evaluate(), {RESCHEDULING: 1.0, CLIENT_CPU: 20.0, SERVER_CPU: 48.0})
+    (line,) = cost_table.waking_lines(evaluation)
+    assert line.startswith("scale 1: wake-ups may dominate: 1.00 rescheduling interrupts")
+    assert line in tables.summary_text(evaluation)
+    assert line in cost_table.text(evaluation)
+    assert "wake-ups may dominate" in str(resources(evaluation))
+    quiet = _with(evaluation, {RESCHEDULING: 0.1, CLIENT_CPU: 20.0, SERVER_CPU: 48.0})
+    assert "wake-ups" not in tables.summary_text(quiet) + str(resources(quiet))
+
+
+def test_the_slowest_and_the_fastest_are_those_of_the_worst_cycle(archive: dsbench.Archive) -> None:
+    rows = cost_table.of_clients(_with(archive.evaluate(), {CLIENT_CPU: 20.0}))
+    assert [row[-1] for row in rows] == ["0.7", "1.2"]
+
+
+def test_an_archive_that_tells_nothing_says_so(archive: dsbench.Archive) -> None:
+    assert cost_table.text(replace(archive.evaluate(), resources={}, evenness={})) == cost_table.NONE
