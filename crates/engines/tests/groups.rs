@@ -8,6 +8,7 @@ use dsbench_core::clock::Monotonic;
 use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session, Statement, StatementId};
 use dsbench_core::error::Result;
 use dsbench_core::generator::Conduct;
+use dsbench_core::placement::Placement;
 use dsbench_core::stage::{Counted, Whose};
 use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until};
 use dsbench_core::workload::{
@@ -91,7 +92,16 @@ fn group(name: &str, role: u8, threads: usize, pacing: Pacing, until: Until) -> 
 
 fn plan(groups: Vec<Group>) -> LoadPlan {
     let engine: Arc<dyn Engine> = Arc::new(Mock::new(Script { latency_ns: MS / 10, ..Script::default() }));
-    LoadPlan { engine, workload: Arc::new(Shelf), groups, carriers: 0, ramp_up: 0, seed: 7, trace: None }
+    LoadPlan {
+        engine,
+        workload: Arc::new(Shelf),
+        groups,
+        carriers: 0,
+        placement: Placement::Free,
+        ramp_up: 0,
+        seed: 7,
+        trace: None,
+    }
 }
 
 fn run(groups: Vec<Group>) -> CycleOutcome {

@@ -20,6 +20,9 @@ mod login;
 mod losses;
 #[path = "postgres/place.rs"]
 mod place;
+#[cfg(target_os = "linux")]
+#[path = "postgres/placement.rs"]
+mod placement;
 #[path = "common/pool.rs"]
 mod pool;
 #[path = "postgres/server.rs"]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use dsbench_core::engine::Engine;
 use dsbench_core::error::Error;
+use dsbench_core::placement::Placement;
 use dsbench_core::threads::LoadPlan;
 use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress, Workload};
 use dsbench_workloads::{default_call, find, open, refuse, Call, Options, Settings};
@@ -171,6 +172,7 @@ impl Bench {
             workload: Arc::clone(&self.workload),
             groups: options.groups.iter().map(group_of).collect::<PyResult<_>>()?,
             carriers: options.carriers,
+            placement: Placement::Free,
             ramp_up: options.ramp_up_ns,
             seed: options.seed,
             trace: options.trace,

@@ -12,6 +12,7 @@ use dsbench_core::error::ErrorKind;
 use dsbench_core::generator::{Conduct, Runner};
 use dsbench_core::limit::Limit;
 use dsbench_core::pacer::ClosedLoop;
+use dsbench_core::placement::Placement;
 use dsbench_core::recorder::Recorder;
 use dsbench_core::seats::Seat;
 use dsbench_core::threads::{Cycle, Group, LoadPlan, Until};
@@ -157,6 +158,7 @@ fn what_64_threads_count_is_what_the_database_holds() {
         workload: workload("tpcb", &mock).into(),
         groups: vec![Group::closed(conduct(), 64, Until::Time(300_000_000))],
         carriers: 0,
+        placement: Placement::Free,
         ramp_up: 0,
         seed: 5,
         trace: None,

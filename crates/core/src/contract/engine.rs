@@ -161,6 +161,12 @@ pub trait Connection: Send {
         None
     }
 
+    /// The CPU on which the server's process that works for this session ran last, or why that cannot be told, in
+    /// words such as "the server is on another machine". Asked between transactions.
+    fn server_cpu(&mut self) -> std::result::Result<usize, &'static str> {
+        Err("the engine cannot tell where its server works")
+    }
+
     /// A handle by which another thread can end what this connection is waiting for.
     fn interrupt(&self) -> Option<Box<dyn Interrupt>> {
         None

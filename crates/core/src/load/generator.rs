@@ -4,6 +4,7 @@
 //! the statements and the inputs, which are drawn before the clock of a transaction starts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
 use super::patience::Patience;
 use super::sleeping::SLICE;
@@ -12,6 +13,7 @@ use crate::engine::{Connection, Engine, Interrupt, Prepare, Session};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::Limit;
 use crate::pacer::{Ended, Pacer, Turn};
+use crate::placement::{Follower, Placed};
 use crate::recorder::{Outcome, Recorder, Sample};
 use crate::seats::{self, Seat};
 use crate::workload::{Client, Drawn, End, Shape};
@@ -34,6 +36,16 @@ pub struct Conduct {
     pub reconnect: bool,
     /// How long a connection is tried to be opened again before the cycle fails.
     pub patience: Nanos,
+}
+
+impl Conduct {
+    /// Why a client has no one process that works for it.
+    fn nothing_to_follow(&self) -> Option<&'static str> {
+        match self.reconnect {
+            true => Some("a connection for each transaction"),
+            false => (self.connections > 1).then_some("several connections for each client"),
+        }
+    }
 }
 
 /// Where the interrupt handles of a thread's connections are kept, so that the cycle can be ended.
@@ -61,6 +73,10 @@ pub struct Runner<'a, C: Clock> {
     /// With `reconnect`: while connections that transactions open for themselves are refused.
     refused: Option<Patience>,
     deadline: Nanos,
+    placed: Placed,
+    /// Where it follows its server: with the time of the next look.
+    follower: Option<Follower>,
+    look_at: Nanos,
 }
 
 impl<'a, C: Clock> Runner<'a, C> {
@@ -84,6 +100,9 @@ impl<'a, C: Clock> Runner<'a, C> {
             failures_in_a_row: 0,
             refused: None,
             deadline: 0,
+            placed: Placed::Free(None),
+            follower: None,
+            look_at: Nanos::MAX,
         };
         for index in 0..conduct.connections {
             let connection = runner.open(index, 0)?;
@@ -94,6 +113,35 @@ impl<'a, C: Clock> Runner<'a, C> {
         }
         runner.seats.iter_mut().for_each(Seat::redraw);
         Ok(runner)
+    }
+
+    /// Says how the thread is placed that does not follow.
+    pub fn stay(&mut self, placed: Placed) {
+        self.placed = placed;
+    }
+
+    /// Lets the thread follow its server, as client `index` of `clients` on this machine, which may use `cpus`.
+    pub fn follow(&mut self, index: usize, clients: usize, cpus: &Arc<[usize]>) {
+        let Some(connection) = self.connections.first_mut() else { return };
+        if let Some(why) = self.conduct.nothing_to_follow() {
+            return self.stay(Placed::Free(Some(why)));
+        }
+        let follower = Follower::new(index, clients, Arc::clone(cpus), connection.as_mut());
+        (self.look_at, self.follower) = (follower.every(), Some(follower));
+    }
+
+    /// How the thread was placed, and how often it moved to another CPU.
+    pub fn placed(&self) -> (Placed, u64) {
+        self.follower.as_ref().map_or((self.placed, 0), Follower::placed)
+    }
+
+    /// Looks where the server is, and when to look again.
+    #[cold]
+    fn look(&mut self, now: Nanos) {
+        if let (Some(follower), Some(connection)) = (&mut self.follower, self.connections.first_mut()) {
+            follower.look(connection.as_mut());
+            self.look_at = now + follower.every();
+        }
     }
 
     /// Opens a connection and prepares its statements, by the client of `seat`: those of all seats
@@ -138,6 +186,7 @@ impl<'a, C: Clock> Runner<'a, C> {
             self.connections.clear();
         }
         self.clock.sleep_until(begin, self.stop);
+        self.look_at = self.look_at.saturating_add(begin);
         let mut number: u64 = 0;
         let mut next_turn = pacer.next_turn(None);
         while let Some(turn) = next_turn {
@@ -165,6 +214,9 @@ impl<'a, C: Clock> Runner<'a, C> {
             recorder.record(&Sample { kind: drawn.kind, intended, started, ended, retries, rows, outcome });
             quota.ended(outcome, rows);
             able?;
+            if ended >= self.look_at {
+                self.look(ended);
+            }
             number += 1;
             let next = self.seats[turn.seat].draw_next().kind;
             let (due, at) = (intended.saturating_sub(begin), ended.saturating_sub(begin));

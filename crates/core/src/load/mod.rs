@@ -11,6 +11,7 @@ pub mod limit;
 pub mod pacer;
 pub mod pairs;
 mod patience;
+pub mod placement;
 pub mod seats;
 mod sleeping;
 pub mod terminals;

@@ -12,6 +12,8 @@ use super::take::{BinaryRows, TableRows, TextRows};
 use super::text::Template;
 use super::wire::{State, Wire};
 use crate::misuse::{nothing_to_commit, open_already, unknown};
+#[cfg(target_os = "linux")]
+use crate::net::whereabouts::Whereabouts;
 
 /// A statement of one connection.
 enum Known {
@@ -24,6 +26,8 @@ pub(super) struct MysqlConnection {
     pub(super) wire: Wire,
     statements: Vec<Known>,
     killer: Killer,
+    #[cfg(target_os = "linux")]
+    whereabouts: Whereabouts,
     /// The server has refused LOAD DATA LOCAL.
     pub(super) no_local_files: bool,
 }
@@ -31,7 +35,14 @@ pub(super) struct MysqlConnection {
 impl MysqlConnection {
     /// The verbs of a fresh session.
     pub(super) fn new(session: LoggedIn) -> Self {
-        Self { wire: session.wire, statements: Vec::new(), killer: session.killer, no_local_files: false }
+        Self {
+            wire: session.wire,
+            statements: Vec::new(),
+            killer: session.killer,
+            #[cfg(target_os = "linux")]
+            whereabouts: Whereabouts::Untold,
+            no_local_files: false,
+        }
     }
 
     /// Runs one command of a transaction; it is sent in whatever state.
@@ -52,7 +63,31 @@ fn start(wire: &mut Wire, known: &Known, params: &[Value<'_>], context: &'static
     Ok(wire.loss())
 }
 
+/// The system's number of the thread that works for this session, where it has one: of MariaDB, of MySQL.
+#[cfg(target_os = "linux")]
+const THREADS: [&str; 2] = [
+    "SELECT TID FROM information_schema.PROCESSLIST \
+     WHERE ID = connection_id() AND @@thread_handling = 'one-thread-per-connection'",
+    "SELECT THREAD_OS_ID FROM performance_schema.threads \
+     WHERE PROCESSLIST_ID = connection_id() AND @@thread_handling = 'one-thread-per-connection'",
+];
+
 impl Connection for MysqlConnection {
+    #[cfg(target_os = "linux")]
+    fn server_cpu(&mut self) -> std::result::Result<usize, &'static str> {
+        if matches!(self.whereabouts, Whereabouts::Untold) {
+            let asked = self.wire.transport.socket().domain().is_ok_and(|domain| domain == socket2::Domain::UNIX);
+            let asked = if asked { THREADS.as_slice() } else { &[] };
+            let thread = asked.iter().find_map(|sql| {
+                let rows = self.fetch(sql).ok()?.rows;
+                rows.first()?.first()?.as_deref()?.parse().ok()
+            });
+            let socket = self.wire.transport.socket();
+            self.whereabouts = Whereabouts::of(socket, thread);
+        }
+        self.whereabouts.cpu(self.wire.transport.socket())
+    }
+
     fn prepare(&mut self, statement: &Statement<'_>, when: Prepare) -> Result<StatementId> {
         let id = StatementId(self.statements.len() as u32);
         self.wire.ready("prepare")?;

@@ -7,6 +7,8 @@ pub(crate) mod tls;
 pub(crate) mod transport;
 pub(crate) mod url;
 pub(crate) mod verifier;
+#[cfg(target_os = "linux")]
+pub(crate) mod whereabouts;
 
 use dsbench_core::error::Error;
 

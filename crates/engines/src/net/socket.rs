@@ -256,6 +256,12 @@ impl Channel {
         }
     }
 
+    /// The socket itself.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
     /// A second handle on the same socket, for another thread.
     pub(crate) fn duplicate(&self) -> io::Result<Socket> {
         self.socket.try_clone()

@@ -61,6 +61,12 @@ impl Transport {
         }
     }
 
+    /// The socket below.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn socket(&self) -> &Socket {
+        self.channel().socket()
+    }
+
     /// A second handle on the socket, for another thread.
     pub(crate) fn duplicate(&self) -> io::Result<Socket> {
         self.channel().duplicate()

@@ -11,6 +11,8 @@ use super::statement::{parse_and_describe, Prepared};
 use super::wire::{Wire, BEGUN, IDLE};
 use super::{describe, simple, types};
 use crate::misuse::{nothing_to_commit, open_already, unknown};
+#[cfg(target_os = "linux")]
+use crate::net::whereabouts::Whereabouts;
 
 /// Parse, Bind and Execute of BEGIN, without a Sync: it leaves with the first statement of its transaction.
 const BEGIN: &[u8] = b"P\0\0\0\x0d\0BEGIN\0\0\0B\0\0\0\x0c\0\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0";
@@ -26,12 +28,21 @@ pub struct PostgresConnection {
     /// Names that were given out; one of a statement that could not be prepared is not used again.
     names: u32,
     cancel: Cancel,
+    #[cfg(target_os = "linux")]
+    whereabouts: Whereabouts,
 }
 
 impl PostgresConnection {
     /// The verbs of a fresh session.
     pub fn new(session: LoggedIn) -> Self {
-        Self { wire: session.wire, statements: Vec::new(), names: 0, cancel: session.cancel }
+        Self {
+            wire: session.wire,
+            statements: Vec::new(),
+            names: 0,
+            cancel: session.cancel,
+            #[cfg(target_os = "linux")]
+            whereabouts: Whereabouts::Untold,
+        }
     }
 
     /// Sends one execution of a statement and tells what losing its answer means.
@@ -55,6 +66,15 @@ impl PostgresConnection {
 }
 
 impl Connection for PostgresConnection {
+    #[cfg(target_os = "linux")]
+    fn server_cpu(&mut self) -> std::result::Result<usize, &'static str> {
+        let socket = self.wire.transport.socket();
+        if matches!(self.whereabouts, Whereabouts::Untold) {
+            self.whereabouts = Whereabouts::of(socket, self.cancel.process());
+        }
+        self.whereabouts.cpu(socket)
+    }
+
     fn prepare(&mut self, statement: &Statement<'_>, when: Prepare) -> Result<StatementId> {
         let id = StatementId(self.statements.len() as u32);
         let prepared = match when {

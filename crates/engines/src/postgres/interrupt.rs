@@ -33,6 +33,12 @@ impl Cancel {
         self.key = Some((process, secret));
     }
 
+    /// Number of the server's process, by its own word.
+    #[cfg(target_os = "linux")]
+    pub fn process(&self) -> Option<u32> {
+        self.key.and_then(|(process, _)| u32::try_from(process).ok())
+    }
+
     /// Asks the server to end the statement. It does not answer, so success is not known.
     fn send(&self) {
         let Some((process, secret)) = self.key else { return };

@@ -7,6 +7,7 @@ use dsbench_core::clock::{Monotonic, Nanos};
 use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session, Statement};
 use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::generator::Conduct;
+use dsbench_core::placement::Placement;
 use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until};
 use dsbench_core::value::{Rows, Type, Value};
 use dsbench_core::workload::{ClientId, End, Expected, Part, Population, Progress, Shape, Workload};
@@ -160,6 +161,7 @@ pub fn cycle_of(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>, load: Load
         workload,
         groups: vec![Group { pacing: load.pacing, ..closed }],
         carriers: 0,
+        placement: Placement::Free,
         ramp_up: load.ramp_up,
         seed: 7,
         trace: None,

@@ -301,3 +301,83 @@ fn a_socket_that_was_closed_on_another_thread_leaves_its_number_free() {
     };
     assert_eq!(carry(vec![Box::new(body)], STACK).unwrap(), [3]);
 }
+
+/// Runs `bodies` on two carriers in turn, each on a thread; gives what they gave, in order.
+fn on_two<T: Send + 'static>(bodies: Vec<Box<dyn FnOnce() -> T + Send>>) -> Vec<T> {
+    let fleet = Arc::new(Fleet::new(vec![Some(0), Some(1)], bodies.len()).unwrap());
+    let mut shares = [Vec::new(), Vec::new()];
+    bodies.into_iter().enumerate().for_each(|(client, body)| shares[client % 2].push((client, body)));
+    let carriers = shares.into_iter().enumerate().map(|(berth, share)| {
+        let fleet = Arc::clone(&fleet);
+        std::thread::spawn(move || {
+            let share = share.into_iter().map(|(client, body)| (client, body as Box<dyn FnOnce() -> T>)).collect();
+            fleet.carry(berth, share, STACK).unwrap()
+        })
+    });
+    let carriers: Vec<_> = carriers.collect();
+    let mut results: Vec<_> = carriers.into_iter().flat_map(|carrier| carrier.join().unwrap()).collect();
+    results.sort_by_key(|(client, _)| *client);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+#[test]
+fn clients_move_between_carriers_and_each_gets_its_own_answers() {
+    let body = |client: u8| -> Box<dyn FnOnce() -> (u64, usize) + Send> {
+        Box::new(move || {
+            let (watch, mut socket, mut byte, mut sum) = (Watch::default(), successor(), [client], 0);
+            let mut threads = std::collections::HashSet::new();
+            for step in 0..200_usize {
+                socket.write_all(&byte).unwrap();
+                let mut answer = [0; 8];
+                assert_eq!(read_carried(&mut socket, &watch, &mut answer), 1);
+                byte[0] = answer[0];
+                sum += u64::from(byte[0]);
+                threads.insert(std::thread::current().id());
+                // SAFETY: nothing here is bound to its thread.
+                unsafe { go_on_at((step / 3 + usize::from(client)) % 2) };
+                pause(Duration::from_micros(10));
+            }
+            (sum, threads.len())
+        })
+    };
+    let expected = |client: u64| (1..=200_u64).map(|step| (client + step) % 256).sum::<u64>();
+    let results = on_two((0..9).map(body).collect());
+    assert_eq!(results, (0..9).map(|client| (expected(client), 2)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_client_stays_where_no_carrier_has_the_cpu() {
+    let body = || -> Box<dyn FnOnce() -> bool + Send> {
+        Box::new(|| {
+            let before = std::thread::current().id();
+            // SAFETY: nothing here is bound to its thread.
+            unsafe { go_on_at(1_000_000) };
+            before == std::thread::current().id()
+        })
+    };
+    assert_eq!(on_two(vec![body(), body()]), [true, true]);
+}
+
+#[test]
+fn carriers_do_not_wait_for_clients_that_never_come() {
+    let fleet = Fleet::new(vec![Some(0), Some(1)], 3).unwrap();
+    fleet.leave(2);
+    let body: Box<dyn FnOnce() -> u8> = Box::new(|| 7);
+    assert_eq!(fleet.carry(0, vec![(0, body)], STACK).unwrap(), [(0, 7)]);
+}
+
+#[test]
+fn a_panic_after_a_move_ends_that_client_alone() {
+    let body = |client: usize| -> Box<dyn FnOnce() -> Option<usize> + Send> {
+        Box::new(move || {
+            std::panic::catch_unwind(|| {
+                // SAFETY: nothing here is bound to its thread.
+                unsafe { go_on_at(1 - client % 2) };
+                assert!(client != 2, "a defect on another thread than that where the client began");
+                client
+            })
+            .ok()
+        })
+    };
+    assert_eq!(on_two((0..4).map(body).collect()), [Some(0), Some(1), None, Some(3)]);
+}

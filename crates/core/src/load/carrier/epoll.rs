@@ -16,6 +16,9 @@ const EVENTS: usize = 64;
 /// What the timer's events carry; no socket has it.
 const TIMER: u64 = u64::MAX;
 
+/// What the events of a bell carry.
+const BELL: u64 = u64::MAX - 1;
+
 /// Edge-triggered: each arrival is reported once, without asking again.
 const ARRIVALS: libc::c_int = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET;
 
@@ -60,6 +63,11 @@ impl Epoll {
         self.control(libc::EPOLL_CTL_ADD, socket, data, ARRIVALS)
     }
 
+    /// Ends waits when `bell` rings.
+    pub(super) fn add_bell(&self, bell: &Bell) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, bell.0.as_raw_fd(), BELL, libc::EPOLLIN | libc::EPOLLET)
+    }
+
     /// Starts or stops to report also when something can be written. Such an event comes with every message that
     /// the other side takes, so they are asked for only while a client waits to write.
     pub(super) fn tell_writable(&self, socket: RawFd, data: u64, tell: bool) -> io::Result<()> {
@@ -98,6 +106,8 @@ impl Epoll {
             match data {
                 // It need not be read: it is set anew for the next wait.
                 TIMER => self.alarm.set(0),
+                // Its ringing ended the wait, which is all there is to it.
+                BELL => {}
                 data => {
                     each(Event {
                         data,
@@ -123,6 +133,23 @@ impl Epoll {
         })?;
         self.alarm.set(at);
         Ok(())
+    }
+}
+
+/// Ends the waits of a carrier from another thread.
+pub(super) struct Bell(OwnedFd);
+
+impl Bell {
+    /// Errors: no descriptors left.
+    pub(super) fn new() -> io::Result<Self> {
+        // SAFETY: no pointers are passed; the descriptor is fresh and owned here alone.
+        unsafe { owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK)) }.map(Self)
+    }
+
+    /// Ends the wait under way, or the next one.
+    pub(super) fn ring(&self) {
+        // SAFETY: eight bytes are read from a number of as many. It fails only when it has rung 2^64 times.
+        unsafe { libc::write(self.0.as_raw_fd(), ptr::from_ref(&1_u64).cast(), 8) };
     }
 }
 

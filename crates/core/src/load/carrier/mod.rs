@@ -15,16 +15,19 @@ use std::io;
 use std::os::fd::RawFd;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
-use corosensei::stack::DefaultStack;
-use corosensei::{Coroutine, CoroutineResult, Yielder};
+use corosensei::Yielder;
 
 use crate::clock::{Monotonic, Nanos};
+use crate::placement::pin_once;
 use epoll::{Epoll, Event};
+pub use fleet::Fleet;
 pub use watch::Watch;
 
 mod epoll;
+mod fleet;
 mod watch;
 
 thread_local! {
@@ -46,6 +49,8 @@ struct Watched {
     generation: u32,
     /// The client whose socket it is.
     client: usize,
+    /// Nothing while the place is free.
+    socket: Option<RawFd>,
     /// Something came since it was last read empty.
     readable: bool,
     /// Room to write has been reported since it was last asked for.
@@ -57,6 +62,11 @@ struct Watched {
 struct Carrier {
     number: u64,
     epoll: Epoll,
+    /// Its number among the carriers of its fleet, and the CPU of each of them.
+    berth: usize,
+    cpus: Arc<[Option<usize>]>,
+    /// Where the client that runs wants to go on.
+    departing: Cell<Option<usize>>,
     /// The client that runs.
     running: Cell<usize>,
     /// How each client gives the thread back; set while it has begun and not ended.
@@ -77,34 +87,41 @@ struct Carrier {
 /// # Panics
 /// When called by a client that is itself carried: waiting here would block its carrier.
 pub fn carry<T: 'static>(bodies: Vec<Box<dyn FnOnce() -> T>>, stack_bytes: usize) -> io::Result<Vec<T>> {
-    assert!(!carried(), "a client carries no others");
-    let carrier = Carrier::new(bodies.len())?;
-    let mut clients = Vec::with_capacity(bodies.len());
-    for (index, body) in bodies.into_iter().enumerate() {
-        let place: *const Cell<_> = &carrier.yielders[index];
-        let coroutine = Coroutine::with_stack(DefaultStack::new(stack_bytes)?, move |yielder, ()| {
-            // SAFETY: the carrier outlives its coroutines, which end inside of this function.
-            unsafe { (*place).set(ptr::from_ref(yielder)) };
-            body()
-        });
-        clients.push(coroutine);
+    let alone = Fleet::new(vec![None], bodies.len())?;
+    let mut results = alone.carry(0, bodies.into_iter().enumerate().collect(), stack_bytes)?;
+    results.sort_by_key(|(client, _)| *client);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
+}
+
+/// The CPU on which the client that runs should go on, as its server's process is there: its thread is bound to its
+/// CPU from now on, and where it is another the client moves to the carrier of that CPU. True when it went from
+/// one CPU to another. Nothing happens where no carrier has it.
+///
+/// # Safety
+/// Nothing that the client holds may be bound to the thread on which it runs: it may go on on another.
+// Not inlined, as the address of what belongs to a thread must not be kept over it.
+#[inline(never)]
+pub unsafe fn go_on_at(cpu: usize) -> bool {
+    let Some(carrier) = Carrier::current() else { return pin_once(cpu) };
+    if carrier.cpus[carrier.berth] == Some(cpu) {
+        pin_once(cpu);
+        return false;
     }
-    let mut results: Vec<Option<T>> = clients.iter().map(|_| None).collect();
-    let _entered = Entered::new(&carrier);
-    let mut left = clients.len();
-    loop {
-        while let Some(index) = carrier.next_ready() {
-            carrier.running.set(index);
-            if let CoroutineResult::Return(result) = clients[index].resume(()) {
-                results[index] = Some(result);
-                left -= 1;
-            }
-        }
-        if left == 0 {
-            return Ok(results.into_iter().flatten().collect());
-        }
-        carrier.wait_for_events()?;
-    }
+    let berths = carrier.cpus.iter().enumerate().filter(|(_, at)| **at == Some(cpu));
+    // Where several have it they share the clients.
+    let Some((berth, _)) = berths.clone().nth(carrier.running.get() % berths.count().max(1)) else { return false };
+    carrier.departing.set(Some(berth));
+    // SAFETY: the client runs, so that its coroutine has begun and its yielder lives.
+    unsafe { (*carrier.yielders[carrier.running.get()].get()).suspend(()) };
+    // Here the thread is another one: `carrier` is no longer that of the client.
+    true
+}
+
+/// Whether the client that runs can go on at `cpu`: a carrier has it, or the client has its thread to itself.
+// Not inlined: see `carried`.
+#[inline(never)]
+pub fn goes_to(cpu: usize) -> bool {
+    Carrier::current().is_none_or(|carrier| carrier.cpus.contains(&Some(cpu)))
 }
 
 /// Pauses the client that runs; its carrier goes on with others.
@@ -122,7 +139,8 @@ pub fn pause_until(at: Nanos) {
 }
 
 /// True when the caller is a client on a carrier: it must not block its thread.
-#[inline]
+// Not inlined, as the address of what belongs to a thread must not be kept while a client moves.
+#[inline(never)]
 pub fn carried() -> bool {
     !CURRENT.get().is_null()
 }
@@ -144,26 +162,37 @@ impl Drop for Entered {
 }
 
 impl Carrier {
-    fn new(clients: usize) -> io::Result<Self> {
+    fn new(clients: usize, berth: usize, cpus: Arc<[Option<usize>]>) -> io::Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         Ok(Self {
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
             epoll: Epoll::new()?,
+            berth,
+            cpus,
+            departing: Cell::new(None),
             running: Cell::new(0),
             yielders: (0..clients).map(|_| Cell::new(ptr::null())).collect(),
             waiting: (0..clients).map(|_| Cell::default()).collect(),
             timed: Cell::new(0),
             watched: RefCell::default(),
             free: RefCell::default(),
-            ready: RefCell::new((0..clients).collect()),
+            ready: RefCell::default(),
         })
     }
 
-    #[inline]
+    // Not inlined: see `carried`.
+    #[inline(never)]
     fn current<'a>() -> Option<&'a Self> {
         // SAFETY: `Entered` keeps it set only while the carrier lives, and all that runs meanwhile on
-        // this thread ends before.
+        // this thread ends before, or leaves it by `go_on_at`.
         unsafe { CURRENT.get().as_ref() }
+    }
+
+    /// Keeps how the client that begins gives its thread back.
+    fn begun(yielder: &Yielder<(), ()>) {
+        if let Some(carrier) = Self::current() {
+            carrier.yielders[carrier.running.get()].set(ptr::from_ref(yielder));
+        }
     }
 
     fn next_ready(&self) -> Option<usize> {
@@ -177,7 +206,6 @@ impl Carrier {
         self.timed.set(self.timed.get() + usize::from(waiting.until.is_some()));
         // SAFETY: the client runs, so that its coroutine has begun and its yielder lives.
         unsafe { (*self.yielders[client].get()).suspend(()) };
-        self.running.set(client);
     }
 
     fn wake(&self, client: usize) {
@@ -208,9 +236,11 @@ impl Carrier {
             watched.len() - 1
         });
         let generation = watched[place].generation.wrapping_add(1);
-        watched[place] = Watched { generation, client: self.running.get(), ..Watched::default() };
+        let client = self.running.get();
+        watched[place] = Watched { generation, client, socket: Some(socket), ..Watched::default() };
         let added = self.epoll.add(socket, watched[place].data(place));
         if added.is_err() {
+            watched[place].socket = None;
             self.free.borrow_mut().push(place);
         }
         added.map(|()| place)
@@ -222,7 +252,18 @@ impl Carrier {
         let _ = self.epoll.remove(socket);
         let watched = &mut self.watched.borrow_mut()[place];
         watched.generation = watched.generation.wrapping_add(1);
+        watched.socket = None;
         self.free.borrow_mut().push(place);
+    }
+
+    /// Forgets the sockets of a client that goes; they are watched again where it goes on.
+    fn unwatch_all(&self, client: usize) {
+        let of_client = |(place, watched): (usize, &Watched)| {
+            let socket = watched.socket.filter(|_| watched.client == client)?;
+            Some((place, socket))
+        };
+        let places: Vec<_> = self.watched.borrow().iter().enumerate().filter_map(of_client).collect();
+        places.into_iter().for_each(|(place, socket)| self.unwatch(place, socket));
     }
 
     /// Forgets whether there is room to write; gives what the socket's events carry.

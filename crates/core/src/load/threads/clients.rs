@@ -1,6 +1,7 @@
 //! What a thread of the operating system does in a cycle: it runs its clients, each from its connections
 //! to its end.
 
+use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::generator::Runner;
 use crate::pacer::{ClosedLoop, ConstantRate, Pacer, PoissonRate};
 use crate::pairs::InStep;
+use crate::placement::{pin_once, Placed, Placement};
 use crate::recorder::Recorder;
 use crate::seats::Seat;
 use crate::stage::Whose;
@@ -34,43 +36,72 @@ impl Drop for Ending {
 /// A client to be run: what it did, with its number, or nothing when it panicked.
 type Body = Box<dyn FnOnce() -> Option<(usize, ClientOutcome)>>;
 
-/// Runs `threads` of the plan on this thread of the operating system.
-pub(super) fn carry_clients(
-    plan: LoadPlan,
-    shared: Arc<Shared>,
-    threads: Vec<usize>,
-    recorders: Vec<Recorder>,
-) -> Vec<(usize, ClientOutcome)> {
-    let bodies = threads.into_iter().zip(recorders).map(|(index, recorder)| -> Body {
-        let (plan, ending) = (plan.clone(), Ending(Arc::clone(&shared)));
-        Box::new(move || {
+/// CPU time (user, system).
+type CpuTime = (Nanos, Nanos);
+
+/// What happened on a thread of the operating system.
+#[derive(Default)]
+pub(super) struct Carried {
+    /// Clients that ended on it, with their numbers.
+    pub(super) clients: Vec<(usize, ClientOutcome)>,
+    /// Its CPU time (user, system) from the start of the cycle to the end of its last client.
+    pub(super) cpu_ns: CpuTime,
+}
+
+/// The clients of one thread of the operating system, with their recorders.
+pub(super) type Crew = Vec<(usize, Recorder)>;
+
+/// Runs one client on this thread, which it may block. With `cpu` it stays on that one.
+pub(super) fn run_alone(plan: &LoadPlan, shared: &Arc<Shared>, client: Crew, cpu: Option<usize>) -> Carried {
+    cpu.map(pin_once);
+    let done = bodies(plan, shared, client).map(|body| body());
+    tally(done.collect())
+}
+
+/// The carriers of a cycle.
+#[cfg(target_os = "linux")]
+pub(super) type Fleet = carrier::Fleet<Option<(usize, ClientOutcome)>>;
+
+/// Runs carrier `berth` of `fleet` with `crew` on this thread. With `cpu` it stays on that one.
+#[cfg(target_os = "linux")]
+pub(super) fn run_carrier(
+    fleet: &Fleet,
+    (berth, cpu): (usize, Option<usize>),
+    plan: &LoadPlan,
+    shared: &Arc<Shared>,
+    crew: Crew,
+) -> Carried {
+    cpu.map(pin_once);
+    // Clients are dealt out to the carriers in turn.
+    let numbers = (berth..).step_by(fleet.berths());
+    let bodies = numbers.zip(bodies(plan, shared, crew)).collect();
+    match fleet.carry(berth, bodies, STACK_BYTES) {
+        Ok(done) => tally(done.into_iter().map(|(_, done)| done).collect()),
+        Err(error) => {
+            shared.fail(Error::with(ErrorKind::Setup, "carry clients", error.to_string()));
+            Carried::default()
+        }
+    }
+}
+
+fn bodies<'a>(plan: &'a LoadPlan, shared: &'a Arc<Shared>, crew: Crew) -> impl Iterator<Item = Body> + 'a {
+    crew.into_iter().map(move |(index, recorder)| {
+        let (plan, ending) = (plan.clone(), Ending(Arc::clone(shared)));
+        let body = move || {
             let shared = &*ending.0;
             let run = AssertUnwindSafe(|| client_thread(&plan, shared, index, recorder));
             // The other clients of this thread end in order.
             let outcome = catch_unwind(run).map_err(|panic| defect(panic.as_ref()).map(|error| shared.fail(error)));
             outcome.ok().map(|outcome| (index, outcome))
-        })
-    });
-    let outcomes = run_together(bodies.collect()).unwrap_or_else(|error| {
-        shared.fail(Error::with(ErrorKind::Setup, "carry clients", error.to_string()));
-        Vec::new()
-    });
-    share_cpu(outcomes.into_iter().flatten().collect())
+        };
+        Box::new(body) as Body
+    })
 }
 
-#[cfg(target_os = "linux")]
-fn run_together(mut bodies: Vec<Body>) -> std::io::Result<Vec<Option<(usize, ClientOutcome)>>> {
-    match bodies.len() {
-        // A client that is alone may block its thread.
-        1 => Ok(bodies.drain(..).map(|body| body()).collect()),
-        _ => carrier::carry(bodies, STACK_BYTES),
-    }
-}
-
-/// Every client has its own thread.
-#[cfg(not(target_os = "linux"))]
-fn run_together(bodies: Vec<Body>) -> std::io::Result<Vec<Option<(usize, ClientOutcome)>>> {
-    Ok(bodies.into_iter().map(|body| body()).collect())
+fn tally(done: Vec<Option<(usize, ClientOutcome)>>) -> Carried {
+    let (from, to) = (SPENT.get().0.unwrap_or_default(), SPENT.get().1.unwrap_or_else(thread_cpu));
+    let clients = done.into_iter().flatten().collect();
+    Carried { clients, cpu_ns: (to.0.saturating_sub(from.0), to.1.saturating_sub(from.1)) }
 }
 
 /// What a client says that panicked. (One that is unwound because its carrier failed says nothing.)
@@ -80,18 +111,37 @@ fn defect(panic: &(dyn std::any::Any + Send)) -> Option<Error> {
     Some(Error::with(ErrorKind::Setup, "client", format!("a client panicked, a defect of dsbench: {words}")))
 }
 
-/// Divides the CPU time of a thread equally among the clients that it ran: each saw that of all, from
-/// the same start to its own end.
-fn share_cpu(mut clients: Vec<(usize, ClientOutcome)>) -> Vec<(usize, ClientOutcome)> {
-    let whole = clients.iter().map(|(_, client)| client.cpu_ns).max_by_key(|(user, system)| user + system);
-    let (user, system) = whole.unwrap_or_default();
+/// Divides the CPU time of carriers equally among the clients that they ran, as these move between them: each saw
+/// that of all, from the same start.
+pub(super) fn share_cpu(carriers: Vec<Carried>) -> Vec<(usize, ClientOutcome)> {
+    let whole = carriers.iter().fold((0, 0), |sum, one| (sum.0 + one.cpu_ns.0, sum.1 + one.cpu_ns.1));
+    let mut clients: Vec<_> = carriers.into_iter().flat_map(|one| one.clients).collect();
     let count = clients.len() as Nanos;
     // What does not divide is not lost: the first ones have a nanosecond more.
     let share = |nanos: Nanos, nth: usize| nanos / count + Nanos::from((nth as Nanos) < nanos % count);
     for (nth, (_, client)) in clients.iter_mut().enumerate() {
-        client.cpu_ns = (share(user, nth), share(system, nth));
+        client.cpu_ns = (share(whole.0, nth), share(whole.1, nth));
     }
     clients
+}
+
+thread_local! {
+    /// CPU time (user, system) of this thread when its first client started, and when its last one ended.
+    static SPENT: Cell<(Option<CpuTime>, Option<CpuTime>)> = const { Cell::new((None, None)) };
+}
+
+/// A client starts on this thread.
+// Not inlined, as the client may end on another: the address of what belongs to a thread must not be kept.
+#[inline(never)]
+fn starts() {
+    let (first, last) = SPENT.get();
+    SPENT.set((first.or_else(|| Some(thread_cpu())), last));
+}
+
+/// A client ends on this thread.
+#[inline(never)]
+fn ends() {
+    SPENT.set((SPENT.get().0, Some(thread_cpu())));
 }
 
 /// Thread `index` of all groups.
@@ -104,9 +154,9 @@ fn client_thread(plan: &LoadPlan, shared: &Shared, index: usize, mut recorder: R
     let mut clients: Vec<Box<dyn Client>> =
         group.clients_of(within).map(|id| plan.workload.client(who(id), seed)).collect();
     let thread = Thread { plan, shared, index, number, within, seed };
-    let (missed, cpu_ns) = thread.load(&mut clients, &mut recorder).unwrap_or_else(|error| {
+    let done = thread.load(&mut clients, &mut recorder).unwrap_or_else(|error| {
         shared.fail(error);
-        (0, (0, 0))
+        Done::default()
     });
     if let Pacing::InStep(other) = group.pacing {
         let (pair, half) = shared.pair(number, other, within);
@@ -115,12 +165,25 @@ fn client_thread(plan: &LoadPlan, shared: &Shared, index: usize, mut recorder: R
     shared.client_ended(number);
     recorder.finish();
     let sums = clients.iter().flat_map(|client| client.sums()).collect();
-    ClientOutcome { group: number, recorder, missed, sums, cpu_ns }
+    let (missed, (placed, moves)) = (done.missed, done.placed);
+    ClientOutcome { group: number, recorder, missed, sums, placed, moves, cpu_ns: (0, 0) }
 }
 
 /// Groups draw other inputs than each other; a group that is alone draws those of the cycle's seed.
 fn seed_of(seed: u64, group: usize) -> u64 {
     seed ^ (group as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// What a client leaves beside its records: missed starts; how it was placed, and how often it moved.
+struct Done {
+    missed: u64,
+    placed: (Placed, u64),
+}
+
+impl Default for Done {
+    fn default() -> Self {
+        Self { missed: 0, placed: (Placed::Free(None), 0) }
+    }
 }
 
 /// A thread of a group: its number among all of the cycle, that of its group, that within it.
@@ -138,24 +201,41 @@ impl Thread<'_> {
         &self.plan.groups[self.number]
     }
 
-    /// Connects, waits for the start and runs; gives the missed starts and the thread's CPU time.
-    fn load(&self, clients: &mut [Box<dyn Client>], recorder: &mut Recorder) -> Result<(u64, (Nanos, Nanos))> {
+    /// Lets `runner` follow its server or stay, as the run wants it.
+    fn place(&self, runner: &mut Runner<'_, Monotonic>) {
+        let cpus = &self.shared.cpus;
+        match self.plan.placement {
+            Placement::Free => {}
+            _ if cpus.is_empty() => runner.stay(Placed::Free(Some("this system binds no threads"))),
+            Placement::Pinned => runner.stay(Placed::Pinned),
+            Placement::Follow => match self.group().pacing {
+                Pacing::Closed => runner.follow(self.index, self.plan.threads(), cpus),
+                Pacing::InStep(_) => runner.stay(Placed::Free(Some("keeps step with another client"))),
+                // Pinned, it could be woken late for a start.
+                _ => runner.stay(Placed::Free(Some("starts at set times"))),
+            },
+        }
+    }
+
+    /// Connects, waits for the start and runs.
+    fn load(&self, clients: &mut [Box<dyn Client>], recorder: &mut Recorder) -> Result<Done> {
         let (plan, shared, group) = (self.plan, self.shared, self.group());
         let (mut pacer, seats) = self.seated(clients)?;
         let handles = &shared.handles[self.index];
         let mut runner =
             Runner::connect(&group.conduct, plan.engine.as_ref(), seats, Monotonic, &shared.stop, handles)?;
+        self.place(&mut runner);
         shared.ready.fetch_add(1, Ordering::Release);
-        let Some(start) = shared.wait_for_start() else { return Ok((0, (0, 0))) };
-        let before = thread_cpu();
+        let Some(start) = shared.wait_for_start() else { return Ok(Done::default()) };
+        starts();
         let limit = &shared.limits[self.number];
         let missed = match group.pacing {
             // Known when compiled, the closed loop asks nothing when to start.
             Pacing::Closed => runner.run(start, plan.ramp_up, limit, &mut ClosedLoop, recorder),
             _ => runner.run(start, plan.ramp_up, limit, pacer.as_mut(), recorder),
         };
-        let after = thread_cpu();
-        Ok((missed?, (after.0 - before.0, after.1 - before.1)))
+        ends();
+        Ok(Done { missed: missed?, placed: runner.placed() })
     }
 
     /// The pacer of the thread and its seats, the first of each client's transactions drawn.
@@ -186,7 +266,7 @@ impl Thread<'_> {
 }
 
 /// CPU time of the calling thread: (user, system) in ns; zeros where the system cannot tell.
-fn thread_cpu() -> (Nanos, Nanos) {
+fn thread_cpu() -> CpuTime {
     #[cfg(target_os = "linux")]
     {
         // SAFETY: a zeroed rusage is valid, and the call only writes to it.

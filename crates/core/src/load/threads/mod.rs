@@ -14,10 +14,14 @@ use crate::generator::Interrupts;
 use crate::limit::Limit;
 use crate::locking::lock;
 use crate::pairs::Pair;
+use crate::placement::{self, Placed, Placement};
 use crate::recorder::Recorder;
 pub use crate::stage::{Pacing, Until};
 use crate::trace::TraceWriter;
-use clients::carry_clients;
+use clients::{run_alone, share_cpu, Carried, Crew};
+#[cfg(target_os = "linux")]
+use clients::{run_carrier, Fleet};
+use plan::Bundles;
 pub use plan::{Group, LoadPlan};
 use seconds::collecting;
 
@@ -40,8 +44,12 @@ pub struct ClientOutcome {
     pub missed: u64,
     /// Their sums over committed transactions; a name appears once for each client.
     pub sums: Vec<(&'static str, i64)>,
-    /// CPU time of its thread during the cycle: (user, system); of a thread that carries several
-    /// clients, an equal share.
+    /// Where it ran.
+    pub placed: Placed,
+    /// How often it moved to another CPU.
+    pub moves: u64,
+    /// CPU time of its thread during the cycle: (user, system); where carriers run several clients, an equal
+    /// share of all carriers.
     pub cpu_ns: (Nanos, Nanos),
 }
 
@@ -87,6 +95,8 @@ struct Shared {
     leaders: Vec<Option<usize>>,
     /// Of each group that keeps step with one of a higher number: the pairs of their clients.
     pairs: Vec<Vec<Pair>>,
+    /// CPUs on which clients are placed; empty where they are not.
+    cpus: Arc<[usize]>,
 }
 
 impl Shared {
@@ -110,6 +120,7 @@ impl Shared {
             members: members.collect(),
             leaders: plan.groups.iter().map(Group::leader).collect(),
             pairs: plan.groups.iter().map(|group| (0..group.threads).map(|_| Pair::default()).collect()).collect(),
+            cpus: if plan.placement == Placement::Free { Vec::new() } else { placement::cpus() }.into(),
         }
     }
 
@@ -168,10 +179,18 @@ impl Shared {
     }
 }
 
+/// A thread of the operating system.
+struct OsThread {
+    handle: JoinHandle<Carried>,
+    clients: usize,
+    /// A carrier, whose clients may move to others.
+    together: bool,
+}
+
 /// A cycle under way. Spawned, then ready, then started, then finished and joined.
 pub struct Cycle {
     shared: Arc<Shared>,
-    carriers: Vec<JoinHandle<Vec<(usize, ClientOutcome)>>>,
+    carriers: Vec<OsThread>,
     collector: JoinHandle<Vec<(usize, Second)>>,
     trace: Option<TraceWriter>,
 }
@@ -184,34 +203,73 @@ impl Cycle {
         let shared = Arc::new(Shared::new(plan));
         let collector = collecting(&shared, plan.workload.kinds().len(), plan.last_second());
         let mut cycle = Self { carriers: Vec::new(), collector, shared, trace };
-        for threads in plan.bundles() {
-            let count = threads.len();
-            match cycle.spawn_carrier(plan, threads) {
-                Ok(thread) => cycle.carriers.push(thread),
-                Err(error) => {
-                    cycle.shared.fail(error);
-                    cycle.shared.running.fetch_sub(count, Ordering::Release);
-                }
-            }
+        if let Err(error) = cycle.spawn_all(plan) {
+            cycle.shared.fail(error);
+            // Clients that have no thread never end.
+            let begun: usize = cycle.carriers.iter().map(|thread| thread.clients).sum();
+            cycle.shared.running.fetch_sub(plan.threads() - begun, Ordering::Release);
         }
         Ok(cycle)
     }
 
-    fn spawn_carrier(&self, plan: &LoadPlan, threads: Vec<usize>) -> Result<JoinHandle<Vec<(usize, ClientOutcome)>>> {
-        let recorders: Vec<Recorder> = threads
-            .iter()
-            .map(|&index| {
-                let trace = self.trace.as_ref().map(|writer| writer.client(index as u64));
-                let course = Arc::clone(&self.shared.courses[index]);
-                let open_loop = !plan.groups[plan.seat(index).0].has_no_schedule();
-                Recorder::new(plan.workload.kinds().len(), open_loop, course, trace)
-            })
-            .collect();
+    fn spawn_all(&mut self, plan: &LoadPlan) -> Result<()> {
+        let Bundles { shared, single, alone } = plan.bundles();
+        let cpus = Arc::clone(&self.shared.cpus);
+        let cpu_of = |number: usize| (!cpus.is_empty()).then(|| cpus[number % cpus.len()]);
+        let stay = |number: usize| cpu_of(number).filter(|_| plan.placement == Placement::Pinned);
+        for (number, index) in single.into_iter().chain(alone).enumerate() {
+            self.spawn_alone(plan, index, stay(number))?;
+        }
+        #[cfg(target_os = "linux")]
+        if !shared.is_empty() {
+            let clients = shared.iter().map(Vec::len).sum();
+            // With fewer carriers than CPUs clients cannot go to each of them.
+            let placed = plan.placement == Placement::Pinned || shared.len() >= cpus.len();
+            let fleet = Fleet::new((0..shared.len()).map(|berth| cpu_of(berth).filter(|_| placed)).collect(), clients);
+            let fleet = Arc::new(fleet.map_err(|e| Error::with(ErrorKind::Setup, "carry clients", e.to_string()))?);
+            let mut waiting = clients;
+            for (berth, threads) in shared.into_iter().enumerate() {
+                let (of_thread, cpu, crew) = (Arc::clone(&fleet), stay(berth), threads.len());
+                let run = move |plan: &LoadPlan, shared: &Arc<Shared>, crew| {
+                    run_carrier(&of_thread, (berth, cpu), plan, shared, crew)
+                };
+                if let Err(error) = self.start_thread(plan, threads, true, run) {
+                    // Those that run must not wait for clients that never come.
+                    fleet.leave(waiting);
+                    return Err(error);
+                }
+                waiting -= crew;
+            }
+        }
+        Ok(())
+    }
+
+    fn spawn_alone(&mut self, plan: &LoadPlan, index: usize, cpu: Option<usize>) -> Result<()> {
+        self.start_thread(plan, vec![index], false, move |plan, shared, client| run_alone(plan, shared, client, cpu))
+    }
+
+    fn start_thread(
+        &mut self,
+        plan: &LoadPlan,
+        threads: Vec<usize>,
+        together: bool,
+        run: impl FnOnce(&LoadPlan, &Arc<Shared>, Crew) -> Carried + Send + 'static,
+    ) -> Result<()> {
+        let (first, clients) = (threads[0], threads.len());
+        let crew: Crew = threads.into_iter().map(|index| (index, self.recorder(plan, index))).collect();
         let (plan, shared) = (plan.clone(), Arc::clone(&self.shared));
-        let first = threads.first().copied().unwrap_or_default();
         let builder = std::thread::Builder::new().name(format!("client-{first}")).stack_size(STACK_BYTES);
-        let spawned = builder.spawn(move || carry_clients(plan, shared, threads, recorders));
-        spawned.map_err(|e| Error::with(ErrorKind::Setup, "start thread", format!("client {first}: {e}")))
+        let spawned = builder.spawn(move || run(&plan, &shared, crew));
+        let handle =
+            spawned.map_err(|e| Error::with(ErrorKind::Setup, "start thread", format!("client {first}: {e}")))?;
+        self.carriers.push(OsThread { handle, clients, together });
+        Ok(())
+    }
+
+    fn recorder(&self, plan: &LoadPlan, index: usize) -> Recorder {
+        let trace = self.trace.as_ref().map(|writer| writer.client(index as u64));
+        let open_loop = !plan.groups[plan.seat(index).0].has_no_schedule();
+        Recorder::new(plan.workload.kinds().len(), open_loop, Arc::clone(&self.shared.courses[index]), trace)
     }
 
     /// Clients that are connected and wait for the start.
@@ -254,7 +312,16 @@ impl Cycle {
 
     /// Waits for all clients and gives what they did.
     pub fn join(self) -> Result<CycleOutcome> {
-        let mut clients: Vec<_> = self.carriers.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect();
+        let (mut carriers, mut clients) = (Vec::new(), Vec::new());
+        for OsThread { handle, together, .. } in self.carriers {
+            let Ok(carried) = handle.join() else { continue };
+            if together {
+                carriers.push(carried);
+            } else {
+                clients.extend(share_cpu(vec![carried]));
+            }
+        }
+        clients.extend(share_cpu(carriers));
         clients.sort_by_key(|(index, _)| *index);
         let clients = clients.into_iter().map(|(_, client)| client).collect();
         self.shared.end();

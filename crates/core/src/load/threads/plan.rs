@@ -8,6 +8,7 @@ use crate::clock::Nanos;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::generator::Conduct;
+use crate::placement::Placement;
 use crate::stage::{Pacing, Until};
 use crate::workload::Workload;
 
@@ -84,12 +85,24 @@ pub struct LoadPlan {
     /// Threads of the operating system that carry the clients of this node, see [`crate::carrier`]; 0 for as
     /// many as there are CPUs. Where a client cannot be carried it has one to itself.
     pub carriers: usize,
+    /// On which CPUs they run.
+    pub placement: Placement,
     /// Load that is run before the cycle's clock starts, and not recorded.
     pub ramp_up: Nanos,
     /// Seed of this cycle's inputs.
     pub seed: u64,
     /// Where to write the full trace, if at all.
     pub trace: Option<PathBuf>,
+}
+
+/// Threads of load by how they share those of the operating system.
+pub(super) struct Bundles {
+    /// For each carrier its clients.
+    pub(super) shared: Vec<Vec<usize>>,
+    /// Those that could share one, and need not, as there are enough CPUs.
+    pub(super) single: Vec<usize>,
+    /// Those that cannot.
+    pub(super) alone: Vec<usize>,
 }
 
 impl LoadPlan {
@@ -133,8 +146,8 @@ impl LoadPlan {
         unreachable!("as many threads as the groups have")
     }
 
-    /// Which threads share a thread of the operating system.
-    pub(super) fn bundles(&self) -> Vec<Vec<usize>> {
+    /// Which threads share a thread of the operating system, and which have one to themselves.
+    pub(super) fn bundles(&self) -> Bundles {
         let carried = |index: &usize| self.groups[self.seat(*index).0].carried(self.engine.as_ref());
         let (together, alone): (Vec<usize>, Vec<usize>) = (0..self.threads()).partition(carried);
         let most = match self.carriers {
@@ -143,13 +156,16 @@ impl LoadPlan {
         };
         let carriers = most.min(together.len()).max(1);
         let share = |carrier: usize| together.iter().skip(carrier).step_by(carriers).copied().collect::<Vec<_>>();
-        let shared = (0..carriers).map(share).filter(|threads| !threads.is_empty());
-        shared.chain(alone.into_iter().map(|thread| vec![thread])).collect()
+        if together.len() <= carriers {
+            return Bundles { shared: Vec::new(), single: together, alone };
+        }
+        Bundles { shared: (0..carriers).map(share).collect(), single: Vec::new(), alone }
     }
 
     /// Threads of the operating system that the cycle will have for its clients.
     pub fn carriers(&self) -> usize {
-        self.bundles().len()
+        let Bundles { shared, single, alone } = self.bundles();
+        shared.len() + single.len() + alone.len()
     }
 
     /// Second of the last end that counts; `None` where it is not known before.
