@@ -19,7 +19,7 @@ THREADS = 64
 CYCLES = 10
 SECONDS = 60
 _GROUP = Group("all", 0, (0,), THREADS, 0, THREADS, Pacing("closed"), Until("time", SECONDS * 10**9))
-_LOAD = CycleLoad((_GROUP,), 0, 1, 0)
+_LOAD = CycleLoad((_GROUP,), 0, "free", 1, 0)
 _PHASES = ("create", "populate", "primary_key", "foreign_key", "check", "drop")
 
 

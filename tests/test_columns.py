@@ -25,6 +25,7 @@ SPELT = {
     "tally.first_start.unwrap_or(0)": "first_start_ns",
     "tally.last_end": "last_end_ns",
     "once(client.cpu_ns.0 + client.cpu_ns.1)": "cpu_ns",
+    "once(client.moves)": "moves",
 }
 """What the core calls otherwise."""
 

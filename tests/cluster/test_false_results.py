@@ -46,6 +46,9 @@ FIT = Fit(threads=1, kinds=1, groups=1)
         {"seconds": np.array([[0, 0, 7, *[0] * (SECOND_WORDS - 3)]], "<u8")},
         {"errors": ((0, 9, "e", "c", 1, "x"),)},
         {"errors": ((0, 0, "e", 5, 1, "x"),)},
+        {"placements": ((1, "follow", 1),)},
+        {"placements": ((0, "follow", 2),)},
+        {"placements": ((0, 5, 1),)},
         {"sums": {"delta": 2**80}},
         {"sums": {"delta": -(2**60)}},
         {"sums": {"delta": "x"}},
@@ -68,7 +71,7 @@ def test_a_result_with_other_samples_is_refused(sample: dict[str, Any]) -> None:
 
 def test_a_result_that_unpacks_to_gigabytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outcome, "_LARGEST", 2**20)
-    small = b"dsbench cycle 2\n" + zlib.compress(b"\0" * (2**20 + 1), 9)
+    small = outcome._MAGIC + zlib.compress(b"\0" * (2**20 + 1), 9)
     with pytest.raises(DamagedError, match="too long"):
         decode(small, "n1", FIT)
 
@@ -76,7 +79,7 @@ def test_a_result_that_unpacks_to_gigabytes_is_refused(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("head", [b"[" * 100_000, b"5", b"{}", b'{"shape": [1, 1, 1]}', b"\xff", b'{"course": {"x": 1}}'])
 def test_a_result_with_another_head_is_refused(head: bytes) -> None:
     with pytest.raises(DamagedError):
-        decode(b"dsbench cycle 2\n" + zlib.compress(struct.pack("<I", len(head)) + head), "n1", FIT)
+        decode(outcome._MAGIC + zlib.compress(struct.pack("<I", len(head)) + head), "n1", FIT)
 
 
 @pytest.mark.parametrize("said", [b"[" * 100_000, b"5", b"{}", b'{"failure": 5}', b'{"failure": "", "calibration": 7}', b"\xff"])

@@ -42,6 +42,7 @@ def results(draw: st.DrawFn) -> CycleResult:
         sums=draw(st.dictionaries(text, st.integers(-(2**63), 2**63 - 1), max_size=2)),
         failure=draw(st.none() | st.builds(CoreError, text, text, text)),
         cpu_ns=(draw(words), draw(words)),
+        placements=((0, "follow", draw(words)), (0, "free: the server is on another machine", draw(words))),
     )
 
 
@@ -58,6 +59,7 @@ def test_every_number_comes_back(result: CycleResult, times: list[int]) -> None:
     assert [h[:2] for h in back.histograms] == [h[:2] for h in result.histograms]
     assert all(np.array_equal(a[2], b[2]) for a, b in zip(back.histograms, result.histograms, strict=True))
     assert (back.errors, dict(back.sums), back.cpu_ns) == (result.errors, dict(result.sums), result.cpu_ns)
+    assert back.placements == result.placements
     assert str(back.failure) == str(result.failure)
 
 
@@ -93,7 +95,7 @@ def test_a_nodes_names_of_programs_are_plain_and_short() -> None:
 
 @given(st.binary(max_size=60))
 def test_what_is_no_result_is_refused(data: bytes) -> None:
-    for bytes_ in (data, b"dsbench cycle 2\n" + data, b"dsbench cycle 2\n" + zlib.compress(data)):
+    for bytes_ in (data, b"dsbench cycle 3\n" + data, b"dsbench cycle 3\n" + zlib.compress(data)):
         with pytest.raises(DamagedError):
             decode(bytes_, "alba")
 

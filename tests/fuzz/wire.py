@@ -99,6 +99,7 @@ def _sample() -> bytes:
         counters=counters, groups=np.zeros(2, dtype="<u8"), histograms=((0, 0, "residence", rows),),
         seconds=np.zeros((2, SECOND_WORDS), dtype="<u8"), errors=((0, 0, "deadlock", "40P01", 3, "so it was"),),
         sums={"a": 5}, failure=CoreError("timeout", "1", "late"), cpu_ns=(5, 6),
+        placements=((0, "follow", 2),),
     )  # fmt: skip
     samples = [{"at_ns": -5, "monitor": "os", "metric": "cpu", "unit": "s total", "value": 1.25}]
     return outcome.encode(result, outcome.Course("complete"), samples)

@@ -34,6 +34,7 @@ fn call_of(name: &str) -> PyResult<Call> {
 pub struct CycleOptions {
     groups: Vec<GroupOptions>,
     carriers: usize,
+    placement: String,
     ramp_up_ns: u64,
     seed: u64,
     trace: Option<PathBuf>,
@@ -167,12 +168,16 @@ impl Bench {
 
     /// Starts a cycle: its clients connect and then wait for `Cycle.start`.
     fn cycle(&self, options: CycleOptions) -> PyResult<Cycle> {
+        let placement = Placement::named(&options.placement).ok_or_else(|| {
+            let words = format!("--placement {:?}: use free, follow or pinned", options.placement);
+            raise(Error::configuration(words))
+        })?;
         let plan = LoadPlan {
             engine: Arc::clone(&self.engine),
             workload: Arc::clone(&self.workload),
             groups: options.groups.iter().map(group_of).collect::<PyResult<_>>()?,
             carriers: options.carriers,
-            placement: Placement::Free,
+            placement,
             ramp_up: options.ramp_up_ns,
             seed: options.seed,
             trace: options.trace,

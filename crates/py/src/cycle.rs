@@ -71,7 +71,7 @@ impl Cycle {
 }
 
 /// The columns of one tally, in the order of `COUNTERS` in columns/tables.py.
-fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&str>) -> [u64; 19] {
+fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&str>) -> [u64; 20] {
     // A count that a client has only once is entered for its first kind.
     let once = |value: u64| if kind == 0 { value } else { 0 };
     let remote: i64 = client.sums.iter().filter(|(name, _)| Some(*name) == remote).map(|(_, sum)| sum).sum();
@@ -95,6 +95,7 @@ fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&
         tally.first_start.unwrap_or(0),
         tally.last_end,
         once(client.cpu_ns.0 + client.cpu_ns.1),
+        once(client.moves),
     ]
 }
 
@@ -118,6 +119,7 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome, remote: Option<&st
     dict.set_item("seconds", bytes(py, seconds))?;
     dict.set_item("errors", errors(outcome))?;
     dict.set_item("sums", sums(outcome))?;
+    dict.set_item("placements", placements(outcome))?;
     let cpu_ns = outcome.clients.iter().fold((0, 0), |sum, client| (sum.0 + client.cpu_ns.0, sum.1 + client.cpu_ns.1));
     dict.set_item("cpu_ns", cpu_ns)?;
     let failure = outcome.failure.as_ref().map(|e| (e.kind.name(), e.code.as_str().to_owned(), e.to_string()));
@@ -153,6 +155,15 @@ fn merged<'a>(parts: impl Iterator<Item = &'a Histogram>) -> Histogram {
 
 fn triples<'py>(py: Python<'py>, histogram: &Histogram) -> Bound<'py, PyBytes> {
     bytes(py, histogram.buckets().flat_map(|(low, high, count)| [low, high, count]))
+}
+
+/// (group, how they were placed, clients).
+fn placements(outcome: &CycleOutcome) -> Vec<(usize, String, u64)> {
+    let mut counts = BTreeMap::new();
+    for client in &outcome.clients {
+        *counts.entry((client.group, client.placed.to_string())).or_insert(0) += 1;
+    }
+    counts.into_iter().map(|((group, placed), clients)| (group, placed, clients)).collect()
 }
 
 /// A class of failed attempts: group, kind of transaction, kind of error, native code.

@@ -23,7 +23,7 @@ from dsbench.cluster.errors import plain
 from dsbench.columns import COUNTERS
 from dsbench.generator import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
 
-_MAGIC: Final = b"dsbench cycle 2\n"
+_MAGIC: Final = b"dsbench cycle 3\n"
 MISSED: Final = "it was not armed in time for the common start"
 """Why a node that is well takes no part in a cycle."""
 
@@ -36,6 +36,7 @@ _NUMBER: Final = 2**53
 """Above any number that is counted here: in ns a hundred days."""
 _SECONDS: Final = 10**6
 _LONGEST_NAME: Final = 40
+_LONGEST_PLACEMENT: Final = 80
 _PROGRAMS: Final = 40
 """More than a node tells of."""
 _SAMPLED: Final = ["at_ns", "monitor", "metric", "unit", "value"]
@@ -122,6 +123,7 @@ def encode(
         "seconds": len(result.seconds),
         "errors": result.errors,
         "sums": dict(result.sums),
+        "placements": result.placements,
         "failure": _failure(result.failure),
         "cpu_ns": result.cpu_ns,
         "samples": [list(sample.values()) for sample in samples],
@@ -150,6 +152,7 @@ class _Head:
     seconds: _Count
     errors: list[tuple[_Word, _Word, _Text, _Text, _Word, _Text]]
     sums: dict[_Text, _Signed]
+    placements: list[tuple[_Word, _Text, _Word]]
     failure: tuple[_Text, _Text, _Text] | None
     cpu_ns: tuple[_Word, _Word]
     samples: list[tuple[_Signed, _Text, _Text, _Text, float]]
@@ -182,6 +185,7 @@ class Fit:
             all(group < self.groups and kind < self.kinds for group, kind, *_ in result.errors),
             all(_below(rows, _NUMBER) and (rows[:, 0] <= rows[:, 1]).all() for *_, rows in result.histograms),
             all(error[4] < _NUMBER for error in result.errors),
+            all(group < self.groups and clients <= self.threads for group, _, clients in result.placements),
             all(abs(amount) < _NUMBER for amount in result.sums.values()),
         ]
         if not all(right):
@@ -243,6 +247,7 @@ def _decode(data: bytes, node: str) -> NodeResult:
         seconds=seconds,
         errors=tuple(said.errors),
         sums=said.sums,
+        placements=tuple((group, plain(words, _LONGEST_PLACEMENT), n) for group, words, n in said.placements),
         failure=CoreError(*said.failure) if said.failure else None,
         cpu_ns=said.cpu_ns,
     )

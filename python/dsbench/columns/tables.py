@@ -62,6 +62,10 @@ _COUNTERS: Final = (
     Column(
         "cpu_ns", "uint64", "CPU time with that of the ramp-up; clients on one carrier have equal shares.", "ns", "sum"
     ),
+    Column(
+        "moves", "uint64", "How often it moved to another CPU to follow its server, with the ramp-up.", "moves", "sum",
+        older=0,
+    ),
 )  # fmt: skip
 """What the core counts, in its order."""
 
@@ -103,6 +107,10 @@ _TABLES: Final = (
             Column(
                 "duration_ns", "uint64", "Demanded, where time is the end; else measured from the first start to the "
                 "last counted end over all nodes.", "ns", "max",
+            ),
+            Column(
+                "placement", "string", "Where its clients ran: free, follow or pinned, with the reason where another "
+                "one was asked for; each with its clients where there are several.", few=True, older="free",
             ),
             Column("ramp_up_ns", "uint64", "Load before the cycle's start, which is not recorded.", "ns"),
         ),

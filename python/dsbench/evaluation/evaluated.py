@@ -129,6 +129,8 @@ class Evaluation:
     """By scale: the slowest and the fastest client; empty with one client, or groups that do not do the same."""
     connections: int = 0
     """Connections of all nodes and threads together."""
+    placement: str = ""
+    """Where the clients ran, in words; empty without a cycle."""
     cycle_numbers: Mapping[int, Ints] = field(default_factory=dict)
     """Scale to the numbers of its cycles in the archive, in the order of ``cycle_rates``."""
     durations_s: Mapping[int, Floats] = field(default_factory=dict)

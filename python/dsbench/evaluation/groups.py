@@ -11,7 +11,7 @@ import pyarrow as pa
 from dsbench.analysis.values import Ints
 from dsbench.archive import TABLES, Asked
 from dsbench.columns import ONLY_GROUP, ONLY_STAGE
-from dsbench.evaluation.arrow import of_cycles, of_each
+from dsbench.evaluation.arrow import of_cycles, of_each, whole
 from dsbench.evaluation.evaluated import Series
 
 _CYCLE = ["scale", "stage", "cycle"]
@@ -75,6 +75,15 @@ def _most(groups: pa.Table, cycles: pa.Table, count: Callable[[dict[str, Any]], 
     return max(found.values(), default=0)
 
 
+def placement_of(groups: pa.Table, cycles: pa.Table) -> str:
+    """Where the clients of ``cycles`` ran, in words, with their moves per cycle where they followed their server."""
+    rows = of_cycles(groups, cycles).to_pylist()
+    words = "; ".join(dict.fromkeys(row["placement"] for row in rows if row["placement"]))
+    numbers = {(row["scale"], row["cycle"]) for row in rows}
+    moves = int(whole(cycles, "moves").sum())
+    return f"{words}, {moves / len(numbers):.3g} moves per cycle" if "follow" in words else words
+
+
 def _distinct(cycles: pa.Table, names: list[str]) -> list[dict[str, Any]]:
     """Distinct values of ``names``, with the least number of a cycle as ``cycle_min``."""
     at = cycles.column_names.index("stage")
@@ -96,4 +105,5 @@ def _asked(row: dict[str, Any], asked: Asked) -> dict[str, Any]:
         "until_of": "",
         "duration_ns": round(asked.duration * 1e9),
         "ramp_up_ns": round(asked.ramp_up * 1e9),
+        "placement": "free",
     }

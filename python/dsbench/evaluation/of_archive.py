@@ -33,7 +33,15 @@ from dsbench.evaluation.by_kind import (
 from dsbench.evaluation.costs import resources
 from dsbench.evaluation.distributions import frequency, seconds
 from dsbench.evaluation.evaluated import Evaluation, Series
-from dsbench.evaluation.groups import clients_of, connections_of, groups_of, pacings_of, series_of, with_threads
+from dsbench.evaluation.groups import (
+    clients_of,
+    connections_of,
+    groups_of,
+    pacings_of,
+    placement_of,
+    series_of,
+    with_threads,
+)
 from dsbench.evaluation.judgement import collision, judge, noticed
 from dsbench.evaluation.machines import checkpoints, uses
 from dsbench.evaluation.measured import Measured, measured
@@ -165,6 +173,7 @@ def _evaluate(
         group_courses=courses,
         stage=key.stage,
         threads=key.threads,
+        placement=placement_of(groups, cycles),
         connections=connections_of(groups, cycles) or key.threads * spec.connections * max(spec.nodes, 1),
     )
 

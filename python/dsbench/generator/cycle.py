@@ -60,6 +60,8 @@ class CycleResult:
     sums: Mapping[str, int]
     failure: CoreError | None
     """What ended the cycle early."""
+    placements: tuple[tuple[int, str, int], ...] = ()
+    """(group, how they were placed in words, clients)."""
     cpu_ns: tuple[int, int] = (0, 0)
     """CPU time of all clients' threads: (user, system). The sum is exact, the kernel may only estimate its parts."""
     trace: Path | None = None
@@ -156,6 +158,7 @@ class Cycle:
             seconds=_words(raw["seconds"], SECOND_WORDS),
             errors=tuple(raw["errors"]),
             sums=raw["sums"],
+            placements=tuple(raw["placements"]),
             failure=CoreError(*failure) if failure else None,
             cpu_ns=raw["cpu_ns"],
             trace=self._trace,

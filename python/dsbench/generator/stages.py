@@ -108,6 +108,7 @@ class CycleLoad:
 
     groups: tuple[Group, ...]
     carriers: int
+    placement: str
     connections: int
     ramp_up_ns: int
 
@@ -135,6 +136,7 @@ class CycleLoad:
         return {
             "groups": [{**_words(group), **conduct} for group in self.groups],
             "carriers": self.carriers,
+            "placement": self.placement,
             "ramp_up_ns": self.ramp_up_ns,
             "seed": seed,
             "trace": trace,
@@ -182,7 +184,7 @@ def load_of(stage: Stage, spec: RunSpec, scale: int, node: int = 0, nodes: int =
     if spec.ramp_up and any(group.until.kind in ("transactions", "rows") for group in groups):
         words = f"--ramp-up: the stage {stage.name} ends by count, and what a ramp-up does is not counted; leave it out"
         raise CoreError("configuration", "", words)
-    return CycleLoad(groups, spec.carriers, spec.connections, round(spec.ramp_up * 1e9))
+    return CycleLoad(groups, spec.carriers, spec.placement, spec.connections, round(spec.ramp_up * 1e9))
 
 
 def _group(plan: GroupPlan, spec: RunSpec, scale: int, node: int, nodes: int) -> Group:

@@ -243,6 +243,7 @@ def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
         f"{spec.cycles} x {spec.duration:g} s, {nodes}, threads {listed(spec.thread_numbers)}, "
         f"connections {spec.connections}, {run.in_force}, {pacing(run)}, "
         f"seed {spec.seed}",
+        *([f"placement: {evaluation.placement}"] if evaluation.placement not in ("", "free") else []),
         "confidence levels: " + " ".join(f"{max(percent(level), f'{level * 100:.1f}', key=len)}%"
                                          for level in evaluation.levels),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
@@ -73,6 +74,7 @@ def group_rows(load: CycleLoad, results: Sequence[CycleResult]) -> list[dict[str
             "until_count": group.until.amount if group.until.kind in ("transactions", "rows") else None,
             "until_of": _whose(load, group),
             "duration_ns": group.until.amount if group.until.kind == "time" else _measured_ns(number, results),
+            "placement": _placement(number, results),
             "ramp_up_ns": load.ramp_up_ns,
         }
         for number, group in enumerate(load.groups)
@@ -91,6 +93,15 @@ def _whose(load: CycleLoad, group: Group) -> str:
     if until.kind == "group":
         return load.groups[until.amount].name
     return "" if until.kind == "time" else until.of
+
+
+def _placement(group: int, results: Sequence[CycleResult]) -> str:
+    """``follow``, or ``follow (6 clients), free: the server is on another machine (2 clients)``."""
+    found: Counter[str] = Counter()
+    for number, words, clients in (one for result in results for one in result.placements):
+        found[words] += clients if number == group else 0
+    told = +found
+    return next(iter(told)) if len(told) == 1 else ", ".join(f"{words} ({n} clients)" for words, n in told.items())
 
 
 def _measured_ns(group: int, results: Sequence[CycleResult]) -> int:

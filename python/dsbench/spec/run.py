@@ -17,6 +17,7 @@ Isolation = Literal["read-committed", "repeatable-read", "serializable"]
 Call = Literal["procedure", "statements"]
 Population = Literal["bulk", "procedure"]
 Arrival = Literal["poisson", "constant"]
+Placement = Literal["free", "follow", "pinned"]
 Pace = Literal["none", "terminals"]
 
 DSI_SCALES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
@@ -95,6 +96,14 @@ class RunSpec(Frozen):
         ),
     ] = 0
     """One per CPU is possible where engine and load allow it."""
+    placement: Annotated[
+        Placement,
+        About(
+            "CPUs of the clients: free, the system decides; follow, each runs where the server works for it, where "
+            "that is known; pinned, a thread stays on one",
+            CLIENTS, "load", brief=True,
+        ),
+    ] = "free"
     connections: Annotated[
         int, Field(ge=1, le=10_000), About("Connections of each thread, used round robin", CLIENTS, "load")
     ] = 1

@@ -30,7 +30,8 @@ def headline(evaluation: Evaluation, run: RunRecord) -> Html:
         note = f"median of the cycles, at scale {scale}{shown}"
         figures.append(_figure("highest rate", f"{number(best_tps)} tps", note))
     facts = terms([
-        ("server", server(run)), ("host", _host(run)), ("load", conditions(run)), ("client's ceiling", _ceiling(run)),
+        ("server", server(run)), ("host", _host(run)), ("load", conditions(run)), ("placement", evaluation.placement),
+         ("client's ceiling", _ceiling(run)),
         ("status", _status(run)), ("time", _times(run)), ("archive", evaluation.name),
         ("made with", f"dsbench {run.dsbench}"),
     ])  # fmt: skip
