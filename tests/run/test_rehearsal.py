@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from math import isnan
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,9 @@ def test_each_stage_is_evaluated_by_itself(archive: Archive) -> None:
     assert queries.response_ns == queries.service_ns
     assert inserts.response_mean_ns >= inserts.service_mean_ns
     assert not any("of 5 cycles" in doubt.message for doubt in found.doubts), "a chain of stages has one cycle of each"
+    ceilings = [archive.run.of_stage(stage).ceiling_tps for stage in ("load", "query")]
+    assert ceilings[0] > 0
+    assert isnan(ceilings[1]), "what was calibrated is the load of the first stage"
     text = finish.read(archive.path).text
     assert "stage load" in text
     assert "rows per second" in text

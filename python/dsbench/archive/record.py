@@ -220,10 +220,15 @@ class RunRecord(Recorded):
         return next((str(one.items[name]) for one in self.stack if one.layer == layer and name in one.items), "")
 
     def of_stage(self, stage: str) -> Self:
-        """The same for one stage: a run asks for one cycle of a load that is not repeated."""
-        if all(one.repeated for one in self.stages if one.name == stage):
-            return self
-        return self.model_copy(update={"spec": self.spec.model_copy(update={"cycles": 1})})
+        """The same for one stage: a run asks for one cycle of a load that is not repeated, and was calibrated with
+        the first load of its stages."""
+        update: dict[str, Any] = {}
+        if not all(one.repeated for one in self.stages if one.name == stage):
+            update["spec"] = self.spec.model_copy(update={"cycles": 1})
+        if next((one.name for one in self.stages if one.work == "load"), stage) != stage:
+            update["calibration"] = None
+            update["nodes"] = tuple(node.model_copy(update={"calibration": None}) for node in self.nodes)
+        return self.model_copy(update=update)
 
     def at(self, threads: int) -> Self:
         """The same as if ``threads`` had been the only number of threads."""

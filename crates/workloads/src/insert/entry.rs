@@ -24,7 +24,7 @@ const SETTINGS: &[Setting] = &[
         name: "sizes",
         values: Values::Words(&["quick", "cached", "io-bound"]),
         default: "quick",
-        help: "rows of l.i1 and l.i2 for each row of l.i0: 2/5; as published for a database in memory, 10/3; as \
+        help: "rows of l.i1 and l.i2 for each row of l.i0: 1/5; as published for a database in memory, 10/3; as \
                published for one beyond it, 1/160. Published scales are 300 and 8000",
     },
     Setting {

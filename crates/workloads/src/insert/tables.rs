@@ -59,7 +59,7 @@ impl Tables {
         let writes = match (value("writes").parse().unwrap_or(0), sizes) {
             (0, "cached") => first * 10 / 3,
             (0, "io-bound") => first / 160,
-            (0, _) => first * 2 / 5,
+            (0, _) => first / 5,
             (writes, _) => writes,
         };
         // Whole transactions of 50 and of 5 rows.
