@@ -10,7 +10,7 @@ import pytest
 from dsbench import runner
 from dsbench.archive import Archive
 from dsbench.generator import Bench, CoreError, Target
-from dsbench.runner import opening
+from dsbench.runner import opening, standing
 from dsbench.spec import RunSpec, build, merged
 
 READING = ("qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000")
@@ -60,6 +60,17 @@ def test_a_run_leaves_all_stages_and_tables_that_hold_what_was_written(product: 
     inserted = sum(rows for (_stage, group), (_count, rows) in done.items() if group == "insert")
     (held,) = (check.detail for check in checks if check.name == "check: rows = inserted - deleted")
     assert int(held.split("inserted ")[1].split(",")[0]) >= inserted, "those that ended late are there, too"
+
+
+def test_a_kept_database_is_checked_with_the_tables_of_its_clients(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/file.db?synchronous=off"
+    runner.execute(spec(url, threads=2, duration=0.1, keep=True), tmp_path / "out", runner.Silent())
+    found = standing.check_target(build({"target": {"url": url}}).target, {})
+    assert len(found.conditions) == 6
+    assert all(condition.holds for condition in found.conditions), found.conditions
+    counted = next(one.detail for one in found.conditions if one.name == "entries of pdc = rows")
+    assert counted.removesuffix(" entries").isdigit()
+    assert int(counted.split()[0]) > 150_000, "of both tables"
 
 
 def test_several_numbers_of_threads_are_refused_before_anything_is_made() -> None:

@@ -39,6 +39,8 @@ class Kept:
     """Commits of unknown end by kind; ``UNCOUNTED`` where a run did not tell what it did."""
     sums: dict[str, int] | None = None
     """Of the clients, by name; ``None`` before the first run."""
+    clients: int = 1
+    """Of all nodes, of the run that populated it: a workload may have made a table for each."""
 
     @property
     def exact(self) -> bool:
@@ -125,6 +127,7 @@ def wanted_of(spec: RunSpec, target: Target, scale: int, run: str = "") -> Kept:
         settings={one.name: one.default for one in workloads.find(spec.workload).settings} | spec.workload_settings,
         layout={name: query[name] for name in _LAYOUT if name in query},
         scale=scale,
+        clients=spec.clients,
     )
 
 

@@ -45,6 +45,7 @@ def check_target(target: TargetSpec, asked: Mapping[str, Any]) -> Standing:
         there = kept.of_mark(text)
         if there is not None:
             named = {"workload": there.workload, "workload_settings": there.settings, "scales": (there.scale,), **asked}
+            named["threads"] = there.clients
             spec = build({**named, "target": target, **private})
             there.check_fits(spec, kept.wanted_of(spec, found, spec.scales[-1]))
         elif "scales" not in asked:
