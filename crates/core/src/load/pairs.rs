@@ -121,7 +121,9 @@ mod tests {
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| {
                 let mut pacer = InStep::new(&pair, 1, &stop);
-                (0..=LEAD).for_each(|_| drop(pacer.next_turn(ENDED)));
+                for _ in 0..=LEAD {
+                    pacer.next_turn(ENDED).unwrap();
+                }
             });
             while pair.halves[1].ended.load(Ordering::Acquire) < LEAD {
                 std::thread::yield_now();

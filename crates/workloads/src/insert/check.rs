@@ -119,12 +119,12 @@ fn entries(tables: &Tables, conn: &mut dyn Connection, found: &[[i64; 3]], writt
     if !written && missing == found.len() * INDEXES.len() {
         return Ok(Vec::new());
     }
-    let condition = |(((end, ..), off), sum): (((&str, &str, &str), Vec<String>), i64)| Condition {
+    let conditions = INDEXES.into_iter().enumerate().map(|(at, (end, ..))| Condition {
         name: format!("entries of {end} = rows"),
-        holds: off.is_empty(),
-        detail: if off.is_empty() { format!("{sum} entries") } else { off.join(", ") },
-    };
-    Ok(INDEXES.into_iter().zip(off).zip(sums).map(condition).collect())
+        holds: off[at].is_empty(),
+        detail: if off[at].is_empty() { format!("{} entries", sums[at]) } else { off[at].join(", ") },
+    });
+    Ok(conditions.collect())
 }
 
 fn script(statements: &[String]) -> Vec<&str> {

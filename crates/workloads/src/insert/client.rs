@@ -103,7 +103,7 @@ impl Client for Inserter {
 pub struct Deleter {
     tables: Arc<Tables>,
     id: u64,
-    rows: u64,
+    each: u64,
     delete: Option<StatementId>,
     oldest: Option<StatementId>,
     /// First number of the rows that the transaction drawn last deletes, once it has begun.
@@ -120,7 +120,7 @@ impl Deleter {
     /// Client `id`, which deletes `rows` rows in each transaction.
     pub fn new(tables: Arc<Tables>, id: u64, rows: u64) -> Self {
         let (delete, oldest, from, found) = (None, None, None, Rows::new());
-        Self { tables, id, rows, delete, oldest, from, number: 0, done: 0, deleted: 0, failed: 0, found }
+        Self { tables, id, each: rows, delete, oldest, from, number: 0, done: 0, deleted: 0, failed: 0, found }
     }
 
     /// Reads the oldest row's number.
@@ -134,7 +134,7 @@ impl Deleter {
 impl Client for Deleter {
     fn prepare(&mut self, conn: &mut dyn Connection, when: Prepare) -> Result<()> {
         let table = self.tables.of(self.id);
-        let sql = self.tables.one("delete", table)?.replace("{n}", &self.rows.to_string());
+        let sql = self.tables.one("delete", table)?.replace("{n}", &self.each.to_string());
         self.delete = Some(conn.prepare(&Statement { sql: &sql, params: &[Type::Int64], columns: &[] }, when)?);
         let sql = self.tables.one("oldest", table)?;
         self.oldest = Some(conn.prepare(&Statement { sql: &sql, params: &[], columns: &[Type::Int64] }, when)?);
@@ -152,10 +152,10 @@ impl Client for Deleter {
             self.look(conn)?;
         }
         let oldest = &self.tables.oldest[self.tables.of(self.id)];
-        let from = *self.from.get_or_insert_with(|| oldest.fetch_add(self.rows as i64, Ordering::Relaxed));
+        let from = *self.from.get_or_insert_with(|| oldest.fetch_add(self.each as i64, Ordering::Relaxed));
         let delete = self.delete.ok_or_else(not_prepared)?;
         let changed = conn.execute(delete, &[Value::Int(from)]).inspect_err(|_| self.failed += 1)?;
-        self.done = if self.tables.dialect.keeps_data { changed } else { self.rows };
+        self.done = if self.tables.dialect.keeps_data { changed } else { self.each };
         Ok(End::Commit)
     }
 
@@ -168,7 +168,7 @@ impl Client for Deleter {
     }
 
     fn describe(&self) -> String {
-        format!("delete number {} of {} rows", self.number, self.rows)
+        format!("delete number {} of {} rows", self.number, self.each)
     }
 
     /// `deleted`: rows; `unordered`: deletes that failed, after which old rows may have stayed.

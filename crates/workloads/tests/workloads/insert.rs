@@ -143,13 +143,16 @@ pub fn faults_are_found(workload: &dyn Workload, conn: &mut dyn Connection, expe
     assert!(broken(workload, conn, expected).is_empty(), "all faults are undone");
 }
 
+/// Takes entries from an index by its name.
+pub type Damage<'a> = &'a dyn Fn(&mut dyn Connection, &str);
+
 /// An index that is gone is found, as is one that has not all entries where `damage` can bring that about.
 pub fn damaged_indexes_are_found(
     engine: &dyn Engine,
     workload: &dyn Workload,
     expected: &Expected,
     drop: &dyn Fn(&str) -> String,
-    damage: Option<&dyn Fn(&mut dyn Connection, &str)>,
+    damage: Option<Damage<'_>>,
 ) {
     // Each on a connection of its own: Firebird drops no index that a statement of any session knows of.
     let on = || engine.connect(LOAD).unwrap();
