@@ -120,6 +120,16 @@ def test_statements_that_are_timed_stand_between_the_loads(archive: Archive, eva
     assert finish.read(archive.path).document["statements"]["index"]["1"]["values"]["ips"] == 500
 
 
+def test_a_target_of_rows_is_taken_as_it_was_demanded(tmp_path: Path) -> None:
+    found = rows()
+    for one in found["groups"]:
+        if one["group"] == "insert" and one["stage"] == QUERY:
+            one["rows_per_s"] = 1200.0
+    asked = run_json({"workload": "rehearsal", "target": {"url": "mock:"}}, stages=STAGES)
+    (insert, delete) = of(evaluate(write(tmp_path, asked, found)), QUERY).background
+    assert (insert.target_per_s, delete.target_per_s, insert.share) == (1200, 1000, 0.75)
+
+
 def test_inserts_that_fall_behind_fail_the_stage(archive: Archive, evaluation: Evaluation) -> None:
     found = of(evaluation, QUERY)
     assert [(b.group, b.target_per_s, b.sustained_per_s, b.met) for b in found.background] == [

@@ -210,7 +210,7 @@ def _in_order(groups: pa.Table) -> dict[int, list[str]]:
 def _rates(groups: pa.Table, scale: int) -> dict[str, tuple[float, float | None]]:
     """Group to the transactions and, where they are told, the rows per second that were demanded of it."""
     rows = groups.filter(pc.field("scale") == scale).to_pylist()
-    return {row["group"]: (row["rate_per_s"], row.get("rows_per_s"))
+    return {row["group"]: (row["rate_per_s"], row["rows_per_s"])
             for row in rows if row["pacing"] in _RATED and row["rate_per_s"]}  # fmt: skip
 
 
