@@ -34,7 +34,7 @@ pub const SETTINGS: &[Setting] = &[Setting {
 }];
 
 /// Rows of one transaction of a bulk load: enough to hide the cost of a commit, few enough that
-/// no log grows without end.
+/// no log grows without end. One transaction for all rows of a session was no faster on PostgreSQL.
 const CHUNK: u64 = 500_000;
 
 /// Whether integers take as many bytes as their values need.
