@@ -15,7 +15,9 @@ import pytest
 
 from dsbench.archive import Archive
 from dsbench.evaluation import evaluate
+from dsbench.evaluation.settings import described
 from dsbench.report import tables
+from dsbench.report.page.command import command_line
 
 KEPT = sorted((Path(__file__).parent.parent / "data/archives").glob("*.zip"))
 
@@ -32,6 +34,12 @@ def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
             yield from differences(before, after, f"{at}[{number}]")
     elif type(old) is not type(new) or old != (pytest.approx(new, rel=1e-12) if isinstance(new, float) else new):
         yield f"{at}: {old} became {new}"
+
+
+def test_runs_of_versions_that_knew_no_placement_ran_freely() -> None:
+    run = Archive.open(KEPT[0]).run
+    assert described([run])[0]["spec.placement"] == "free"
+    assert "--placement free" in command_line(run.spec.described())
 
 
 def test_there_are_some() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import (
     BaseModel,
@@ -21,6 +21,10 @@ from dsbench.spec import LEVELS, terminals_of
 Whole = Annotated[int, Field(ge=0, le=2**31)]
 Real = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
 """Numbers that a run can have; what is computed from them has room for them."""
+
+
+_OLDER: Final = {"placement": "free"}
+"""What versions did that did not know a setting, where that is no longer its default."""
 
 
 class Recorded(BaseModel):
@@ -77,6 +81,8 @@ class Asked(Recorded):
     @model_validator(mode="wrap")
     @classmethod
     def _in_order(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if isinstance(values, Mapping):
+            values = {**values, **{name: value for name, value in _OLDER.items() if name not in values}}
         made = handler(values)
         if isinstance(values, Mapping):
             made._order = tuple(values)

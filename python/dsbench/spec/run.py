@@ -103,7 +103,7 @@ class RunSpec(Frozen):
             "that is known; pinned, a thread stays on one",
             CLIENTS, "load", brief=True,
         ),
-    ] = "free"
+    ] = "follow"
     connections: Annotated[
         int, Field(ge=1, le=10_000), About("Connections of each thread, used round robin", CLIENTS, "load")
     ] = 1
