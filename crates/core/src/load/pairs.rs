@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::pacer::{Ended, Pacer, Turn};
 
-/// Transactions by which a client may be ahead of its partner: enough that neither waits for each other's every
-/// single one, few enough that both groups have the same rate in every second.
+/// Transactions by which a client may be ahead of its partner: enough that neither waits for every single one of the
+/// other's, few enough that both groups have the same rate in every second.
 pub const LEAD: u64 = 8;
 
 /// Longest wait before looking for a request to stop.
