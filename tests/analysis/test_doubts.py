@@ -85,6 +85,7 @@ def test_a_run_that_did_not_end_says_so(status: str, expected: int) -> None:
 @pytest.mark.parametrize("change", [{"duration_s": 4}, {"cycles": 2}])
 def test_short_runs_are_a_glimpse(change: dict[str, Any]) -> None:
     assert codes(replace(RUN, **change)) == ["short-cycles"]
+    assert codes(replace(RUN, **change, timed=False)) == [], "what ends by its work is as long as that takes"
 
 
 def test_short_cycles_of_tpcc_have_a_remedy_of_their_own() -> None:

@@ -60,11 +60,13 @@ def durability(run: RunFacts) -> Iterator[Doubt]:
 
 
 def short_cycles(run: RunFacts) -> Iterator[Doubt]:
-    """Too little was measured to compare it with anything."""
+    """Too little was measured to compare it with anything. What ends by its work is as long as that takes."""
+    if not run.timed:
+        return
     if run.duration_s < SHORT_CYCLE_S or run.cycles < FEWEST_CYCLES:
         yield Doubt(
             "short-cycles",
-            f"{_count(run.cycles, 'cycle')} of {run.duration_s:g} s: a glimpse, not comparable",
+            f"{_count(run.cycles, 'cycle')} of {run.duration_s:.3g} s: a glimpse, not comparable",
             "use --profile dsi for comparable figures"
             if run.workload.indexed
             else f"use {FEWEST_CYCLES} cycles or more of {SHORT_CYCLE_S:g} s or more",

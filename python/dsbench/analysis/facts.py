@@ -40,6 +40,8 @@ class RunFacts:
     reconnect: bool
     pacings: frozenset[str]
     """Of all groups of clients: "closed", "constant", "poisson", "terminals"."""
+    timed: bool
+    """Whether a duration ended the cycles, and not only what was done."""
     nodes: int
     """Remote nodes; 0 for load made on the machine of the server."""
     embedded: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -53,24 +54,33 @@ def durations_ns(groups: pa.Table, table: pa.Table) -> Ints:
     return of_each(table, longest)
 
 
-def pacings_of(groups: pa.Table, cycles: pa.Table) -> frozenset[str]:
-    """How the groups of ``cycles`` start transactions: "closed", "constant", "poisson", "terminals"."""
-    return frozenset(str(name) for name in of_cycles(groups, cycles)["pacing"].to_pylist())
+@dataclass(frozen=True)
+class Makers:
+    """Who made the load of some cycles: all groups of clients, on all nodes together."""
+
+    pacings: frozenset[str]
+    """"closed", "constant", "poisson", "terminals"."""
+    timed: bool
+    """Whether a duration ended some group, and not only what its clients had done."""
+    clients: int
+    """In the cycle with the most of them; 0 without a cycle."""
+    connections: int
 
 
-def clients_of(groups: pa.Table, cycles: pa.Table) -> int:
-    """Clients of all groups and nodes together in one of ``cycles``; 0 without a cycle."""
-    return _most(groups, cycles, lambda row: int(row["clients"]))
+def makers_of(groups: pa.Table, cycles: pa.Table) -> Makers:
+    """Those of ``cycles``."""
+    rows = of_cycles(groups, cycles).to_pylist()
+    return Makers(
+        pacings=frozenset(str(row["pacing"]) for row in rows),
+        timed=any(row["until"] == "time" for row in rows),
+        clients=_most(rows, lambda row: int(row["clients"])),
+        connections=_most(rows, lambda row: int(row["clients"] * row["connections"])),
+    )
 
 
-def connections_of(groups: pa.Table, cycles: pa.Table) -> int:
-    """Connections of all groups and nodes together in one of ``cycles``; 0 without a cycle."""
-    return _most(groups, cycles, lambda row: int(row["clients"] * row["connections"]))
-
-
-def _most(groups: pa.Table, cycles: pa.Table, count: Callable[[dict[str, Any]], int]) -> int:
+def _most(rows: list[dict[str, Any]], count: Callable[[dict[str, Any]], int]) -> int:
     found: Counter[tuple[int, int]] = Counter()
-    for row in of_cycles(groups, cycles).to_pylist():
+    for row in rows:
         found[row["scale"], row["cycle"]] += count(row)
     return max(found.values(), default=0)
 

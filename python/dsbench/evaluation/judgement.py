@@ -19,6 +19,7 @@ from dsbench.analysis.steady import Drift, drift, over_cycles
 from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Resource
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import NodeShare
+from dsbench.evaluation.groups import Makers
 from dsbench.evaluation.measured import Measured
 
 
@@ -33,10 +34,10 @@ def judge(
     nodes: Mapping[str, Mapping[int, NodeShare]],
     uses: Mapping[int, tuple[CycleUse, ...]],
     checkpoints: Mapping[int, tuple[int, ...]],
-    pacings: frozenset[str],
+    makers: Makers,
     even: Mapping[int, Evenness],
 ) -> tuple[Doubt, ...]:
-    """The doubts about a run; ``begun`` are its scales, ``pacings`` its groups', the mappings what was measured."""
+    """The doubts about a run; ``begun`` are its scales, ``makers`` its groups, the mappings what was measured."""
     broken = failed_checks(run)
     facts = []
     for scale in begun:
@@ -61,7 +62,7 @@ def judge(
                 evenness=even.get(scale),
             )
         )
-    return doubts(_run_facts(run, load, pacings), facts, noticed(run))
+    return doubts(_run_facts(run, load, makers), facts, noticed(run))
 
 
 def failed_checks(run: RunRecord) -> dict[int, tuple[str, ...]]:
@@ -70,22 +71,22 @@ def failed_checks(run: RunRecord) -> dict[int, tuple[str, ...]]:
 
 
 def collision(
-    run: RunRecord, success: Mapping[int, float], load: Mapping[int, Measured], pacings: frozenset[str], clients: int
+    run: RunRecord, success: Mapping[int, float], load: Mapping[int, Measured], makers: Makers
 ) -> Collision | None:
     """The model of collisions where it applies: snapshots of one row per unit of scale, several writers at a time.
 
-    It supposes that the ``clients`` always have a transaction under way: in the closed loop, with every node.
+    It supposes that all clients always have a transaction under way: in the closed loop, with every node.
     """
     shares = {x: share for x, share in success.items() if x not in run.broken and load[x].present.all()}
     applies = (
         run.entry.hot_row
-        and pacings == {"closed"}
+        and makers.pacings == {"closed"}
         and run.in_force != "read-committed"
         and not run.dialect.single_writer
         and not _waits(run)
         and any(share < 1 for share in shares.values())
     )
-    return fit_collision(list(shares), list(shares.values()), clients) if applies else None
+    return fit_collision(list(shares), list(shares.values()), makers.clients) if applies else None
 
 
 def _waits(run: RunRecord) -> bool:
@@ -164,7 +165,7 @@ def _populations(run: RunRecord, scale: int, load: Measured) -> int:
     return len({bisect_right(begins, cycle) for cycle in load.cycles.tolist()} - {0})
 
 
-def _run_facts(run: RunRecord, load: Mapping[int, Measured], pacings: frozenset[str]) -> RunFacts:
+def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> RunFacts:
     spec = run.spec
     durations_s = [float(part.duration_s.min()) for part in load.values()]
     return RunFacts(
@@ -176,7 +177,8 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured], pacings: frozenset[
         isolation=spec.isolation,
         retry=spec.retry,
         reconnect=spec.reconnect,
-        pacings=pacings,
+        pacings=makers.pacings,
+        timed=makers.timed,
         nodes=spec.nodes,
         embedded=run.embedded,
         cpus=run.cpus or 0,

@@ -34,10 +34,8 @@ from dsbench.evaluation.costs import resources
 from dsbench.evaluation.distributions import frequency, seconds
 from dsbench.evaluation.evaluated import Evaluation, Series
 from dsbench.evaluation.groups import (
-    clients_of,
-    connections_of,
     groups_of,
-    pacings_of,
+    makers_of,
     placement_of,
     series_of,
     with_threads,
@@ -121,7 +119,7 @@ def _evaluate(
     success = {x: 1 - part.total("failed") / part.attempts for x, part in load.items() if part.attempts}
     void = frozenset(run.broken)
     kinds, kind_frequency, kind_response = of_kinds(run, cycles, buckets, load)
-    pacings = pacings_of(groups, cycles)
+    makers = makers_of(groups, cycles)
     even = _evenness(load, residence, groups, cycles)
     windows = windows_of(run, of_cycles(tables["sums"], cycles), load)
     return Evaluation(
@@ -152,15 +150,25 @@ def _evaluate(
         ),
         doubts=(
             *judge(
-                run, begun, load, residence, course, spent, errors, nodes, machine, checkpoints(monitors, groups),
-                pacings, even,
+                run,
+                begun,
+                load,
+                residence,
+                course,
+                spent,
+                errors,
+                nodes,
+                machine,
+                checkpoints(monitors, groups),
+                makers,
+                even,
             ),
             *special_doubts(run),
             *kind_doubts(run.entry, kinds),
             *window_doubts(windows),
         ),
         nodes=nodes,
-        collision=collision(run, success, load, pacings, clients_of(groups, cycles)),
+        collision=collision(run, success, load, makers),
         kinds=kinds,
         kind_errors=errors_of_kinds(failed, kinds),
         kind_frequency=kind_frequency,
@@ -174,7 +182,7 @@ def _evaluate(
         stage=key.stage,
         threads=key.threads,
         placement=placement_of(groups, cycles),
-        connections=connections_of(groups, cycles) or key.threads * spec.connections * max(spec.nodes, 1),
+        connections=makers.connections or key.threads * spec.connections * max(spec.nodes, 1),
     )
 
 
