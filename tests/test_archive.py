@@ -118,9 +118,10 @@ def test_what_an_older_version_left_out_has_defaults_and_is_not_made_up(writer: 
     (writer.path / "run.json").write_text(json.dumps({"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb"}}))
     run = Archive.open(writer.path).run
     assert (run.spec.thread_numbers, run.spec.ramp_up, run.spec.rate, run.broken) == ((1,), 0.0, None, {})
-    assert run.described() == {"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb"}}
+    # They ran freely, which is no longer the default: that is known of them, and all else is left out.
+    assert run.described() == {"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb", "placement": "free"}}
     noted = run.changed(status="failed", segments=[{"scale": 5, "first_cycle": 3}])
-    assert (noted.segments[0].scale, list(noted.described()["spec"])) == (5, ["zeal", "workload"])
+    assert (noted.segments[0].scale, list(noted.described()["spec"])) == (5, ["zeal", "workload", "placement"])
 
 
 def test_what_cannot_be_written_is_told_where_nothing_can_be_removed_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
