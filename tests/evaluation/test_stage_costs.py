@@ -111,6 +111,13 @@ def test_a_load_counts_its_rows(evaluation: Evaluation) -> None:
     assert (found.measured, found.counted, found.rate, found.sustained) == ("insert", "rows", 2000, None)
 
 
+def test_where_no_rows_are_told_none_were_inserted(tmp_path: Path) -> None:
+    told = rows()
+    told["cycles"] = [{**one, "rows": None} for one in told["cycles"]]
+    found = evaluate(write(tmp_path, run_json({"workload": "rehearsal", "target": {"url": "mock:"}}, stages=STAGES), told))
+    assert of(found, LOAD).rate == 0
+
+
 def test_statements_that_are_timed_stand_between_the_loads(archive: Archive, evaluation: Evaluation) -> None:
     assert [key.stage for key in evaluation.stages] == [LOAD, "index", QUERY]
     found = evaluation.stages[Series("index", 0)][1].values

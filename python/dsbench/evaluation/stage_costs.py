@@ -248,11 +248,11 @@ def _of_rows(kinds: Mapping[str, Kind], kind: str) -> bool:
 
 
 def _summed(table: pa.Table, keys: Sequence[str], name: str, how: str = "sum", *more: str) -> list[dict[str, Any]]:
-    """Rows of ``keys`` with ``name`` and ``more`` aggregated."""
+    """Rows of ``keys`` with ``name`` and ``more`` aggregated; 0 is the sum where no value is told."""
     plain = _plain(table.select([*keys, name, *more]))
     wanted: list[Any] = [(one, how) for one in (name, *more)]
     rows: list[dict[str, Any]] = plain.group_by(list(keys)).aggregate(wanted).to_pylist()
-    return rows
+    return [{key: 0 if value is None and key.endswith("_sum") else value for key, value in row.items()} for row in rows]
 
 
 def _plain(table: pa.Table) -> pa.Table:
