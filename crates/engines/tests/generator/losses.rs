@@ -1,167 +1,22 @@
-//! The loop against a scripted engine on a fake clock: exact to the nanosecond, without sleeping.
-
-#![cfg(feature = "mock")]
+//! Collisions, lost connections and commits, servers that are gone, wishes to stop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use dsbench_core::clock::{Clock, FakeClock, Nanos};
 use dsbench_core::course::Course;
-use dsbench_core::engine::{Connection, Interrupt, Isolation, Prepare, Session, Statement, StatementId};
-use dsbench_core::error::{Error, ErrorKind, Result};
-use dsbench_core::generator::{Conduct, Interrupts, Runner};
+use dsbench_core::engine::Interrupt;
+use dsbench_core::error::{Error, ErrorKind};
+use dsbench_core::generator::{Interrupts, Runner};
 use dsbench_core::limit::Limit;
-use dsbench_core::pacer::{ClosedLoop, ConstantRate, Ended, Pacer, Turn};
+use dsbench_core::pacer::ClosedLoop;
 use dsbench_core::recorder::Recorder;
 use dsbench_core::seats::Seat;
-use dsbench_core::stage::{Counted, Until, Whose};
-use dsbench_core::workload::{Client, Drawn, End, Shape};
+use dsbench_core::stage::Until;
+use dsbench_core::workload::Shape;
 use dsbench_engines::mock::{Action, Calls, Mock, Script, When};
 
-const MS: Nanos = 1_000_000;
-
-/// One statement per transaction; remembers with which inputs it was run.
-struct Probe {
-    shape: Shape,
-    end: End,
-    drawn: u64,
-    ran_with: Vec<u64>,
-    committed: u64,
-}
-
-impl Probe {
-    fn new(shape: Shape) -> Self {
-        Self { shape, end: End::Commit, drawn: 0, ran_with: Vec::new(), committed: 0 }
-    }
-}
-
-impl Client for Probe {
-    fn prepare(&mut self, conn: &mut dyn Connection, when: Prepare) -> Result<()> {
-        conn.prepare(&Statement { sql: "work", params: &[], columns: &[] }, when).map(|_| ())
-    }
-
-    fn draw(&mut self, number: u64) -> Drawn {
-        self.drawn = number;
-        Drawn { kind: 0, shape: self.shape }
-    }
-
-    fn execute(&mut self, conn: &mut dyn Connection) -> Result<End> {
-        self.ran_with.push(self.drawn);
-        conn.execute(StatementId(0), &[]).map(|_| self.end)
-    }
-
-    fn describe(&self) -> String {
-        self.drawn.to_string()
-    }
-
-    fn committed(&mut self) {
-        self.committed += 1;
-    }
-
-    fn rows(&self) -> u64 {
-        10
-    }
-}
-
-struct Trial {
-    conduct: Conduct,
-    script: Script,
-    client: Probe,
-    stop: AtomicBool,
-    ramp_up: Nanos,
-    duration: Nanos,
-    /// Instead of the duration.
-    until: Option<Until>,
-}
-
-struct Found {
-    outcome: Result<u64>,
-    recorder: Recorder,
-    mock: Mock,
-    client: Probe,
-    clock: Arc<FakeClock>,
-}
-
-impl Trial {
-    /// A closed loop of 100 ms in which every call takes `latency_ns`.
-    fn new(latency_ns: Nanos, shape: Shape) -> Self {
-        let session = Session { isolation: Isolation::RepeatableRead, in_place: false };
-        let conduct = Conduct {
-            session,
-            prepare: Prepare::Once,
-            connections: 1,
-            retry: false,
-            reconnect: false,
-            patience: 500 * MS,
-        };
-        let script = Script { latency_ns, ..Script::default() };
-        let (stop, ramp_up, duration) = (AtomicBool::new(false), 0, 100 * MS);
-        Self { conduct, script, client: Probe::new(shape), stop, ramp_up, duration, until: None }
-    }
-
-    fn event(mut self, when: When, action: Action) -> Self {
-        self.script.events.push((when, action));
-        self
-    }
-
-    fn run(self) -> Found {
-        self.paced(&mut ClosedLoop, false)
-    }
-
-    fn paced(mut self, pacer: &mut dyn Pacer, open_loop: bool) -> Found {
-        let clock = Arc::new(FakeClock::default());
-        let mock = Mock::on_clock(self.script, Arc::clone(&clock));
-        let mut recorder = Recorder::new(1, open_loop, Course::new(1), None);
-        let until = self.until.unwrap_or(Until::Time(self.duration));
-        let seats = vec![Seat::new(&mut self.client, 0)];
-        let connected = Runner::connect(&self.conduct, &mock, seats, clock.as_ref(), &self.stop, &());
-        let outcome = connected.and_then(|mut runner| {
-            let (start, limit) = (clock.now() + self.ramp_up, Limit::new(until, 1));
-            limit.begin(start);
-            runner.run(start, self.ramp_up, &limit, pacer, &mut recorder)
-        });
-        Found { outcome, recorder, mock, client: self.client, clock }
-    }
-}
-
-#[test]
-fn a_transaction_that_ends_at_the_deadline_counts() {
-    let found = Trial::new(MS, Shape::Single).run();
-    let tally = &found.recorder.tallies()[0];
-    assert_eq!((tally.committed, tally.in_flight, tally.failed), (100, 0, 0));
-    assert_eq!((tally.first_start, tally.last_end), (Some(0), 100 * MS));
-    assert_eq!((tally.residence.sum(), tally.residence.min(), tally.residence.max()), (100 * MS, MS, MS));
-    assert_eq!((found.client.committed, found.mock.counts().singles), (100, 100));
-    assert_eq!(found.mock.counts().begins, 0, "a single call has no BEGIN on the wire");
-}
-
-#[test]
-fn a_transaction_that_ends_later_is_in_flight_and_known_to_the_check() {
-    let found = Trial::new(3 * MS, Shape::Single).run();
-    let tally = &found.recorder.tallies()[0];
-    assert_eq!((tally.committed, tally.in_flight, tally.late_commits), (33, 1, 1));
-    assert_eq!((tally.last_end, tally.residence.count()), (99 * MS, 33));
-    assert_eq!(found.client.committed, 34, "the database holds the late one, too");
-}
-
-#[test]
-fn a_block_begins_and_commits() {
-    let found = Trial::new(MS, Shape::Block).run();
-    let counts = found.mock.counts();
-    // begin, statement, commit: 3 ms each; the 34th ends at 102 ms.
-    assert_eq!(found.recorder.tallies()[0].committed, 33);
-    assert_eq!((counts.begins, counts.commits, counts.executes), (34, 34, 34));
-}
-
-#[test]
-fn a_rollback_on_purpose_is_done_and_not_failed() {
-    let mut trial = Trial::new(MS, Shape::Block);
-    trial.client.end = End::Rollback;
-    let found = trial.run();
-    let tally = &found.recorder.tallies()[0];
-    assert_eq!((tally.rolled_back, tally.committed, tally.failed), (33, 0, 0));
-    assert_eq!((found.mock.counts().rollbacks, found.client.committed), (34, 0));
-}
+use crate::bed::{Trial, MS};
 
 #[test]
 fn without_retry_a_collision_fails_and_the_next_inputs_follow() {
@@ -383,67 +238,6 @@ fn a_wish_to_stop_is_heard_while_connecting() {
 }
 
 #[test]
-fn a_ramp_up_is_run_and_not_recorded_but_known_to_the_check() {
-    let mut trial = Trial::new(3 * MS, Shape::Single).event(When::At(2), Action::Fail(ErrorKind::Conflict));
-    trial.ramp_up = 10 * MS;
-    let found = trial.run();
-    let tally = &found.recorder.tallies()[0];
-    // Ends at 3, 6 (failed) and 9 ms lie before the clock's start at 10 ms; that at 12 ms is the first to
-    // count, though it began 1 ms before; the 36th ends at 108, and the 37th, at 111, is late.
-    assert_eq!((tally.early_commits, tally.committed, tally.in_flight, tally.failed), (2, 33, 1, 0));
-    assert_eq!((tally.first_start, tally.last_end), (Some(0), 98 * MS));
-    assert_eq!(found.client.committed, 36, "the database holds them all");
-}
-
-/// What theory gives for arrivals every `gap`, a service time of `service`, and one service that is
-/// longer by `stall`: each start waits for the end before (Lindley's recursion).
-fn theory(count: u64, gap: Nanos, service: Nanos, stalled: u64, stall: Nanos) -> (Vec<Nanos>, Vec<Nanos>) {
-    let (mut free, mut responses, mut services) = (0, Vec::new(), Vec::new());
-    for n in 0..count {
-        let intended = n * gap;
-        let time = service + if n == stalled { stall } else { 0 };
-        free = free.max(intended) + time;
-        responses.push(free - intended);
-        services.push(time);
-    }
-    (responses, services)
-}
-
-fn quantile(values: &[Nanos], q: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable();
-    sorted[((q * sorted.len() as f64).ceil() as usize).max(1) - 1] as f64
-}
-
-#[test]
-fn the_open_loop_shows_a_stall_in_the_response_times_as_theory_gives_it() {
-    let mut trial = Trial::new(MS, Shape::Single).event(When::At(100), Action::Stall(2000 * MS));
-    trial.duration = 10_000 * MS;
-    let found = trial.paced(&mut ConstantRate::new(0, 1, 100.0), true);
-    let tally = &found.recorder.tallies()[0];
-    assert_eq!((found.outcome.clone().unwrap(), tally.committed), (0, 1000));
-    let (responses, services) = theory(1000, 10 * MS, MS, 99, 2000 * MS);
-    let response = tally.response.as_ref().unwrap();
-    assert_eq!((response.max(), response.sum()), (2001 * MS, responses.iter().sum::<u64>()));
-    for q in [0.1, 0.5, 0.68, 0.87, 0.95, 0.99, 0.997, 0.999] {
-        for (histogram, truth) in [(response, &responses), (&tally.residence, &services)] {
-            let (seen, truth) = (histogram.quantile(q) as f64, quantile(truth, q));
-            assert!((seen / truth - 1.0).abs() <= 0.0005, "q {q}: {seen} against {truth}");
-        }
-    }
-}
-
-#[test]
-fn starts_that_were_due_and_not_made_are_missed() {
-    let trial = Trial::new(3 * MS, Shape::Single);
-    let found = trial.paced(&mut ConstantRate::new(0, 1, 1000.0), true);
-    let tally = &found.recorder.tallies()[0];
-    // 100 starts are due in 100 ms; a start every 3 ms is made, the 34th ends too late.
-    let missed = found.outcome.unwrap();
-    assert_eq!((tally.committed, tally.in_flight, missed), (33, 1, 66));
-}
-
-#[test]
 fn errors_keep_their_code_and_one_example() {
     let mut recorder = Recorder::new(2, false, Course::new(2), None);
     recorder.window(0, 10);
@@ -458,45 +252,4 @@ fn errors_keep_their_code_and_one_example() {
     let expected = [(0, "53100", 3), (0, "22003", 1), (1, "53100", 1)].map(|(of, code, n)| (of, code.to_owned(), n));
     assert_eq!(found, expected, "what fails after the end does not count, each kind of transaction does for itself");
     assert_eq!(recorder.classes()[0].example.as_deref(), Some("disk full"));
-}
-
-#[test]
-fn a_count_ends_a_group_when_so_many_are_done_whatever_fails() {
-    for of in [Whose::Each, Whose::All] {
-        let mut trial = Trial::new(MS, Shape::Single).event(When::Every(4), Action::Fail(ErrorKind::Serialization));
-        trial.until = Some(Until::Count { counted: Counted::Transactions, count: 90, of });
-        let found = trial.run();
-        let tally = &found.recorder.tallies()[0];
-        // Every fourth of 119 fails: 29; the last of the others ends after 119 ms.
-        assert_eq!((tally.committed, tally.failed, tally.in_flight, found.clock.now()), (90, 29, 0, 119 * MS));
-        assert_eq!((tally.rows, found.outcome.unwrap()), (900, 0));
-    }
-}
-
-#[test]
-fn a_count_of_rows_ends_a_group_with_the_transaction_that_reaches_it() {
-    for of in [Whose::Each, Whose::All] {
-        let mut trial = Trial::new(MS, Shape::Single);
-        trial.until = Some(Until::Count { counted: Counted::Rows, count: 95, of });
-        let found = trial.run();
-        let tally = &found.recorder.tallies()[0];
-        assert_eq!((tally.committed, tally.rows), (10, 100));
-    }
-}
-
-/// Starts at 0, 10 and 20 ms, and never again.
-struct Three(u64);
-
-impl Pacer for Three {
-    fn next_turn(&mut self, _before: Option<Ended>) -> Option<Turn> {
-        self.0 += 1;
-        (self.0 <= 3).then(|| Turn { seat: 0, due: Some((self.0 - 1) * 10 * MS) })
-    }
-}
-
-#[test]
-fn a_pacer_that_has_no_next_turn_ends_its_client() {
-    let found = Trial::new(MS, Shape::Single).paced(&mut Three(0), true);
-    let tally = &found.recorder.tallies()[0];
-    assert_eq!((tally.committed, tally.last_end, found.outcome.unwrap()), (3, 21 * MS, 0));
 }
