@@ -39,6 +39,7 @@ _WATCHED_S = 1.0
 _EXTRAS = {
     "cluster": ("distributed", "load from several machines"),
     "drivers": ("firebird.driver", "clients of others, to compare with"),
+    "query": ("duckdb", "SQL over archives"),
 }
 """Optional packages of pyproject.toml: extra, module, what it is for."""
 

@@ -22,9 +22,11 @@ from dsbench.cli import (
     errors,
     node,
     plot,
+    query,
     run,
     servers,
     show,
+    study,
     usage,
     workloads,
 )
@@ -55,10 +57,11 @@ def _dsbench(
     """Measure what a computer is worth as a database server."""
 
 
-for _module in (run, node, show, plot, compare, check, drop, calibrate, doctor, workloads):
+for _module in (run, node, show, plot, compare, query, check, drop, calibrate, doctor, workloads):
     app.command(_module.__name__.rpartition(".")[2], cls=Grouped, epilog=_module.EPILOG)(_module.command)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(servers.app, name="servers")
+app.add_typer(study.app, name="study")
 
 
 def main() -> None:

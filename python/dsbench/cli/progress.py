@@ -50,10 +50,14 @@ class Progress:
             return
         left = self._left.seconds(moment)
         line = describe(moment) + (f", about {clock(left)} left" if left > 0 else "")
+        if not self.live(line):
+            self._plain(moment, line)
+
+    def live(self, line: str) -> bool:
+        """Shows ``line`` where the last line is alive; whether it is."""
         if self._live is not None:
             self._live.update(Text(line, no_wrap=True, overflow="ellipsis"))
-            return
-        self._plain(moment, line)
+        return self._live is not None
 
     def _plain(self, moment: Moment, line: str) -> None:
         now, phase = time.monotonic(), (moment.scale, moment.phase, moment.cycle)

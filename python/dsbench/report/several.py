@@ -33,17 +33,17 @@ def text(comparison: Comparison) -> str:
     lines = [f"{letter}  {label}" for letter, label in zip(letters, comparison.labels, strict=True)]
     if comparison.stages.staged:
         for title, (heads, *rows) in stages_compared.tables(comparison.stages, letters):
-            lines += ["", title, *_aligned(heads, rows)]
+            lines += ["", title, *aligned(heads, rows)]
     for section in comparison.sections:
         lines += ["", section.heading] if section.heading else []
         lines += ["", *(f"{name}  {words}" for name, words in verdicts(comparison, section, letters))]
         for title, rows in grids(section, letters[0]):
-            lines += ["", title, *_aligned([_head(title), *letters], rows)]
+            lines += ["", title, *aligned([_head(title), *letters], rows)]
     if any(one.overall for section in comparison.sections for one in section.compared[1:]):
         lines += ["", f"mean: {OVERALL}"]
     if comparison.stages.staged:
         for name, rows in stages_compared.efficiency(comparison.stages, letters):
-            lines += ["", f"efficiency, {name}", *_aligned(["", *NAMES], rows)]
+            lines += ["", f"efficiency, {name}", *aligned(["", *NAMES], rows)]
     lines += _what_differs(comparison, letters)
     lines += ["", *(f"doubt: {line}" for line in comparison.warnings())]
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
@@ -142,10 +142,10 @@ def _what_differs(comparison: Comparison, letters: Sequence[str]) -> list[str]:
     """What somebody changed comes first, behind it what products have that others do not know."""
     changed = comparison.changed
     others = {name: values for name, values in comparison.differences.items() if name not in changed}
-    lines = ["", *_aligned(["differs", *letters], list(difference_rows(changed, _TALL)))] if changed else []
+    lines = ["", *aligned(["differs", *letters], list(difference_rows(changed, _TALL)))] if changed else []
     if others:
         shown = dict(list(others.items())[:_MOST])
-        lines += ["", *_aligned(["not all of them have", *letters], list(difference_rows(shown, _TALL)))]
+        lines += ["", *aligned(["not all of them have", *letters], list(difference_rows(shown, _TALL)))]
     if len(others) > _MOST:
         lines.append(f"and {len(others) - _MOST} more: see --json, or the page of --out")
     return lines
@@ -158,7 +158,8 @@ def difference_rows(differences: Mapping[str, Sequence[str]], longest: int) -> I
         yield [name, *(v if len(v) <= longest else v[: longest - 1] + "…" for v in (v or unsaid for v in values))]
 
 
-def _aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table: the first column to the left, all others to the right."""
     cells = [list(heads), *map(list, rows)]
     widths = [max(len(row[at]) for row in cells) for at in range(len(heads))]
     return ["  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])

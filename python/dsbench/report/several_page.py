@@ -52,6 +52,11 @@ def page(
         section("What differs", _differences(differences, labels), key="differences"),
         section("Archives", tag("ol", *archives), key="archives"),
     )
+    return framed(title, body, drawn)
+
+
+def framed(title: str, body: Html, drawn: Mapping[str, Spec]) -> str:
+    """``body`` as a whole page with what draws the diagrams ``drawn`` in it."""
     style = resources.files("dsbench.report.page").joinpath("page.css").read_text("utf-8")
     head = join([
         Html('<meta charset="utf-8">'), Html(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),

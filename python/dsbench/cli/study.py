@@ -1,0 +1,244 @@
+"""``dsbench study``: many runs over factors, interleaved, and what the factors do."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dsbench.archive import ArchiveError, claimed, try_out
+from dsbench.cli import errors
+from dsbench.cli.progress import Progress, clock, describe
+from dsbench.runner import Moment, Observer, Stop
+from dsbench.spec import RunSpec, SpecError
+
+if TYPE_CHECKING:
+    from dsbench.study import Study, Trial
+
+app = typer.Typer(help="Many runs over factors of the whole stack, interleaved, and what each factor does to the rate.")
+
+Folder = Annotated[Path, typer.Argument(help="Folder that a study made.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+@app.command(epilog="Examples: dsbench study templates threads > threads.toml | dsbench study run threads.toml | "
+             "dsbench study run studies/threads")  # fmt: skip
+def run(
+    file: Annotated[Path, typer.Argument(help="TOML file of a study, or the folder of one to go on with.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the study; default: studies/ and its name. One that is there goes on."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show its trials, time and space, and touch nothing.")
+    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Make those trials again as well that failed.")] = False,
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Make the trials of a study that are left, and show what they found."""
+    from dsbench import study as room  # Late: numerical libraries take their time.
+    from dsbench.cli.study_text import ahead_of
+    from dsbench.library.studies import conduct
+
+    study, ahead = _begun(file, out)
+    expected = room.estimate(study, ahead)
+    if dry_run:
+        document = {"folder": str(study.folder), "estimate": expected.described(), "trials": _rows(study)}
+        print(json.dumps(document, indent=2, ensure_ascii=False) if as_json else ahead_of(study, expected, whole=True))
+        return
+    if not quiet:
+        print(ahead_of(study, expected, whole=False), file=sys.stderr)
+    stop = Stop(signals=True)
+    study = conduct(study, _Watch(expected.time_s, quiet=quiet), stop, again=again)
+    if stop.signal is not None:
+        left = len(study.counted("planned"))
+        errors.tell(f"stopped, {left} trials are left", f"go on with: dsbench study run {study.folder}")
+        sys.exit(128 + stop.signal)
+    _shown(study, "rate", study.folder, as_json)
+    if not study.counted("done"):
+        sys.exit(errors.FAILED)
+
+
+def _begun(file: Path, out: Path | None) -> tuple[Study, dict[Any, Any]]:
+    from dsbench import study as room  # Late: as above.
+
+    if not file.is_dir():
+        spec = room.read(file)
+        slug = re.sub(r"[^\w.+-]+", "-", spec.name).strip("-.") or "study"
+        return room.begin(spec, out or Path("studies", slug))
+    if out is not None:
+        raise SpecError("--out", f"{file} is the folder of a study already", "leave --out out")
+    study = room.load(file)
+    if "***" in json.dumps(study.spec.model_dump(mode="json")):
+        raise SpecError("FILE", "study.json keeps no password", f"name its file: dsbench study run FILE --out {file}")
+    return room.begin(study.spec, file)
+
+
+@app.command(epilog="Examples: dsbench study show studies/threads --out page | dsbench study show studies/threads "
+             "--of p99")  # fmt: skip
+def show(
+    folder: Folder,
+    of: Annotated[str, typer.Option(help="What the effects are of: rate, p50 or p99 (residence times).")] = "rate",
+    out: Annotated[Path | None, typer.Option(help="Write results.txt, .json, .html and diagrams here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show effects with intervals, interactions, share of variance and resources of a study."""
+    from dsbench import study as room  # Late: as above.
+
+    _shown(room.load(folder), of, out, as_json)
+
+
+@app.command(epilog="Examples: dsbench study add studies/threads --level threads=32 --level threads=64 | "
+             "dsbench study add studies/threads --repeat 2")  # fmt: skip
+def add(
+    folder: Folder,
+    level: Annotated[
+        list[str] | None, typer.Option(metavar="FACTOR=VALUE", help="A level more of a factor; may be repeated.")
+    ] = None,
+    repeat: Annotated[int, typer.Option(help="Blocks of the new trials; default: as many as the study has.")] = 0,
+) -> None:
+    """Plan more trials: new levels beside the reference, or more blocks. dsbench study run makes them."""
+    from dsbench import study as room  # Late: as above.
+    from dsbench.cli.study_text import added
+
+    if not level and repeat < 1:
+        raise SpecError("--level", "nothing to add", "name --level FACTOR=VALUE, or --repeat 2")
+    study = room.load(folder)
+    levels: dict[str, list[Any]] = {}
+    for text in level or ():
+        name, mark, value = text.partition("=")
+        if not mark:
+            raise SpecError("--level", f"{text!r} is no FACTOR=VALUE", "write for instance --level threads=32")
+        levels.setdefault(name, []).append(_value(value))
+    extended = room.extend(study, levels, max(repeat, 0))
+    with claimed(folder):
+        room.store(extended)
+    print(added(study, extended))
+
+
+def _value(text: str) -> Any:
+    """A value as TOML has it; what is none is text."""
+    try:
+        return tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+@app.command(epilog="Example: dsbench study best studies/buffers > best.toml && dsbench study run best.toml")
+def best(folder: Folder) -> None:
+    """Print a study that tests the best level of each factor, all together, against the references."""
+    from dsbench import study as room  # Late: as above.
+
+    print(room.best(room.outcomes(room.load(folder))), end="")
+
+
+def _templates(incomplete: str) -> list[str]:
+    """For a shell that completes a name."""
+    from dsbench import study as room  # Late: as above.
+
+    return [name for name in room.templates() if name.startswith(incomplete)]
+
+
+@app.command(epilog="Examples: dsbench study templates | dsbench study templates isolation > isolation.toml")
+def templates(
+    name: Annotated[
+        str | None, typer.Argument(help="Print this one.", autocompletion=_templates)
+    ] = None,
+) -> None:
+    """List studies that are ready to be run, or print one as a file."""
+    from dsbench import study as room  # Late: as above.
+
+    if name is not None:
+        print(room.template(name), end="")
+        return
+    found = {known: tomllib.loads(text) for known, text in room.templates().items()}
+    width = max(map(len, found))
+    for known, values in found.items():
+        print(f"{known:{width}}  {values.get('about', values['name'])}")
+
+
+def _shown(study: Study, of: str, out: Path | None, as_json: bool) -> None:
+    from dsbench import study as room  # Late: as above.
+    from dsbench.report import study as shown  # Late: its drawing libraries take a second.
+
+    found = room.outcomes(study, of)
+    if out is not None:
+        try_out(out)
+        for name, content in shown.files(found).items():
+            try:
+                (out / name).write_bytes(content)
+            except OSError as error:
+                raise ArchiveError(
+                    f"--out: cannot write {out / name}: {error.strerror}", "name another", usage=True
+                ) from None
+    if as_json:
+        print(json.dumps(shown.document(found), indent=2, ensure_ascii=False))
+    else:
+        print(shown.text(found), end="")
+        if out is not None:
+            print(f"page: {out / 'results.html'}")
+
+
+def _rows(study: Study) -> list[dict[str, Any]]:
+    names = [factor.name for factor in study.factors]
+    return [
+        {"trial": one.number, "block": one.block, **dict(zip(names, one.levels, strict=True)), "status": one.status,
+         "reason": one.reason} for one in study.trials
+    ]  # fmt: skip
+
+
+class _Watch:
+    """Shows a study: the trial, the run, and the time that is left of the whole."""
+
+    def __init__(self, expected_s: tuple[float, float], *, quiet: bool) -> None:
+        self._expected_s = sum(expected_s) / 2
+        self._quiet = quiet
+        self._began = time.monotonic()
+        self._done = 0
+        self._progress: Progress | None = None
+
+    def trial(self, study: Study, trial: Trial, spec: RunSpec) -> Observer:
+        """A line for the trial, and its progress."""
+        left = len(study.counted("planned", "running"))
+        if not self._quiet:
+            what = ", ".join(
+                f"{factor.name} {level}" for factor, level in zip(study.factors, trial.levels, strict=True)
+            )
+            place = f"trial {trial.number} of {len(study.trials)}, block {trial.block}"
+            print(f"{place}: {what} (about {clock(self._left_s(left))} left)", file=sys.stderr, flush=True)
+        self._progress = _OfTrial(spec, f"trial {trial.number}/{len(study.trials)}", quiet=self._quiet)
+        return self._progress.__enter__()
+
+    def ended(self, trial: Trial) -> None:
+        """Says what failed."""
+        if self._progress is not None:
+            self._progress.__exit__(None, None, None)
+        self._done += 1
+        if trial.status != "done" and not self._quiet:
+            print(f"trial {trial.number}: {trial.status}: {trial.reason}", file=sys.stderr, flush=True)
+
+    def _left_s(self, left: int) -> float:
+        """By what the trials took so far; before the first by the estimate."""
+        return (time.monotonic() - self._began) / self._done * left if self._done else self._expected_s
+
+
+class _OfTrial(Progress):
+    """The progress of one trial: a live line on a terminal, nothing elsewhere, where the trials' lines are enough."""
+
+    def __init__(self, spec: RunSpec, where: str, *, quiet: bool) -> None:
+        super().__init__(spec, quiet=quiet)
+        self._where = where
+
+    def moment(self, moment: Moment) -> None:
+        """Shows where the run is."""
+        self.live(f"{self._where}: {describe(moment)}")
+
+    def message(self, text: str) -> None:
+        """Nothing: it is in the archive's log."""

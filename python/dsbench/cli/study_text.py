@@ -1,0 +1,61 @@
+"""A study before it is made, as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from dsbench.cli.progress import clock
+from dsbench.study import Estimate, Study
+
+
+def ahead_of(study: Study, expected: Estimate, *, whole: bool) -> str:
+    """What will be done, how long it takes and what it needs; ``whole``: every trial."""
+    states = Counter(trial.status for trial in study.trials)
+    counts = ", ".join(f"{count} {status}" for status, count in states.items())
+    blocks = len({trial.block for trial in study.trials})
+    lines = [
+        f"{study.spec.name}: {len(study.trials)} trials in {blocks} {'block' if blocks == 1 else 'blocks'} ({counts})"
+    ]
+    for factor in study.factors:
+        levels = [one.name + " (reference)" * (n == factor.reference_number) for n, one in enumerate(factor.resolved)]
+        lines.append(f"  {factor.name}: {', '.join(levels)}")
+    if whole:
+        lines += [_trial(study, number) for number in range(len(study.trials))]
+    lines += [f"left out: {what}: {reason}" for what, reason in left_out(study)]
+    first, last = (clock(seconds) for seconds in expected.time_s)
+    runs = f" ({expected.runs} runs, with those that age a database)" if expected.runs > expected.trials else ""
+    if expected.trials:
+        lines.append(
+            f"time: about {first if first == last else f'{first} to {last}'} for {expected.trials} trials{runs}"
+        )
+        size = "not known" if expected.size_bytes is None else f"at most {expected.size_bytes / 1e9:.3g} GB"
+        free = "" if expected.free_bytes is None else f", {expected.free_bytes / 1e9:.3g} GB free"
+        lines.append(f"space: {size} for the largest database before its load{free}; "
+                     f"{expected.archives_bytes / 1e9:.2g} GB of archives")  # fmt: skip
+    if expected.too_large:
+        lines.append("warning: that may be more than there is")
+    lines.append(f"folder: {study.folder}")
+    return "\n".join(lines)
+
+
+def _trial(study: Study, number: int) -> str:
+    trial = study.trials[number]
+    what = ", ".join(f"{factor.name} {level}" for factor, level in zip(study.factors, trial.levels, strict=True))
+    state = "" if trial.status == "planned" else f"  ({trial.status})"
+    return f"  {trial.number:>4}  block {trial.block}  {what}{state}"
+
+
+def left_out(study: Study) -> list[tuple[str, str]]:
+    """Combinations that cannot be made, each once, with the reason."""
+    found = {}
+    for trial in study.counted("left out"):
+        named = zip(study.factors, trial.levels, strict=True)
+        found[", ".join(f"{factor.name} {level}" for factor, level in named)] = trial.reason
+    return list(found.items())
+
+
+def added(before: Study, after: Study) -> str:
+    """What was planned in addition."""
+    count = len(after.trials) - len(before.trials)
+    blocks = len({trial.block for trial in after.trials}) - len({trial.block for trial in before.trials})
+    return f"{count} trials in {blocks} blocks were added; make them: dsbench study run {after.folder}"

@@ -1,0 +1,21 @@
+"""A study: many runs over factors, interleaved, in one folder with a ``study.json`` that says which trial each is.
+
+Read ``spec`` for what is asked, ``plan`` for the trials that come of it, ``conduct`` for how they are made.
+"""
+
+from __future__ import annotations
+
+from dsbench.study.best import best
+from dsbench.study.conduct import Make, Watch, conduct
+from dsbench.study.estimate import Estimate, estimate
+from dsbench.study.plan import Trial, combination
+from dsbench.study.record import Study, begin, extend, is_study, load, store
+from dsbench.study.results import Made, Outcomes, Point, mean, outcomes
+from dsbench.study.shipped import template, templates
+from dsbench.study.spec import Factor, StudySpec, read
+
+__all__ = [
+    "Estimate", "Factor", "Made", "Make", "Outcomes", "Point", "Study", "StudySpec", "Trial", "Watch", "begin", "best",
+    "combination", "conduct", "estimate", "extend", "is_study", "load", "mean", "outcomes", "read", "store", "template",
+    "templates",
+]  # fmt: skip

@@ -1,0 +1,170 @@
+"""From a study to its trials: combinations of levels, in blocks, each with the specification of its run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from dsbench.analysis import designs
+from dsbench.runner import Ahead, RunError, look_ahead
+from dsbench.spec import Merged, SpecError, merged
+from dsbench.study.paths import HISTORY, put
+from dsbench.study.spec import Factor, StudySpec, level_name
+
+Status = Literal["planned", "running", "done", "void", "failed", "left out"]
+Combination = tuple[int, ...]
+"""Number of a level for each factor."""
+_MOST_BEFORE = 1000
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of a study."""
+
+    number: int
+    """From 1, in the order in which they are made."""
+    block: int
+    """From 1."""
+    levels: tuple[str, ...]
+    """Name of the level of each factor."""
+    status: Status = "planned"
+    """"void": a check of its database failed; "left out": it cannot be made; "failed": it was begun."""
+    reason: str = ""
+    archive: str = ""
+    """Name of its archive in the study's folder ``archives``; empty before it was begun."""
+    started: str = ""
+    ended: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a trial asks for."""
+
+    merged: Merged
+    before: int = 0
+    """Runs on the same database before the one that counts."""
+
+
+def combinations(spec: StudySpec, factors: Sequence[Factor]) -> list[Combination]:
+    """What the design tries, in order."""
+    counts = [len(factor.levels) for factor in factors]
+    references = [factor.reference_number for factor in factors]
+    match spec.trials.design:
+        case "full":
+            return designs.full(counts)
+        case "one-at-a-time":
+            return designs.one_at_a_time(counts, references)
+        case "list":
+            return [_listed(factors, number, row) for number, row in enumerate(spec.trial, start=1)]
+    for factor in factors:
+        if len(factor.levels) != 2:
+            raise SpecError(f"factor {factor.name!r}: levels", "the design screening needs two levels of each factor",
+                            "name two, or take the design one-at-a-time")  # fmt: skip
+    return [
+        tuple(ref if bit == 0 else 1 - ref for bit, ref in zip(row, references, strict=True))
+        for row in designs.screening(len(factors))
+    ]
+
+
+def _listed(factors: Sequence[Factor], number: int, row: dict[str, Any]) -> Combination:
+    known = [factor.name for factor in factors]
+    if unknown := set(row) - set(known):
+        raise SpecError(f"trial.{number}", f"no factor {sorted(unknown)[0]!r}", f"the factors are {', '.join(known)}")
+    found = []
+    for factor in factors:
+        names = [level.name for level in factor.resolved]
+        wanted = level_name(row[factor.name]) if factor.name in row else names[factor.reference_number]
+        if wanted not in names:
+            problem = f"{wanted!r} is no level of {factor.name}"
+            raise SpecError(f"trial.{number}", problem, f"use one of {', '.join(names)}")
+        found.append(names.index(wanted))
+    return tuple(found)
+
+
+def blocks(
+    spec: StudySpec, factors: Sequence[Factor], tried: Sequence[Combination], first: int, count: int, ahead: int = 0
+) -> list[Trial]:
+    """``count`` blocks of all combinations ``tried`` from block ``first`` on, after ``ahead`` earlier trials."""
+    made: list[Trial] = []
+    for block in range(first, first + count):
+        order = list(tried)
+        if spec.trials.order == "random blocks":
+            random.Random(f"{spec.trials.seed} {block}").shuffle(order)
+        for at in order:
+            names = tuple(factor.resolved[level].name for factor, level in zip(factors, at, strict=True))
+            made.append(Trial(ahead + len(made) + 1, block, names))
+    return made
+
+
+def combination(factors: Sequence[Factor], trial: Trial) -> Combination:
+    """The numbers of the levels of ``trial``."""
+    found = []
+    for factor, name in zip(factors, trial.levels, strict=True):
+        found.append([level.name for level in factor.resolved].index(name))
+    return tuple(found)
+
+
+def asked(spec: StudySpec, factors: Sequence[Factor], at: Combination, block: int) -> Asked:
+    """The run of a combination. ``SpecError`` where it cannot be asked for."""
+    values = deepcopy(spec.run)
+    values = {name.replace("-", "_"): value for name, value in values.items()}
+    target = values.get("target", {})
+    values["target"] = dict(target) if isinstance(target, dict) else {"url": target}
+    values.setdefault("seed", spec.trials.seed * 1000 + block)
+    said = []
+    for factor, level in zip(factors, at, strict=True):
+        chosen = factor.resolved[level]
+        said.append(f"{factor.name} {chosen.name}")
+        for path, value in chosen.sets.items():
+            put(values, path, value)
+    before = values.pop(HISTORY, 0)
+    if not isinstance(before, int) or isinstance(before, bool) or not 0 <= before <= _MOST_BEFORE:
+        raise SpecError(HISTORY, "has to be a whole number of runs", f"use 0 to {_MOST_BEFORE}")
+    values["label"] = ", ".join(said)[:60].strip()
+    found = merged(values)
+    if before and (found.spec.target.private is None or found.spec.target.directory is not None):
+        raise SpecError(HISTORY, "only a private server without a directory is aged", "use private:PRODUCT")
+    return Asked(found, before)
+
+
+def checked(
+    spec: StudySpec, factors: Sequence[Factor], trials: Iterable[Trial]
+) -> tuple[list[Trial], dict[Combination, Ahead]]:
+    """``trials`` with those left out that no run can be asked for, and what is ahead of each combination.
+
+    A base run that cannot be is an error, and so is a level that cannot be beside the references of all others:
+    then the level is wrong, and not what it meets.
+    """
+    base = tuple(factor.reference_number for factor in factors)
+    _refuse(spec, factors, base)
+    found: dict[Combination, Ahead] = {}
+    problems: dict[Combination, str] = {}
+    result = []
+    for trial in trials:
+        at = combination(factors, trial)
+        if at not in found and at not in problems:
+            try:
+                found[at] = look_ahead(asked(spec, factors, at, trial.block).merged)
+            except (SpecError, RunError) as error:
+                problems[at] = str(error)
+        result.append(replace(trial, status="left out", reason=problems[at]) if at in problems else trial)
+    if not found:
+        raise SpecError("factor", f"no trial can be made: {next(iter(problems.values()))}", "mend the levels")
+    return result, found
+
+
+def _refuse(spec: StudySpec, factors: Sequence[Factor], base: Combination) -> None:
+    try:
+        asked(spec, factors, base, 1)
+    except SpecError as error:
+        raise SpecError(f"run: {error.option}", error.problem, error.remedy) from None
+    for number, factor in enumerate(factors):
+        for level, name in enumerate(one.name for one in factor.resolved):
+            try:
+                asked(spec, factors, (*base[:number], level, *base[number + 1 :]), 1)
+            except SpecError as error:
+                key = f"factor {factor.name!r}: levels"
+                raise SpecError(key, f"{name!r}: {error}", error.remedy) from None

@@ -1,0 +1,163 @@
+"""``study.json``: what a study asks, what was added to it, and which trial each archive of its folder is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import dsbench
+from dsbench.archive import ArchiveError
+from dsbench.archive.parts import replace as written
+from dsbench.runner import Ahead
+from dsbench.spec import SpecError, redact
+from dsbench.study.plan import Combination, Trial, blocks, checked, combinations
+from dsbench.study.spec import Factor, StudySpec, level_name, parse
+
+NAME: Final = "study.json"
+ARCHIVES: Final = "archives"
+"""Folder of the archives, beside it."""
+_FORMAT: Final = 1
+_LARGEST: Final = 64 << 20
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study with its folder."""
+
+    folder: Path
+    spec: StudySpec
+    """As it was begun."""
+    factors: tuple[Factor, ...]
+    """With the levels that were added."""
+    trials: tuple[Trial, ...]
+
+    @property
+    def archives(self) -> Path:
+        """Where its runs leave their archives."""
+        return self.folder / ARCHIVES
+
+    def with_trial(self, trial: Trial) -> Study:
+        """The same with another state of one trial."""
+        return replace(self, trials=tuple(trial if one.number == trial.number else one for one in self.trials))
+
+    def counted(self, *status: str) -> list[Trial]:
+        """Trials with one of these states."""
+        return [trial for trial in self.trials if trial.status in status]
+
+
+def begin(spec: StudySpec, folder: Path) -> tuple[Study, dict[Combination, Ahead]]:
+    """The study of ``spec`` in ``folder``, with what is ahead of each combination: a new one, or the one that is there.
+
+    Nothing is written. ``SpecError`` where the folder holds another study or something else.
+    """
+    if is_study(folder):
+        study = load(folder)
+        if _described(study.spec) != _described(spec):
+            problem = f"{folder} holds another study, or its file was changed since"
+            raise SpecError("--out", problem, "name another folder; dsbench study add extends the one that is there")
+        study = replace(study, spec=spec)  # With its passwords.
+    else:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise SpecError("--out", f"{folder} is there, and is no study", "name a new folder with --out")
+        factors = tuple(spec.factor)
+        tried = combinations(spec, factors)
+        study = Study(folder, spec, factors, tuple(blocks(spec, factors, tried, 1, spec.trials.repeat)))
+    left = study.counted("planned", "running")
+    trials, ahead = checked(study.spec, study.factors, left) if left else ([], {})
+    for trial in trials:
+        study = study.with_trial(replace(trial, status="planned") if trial.status == "running" else trial)
+    return study, ahead
+
+
+def extend(study: Study, levels: Mapping[str, Sequence[Any]], repeat: int = 0) -> Study:
+    """``study`` with more ``levels`` of its factors, or ``repeat`` more blocks of what it has.
+
+    The trials of new levels are blocks of their own, and have the reference of the factor beside them: without it a
+    drift since then would look like the effect of the level. ``SpecError`` where that cannot be.
+    """
+    known = {factor.name: factor for factor in study.factors}
+    if unknown := set(levels) - set(known):
+        raise SpecError("--level", f"no factor {sorted(unknown)[0]!r}", f"the factors are {', '.join(known)}")
+    if study.spec.trials.design in ("list", "screening") and levels:
+        problem = f"the design {study.spec.trials.design} has its trials by number, not by level"
+        raise SpecError("--level", problem, "add --repeat, or begin another study")
+    factors = tuple(
+        factor.model_copy(update={"levels": (*factor.levels, *levels.get(factor.name, ())),
+                                  "reference": level_name(factor.levels[factor.reference_number])})
+        for factor in study.factors
+    )  # fmt: skip
+    parse({**study.spec.model_dump(), "factor": [factor.model_dump() for factor in factors]})
+    tried: list[Combination] = combinations(study.spec, factors)
+    if levels:
+        tried = [at for at in tried if _anchored(at, study.factors, levels)]
+    block = max((trial.block for trial in study.trials), default=0) + 1
+    count = repeat or study.spec.trials.repeat
+    added, _ = checked(study.spec, factors, blocks(study.spec, factors, tried, block, count, len(study.trials)))
+    return replace(study, factors=factors, trials=(*study.trials, *added))
+
+
+def _anchored(at: Combination, factors: Sequence[Factor], levels: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether each factor with new levels is at one of them, or at its reference."""
+    return all(
+        level >= len(factor.levels) or level == factor.reference_number
+        for level, factor in zip(at, factors, strict=True) if factor.name in levels
+    )  # fmt: skip
+
+
+def is_study(folder: Path) -> bool:
+    """Whether ``folder`` holds a study."""
+    return (folder / NAME).is_file()
+
+
+def load(folder: Path) -> Study:
+    """The study in ``folder``. ``ArchiveError`` where there is none that can be read."""
+    path = folder / NAME
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise ValueError(f"it has more than {_LARGEST} bytes")
+        data = json.loads(path.read_text("utf-8"))
+        if data["format"] != _FORMAT:
+            raise ArchiveError(f"{path} has format {data['format']}", "use the dsbench that wrote it", usage=True)
+        spec = parse(data["spec"])
+        factors = tuple(Factor.model_validate(one) for one in data["factors"])
+        trials = tuple(Trial(**{**row, "levels": tuple(row["levels"])}) for row in data["trials"])
+    except (OSError, ValueError, KeyError, TypeError, SpecError, RecursionError) as error:
+        words = f"no study in {folder}: {path.name} cannot be read ({str(error)[:200]})"
+        raise ArchiveError(words, "name the folder that dsbench study run made", usage=True) from None
+    return Study(folder, spec, factors, trials)
+
+
+def make_folder(study: Study) -> None:
+    """Makes the folders of ``study``; ``SpecError`` where that cannot be."""
+    try:
+        study.archives.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SpecError("--out", f"cannot make {study.archives}: {error.strerror}", "name another folder") from None
+
+
+def store(study: Study) -> None:
+    """Writes ``study.json`` whole, or not at all. ``ArchiveError`` where that fails."""
+    data = {
+        "format": _FORMAT,
+        "dsbench": dsbench.__version__,
+        "spec": _described(study.spec),
+        "factors": [_redacted(factor.model_dump(mode="json")) for factor in study.factors],
+        "trials": [asdict(trial) for trial in study.trials],
+    }
+    written(study.folder / NAME, (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _described(spec: StudySpec) -> Any:
+    return _redacted(spec.model_dump(mode="json"))
+
+
+def _redacted(value: Any) -> Any:
+    """``value`` without a password in any URL."""
+    if isinstance(value, str):
+        return redact(value) if "://" in value else value
+    if isinstance(value, Mapping):
+        return {str(name): _redacted(part) for name, part in value.items()}
+    return [_redacted(part) for part in value] if isinstance(value, list | tuple) else value

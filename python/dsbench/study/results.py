@@ -1,0 +1,199 @@
+"""What the archives of a study hold, trial by trial, and the effects of its factors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from dsbench.analysis.effects import Effects, effects
+from dsbench.analysis.values import Floats, Resource
+from dsbench.archive import Archive, ArchiveError
+from dsbench.evaluation import Evaluation, evaluate
+from dsbench.spec import SpecError
+from dsbench.study.plan import Trial, combination
+from dsbench.study.record import Study
+from dsbench.study.spec import Level
+
+MEASURES: Final = {"rate": "rate", "p50": "median residence time", "p99": "99 % quantile of the residence times"}
+"""What effects can be of, and its name."""
+
+
+class Point(NamedTuple):
+    """Where a trial measured: one of its numbers of threads, and a scale."""
+
+    threads: int
+    """0 where each run has one number only."""
+    scale: int
+
+
+@dataclass(frozen=True)
+class Made:
+    """A trial that was made, and what it found."""
+
+    trial: Trial
+    at: tuple[int, ...]
+    """Numbers of the levels."""
+    values: Mapping[Point, float]
+    """Rate in ``unit``, or time in ms."""
+    seconds: Floats
+    """Committed transactions of each second of its cycles at its largest scale, in order."""
+    resources: tuple[Resource, ...]
+    """What a transaction cost there."""
+
+    def mean(self, points: Iterable[Point]) -> float:
+        """Geometric mean over ``points``, or over its own where there are none; nan where one is missing or 0."""
+        found = np.array([self.values.get(point, np.nan) for point in points or self.values])
+        return float(np.exp(np.log(found).mean())) if found.size and np.all(found > 0) else float(np.nan)
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """A study with what was found so far."""
+
+    study: Study
+    measure: str
+    """One of ``MEASURES``."""
+    unit: str
+    """"tps", "NOPM …" or "ms"."""
+    levels: tuple[tuple[Level, ...], ...]
+    """Of each factor."""
+    references: tuple[int, ...]
+    made: tuple[Made, ...]
+    points: tuple[Point, ...]
+    """That all trials have; empty where a factor varies the scale, so that each trial counts as a whole."""
+    effects: Effects | None
+    """``None`` where fewer than two trials were made."""
+    workload: str
+    products: tuple[str, ...]
+    """Servers with their versions."""
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(factor.name for factor in self.study.factors)
+
+    def value(self, made: Made) -> float:
+        """What the effects are of: the geometric mean over the common points."""
+        return made.mean(self.points)
+
+    def alike(self, factor: int) -> list[list[Made]]:
+        """By level of ``factor`` the trials that can stand beside each other: those whose other levels occur at each of
+        them; all, where a design has no such ones."""
+        count = len(self.levels[factor])
+        seen: dict[tuple[int, ...], set[int]] = {}
+        for one in self.made:
+            seen.setdefault(_others(one, factor), set()).add(one.at[factor])
+        present = {one.at[factor] for one in self.made}
+        whole = {others for others, levels in seen.items() if levels == present}
+        kept = [one for one in self.made if _others(one, factor) in whole] or list(self.made)
+        return [[one for one in kept if one.at[factor] == level] for level in range(count)]
+
+    def relative(self, factor: int, level: int, point: Point) -> tuple[float, float, float] | None:
+        """At ``point`` the value of a level over that of the reference, and the least and the greatest of the blocks.
+
+        ``None`` where one of them was not measured.
+        """
+        alike = self.alike(factor)
+        at_level, at_reference = (
+            {block: mean(one.values.get(point, np.nan) for one in alike[number] if one.trial.block == block)
+             for block in {one.trial.block for one in self.made}} for number in (level, self.references[factor])
+        )  # fmt: skip
+        quotients = [at_level[block] / at_reference[block] for block in at_level]
+        quotients = [one for one in quotients if np.isfinite(one)]
+        return (mean(quotients), min(quotients), max(quotients)) if quotients else None
+
+
+def mean(values: Iterable[float]) -> float:
+    """Geometric mean of the positive ones of ``values``; nan without one."""
+    found = np.array([value for value in values if value > 0])
+    return float(np.exp(np.log(found).mean())) if found.size else float(np.nan)
+
+
+def _others(one: Made, factor: int) -> tuple[int, ...]:
+    return (*one.at[:factor], *one.at[factor + 1 :])
+
+
+def outcomes(study: Study, measure: str = "rate") -> Outcomes:
+    """What ``study`` found; ``measure`` is one of ``MEASURES``. ``ArchiveError`` where an archive cannot be read."""
+    if measure not in MEASURES:
+        raise SpecError("--of", f"no measure {measure!r}", f"use one of {', '.join(MEASURES)}")
+    done = study.counted("done")
+    read = [(trial, *_read(study, trial)) for trial in done]
+    headline = _headline([evaluation for _, _, evaluation in read]) if measure == "rate" else ""
+    made = tuple(_made(study, trial, evaluation, measure, headline) for trial, _archive, evaluation in read)
+    common = set.intersection(*(set(one.values) for one in made)) if made else set()
+    points = tuple(sorted(common)) if made and all(set(one.values) == common for one in made) else ()
+    levels = tuple(factor.resolved for factor in study.factors)
+    references = tuple(factor.reference_number for factor in study.factors)
+    runs = [archive.run for _, archive, _ in read]
+    return Outcomes(
+        study, measure, "ms" if measure != "rate" else headline or "tps", levels, references, made, points,
+        _effects(made, points, levels, references),
+        ", ".join(dict.fromkeys(run.entry.label for run in runs)),
+        tuple(dict.fromkeys(run.server_version.partition(" on ")[0] for run in runs)),
+    )  # fmt: skip
+
+
+def _read(study: Study, trial: Trial) -> tuple[Archive, Evaluation]:
+    for name in (trial.archive, f"{trial.archive}.zip"):
+        if (path := study.archives / name).exists():
+            archive = Archive.open(path)
+            return archive, evaluate(archive)
+    raise ArchiveError(
+        f"trial {trial.number}: no archive {study.archives / trial.archive}", "bring it back", usage=True
+    )
+
+
+def _headline(evaluations: list[Evaluation]) -> str:
+    """What all of them count beside transactions, such as New-Orders per minute; empty where they do not."""
+    labels = [{one.label for one in part.nopm.values()} for found in evaluations for part in _parts(found)]
+    known = set().union(*labels) if labels else set()
+    return next(iter(known)) if len(known) == 1 and all(labels) else ""
+
+
+def _parts(evaluation: Evaluation) -> list[Evaluation]:
+    """The numbers of threads of one evaluation, in its last stage."""
+    own = [part for key, part in evaluation.series.items() if key.stage == evaluation.stage]
+    return own or [evaluation]
+
+
+def _made(study: Study, trial: Trial, evaluation: Evaluation, measure: str, headline: str) -> Made:
+    parts = _parts(evaluation)
+    values = {
+        Point(part.threads if len(parts) > 1 else 0, row.scale): _value(part, row.scale, measure, headline)
+        for part in parts for row in part.scales
+    }  # fmt: skip
+    largest = max(evaluation.seconds, default=0)
+    course = evaluation.seconds[largest][:, 0] if largest else np.empty(0)
+    return Made(
+        trial, combination(study.factors, trial), values, np.asarray(course, dtype=float),
+        evaluation.resources.get(largest, ()),
+    )  # fmt: skip
+
+
+def _value(part: Evaluation, scale: int, measure: str, headline: str) -> float:
+    if measure != "rate":
+        found = part.frequency.get(scale)
+        return found.quantiles_ns[0.5 if measure == "p50" else 0.99] / 1e6 if found else float(np.nan)
+    if headline:
+        return part.nopm[scale].median if scale in part.nopm else float(np.nan)
+    return next(row.rate_median_tps for row in part.scales if row.scale == scale)
+
+
+def _effects(
+    made: tuple[Made, ...],
+    points: tuple[Point, ...],
+    levels: tuple[tuple[Level, ...], ...],
+    references: tuple[int, ...],
+) -> Effects | None:
+    used = [(one, one.mean(points)) for one in made]
+    used = [(one, value) for one, value in used if np.isfinite(value) and value > 0]
+    if len(used) < 2:
+        return None
+    return effects(
+        np.array([one.at for one, _ in used], dtype=np.int64), [len(one) for one in levels], references,
+        np.array([one.trial.block for one, _ in used], dtype=np.int64), np.array([value for _, value in used]),
+    )  # fmt: skip

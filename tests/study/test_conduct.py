@@ -1,0 +1,126 @@
+"""Making the trials: what fails is named, what was cut is made anew, a kill loses nothing that was made."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dsbench.archive import ArchiveError, claimed
+from dsbench.runner import Observer, Outcome, RunError, Silent, Stop
+from dsbench.spec import RunSpec
+from dsbench.study import Study, Trial, begin, conduct, load
+from dsbench.study.record import make_folder
+from dsbench.study.spec import parse
+
+FACTOR = {"name": "threads", "path": "threads", "levels": [1, 2, 4]}
+RUN = {"target": "mock:", "workload": "select", "scales": [1], "cycles": 1, "duration": 0.1}
+
+
+class Seen:
+    """A watch that keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.ended_trials: list[Trial] = []
+
+    def trial(self, study: Study, trial: Trial, spec: RunSpec) -> Observer:
+        assert study.with_trial(trial).trials[trial.number - 1].status == "running"
+        assert load(study.folder).trials[trial.number - 1].status == "running", "written before it begins"
+        return Silent()
+
+    def ended(self, trial: Trial) -> None:
+        self.ended_trials.append(trial)
+
+
+def planned(folder: Path, **more: Any) -> Study:
+    return begin(parse({"name": "x", "run": RUN, "factor": [FACTOR], "trials": {"repeat": 2}, **more}), folder)[0]
+
+
+def making(outcome: Callable[[RunSpec], Outcome]) -> Any:
+    return lambda spec, out, observer, stop: outcome(spec)
+
+
+def complete(spec: RunSpec) -> Outcome:
+    return Outcome(Path(f"run-{spec.threads}-{spec.seed}"), "complete")
+
+
+def test_every_trial_is_made_and_written_down(tmp_path: Path) -> None:
+    seen = Seen()
+    found = conduct(planned(tmp_path / "s"), making(complete), seen, Stop())
+    assert [one.status for one in found.trials] == ["done"] * 6
+    assert load(tmp_path / "s").trials == found.trials == tuple(seen.ended_trials)
+    assert len({one.archive for one in found.trials}) == 6
+
+
+def test_what_fails_is_named_and_the_study_goes_on(tmp_path: Path) -> None:
+    def outcome(spec: RunSpec) -> Outcome:
+        if spec.threads == 2:
+            raise RunError("the file system is not known here", "use another")
+        return Outcome(Path("a"), "complete", None, (1,)) if spec.threads == 4 else complete(spec)
+
+    found = conduct(planned(tmp_path / "s"), making(outcome), Seen(), Stop())
+    told = {one.levels[0]: (one.status, one.reason) for one in found.trials}
+    assert told["2"] == ("failed", "the file system is not known here")
+    assert told["4"] == ("void", "the check failed at scale 1")
+    again = conduct(load(tmp_path / "s"), making(complete), Seen(), Stop(), again=True)
+    assert [one.status for one in again.trials] == ["done"] * 6
+
+
+def test_a_wish_to_stop_leaves_the_rest_for_later(tmp_path: Path) -> None:
+    stop, made = Stop(), []
+
+    def outcome(spec: RunSpec) -> Outcome:
+        made.append(spec)
+        if len(made) == 3:
+            stop.request("by its user")
+            return Outcome(Path("cut"), "cut-short", RunError("by its user", ""))
+        return complete(spec)
+
+    found = conduct(planned(tmp_path / "s"), making(outcome), Seen(), stop)
+    assert [one.status for one in found.trials] == ["done"] * 2 + ["planned"] * 4
+    later = conduct(planned(tmp_path / "s"), making(complete), Seen(), Stop())
+    assert [one.status for one in later.trials] == ["done"] * 6
+    assert later.trials[:2] == found.trials[:2]
+
+
+def test_two_programs_do_not_work_in_one_folder(tmp_path: Path) -> None:
+    study = planned(tmp_path / "s")
+    make_folder(study)
+    with claimed(study.folder), pytest.raises(ArchiveError, match="still going on"):
+        conduct(study, making(complete), Seen(), Stop())
+
+
+def test_a_study_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    text = 'name = "x"\n[run]\n' + "".join(f"{k} = {json.dumps(v)}\n" for k, v in {**RUN, "duration": 0.6}.items())
+    (tmp_path / "x.toml").write_text(text + '[[factor]]\nname = "threads"\npath = "threads"\nlevels = [1, 2]\n[trials]\nrepeat = 1\n')
+    command = [sys.executable, "-m", "dsbench", "study", "run", "x.toml", "--out", "s"]
+    first = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    while not (found := _states(tmp_path / "s")) or found.count("done") < 1 or "running" not in found:
+        assert first.poll() is None
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    before = load(tmp_path / "s").trials
+    done = subprocess.run([*command[:5], "s", "--json"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    after = load(tmp_path / "s").trials
+    assert [one.status for one in after] == ["done"] * 2
+    assert [one for one in before if one.status == "done"] == [
+        one for one, old in zip(after, before, strict=True) if old.status == "done"
+    ]
+    assert all(trial["value"] > 0 for trial in json.loads(done.stdout)["trials"])
+    assert (tmp_path / "s" / "results.html").stat().st_size > 10_000
+
+
+def _states(folder: Path) -> list[str]:
+    try:
+        return [one.status for one in load(folder).trials]
+    except ArchiveError:
+        return []

@@ -1,0 +1,101 @@
+"""SQL over archives: the views and their columns, what is refused, how rows are printed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import typer
+
+from dsbench import query
+from dsbench.archive import ArchiveError
+from dsbench.cli.query import Form, command
+from dsbench.columns import TABLES
+from dsbench.study import Study
+
+
+@pytest.fixture(scope="module")
+def found(made: Study) -> query.Found:
+    return query.find(made.folder)
+
+
+def rows(found: query.Found, sql: str) -> list[dict[str, object]]:
+    return query.ask(found, sql).to_pylist()
+
+
+def test_trials_stand_beside_what_they_reached(found: query.Found) -> None:
+    sql = """SELECT isolation, clients, count(*) AS trials, avg(rate_median_tps) AS tps
+             FROM trials JOIN scales USING (archive) WHERE scale = 10 GROUP BY ALL ORDER BY tps"""
+    first, *_, last = rows(found, sql)
+    assert (first["isolation"], first["clients"]) == ("serializable", 1)
+    assert (last["isolation"], last["clients"]) == ("read-committed", 4)
+    assert sum(int(str(row["trials"])) for row in rows(found, sql)) == 17
+
+
+def test_every_view_is_there_with_its_columns(found: query.Found) -> None:
+    known = query.described(found)
+    assert set(known) == {"runs", "scales", "settings", "trials", *TABLES}
+    for name, table in TABLES.items():
+        assert known[name] == ["archive", *(column.name for column in table.columns)]
+    assert {"archive", "threads", "isolation", "server_version"} <= set(known["runs"])
+    assert len(rows(found, "SELECT * FROM cycles")) == 17 * 4
+    assert rows(found, "SELECT DISTINCT workload FROM runs") == [{"workload": "tpcb"}]
+    assert {row["name"] for row in rows(found, "SHOW TABLES")} == set(known)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM nothing",
+        "SELEC",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "COPY (SELECT 1) TO '/tmp/dsbench-query-test'",
+        "INSTALL httpfs",
+        "SET enable_external_access = true",
+        "SELECT * FROM found",
+    ],
+)
+def test_a_query_sees_views_and_nothing_else(sql: str, found: query.Found) -> None:
+    with pytest.raises(query.QueryError) as refused:
+        rows(found, sql)
+    assert refused.value.remedy
+    assert not Path("/tmp/dsbench-query-test").exists()
+
+
+def test_a_damaged_archive_is_left_out_by_name(made: Study, tmp_path: Path) -> None:
+    shutil.copytree(made.archives, tmp_path / "archives")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "run.json").write_text("{")
+    left = query.find(tmp_path)
+    assert len(left.archives) == 17
+    assert "broken" in left.problems[0]
+    with pytest.raises(ArchiveError, match="broken"):
+        query.find(tmp_path / "broken")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ArchiveError, match="no archive below"):
+        query.find(tmp_path / "empty")
+
+
+def test_rows_are_printed_as_text_csv_and_json(made: Study, capsys: pytest.CaptureFixture[str]) -> None:
+    sql = "SELECT archive, threads, NULL AS nothing FROM runs ORDER BY archive LIMIT 2"
+    command(made.folder, sql, Form.TEXT)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["archive", "threads", "nothing"]
+    assert len(lines) == 3
+    command(made.folder, sql, Form.CSV)
+    assert len(list(csv.reader(io.StringIO(capsys.readouterr().out)))) == 3
+    command(made.folder, sql, Form.JSON)
+    assert json.loads(capsys.readouterr().out)[0]["nothing"] is None
+    command(made.folder)
+    assert "trials: A trial of a study" in capsys.readouterr().out
+
+
+def test_a_wrong_query_is_wrong_usage(made: Study, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises((SystemExit, typer.Exit)) as ended:
+        command(made.folder, "SELECT * FROM nothing")
+    assert ended.value.code == 2  # type: ignore[union-attr]  # of SystemExit
+    assert "hint: dsbench query FOLDER" in capsys.readouterr().err

@@ -1,0 +1,70 @@
+"""A study as text, JSON, diagrams and page."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from dsbench.report import study as shown
+from dsbench.report.diagrams.study import specs
+from dsbench.spec import SpecError
+from dsbench.study import Study, begin, outcomes
+from dsbench.study.spec import parse
+
+
+def test_effects_are_those_that_were_put_in(made: Study) -> None:
+    found = shown.document(outcomes(made))
+    values = {tuple(one["levels"].items()): one["ratio"] for one in found["effects"]["main"]}
+    assert values[("isolation", "serializable"),]["value"] == pytest.approx(0.8, rel=0.03)
+    assert values[("clients", "4"),]["low"] < 2.25 < values[("clients", "4"),]["high"]
+    assert all(one["none"] for one in found["effects"]["interactions"])
+    shares = {tuple(one["factors"]): one["share"] for one in found["effects"]["shares"]}
+    assert shares["clients",] > shares["isolation",] > 0.05 > shares["isolation", "clients"]
+    assert len([trial for trial in found["trials"] if trial["value"]]) == 17
+
+
+def test_the_text_says_what_was_found_and_what_is_missing(made: Study) -> None:
+    text = shown.text(outcomes(made))
+    assert "17 of 18 trials in 3 blocks" in text
+    assert re.search(r"isolation serializable against read-committed: 0\.(79|80|8 )", text)
+    assert "failed: trial 1 (" in text
+    assert "the server did not start" in text
+    assert max(map(len, text.splitlines())) < 200
+
+
+def test_times_are_a_measure_as_well(made: Study) -> None:
+    found = outcomes(made, "p99")
+    assert found.unit == "ms"
+    assert all(one.none for one in found.effects.main) if found.effects else False
+    with pytest.raises(SpecError, match="no measure"):
+        outcomes(made, "speed")
+
+
+def test_every_diagram_is_there_and_the_page_holds_it(made: Study) -> None:
+    found = outcomes(made)
+    assert set(specs(found)) == {"effects", "relative-1", "relative-2", "heat-1-2", "lines-2"}
+    files = shown.files(found)
+    page = files["results.html"].decode()
+    for name in specs(found):
+        assert f'data-diagram="{name}"' in page
+        assert files[f"results-{name}.svg"].startswith(b"<svg")
+    assert "http-equiv=\"Content-Security-Policy\"" in page
+    assert json.loads(files["results.json"])["unit"] == "tps"
+
+
+def test_a_name_is_shown_as_text_only(made: Study) -> None:
+    spec = made.spec.model_copy(update={"name": "<script>alert(1)</script>", "about": "<b>"})
+    page = shown.files(outcomes(replace(made, spec=spec)))["results.html"].decode()
+    assert "<script>alert" not in page
+    assert "<b>" not in page
+
+
+def test_a_study_without_a_trial_says_so(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    factor = {"name": "threads", "path": "threads", "levels": [1, 2]}
+    study, _ = begin(parse({"name": "x", "factor": [factor]}), tmp_path / "s")
+    text = shown.text(outcomes(study))
+    assert "0 of 6 trials" in text
+    assert "6 trials are not made yet" in text
