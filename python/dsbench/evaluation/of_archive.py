@@ -44,10 +44,11 @@ from dsbench.evaluation.judgement import collision, judge, noticed
 from dsbench.evaluation.machines import checkpoints, uses
 from dsbench.evaluation.measured import Measured, measured
 from dsbench.evaluation.node_shares import apart, shares
+from dsbench.evaluation.operations import group_courses, live_bytes
 from dsbench.evaluation.scale_results import phases_of, result
 from dsbench.evaluation.series import together
 from dsbench.evaluation.stage_costs import Tables as OfSeries
-from dsbench.evaluation.stage_costs import efficiencies, group_courses, live_bytes, timed
+from dsbench.evaluation.stage_costs import efficiencies, timed
 from dsbench.spec import PROFILES
 from dsbench.workloads import Entry
 
