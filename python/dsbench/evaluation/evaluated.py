@@ -148,6 +148,11 @@ class Evaluation:
     """Every series of cycles with its evaluation, where a run has several; the whole is that of the last."""
 
     @property
+    def staged(self) -> bool:
+        """Whether several stages were measured, each for itself: an index over scales says little of them together."""
+        return len({key.stage for key in self.series}) > 1
+
+    @property
     def key(self) -> Series:
         """The series of these cycles."""
         return Series(self.stage, self.threads)

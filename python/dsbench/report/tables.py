@@ -13,7 +13,7 @@ from dsbench.analysis.efficiency import BORDERS, Efficiency
 from dsbench.analysis.values import Doubt, Index, ScaleResult, percent, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import index_scales, listed, pacing
+from dsbench.evaluation.naming import index_scales, limited, listed, pacing
 from dsbench.evaluation.series import headings, labels
 from dsbench.report.cost_table import waking_lines
 from dsbench.report.kind_text import kind_lines
@@ -127,10 +127,13 @@ def summary_notes(evaluation: Evaluation) -> list[str]:
         key = (doubt.code, doubt.remedy if doubt.scale is not None else doubt.message, doubt.severe)
         groups.setdefault(key, []).append(doubt)
     names = headings(evaluation.series)
-    index = [f"{names[key]}: {line}" for key, part in evaluation.series.items() for line in _index_lines(part)]
+    index = [f"{names[key]}: {line}" for key, part in evaluation.series.items() for line in _index_lines(part)
+             if not evaluation.staged or part.index.dsi is not None]  # fmt: skip
     told = [line for group in groups.values() for line in _doubt_lines(group)]
     waking = [f"{names[key]}, {line}" for key, part in evaluation.series.items() for line in waking_lines(part)]
-    return [*(index or _index_lines(evaluation)), *(waking or waking_lines(evaluation)), *told]
+    if not evaluation.series:
+        index = _index_lines(evaluation)
+    return [*index, *(waking or waking_lines(evaluation)), *told]
 
 
 def _index_lines(evaluation: Evaluation) -> list[str]:
@@ -243,6 +246,7 @@ def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
         f"{spec.cycles} x {spec.duration:g} s, {nodes}, threads {listed(spec.thread_numbers)}, "
         f"connections {spec.connections}, {run.in_force}, {pacing(run)}, "
         f"seed {spec.seed}",
+        *([limits] if (limits := limited(run)) else []),
         *([f"placement: {evaluation.placement}"] if evaluation.placement not in ("", "free") else []),
         "confidence levels: " + " ".join(f"{max(percent(level), f'{level * 100:.1f}', key=len)}%"
                                          for level in evaluation.levels),

@@ -47,6 +47,9 @@ def rate(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Sp
         "transaction rate [tps]", [v for r in rows for v in (r.rate_median_tps, r.rate_min_tps, _mean_high(r))]
         + [r.rate_max_tps for r in rows], form,
     )
+    headline, notes = f"{subject(run)}: {index_text(evaluation.index)}", [index_note(evaluation.index)]
+    if evaluation.staged:
+        headline, notes = f"{subject(run)}: stage {evaluation.stage}", []
     times = _time_rows(evaluation.scales)
     # With one scale the longest time would stand where the rate does.
     margin = 1.25 if len(rows) > 1 else 3.0
@@ -58,9 +61,7 @@ def rate(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Sp
     groups = [_time_layers(x, seconds), rates] if times else [rates]
     return finish(
         [*mark_layers(x), *groups], name="rate", independent_y=True, archive=evaluation.name,
-        title=title(
-            f"{subject(run)}: {index_text(evaluation.index)}", evaluation, run, [index_note(evaluation.index)]
-        ),
+        title=title(headline, evaluation, run, notes),
         data={
             "rates": [_rate_row(r, y) for r in rows], "times": times,
             "marks": mark_rows(x, run, drawn),

@@ -27,14 +27,15 @@ _DASHES: Final = ([1, 0], [5, 2], [2, 2], [7, 2, 2, 2])
 
 
 def stages(evaluation: Evaluation, run: RunRecord) -> Spec | None:
-    """The courses of all series at the largest scale of each; ``None`` where none lasted for two seconds."""
+    """The courses of all series at the largest scale of each; ``None`` where none lasted for two seconds, and for one
+    series of one group, whose cycles another diagram shows."""
     names = headings(evaluation.series)
     parts = [(names[key], part) for key, part in evaluation.series.items()] or [("", evaluation)]
     shown = [(name, part, max(part.group_courses)) for name, part in parts if part.group_courses]
     rows = [row for name, part, scale in shown for row in _rows(name, part, scale)]
-    if not rows:
-        return None
     groups = list(dict.fromkeys(row["group"] for row in rows))
+    if not rows or (len(groups) == len(parts) == 1):
+        return None
     there = {row["stage"] for row in rows}
     drawn = [(name, part.efficiency[scale]) for name, part, scale in shown if name in there]
     plots = [_row(name, one, rows, groups, legend=at == 0) for at, (name, one) in enumerate(drawn)]

@@ -23,7 +23,8 @@ def headline(evaluation: Evaluation, run: RunRecord) -> Html:
     parts = list(evaluation.series.values()) or [evaluation]
     sound = [(part, r) for part in parts for r in part.scales if r.scale not in part.void_scales]
     rates = [(r.rate_median_tps, r.scale, part.key) for part, r in sound if r.rate_median_tps > 0]
-    figures = [_nopm(evaluation, run.entry.headline)] if evaluation.nopm else _ratings(evaluation.index)
+    figures = [] if evaluation.staged else _ratings(evaluation.index)
+    figures = [_nopm(evaluation, run.entry.headline)] if evaluation.nopm else figures
     if rates:
         best_tps, scale, key = max(rates)
         shown = f" and {phrases(evaluation.series)[key]}" if evaluation.series else ""
