@@ -24,12 +24,13 @@ KEPT_APART = {"several_threads"}
 OF_CHOICE: dict[str, Any] = {
     "target": {"url": "private:postgresql", "settings": {"fsync": "off"}, "version": '1"5', "directory": "/a b"},
     "workload": "tpcc", "label": "it's \"new\" 5", "workload_settings": {"affinity": "off"}, "profile": "dsi", "threads": [10, 20],
-    "levels": [0.5, 0.9999], "call": "statements",
+    "levels": [0.5, 0.9999], "call": "statements", "limits": {"memory": "1GiB", "cpus": "1.5"},
 }  # fmt: skip
 """Other values than the default, where the type does not lead to one."""
 STAYS = {"target": {"url": "sqlite:///kept.db"}}
 TOGETHER: dict[str, dict[str, Any]] = {
     "terminals": {"pace": "terminals"}, "workload_settings": {"workload": "tpcc"}, "keep": STAYS, "reuse": STAYS,
+    "limits": {"target": {"url": "private:postgresql"}},
 }  # fmt: skip
 """What a setting needs beside it."""
 

@@ -127,6 +127,8 @@ class Entry:
     row_bytes: tuple[int, int] = (0, 0)
     """Bytes of a row with its keys on average, on the product that needs least and on the one that needs most; zeros
     where that is not known."""
+    loaded_rows: int = 0
+    """Rows that each client adds to the database in stages of load, for each unit of scale; 0 where none stay."""
     quick_scales: tuple[int, ...] = (1, 2, 5)
     """The ladder of a run of which neither size nor time is said."""
     terminals_per_unit: int | None = None

@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 import dsbench
-from dsbench.stack import application, core, described, filesystem, limits, system
+from dsbench import control_groups
+from dsbench.stack import application, core, described, filesystem, system
 from dsbench.storage import Mount
 
 
@@ -49,9 +50,9 @@ def _groups(folder: Path, monkeypatch: pytest.MonkeyPatch, membership: str, file
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content + "\n")
-    monkeypatch.setattr(limits, "_GROUPS", folder)
+    monkeypatch.setattr(control_groups, "_GROUPS", folder)
     real = described.text
-    monkeypatch.setattr(limits, "text", lambda p: real(folder / "membership" if p.parts[1] == "proc" else p))
+    monkeypatch.setattr(control_groups, "text", lambda p: real(folder / "membership" if p.parts[1] == "proc" else p))
 
 
 def test_the_tightest_limit_on_the_way_up_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,9 +61,9 @@ def test_the_tightest_limit_on_the_way_up_holds(tmp_path: Path, monkeypatch: pyt
         "a/cpu.max": "150000 100000", "a/b/cpu.max": "max 100000", "c/memory.max": "1",
     }  # fmt: skip
     _groups(tmp_path, monkeypatch, "0::/a/b", files)
-    assert limits.memory_limit(None) == 1 << 30
-    assert limits.cpu_limit(None) == 1.5
-    assert limits.memory(None)["RAM"] == 1 << 30
+    assert control_groups.memory_limit(None) == 1 << 30
+    assert control_groups.cpu_limit(None) == 1.5
+    assert control_groups.memory(None) == 1 << 30
 
 
 def test_limits_of_the_first_version_of_control_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,14 +72,14 @@ def test_limits_of_the_first_version_of_control_groups(tmp_path: Path, monkeypat
         "cpu,cpuacct/cpu.cfs_quota_us": "-1", "cpu,cpuacct/cpu.cfs_period_us": "100000",
     }  # fmt: skip
     _groups(tmp_path, monkeypatch, "9:memory:/run\n4:cpu,cpuacct:/\n0::/", files)
-    assert limits.memory_limit(None) == 512 << 20
-    assert limits.cpu_limit(None) is None
+    assert control_groups.memory_limit(None) == 512 << 20
+    assert control_groups.cpu_limit(None) is None
 
 
 def test_without_control_groups_there_is_no_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _groups(tmp_path, monkeypatch, "", {})
-    assert limits.memory_limit(None) is None
-    assert limits.memory(None)["RAM"] == psutil.virtual_memory().total
+    assert control_groups.memory_limit(None) is None
+    assert control_groups.memory(None) == psutil.virtual_memory().total
 
 
 def test_the_system_is_named() -> None:

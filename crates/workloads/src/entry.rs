@@ -32,6 +32,8 @@ pub struct Entry {
     /// Bytes that a row takes on average once it has its keys, on the product that needs least and on the one that
     /// needs most; zeros where nobody has measured it.
     pub row_bytes: (u32, u32),
+    /// Rows that each client adds to the database in stages of load, for each unit of scale; 0 where none stay.
+    pub loaded_rows: u64,
     /// The ladder of a run of which neither size nor time is said.
     pub quick_scales: &'static [u32],
     /// Opens it, once the settings are checked.
@@ -186,6 +188,7 @@ impl Entry {
             disclaimer: "",
             unit: Unit { name: "unit", about: "" },
             row_bytes: (0, 0),
+            loaded_rows: 0,
             quick_scales: &[1, 2, 5],
             open,
             call: Call::Statements,

@@ -58,6 +58,7 @@ class Asked(Recorded):
     workload: str = ""
     label: str = ""
     workload_settings: dict[str, str] = Field(default_factory=dict)
+    limits: dict[str, str] = Field(default_factory=dict)
     scales: tuple[Whole, ...] = ()
     cycles: Whole = 0
     duration: Real = 1.0

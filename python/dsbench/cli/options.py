@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from dsbench import generator, servers, workloads
-from dsbench.spec import OPTIONS, PROFILES, Option
+from dsbench.spec import OPTIONS, PROFILE_NAMES, Option
 
 _TYPES: Final = {"boolean": bool, "integer": int, "number": float, "object": list[str]}
 """What the parser makes of a value; all else stays text, which the specification reads."""
@@ -41,7 +41,7 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 def _values(option: Option) -> tuple[str, ...]:
     """What a shell may offer for ``option``."""
-    return {"workload": tuple(workloads.names()), "profile": tuple(PROFILES)}.get(option.name, option.choices)
+    return {"workload": tuple(workloads.names()), "profile": PROFILE_NAMES}.get(option.name, option.choices)
 
 
 def completing(values: Sequence[str]) -> Callable[[str], list[str]]:

@@ -27,6 +27,12 @@ def pacing(run: RunRecord) -> str:
     return f"{how}, {spec.ramp_up:g} s ramp-up" if spec.ramp_up else how
 
 
+def limited(run: RunRecord) -> str:
+    """What the server may use of its machine: ``server limited to memory 1GiB, cpus 2``; empty without a limit."""
+    limits = ", ".join(f"{name} {value}" for name, value in run.spec.limits.items())
+    return f"server limited to {limits}" if limits else ""
+
+
 def listed(numbers: Iterable[int]) -> str:
     """``10, 20 and 40``."""
     *others, last = [f"{number:,}" for number in numbers]

@@ -9,6 +9,7 @@ from typing import Any, Final
 from dsbench.archive import Archive, ArchiveError, Writer, claimed, there, try_out
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.naming import limited
 from dsbench.report import cost_table, diagrams, machine_table, node_table, render, stage_table, tables
 from dsbench.report.diagrams.axes import Form
 from dsbench.report.document import page
@@ -121,6 +122,7 @@ def _copy_specs(archive: Archive, out: Path) -> None:
 def _shown(evaluation: Evaluation, archive: Archive, files: list[Path]) -> Shown:
     run = archive.run
     lines = [f"label: {run.spec.label}"] if run.spec.label else []
+    lines += [limits] if (limits := limited(run)) else []
     lines.append(tables.summary_text(evaluation).rstrip("\n"))
     if run.status != "complete":
         lines.append(f"status: {run.status}" + (f" ({run.reason})" if run.reason else ""))

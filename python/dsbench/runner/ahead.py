@@ -52,13 +52,16 @@ class ScaleAhead:
 
     scale: int
     rows: int
+    """Those of the population, and those that its stages of load add."""
     size_bytes: tuple[int, int] | None
-    """Least and most after population; ``None`` where the workload does not know it."""
+    """Least and most with these rows; ``None`` where the workload does not know it."""
     stages: tuple[StageAhead, ...]
     load_s: float
     """Of all cycles whose end is a time."""
     populate_s: tuple[float, float]
     """On a fast machine and on a slow one; zeros where a kept database is used."""
+    loaded: bool
+    """Whether stages of load add rows that stay."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,9 @@ def _scale(spec: RunSpec, target: Target, scale: int) -> ScaleAhead:
                 cycle_s = load.duration_ns / 1e9 + spec.ramp_up
                 load_s += cycle_s + _BETWEEN_S
         stages.append(StageAhead(stage.name, stage.work, len(own), tuple(threads), cycle_s))
-    least, most = workloads.find(spec.workload).row_bytes
-    size = (bench.rows * least, bench.rows * most) if least else None
+    entry = workloads.find(spec.workload)
+    least, most = entry.row_bytes
+    rows = bench.rows + entry.loaded_rows * scale * spec.clients
+    size = (rows * least, rows * most) if least else None
     populate = (0.0, 0.0) if spec.reuse else (bench.rows / _ROWS_PER_S[0], bench.rows / _ROWS_PER_S[1])
-    return ScaleAhead(scale, bench.rows, size, tuple(stages), load_s, populate)
+    return ScaleAhead(scale, rows, size, tuple(stages), load_s, populate, bool(entry.loaded_rows))

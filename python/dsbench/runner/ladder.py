@@ -29,7 +29,7 @@ from dsbench.runner.opening import during, opened, told
 from dsbench.runner.plan import Planned, can_go_on, planned
 from dsbench.runner.scale import Scale
 from dsbench.runner.snapshots import Snapshots
-from dsbench.spec import RunSpec, SpecError, secrets_of
+from dsbench.spec import Limits, RunSpec, SpecError, secrets_of
 from dsbench.spec import Target as TargetSpec
 
 
@@ -134,7 +134,7 @@ class _Ladder:
         except Stopped as stopped:
             status, error = "cut-short", RunError(str(stopped), "go on with: dsbench run --resume ARCHIVE")
         except RunError as failed:
-            error = failed
+            error = self._explained(failed)
         finally:
             self.load.end(status)
             self._leave_nothing()
@@ -144,6 +144,11 @@ class _Ladder:
             self._keep_server_log(status)
             self.journal.end(status, str(error or ""))
         return Outcome(self.journal.writer.path, status, error, tuple(self.void))
+
+    def _explained(self, failed: RunError) -> RunError:
+        """``failed`` with what the system did to the server's processes, where it ended some."""
+        why = self.server.killed() if self.server is not None else ""
+        return RunError(f"{failed}; {why}", "raise --limit memory, or lower the server's buffers") if why else failed
 
     def _scale(self, number: int, scale: int, done: int) -> None:
         spec, journal = self.spec, self.journal
@@ -216,6 +221,8 @@ class _Ladder:
         )
         for note in self.server.notes if self.server else []:
             self.journal.warn("server", note, "see dsbench doctor")
+        for words in stack.fall_short(Limits.of(self.spec.limits), pids[0] if pids else None):
+            self.journal.warn("limits", words, "see the limits around dsbench, such as those of its container")
 
     def _url(self) -> str:
         return self.server.url if self.server else self.spec.target.url

@@ -12,7 +12,7 @@ from dsbench.archive import ArchiveError, OutError
 from dsbench.cluster import ClusterError
 from dsbench.generator import TAKEN, Bench, CoreError, Target
 from dsbench.runner.journal import RunError
-from dsbench.spec import RunSpec
+from dsbench.spec import Limits, RunSpec
 
 _SESSIONS_BESIDE = 4
 """Connections beside the clients': administration, monitors, phases."""
@@ -56,7 +56,9 @@ def opened(spec: RunSpec) -> Iterator[tuple[Target, servers.Server | None]]:
         return
     with (
         told(spec.target.url),
-        servers.start(spec.target, sessions(spec), keep=spec.keep, reuse=spec.reuse) as server,
+        servers.start(
+            spec.target, sessions(spec), keep=spec.keep, reuse=spec.reuse, limits=Limits.of(spec.limits)
+        ) as server,
         closing(Target(server.url)) as target,
     ):
         yield target, server

@@ -11,11 +11,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Final
 
 from dsbench import spec
 from dsbench.servers import folder, process
 from dsbench.servers.errors import ServerError
 from dsbench.servers.installation import Installation
+from dsbench.servers.limits import Group, planned
 from dsbench.servers.server import Server
 
 __all__ = [
@@ -50,15 +52,22 @@ _VARIANTS: dict[str, tuple[dict[str, str], ...]] = {
 """Of products whose transactions depend on a setting."""
 
 
+_UNLIMITED: Final = spec.Limits()
+
+
 def products() -> list[str]:
     """Names of all private servers, whether they can be started here or not."""
     return list(_PRODUCTS)
 
 
-def start(target: spec.Target, connections: int, *, keep: bool = False, reuse: bool = False) -> Server:
+def start(
+    target: spec.Target, connections: int, *, keep: bool = False, reuse: bool = False,
+    limits: spec.Limits = _UNLIMITED,
+) -> Server:  # fmt: skip
     """Starts the private server that ``target`` names, ready for ``connections`` sessions at once.
 
-    ``reuse``: on the data that another one kept; ``keep``: it will be asked to keep its own. Folders that killed runs
+    ``reuse``: on the data that another one kept; ``keep``: it will be asked to keep its own. ``limits``: what its
+    processes may use together. Folders that killed runs
     left in the same place are removed first. Raises ``spec.SpecError`` for a
     setting that cannot be and ``ServerError`` when the server is not to be had; neither leaves anything behind.
     """
@@ -69,8 +78,8 @@ def start(target: spec.Target, connections: int, *, keep: bool = False, reuse: b
     base = base_directory(target)
     clean_for(target)
     home = _home(target, base, keep=keep, reuse=reuse) if keep or reuse else None
-    begin: Callable[[spec.Target, Path, int], Server] = _module(product).start
-    return begin(target, home or base, connections)
+    begin: Callable[[spec.Target, Path, int, Group | None], Server] = _module(product).start
+    return begin(target, home or base, connections, planned(limits, base))
 
 
 def _home(target: spec.Target, base: Path, *, keep: bool, reuse: bool) -> Path | None:

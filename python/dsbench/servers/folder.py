@@ -13,13 +13,14 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import psutil
 
+from dsbench.servers import limits
 from dsbench.servers.errors import ServerError
 
 try:
@@ -41,6 +42,7 @@ class Folder:
 
     path: Path
     _lock: IO[str] = field(repr=False)
+    _facts: dict[str, Any] = field(repr=False, default_factory=dict)
 
     @classmethod
     def create(cls, base: Path, name: str) -> Folder:
@@ -83,9 +85,17 @@ class Folder:
 
     def serves(self, pid: int) -> None:
         """Notes the process that works in this folder, so that it can be found when this program was killed."""
+        self._note(server=pid)
+
+    def holds(self, groups: Iterable[Path]) -> None:
+        """Notes the control groups around its processes, likewise. They need not be there yet."""
+        self._note(groups=[str(path) for path in groups])
+
+    def _note(self, **facts: Any) -> None:
+        self._facts.update(facts)
         self._lock.seek(0)
         self._lock.truncate()
-        json.dump({"owner": os.getpid(), "server": pid}, self._lock)
+        json.dump({"owner": os.getpid(), **self._facts}, self._lock)
         self._lock.flush()
 
     def remove(self) -> bool:
@@ -212,10 +222,16 @@ def _said(file: Path) -> dict[str, Any]:
 
 
 def _stop_left_server(path: Path) -> None:
-    """Ends the server of a dead owner, when the process of that id really works in this folder."""
-    pid = _mark(path).get("server")
-    if not isinstance(pid, int):
-        return
+    """Ends the server of a dead owner, when the process of that id really works in this folder, and its groups."""
+    mark = _mark(path)
+    pid, groups = mark.get("server"), mark.get("groups")
+    if isinstance(pid, int):
+        _stop(pid, path)
+    if isinstance(groups, list):
+        limits.remove(Path(str(group)) for group in groups)
+
+
+def _stop(pid: int, path: Path) -> None:
     with contextlib.suppress(psutil.Error):
         server = psutil.Process(pid)
         if any(str(path) in argument for argument in server.cmdline()):

@@ -6,18 +6,19 @@ from pathlib import Path
 
 from dsbench import spec
 from dsbench.servers.installation import Installation
+from dsbench.servers.limits import Group
 from dsbench.servers.mysql import binaries
 from dsbench.servers.mysql.instance import Instance
 
 
-def start(target: spec.Target, base: Path, connections: int) -> Instance:
+def start(target: spec.Target, base: Path, connections: int, group: Group | None = None) -> Instance:
     """Makes a data folder in a new folder of ``base`` and starts its server.
 
     The setting ``storage_engine`` names that of the tables: with ``RocksDB`` MyRocks is loaded.
     ``basedir`` names the folder of an unpacked MariaDB in place of an installed one. Raises
     ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
     """
-    return Instance(binaries.MARIADB, target, base, connections)
+    return Instance(binaries.MARIADB, target, base, connections, group)
 
 
 def installations() -> list[Installation]:

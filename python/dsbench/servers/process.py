@@ -16,9 +16,13 @@ from pathlib import Path
 import psutil
 
 from dsbench.servers.errors import ServerError
+from dsbench.servers.limits import Group
 
 _CWD = "/" if os.name == "posix" else None
 """Where servers start: the user who starts dsbench may stand where the server's user may not."""
+_GATE = ["/bin/sh", "-c", 'read -r go && exec "$@" </dev/null', "sh"]
+"""Waits for a line: a process is put into its group before the server's program begins in it, without help of its user,
+who may not enter."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +86,12 @@ class Process:
 
     def __init__(
         self, command: Sequence[str | Path], *, user: User | None, env: Mapping[str, str], log: Path,
-        ending: signal.Signals,
+        ending: signal.Signals, group: Group | None = None,
     ) -> None:  # fmt: skip
-        """Starts ``command``; what it prints goes to the file ``log``. Raises ``ServerError``."""
-        self._command = [*_dying_with_us(ending), *(str(part) for part in command)]
+        """Starts ``command`` within ``group``; what it prints goes to the file ``log``. Raises ``ServerError``."""
+        gate = _GATE if group is not None else []
+        self._command = [*gate, *_dying_with_us(ending), *(str(part) for part in command)]
+        self._group = group
         self._user, self._env, self._log, self._ending = user, dict(env), log, ending
         self._popen: subprocess.Popen[bytes] | None = None
         self._error: OSError | None = None
@@ -109,8 +115,11 @@ class Process:
                     self._command, env=self._env, cwd=_CWD, umask=0o077, start_new_session=True,
                     user=user.uid if user else None, group=user.gid if user else None,
                     extra_groups=[] if user else None,
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                    stdin=subprocess.PIPE if self._group else subprocess.DEVNULL,
+                    stdout=log, stderr=subprocess.STDOUT,
                 )  # fmt: skip
+            if self._group is not None:
+                self._enter(self._popen, self._group)
         except OSError as error:
             self._error = error
         finally:
@@ -118,6 +127,20 @@ class Process:
         if self._popen is not None:
             self._popen.wait()
         self._ended.set()
+
+    def _enter(self, started: subprocess.Popen[bytes], group: Group) -> None:
+        """Opens the gate once the process is in its group; ``OSError`` ends it."""
+        gate = started.stdin
+        assert gate is not None
+        with gate:
+            try:
+                group.add(started.pid)
+                gate.write(b"go\n")
+            except OSError:
+                self._popen = None
+                started.kill()
+                started.wait()
+                raise
 
     @property
     def pid(self) -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from dsbench.servers import limits
 from dsbench.servers.errors import ServerError
 from dsbench.servers.folder import Folder, above, is_kept
 from dsbench.servers.installation import storage_notes
@@ -83,6 +84,10 @@ class Server(ABC):
         """The last lines of what the server logged since its start; empty when it keeps no log."""
         return self._log.tail(lines)
 
+    def killed(self) -> str:
+        """Why the system ended processes of the server, in words; empty where it has not."""
+        return ""
+
     def pids(self) -> list[int]:
         """Processes of the server that run now; empty when it runs in the process of its client."""
         return []
@@ -117,13 +122,18 @@ class OwnProcess(Server):
     ENDING: tuple[signal.Signals, ...] = (signal.SIGTERM,)
     """What it is ended by, from the mildest to the hardest before SIGKILL."""
 
-    def __init__(self, base: Path, name: str, account: str, foreign: tuple[str, ...], env: Mapping[str, str]) -> None:
+    def __init__(
+        self, base: Path, name: str, account: str, foreign: tuple[str, ...], env: Mapping[str, str],
+        group: limits.Group | None = None,
+    ) -> None:  # fmt: skip
         """``account`` is whom the superuser steps down to; variables with the prefixes ``foreign`` make way for
-        ``env``: those of the caller would lead the programs elsewhere."""
+        ``env``: those of the caller would lead the programs elsewhere. ``group`` is made around its processes."""
+        self._group = group
         self._user = unprivileged(above(base), account)
         self._env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | dict(env)
         self._process: Process | None = None
         super().__init__(base, name)
+        self.notes += group.notes if group is not None else []
 
     @abstractmethod
     def _command(self, port: int) -> Sequence[str | Path]:
@@ -158,7 +168,9 @@ class OwnProcess(Server):
         out.unlink(missing_ok=True)
         self._log = Log(*self._logs(), out, own=self._own)
         mild, *harder = self.ENDING
-        self._process = Process(self._command(port), user=self._user, env=self._env, log=out, ending=mild)
+        command = self._command(port)
+        self._confine()
+        self._process = Process(command, user=self._user, env=self._env, log=out, ending=mild, group=self._group)
         self._folders[0].serves(self._process.pid)
         deadline = time.monotonic() + self.START_TIMEOUT_S
         while True:
@@ -171,9 +183,21 @@ class OwnProcess(Server):
                 return True
             if not alive or time.monotonic() > deadline:
                 why = f"was not ready after {self.START_TIMEOUT_S:.0f} s" if alive else "did not start"
-                tail = "\n".join(self.log_tail(20))
+                tail = "\n".join([*self.log_tail(20), *([killed] if (killed := self.killed()) else [])])
                 raise ServerError(f"{self.version} {why}:\n{tail}", "see its settings, and the memory and space here")
             time.sleep(0.02)
+
+    def _confine(self) -> None:
+        """Makes the group of the server's processes. Raises ``ServerError``."""
+        if self._group is None:
+            return
+        self._folders[0].holds(self._group.paths)
+        if self._group.limits.memory is not None:
+            limits.forget_pages(self._folders[0].path)
+        try:
+            self._group.make()
+        except OSError as error:
+            raise ServerError(f"its limits cannot be set: {error}", "see --limit, and who else uses them") from None
 
     def _given_away(self, path: Path) -> Path:
         """A folder that only the server's user (and the superuser) can enter."""
@@ -209,6 +233,11 @@ class OwnProcess(Server):
                 f"see that {called(self._user)} may enter every folder above it, or name another: directory = …",
             )
 
+    def killed(self) -> str:
+        """That the kernel ended processes that took more than their memory, in words; empty where it has not."""
+        count = self._group.killed() if self._group is not None else 0
+        return f"the kernel ended {count} of the server's processes at the limit of their memory" if count else ""
+
     def pids(self) -> list[int]:
         """The server's process and those it started, for sessions among them."""
         return [p.pid for p in self._process.family()] if self._process is not None else []
@@ -217,6 +246,8 @@ class OwnProcess(Server):
         """An orderly shutdown, then by harder means; then the folder goes. Harmless when repeated."""
         if self._process is not None:
             self._process.stop(STOP_PATIENCE_S, *self.ENDING[1:])
+        if self._group is not None and not self._group.remove():
+            self.notes.append(f"{', '.join(map(str, self._group.paths))} could not be removed")
         super().stop()
 
 

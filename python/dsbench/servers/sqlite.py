@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 
 from dsbench import spec
 from dsbench.servers.installation import Installation
+from dsbench.servers.limits import Group
 from dsbench.servers.server import Server
 from dsbench.servers.settings import wrong
 
@@ -40,7 +41,9 @@ class Sqlite(Server):
         self.url = f"sqlite:///{path}" + (f"?{urlencode(self._settings)}" if self._settings else "")
 
 
-def start(target: spec.Target, base: Path, connections: int) -> Sqlite:  # noqa: ARG001
+def start(
+    target: spec.Target, base: Path, connections: int, group: Group | None = None  # noqa: ARG001
+) -> Sqlite:
     """Makes the folder in ``base``. Raises ``spec.SpecError`` and ``ServerError``."""
     if target.version is not None:
         raise spec.SpecError("TARGET.version", "SQLite is part of dsbench and comes in one version", "leave it out")

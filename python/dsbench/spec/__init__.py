@@ -3,7 +3,8 @@
 Every setting has one name: in TOML, on the command line, in ``run.json`` and in the browser.
 """
 
-from dsbench.spec.building import PROFILES, build, load_toml, recorded, refuse_unused
+from dsbench.spec.building import PROFILE_NAMES, PROFILES, build, load_toml, recorded, refuse_unused
+from dsbench.spec.limits import Limits
 from dsbench.spec.merging import Merged, dsi_seconds, known_workload, merged
 from dsbench.spec.options import OPTIONS, Option, printed
 from dsbench.spec.run import (
@@ -16,7 +17,7 @@ from dsbench.spec.target import Target, redact, secrets_of
 from dsbench.spec.words import SpecError, plain
 
 __all__ = [
-    "DSI_SCALES", "LEVELS", "OPTIONS", "PROFILES", "Merged", "Option", "RunSpec", "SpecError", "Target", "build",
-    "dsi_seconds", "known_workload", "load_toml", "merged", "plain", "printed", "recorded", "redact", "refuse_unused",
-    "secrets_of", "terminals_of",
+    "DSI_SCALES", "LEVELS", "OPTIONS", "PROFILES", "PROFILE_NAMES", "Limits", "Merged", "Option", "RunSpec",
+    "SpecError", "Target", "build", "dsi_seconds", "known_workload", "load_toml", "merged", "plain", "printed",
+    "recorded", "redact", "refuse_unused", "secrets_of", "terminals_of",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from dsbench import workloads
 from dsbench.spec.options import OPTIONS
 from dsbench.spec.run import DSI_SCALES, RunSpec
+from dsbench.spec.sizing import SIZED, caches, default_workload, sized
 from dsbench.spec.target import Target
 from dsbench.spec.words import SpecError, plain
 
@@ -29,9 +30,15 @@ _LONGEST: Final = 100_000
 """Bytes of a configuration file."""
 
 
-def profiled(profile: str, workload: object) -> dict[str, Any]:
-    """The values of a profile; the scales of the quick one are the workload's. Those of an unknown one are none."""
-    named = PROFILES.get(profile, {})
+PROFILE_NAMES: Final = (*PROFILES, *SIZED)
+
+
+def profiled(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a profile for a run of ``values``; the scales of the quick one are the workload's. Those of an
+    unknown one are none."""
+    if profile in SIZED:
+        return sized(profile, values)
+    named, workload = PROFILES.get(profile, {}), values.get("workload")
     if profile == "quick" and isinstance(workload, str) and workload in workloads.names():
         return {**named, "scales": workloads.find(workload).quick_scales}
     return named
@@ -45,18 +52,28 @@ def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
     profile = profile or values.get("profile") or None
     _say_text(values)
     if profile is not None and not isinstance(profile, str):
-        raise SpecError("--profile", "has to be text", f"use one of {', '.join(PROFILES)}")
-    if profile is not None and profile not in PROFILES:
-        raise SpecError("--profile", f"no profile {profile[:60]!r}", f"use one of {', '.join(PROFILES)}")
-    merged = {**profiled(profile or "", values.get("workload")), **values, "profile": profile or ""}
-    for name, option in OPTIONS.items():
-        if option.kind == "array" and isinstance(text := merged.get(name), str):
-            merged[name] = option.numbers(text)
+        raise SpecError("--profile", "has to be text", f"use one of {', '.join(PROFILE_NAMES)}")
+    if profile is not None and profile not in PROFILE_NAMES:
+        raise SpecError("--profile", f"no profile {profile[:60]!r}", f"use one of {', '.join(PROFILE_NAMES)}")
+    lists = {name: option for name, option in OPTIONS.items() if option.kind == "array"}
+    read = {name: one.numbers(text) for name, one in lists.items() if isinstance(text := values.get(name), str)}
+    values = {**values, **read}
+    if profile in SIZED:
+        values = {"workload": default_workload(), **values}
+    named = profiled(profile or "", values)
+    merged = {**named, **values, "profile": profile or ""}
+    if isinstance(given := values.get("workload_settings"), Mapping):
+        merged["workload_settings"] = {**named.get("workload_settings", {}), **given}
     try:
         asked = RunSpec.model_validate(merged)
     except ValidationError as error:
         raise _spec_error(error) from None
+    if profile in SIZED and asked.target.private is not None:
+        own = caches(asked.limits, asked.target.private, asked.target.settings)
+        target = asked.target.model_copy(update={"settings": {**asked.target.settings, **own}})
+        asked = asked.model_copy(update={"target": target})
     refuse_unused(asked.target, asked.workload)
+    _refuse_limits(asked)
     if (asked.keep or asked.reuse) and asked.target.private is not None and asked.target.directory is None:
         problem = f"{asked.target.url} is gone with its run, and its database with it"
         remedy = f"name a folder that stays: {asked.target.url}?directory=FOLDER"
@@ -105,6 +122,18 @@ def refuse_unused(target: Target, workload: str) -> None:
         if value is not None:
             problem = f"{str(value)!r} means something to a private server only, and TARGET is none"
             raise SpecError(f"TARGET.{name}", problem, "leave it out, or name a target such as private:sqlite")
+
+
+def _refuse_limits(asked: RunSpec) -> None:
+    """``SpecError`` where limits would hold no server: dsbench makes them around one that it starts."""
+    if not asked.limits or asked.target.private not in (None, "sqlite"):
+        return
+    if asked.target.private is None and not asked.target.url.startswith("sqlite:"):
+        problem = "dsbench limits the servers that it starts, and TARGET is none of them"
+        remedy = "name one, such as private:postgresql; or limit yours: systemctl set-property SERVICE MemoryMax=1G"
+        raise SpecError("--limit", problem, remedy)
+    problem = "SQLite works in dsbench's process: a limit would hold back clients, records and monitors as well"
+    raise SpecError("--limit", problem, "if that is wanted: systemd-run --scope -p MemoryMax=1G dsbench run …")
 
 
 def _spec_error(error: ValidationError) -> SpecError:

@@ -11,6 +11,7 @@ from dsbench import workloads
 from dsbench.spec.building import PROFILES, build, load_toml
 from dsbench.spec.options import OPTIONS
 from dsbench.spec.run import RunSpec
+from dsbench.spec.sizing import SIZED, default_workload
 from dsbench.spec.target import Target
 from dsbench.spec.words import SpecError
 
@@ -44,6 +45,10 @@ def merged(
     if earlier is not None and target is not None:
         del filed["target"]
     wanted = {**filed, **values}
+    if isinstance(said_limits := values.get("limits"), Mapping) and isinstance(of_file := filed.get("limits"), Mapping):
+        wanted["limits"] = {**of_file, **said_limits}
+    if wanted.get("profile") in tuple(SIZED):
+        wanted.setdefault("workload", default_workload())
     said = {*values, *(["target"] if target is not None else [])}
     workload = wanted.get("workload", RunSpec.model_fields["workload"].default)
     inner = wanted.get("workload_settings", {})
@@ -59,7 +64,8 @@ def merged(
     glimpse = not (wanted.get("profile") or any(name in wanted for name in _LADDER))
     spec = build(wanted, profile="quick" if glimpse else None)
     said |= {"target"} if settings else set()
-    named = PROFILES.get(spec.profile, {})
+    sized = {*SIZED[spec.profile], "scales"} if spec.profile in SIZED else set()
+    named = {*PROFILES.get(spec.profile, {}), *sized}
     origins = {
         name: "command line" if name in said
         else str(config) if name in filed

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from dsbench import workloads
 from dsbench.spec.about import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About
+from dsbench.spec.limits import Limits
 from dsbench.spec.target import Frozen, Target, setting_text
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
@@ -56,10 +57,20 @@ class RunSpec(Frozen):
         ),
     ] = Field(default_factory=dict)
     """Settings of the workload alone, by its own names."""
+    limits: Annotated[
+        dict[str, str],
+        About(
+            "Limit of a private server, its page cache included: memory=1GiB, read=50MiB/s and write=20MiB/s of its "
+            "disk, cpus=1.5; may be repeated",
+            WORK, "told", metavar="NAME=VALUE", flag="--limit",
+        ),
+    ] = Field(default_factory=dict)
+    """What all processes of the server may use together; see ``Limits``."""
     profile: Annotated[
         str,
         About(
-            "dsi: comparable figures, takes hours; quick: a minute",
+            "dsi: comparable figures, takes hours; quick: a minute; cached, io-bound: the Insert Benchmark as "
+            "published, with a database of a quarter of the server's memory, and of four times as much",
             WORK, "chance", default="quick where scales, cycles and duration are not named",
         ),
     ] = ""
@@ -230,6 +241,13 @@ class RunSpec(Frozen):
     @classmethod
     def _workload_settings_as_text(cls, value: object) -> object:
         return {str(k): setting_text(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+    @field_validator("limits", mode="before")
+    @classmethod
+    def _limits_in_one_way(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        return Limits.of({str(name): setting_text(limit) for name, limit in value.items()}).described()
 
     @field_validator("label")
     @classmethod

@@ -5,15 +5,19 @@ Nothing here names a person, a serial number or a password. What a system does n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from dsbench import spec
-from dsbench.stack import application, backend, core, filesystem, limits, rdbms, system
-from dsbench.stack.described import Described, Items, Layer, Queries, Switch
+import psutil
 
-__all__ = ["Described", "Layer", "Queries", "Switch", "data_directory", "describe"]
+from dsbench import control_groups, spec
+from dsbench.stack import application, backend, core, filesystem, rdbms, system
+from dsbench.stack.described import Described, Items, Layer, Queries, Switch, size
 
+__all__ = ["Described", "Layer", "Queries", "Switch", "data_directory", "describe", "fall_short"]
+
+_ROUNDED = 0.01
+"""The kernel takes whole pages and milliseconds."""
 _ELSEWHERE = "the server runs on another machine, which cannot be seen from here"
 
 
@@ -32,7 +36,7 @@ def describe(engine: str, directory: Path | None, queries: Queries, url: str = "
     server = database.pid
     layers = [
         _layer("core", core.items(server) if database.here else {"client": core.model(), "server": _ELSEWHERE}),
-        _layer("storage backend", _of_data(database.here, directory, backend.items)),
+        _layer("storage backend", _of_data(database.here, directory, lambda found: backend.items(found, server))),
         _layer("operating system", system.items() if database.here else {"server": _ELSEWHERE}),
         _layer("file system", _of_data(database.here, directory, filesystem.items)),
         _layer("RDBMS", database.items),
@@ -40,7 +44,7 @@ def describe(engine: str, directory: Path | None, queries: Queries, url: str = "
         _layer("driver", database.driver),
         _layer("application", application.items()),
     ]
-    memory = limits.memory(server) if database.here else {}
+    memory = {"RAM": control_groups.memory(server), "swap": psutil.swap_memory().total} if database.here else {}
     return Described(
         layers=[layer for layer in layers if layer["items"]],
         settings=dict(database.settings),
@@ -49,6 +53,15 @@ def describe(engine: str, directory: Path | None, queries: Queries, url: str = "
         server_version=database.version,
         server_pid=server,
     )
+
+
+def fall_short(limits: spec.Limits, pid: int | None) -> Iterator[str]:
+    """Where others are in force for the process ``pid`` than were asked for, such as those of a container."""
+    asked, memory, cpus = limits.described(), control_groups.memory_limit(pid), control_groups.cpu_limit(pid)
+    if limits.memory is not None and (memory is None or abs(memory - limits.memory) > _ROUNDED * limits.memory):
+        yield f"memory={asked['memory']} was asked for, and {size(memory) if memory else 'all'} is in force"
+    if limits.cpus is not None and (cpus is None or abs(cpus - limits.cpus) > _ROUNDED * limits.cpus):
+        yield f"cpus={asked['cpus']} was asked for, and {f'{cpus:g}' if cpus else 'all'} is in force"
 
 
 def _layer(name: str, items: Items) -> Layer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from dsbench import control_groups
 from dsbench.stack.described import Items, size, text
 from dsbench.storage import Device, device_of
 
@@ -13,12 +14,14 @@ _VIRTUAL_DRIVERS = {"virtio_blk", "virtio_scsi", "vbd", "xen-blkfront", "vmw_pvs
 _VIRTUAL_MODELS = re.compile(r"qemu|vbox|vmware|virtual|persistentdisk|elastic block|msft", re.IGNORECASE)
 
 
-def items(directory: Path) -> Items:
-    """How the device of ``directory`` is built up, and each disk it stands on."""
+def items(directory: Path, server: int | None = None) -> Items:
+    """How the device of ``directory`` is built up, each disk it stands on, and what the process ``server`` may do."""
     device = device_of(directory)
     if device is None:
         return {"device": "none that can be seen from here"}
-    return {"device": _built(device)} | {f"disk {disk.name}": _disk(disk) for disk in disks(device)}
+    rates = control_groups.disk_rates(server, text(device.disk.folder / "dev"))
+    limited = {f"{what} limit": f"{size(rate)}/s (control group)" for what, rate in rates.items()}
+    return {"device": _built(device)} | {f"disk {disk.name}": _disk(disk) for disk in disks(device)} | limited
 
 
 def disks(device: Device) -> list[Device]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from dsbench.stack import limits
+from dsbench.control_groups import cpu_limit, memory_limit
 from dsbench.stack.described import Items, present, size, text
 
 _CPUS = Path("/sys/devices/system/cpu")
@@ -19,7 +19,7 @@ _CPUS = Path("/sys/devices/system/cpu")
 
 def items(server: int | None) -> Items:
     """What the machine has, and what the process ``server`` (this one when ``None``) may use of it."""
-    memory, limit, share = psutil.virtual_memory().total, limits.memory_limit(server), limits.cpu_limit(server)
+    memory, limit, share = psutil.virtual_memory().total, memory_limit(server), cpu_limit(server)
     return present(
         {
             "CPU": model(),

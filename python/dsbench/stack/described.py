@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol, TypedDict
+
+from dsbench.control_groups import text as text
 
 _LONGEST = 200
 """Characters of a setting."""
@@ -101,14 +102,6 @@ def switch(name: str, value: str, meanings: Meanings) -> Switch:
 def unsafe(name: str, value: str, meaning: str) -> Switch:
     """Something that breaks the promise."""
     return switch(name, value, {"": (False, meaning)})
-
-
-def text(path: Path) -> str:
-    """Content of a small file of the kernel; empty when it cannot be read."""
-    try:
-        return path.read_text(errors="replace").strip(" \n\0")
-    except OSError:
-        return ""
 
 
 def size(count: float) -> str:

@@ -46,6 +46,9 @@ const SETTINGS: &[Setting] = &[
 pub static ENTRY: Entry = Entry {
     label: "Insert Benchmark",
     unit: Unit { name: "load", about: "100,000 rows that each client inserts first" },
+    // MyRocks and PostgreSQL, of a million rows after l.i2.
+    row_bytes: (150, 300),
+    loaded_rows: super::tables::UNIT,
     quick_scales: &[1],
     retries: true,
     settings: SETTINGS,

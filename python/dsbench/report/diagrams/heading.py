@@ -11,7 +11,7 @@ import altair as alt
 from dsbench.analysis.values import Index
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import counted, index_scales, listed, pacing, warnings
+from dsbench.evaluation.naming import counted, index_scales, limited, listed, pacing, warnings
 
 _LINE = 108     # characters of the subtitle's font that fit the width of a diagram
 
@@ -33,6 +33,7 @@ def conditions(run: RunRecord) -> str:
         run.in_force.replace("-", " "),
         f"{counted(spec.cycles, 'cycle')} of {spec.duration:g} s",
         pacing(run),
+        limited(run),
         "with retry" if spec.retry else "",
         "reconnecting" if spec.reconnect else "",
     ]

@@ -13,11 +13,14 @@ from dsbench.servers.firebird import binaries, settings
 from dsbench.servers.firebird.embedded import Embedded
 from dsbench.servers.firebird.instance import Instance
 from dsbench.servers.installation import Installation
+from dsbench.servers.limits import Group
 
 __all__ = ["Instance", "installations", "start"]
 
 
-def start(target: spec.Target, base: Path, connections: int) -> Instance | Embedded:  # noqa: ARG001
+def start(
+    target: spec.Target, base: Path, connections: int, group: Group | None = None  # noqa: ARG001
+) -> Instance | Embedded:
     """Makes a folder in ``base`` and starts the server, or the engine where the version comes as such.
 
     The setting ``embedded`` asks for the engine, ``basedir`` names the folder of an unpacked Firebird.
@@ -26,8 +29,12 @@ def start(target: spec.Target, base: Path, connections: int) -> Instance | Embed
     folder, embedded = settings.choice(target.settings)
     found = binaries.find(target.version, folder, embedded)
     if isinstance(found, binaries.Engine):
+        if group is not None:
+            problem = "this Firebird works in dsbench's process: a limit would hold back clients and records as well"
+            remedy = "take a server, such as private:firebird@3; or limit both: systemd-run --scope … dsbench run …"
+            raise spec.SpecError("--limit", problem, remedy)
         return Embedded(found, base, target.settings)
-    return Instance(found, base, target.settings)
+    return Instance(found, base, target.settings, group)
 
 
 def installations() -> list[Installation]:

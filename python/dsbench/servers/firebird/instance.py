@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from dsbench.servers.firebird import settings as configuration
 from dsbench.servers.firebird.binaries import Server, known_settings
 from dsbench.servers.firebird.log import own_lines
+from dsbench.servers.limits import Group
 from dsbench.servers.ports import network_host
 from dsbench.servers.server import OwnProcess
 
@@ -26,14 +27,16 @@ class Instance(OwnProcess):
 
     PORT = "RemoteServicePort"
 
-    def __init__(self, binaries: Server, base: Path, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self, binaries: Server, base: Path, settings: Mapping[str, str], group: Group | None = None
+    ) -> None:
         self.version = binaries.name
         self._binaries = binaries
         self._settings = configuration.checked(settings, known_settings(binaries.root), self.version)
         self._bind = self._settings.get("RemoteBindAddress", "127.0.0.1")
         self._host = network_host(self._bind) or "127.0.0.1"
         # The caller's variables could also log the programs in as somebody.
-        super().__init__(base, "fb", "firebird", ("FIREBIRD", "ISC_"), {})
+        super().__init__(base, "fb", "firebird", ("FIREBIRD", "ISC_"), {}, group)
 
     def _furnish(self, root: Path) -> Path:
         self._root = root

@@ -9,20 +9,21 @@ from pathlib import Path
 
 from dsbench import spec
 from dsbench.servers.installation import Installation
+from dsbench.servers.limits import Group
 from dsbench.servers.mysql import binaries
 from dsbench.servers.mysql.instance import Instance
 
 __all__ = ["Instance", "installations", "start"]
 
 
-def start(target: spec.Target, base: Path, connections: int) -> Instance:
+def start(target: spec.Target, base: Path, connections: int, group: Group | None = None) -> Instance:
     """Makes a data folder in a new folder of ``base`` and starts its server.
 
     The setting ``basedir`` names the folder of an unpacked MySQL in place of an installed one, the
     setting ``storage_engine`` that of the tables. Raises ``spec.SpecError`` and ``ServerError``; then
     nothing is left behind.
     """
-    return Instance(binaries.MYSQL, target, base, connections)
+    return Instance(binaries.MYSQL, target, base, connections, group)
 
 
 def installations() -> list[Installation]:

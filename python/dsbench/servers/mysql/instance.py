@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 from dsbench import spec
 from dsbench.servers import templates
 from dsbench.servers.errors import ServerError
+from dsbench.servers.limits import Group
 from dsbench.servers.mysql import binaries, complaints, settings
 from dsbench.servers.mysql.binaries import MARIADB, Product
 from dsbench.servers.ports import network_host
@@ -24,14 +25,16 @@ class Instance(OwnProcess):
 
     START_TIMEOUT_S = 120.0
 
-    def __init__(self, product: Product, target: spec.Target, base: Path, connections: int) -> None:
+    def __init__(
+        self, product: Product, target: spec.Target, base: Path, connections: int, group: Group | None = None
+    ) -> None:
         self._settings = settings.checked(target.settings, connections)
         home = Path(self._settings["basedir"]) if "basedir" in self._settings else None
         self._binaries = binaries.find(product, target.version, home)
         self.version = f"{product.name} {self._binaries.version}"
         self._host = network_host(self._settings.get("bind_address", ""))
         # Another language would change what the programs say.
-        super().__init__(base, "my", "mysql", ("MYSQL", "MARIADB", "LANG"), {"LC_ALL": "C"})
+        super().__init__(base, "my", "mysql", ("MYSQL", "MARIADB", "LANG"), {"LC_ALL": "C"}, group)
         self._note(target)
 
     def _furnish(self, root: Path) -> Path:

@@ -6,18 +6,19 @@ from pathlib import Path
 
 from dsbench import spec
 from dsbench.servers.installation import Installation
+from dsbench.servers.limits import Group
 from dsbench.servers.postgresql import binaries
 from dsbench.servers.postgresql.instance import Instance
 
 __all__ = ["Instance", "installations", "start"]
 
 
-def start(target: spec.Target, base: Path, connections: int) -> Instance:
+def start(target: spec.Target, base: Path, connections: int, group: Group | None = None) -> Instance:
     """Makes a cluster in a new folder of ``base`` and starts its server.
 
     Raises ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
     """
-    return Instance(binaries.find(target.version), base, target.settings, connections)
+    return Instance(binaries.find(target.version), base, target.settings, connections, group)
 
 
 def installations() -> list[Installation]:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from dsbench import spec
 from dsbench.servers import templates
+from dsbench.servers.limits import Group
 from dsbench.servers.ports import network_host
 from dsbench.servers.postgresql import settings as configuration
 from dsbench.servers.postgresql.binaries import Binaries
@@ -27,13 +28,16 @@ class Instance(OwnProcess):
     ENDING = (signal.SIGINT, signal.SIGQUIT)
     """Fast shutdown, which writes a checkpoint, then an immediate one."""
 
-    def __init__(self, binaries: Binaries, base: Path, settings: Mapping[str, str], connections: int) -> None:
+    def __init__(
+        self, binaries: Binaries, base: Path, settings: Mapping[str, str], connections: int,
+        group: Group | None = None,
+    ) -> None:  # fmt: skip
         self.version = f"PostgreSQL {binaries.version}"
         self._binaries = binaries
         self._settings = configuration.checked(settings, connections)
         self._memory: SharedMemory | None = None
         # Another language would change what the programs say.
-        super().__init__(base, "pg", "postgres", ("PG", "LANG"), {"LC_ALL": "C"})
+        super().__init__(base, "pg", "postgres", ("PG", "LANG"), {"LC_ALL": "C"}, group)
         if "max_connections" in self._settings and "max_connections" not in {name.lower() for name in settings}:
             self.notes.append(f"max_connections was raised to {self._settings['max_connections']} for this load")
 

@@ -1,25 +1,23 @@
-"""Limits of memory and processor time that a control group sets below what the machine has (Linux)."""
+"""Limits of memory, processor time and disk that control groups set below what the machine has (Linux)."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-
-from dsbench.stack.described import text
 
 _GROUPS = Path("/sys/fs/cgroup")
 _NO_LIMIT = 1 << 60
 """Version 1 says "no limit" by a number near 2^63."""
 
 
-def memory(pid: int | None) -> dict[str, int]:
-    """Bytes of RAM that the process ``pid`` (this one when ``None``) can use, and of swap."""
-    ram = psutil.virtual_memory().total
-    limit = memory_limit(pid)
-    return {"RAM": min(ram, limit) if limit else ram, "swap": psutil.swap_memory().total}
+def memory(pid: int | None = None) -> int:
+    """Bytes of RAM that the process ``pid`` (this one when ``None``) can use."""
+    ram, limit = psutil.virtual_memory().total, memory_limit(pid)
+    return min(ram, limit) if limit else ram
 
 
 def memory_limit(pid: int | None) -> int | None:
@@ -37,6 +35,32 @@ def cpu_limit(pid: int | None) -> float | None:
         pairs.append([text(folder / "cpu.cfs_quota_us"), text(folder / "cpu.cfs_period_us")])
     shares = [int(p[0]) / int(p[1]) for p in pairs if len(p) == 2 and p[0].isdecimal() and p[1].isdecimal()]
     return min((share for share in shares if share > 0), default=None)
+
+
+def disk_rates(pid: int | None, device: str) -> dict[str, int]:
+    """Bytes per second that the control groups of a process allow it to ``read`` and ``write`` on the disk of number
+    ``device``, such as ``8:0``; those without a limit are missing."""
+    found: dict[str, int] = {}
+    for what in ("read", "write"):
+        said = [(text(folder / f"blkio.throttle.{what}_bps_device"), "") for folder in _folders(pid, "blkio")]
+        said += [(text(folder / "io.max"), f"{what[0]}bps=") for folder in _folders(pid, "")]
+        rates = [rate for lines, named in said if (rate := _rate(lines, device, named))]
+        if rates:
+            found[what] = min(rates)
+    return found
+
+
+def text(path: Path) -> str:
+    """Content of a small file of the kernel; empty when it cannot be read."""
+    try:
+        return path.read_text(errors="replace").strip(" \n\0")
+    except OSError:
+        return ""
+
+
+def _rate(lines: str, device: str, named: str) -> int | None:
+    match = re.search(rf"^{re.escape(device)} (?:.* )?{named}(\d+)\b", lines, re.MULTILINE)
+    return int(match[1]) if match else None
 
 
 def _folders(pid: int | None, controller: str) -> Iterator[Path]:

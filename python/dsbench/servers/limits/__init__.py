@@ -1,0 +1,157 @@
+"""Limits of memory, disk and CPUs around the processes of one private server, by control groups (Linux).
+
+A group is made before the server's first process and holds all that come of it. Page cache of the files that they
+read or write counts as their memory. Version 1 holds back reads, direct writes and what a process flushes itself, but
+not what the kernel writes back later. Version 2 holds that back as well, on file systems that tell whose pages it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dsbench import storage
+from dsbench.servers.limits.files import Place, places
+from dsbench.servers.limits.hierarchy import hierarchies
+from dsbench.spec import Limits, SpecError
+
+__all__ = ["Group", "forget_pages", "planned", "remove"]
+
+_PREFIX = "dsbench-"
+_PATIENCE_S = 5.0
+_REMEDY = (
+    "run dsbench as root, or where your session may have groups: systemd-run --user --scope dsbench run …; "
+    "in a container start it with the right to make them (--privileged)"
+)
+
+
+@dataclass
+class Group:
+    """The control groups around one server: one folder for each tree that has a part of the limits."""
+
+    limits: Limits
+    _places: list[Place]
+    _name: str = field(default_factory=lambda: _PREFIX + secrets.token_hex(6))
+
+    @property
+    def paths(self) -> list[Path]:
+        """The folders, whether they are made or not."""
+        return [place.parent / self._name for place in self._places]
+
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the figures must know about how these limits hold."""
+        if self.limits.write is None or any(place.version == 2 for place in self._places if place.throttles):
+            return []
+        return [
+            "control groups of version 1 limit direct writes and those that the server itself flushes; what the "
+            "kernel writes back later is not held back"
+        ]
+
+    def make(self) -> None:
+        """Makes the folders with their limits; ``OSError`` when that fails, and then nothing is left."""
+        try:
+            for place in self._places:
+                place.make(self._name)
+        except BaseException:
+            self.remove()
+            raise
+
+    def add(self, pid: int) -> None:
+        """Puts a process in, with all that it starts from now on. Raises ``OSError``."""
+        for path in self.paths:
+            (path / "cgroup.procs").write_text(str(pid))
+
+    def killed(self) -> int:
+        """Processes that the kernel ended because the memory was used up."""
+        return sum(place.killed(self._name) for place in self._places)
+
+    def remove(self) -> bool:
+        """Removes the folders, after what still runs in them; false when one would not go. Harmless when repeated."""
+        gone = remove(self.paths)
+        for place in self._places:
+            place.undo()
+        return gone
+
+
+def planned(limits: Limits, directory: Path) -> Group | None:
+    """The group for a server whose data will lie in ``directory``; ``None`` without limits.
+
+    Whether it can be had is tried: a group is made and removed. ``SpecError`` when this system or user has none.
+    """
+    if limits == Limits():
+        return None
+    group = Group(limits, places(limits, hierarchies(), _device(limits, directory)))
+    try:
+        for place in group._places:
+            place.choose(group._name)
+        group.make()
+    except OSError as error:
+        problem = f"this user may not make control groups here ({error.strerror}: {error.filename})"
+        raise SpecError("--limit", problem, _REMEDY) from None
+    finally:
+        group.remove()
+    return group
+
+
+def _device(limits: Limits, directory: Path) -> str:
+    """Number of the disk below ``directory``, such as 8:0, where its rates are limited."""
+    if limits.read is None and limits.write is None:
+        return ""
+    device = storage.device_of(directory)
+    with contextlib.suppress(OSError):
+        if device is not None:
+            return (device.disk.folder / "dev").read_text().strip()
+    problem = f"no disk can be seen below {directory}, whose rates could be limited"
+    raise SpecError("--limit", problem, "name a folder on a disk: directory = …, or leave read and write out")
+
+
+def remove(paths: Iterable[Path]) -> bool:
+    """Removes groups of ours, and ends the processes that are still in them; false when one would not go."""
+    left = [path for path in paths if path.name.startswith(_PREFIX) and not _removed(path)]
+    return not left
+
+
+def _removed(path: Path) -> bool:
+    deadline = time.monotonic() + _PATIENCE_S
+    while path.is_dir():
+        for pid in _members(path):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            path.rmdir()
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _members(path: Path) -> Iterator[int]:
+    with contextlib.suppress(OSError):
+        yield from (int(word) for word in (path / "cgroup.procs").read_text().split() if int(word) > 0)
+
+
+def forget_pages(directory: Path) -> None:
+    """Lets the files below ``directory`` go from the page cache.
+
+    What another process has read or written counts as that one's memory: it would be there for the server beyond its
+    limit. Without complaint where a file cannot be opened.
+    """
+    if not hasattr(os, "posix_fadvise"):
+        return
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            with contextlib.suppress(OSError):
+                file = os.open(Path(folder, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    os.fsync(file)  # Pages that are not written yet stay.
+                    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+                finally:
+                    os.close(file)

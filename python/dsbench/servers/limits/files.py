@@ -1,0 +1,135 @@
+"""What is written into a control group for a limit, in the words of version 1 and of version 2."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dsbench.servers.limits.hierarchy import Hierarchy
+from dsbench.spec import Limits, SpecError
+
+_PERIOD_US = 100_000
+_NEEDS = {"memory": ("memory",), "cpus": ("cpu",), "read": ("blkio", "io"), "write": ("blkio", "io")}
+"""Controllers by limit: either will do."""
+
+_Written = tuple[str, str, bool]
+"""A file, its text, and whether the group is of use without it."""
+
+
+@dataclass
+class Place:
+    """Where one folder of a group is made, and with which limits."""
+
+    hierarchy: Hierarchy
+    controllers: frozenset[str]
+    """Of the tree, those that this group needs."""
+    written: list[_Written]
+    parent: Path = field(init=False)
+    _enabled: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.parent = self.hierarchy.own
+
+    @property
+    def version(self) -> int:
+        """Of control groups."""
+        return self.hierarchy.version
+
+    @property
+    def throttles(self) -> bool:
+        """Whether it limits rates of the disk."""
+        return bool(self.controllers & {"blkio", "io"})
+
+    def choose(self, name: str) -> None:
+        """Finds the nearest group above this process in which one may be made; ``OSError`` of the nearest if none."""
+        refused: OSError | None = None
+        # What is switched on for one server should be the last resort: others see it.
+        for switch_on in (False, True):
+            for parent in self.hierarchy.parents():
+                self.parent = parent
+                try:
+                    if self._has_controllers(switch_on=switch_on):
+                        (parent / name).mkdir()
+                        return
+                except OSError as error:
+                    refused = refused or error
+                self.undo()
+                self._enabled = []
+        raise refused or PermissionError(1, "controllers are not handed down", str(self.hierarchy.own))
+
+    def _has_controllers(self, *, switch_on: bool) -> bool:
+        if self.version == 1:
+            return not switch_on
+        file = self.parent / "cgroup.subtree_control"
+        missing = sorted(self.controllers - set(file.read_text().split()))
+        if missing and switch_on:
+            file.write_text(" ".join(f"+{one}" for one in missing))
+            self._enabled = missing
+        return switch_on or not missing
+
+    def make(self, name: str) -> None:
+        """Makes the folder, where it is not there yet, and writes its limits. Raises ``OSError``."""
+        path = self.parent / name
+        path.mkdir(exist_ok=True)
+        if self._enabled:
+            (self.parent / "cgroup.subtree_control").write_text(" ".join(f"+{one}" for one in self._enabled))
+        for file, text, needed in self.written:
+            try:
+                (path / file).write_text(text)
+            except OSError:
+                if needed:
+                    raise
+
+    def undo(self) -> None:
+        """Takes back what was switched on for this group."""
+        if self._enabled:
+            with contextlib.suppress(OSError):
+                (self.parent / "cgroup.subtree_control").write_text(" ".join(f"-{one}" for one in self._enabled))
+
+    def killed(self, name: str) -> int:
+        """Processes that the kernel ended for want of memory."""
+        file = {1: "memory.oom_control", 2: "memory.events"}[self.version]
+        try:
+            found = re.search(r"^oom_kill (\d+)$", (self.parent / name / file).read_text(), re.MULTILINE)
+        except OSError:
+            return 0
+        return int(found[1]) if found else 0
+
+
+def places(limits: Limits, hierarchies: Iterable[Hierarchy], device: str) -> list[Place]:
+    """One for each tree that has a part of ``limits``; ``device`` is the number of the disk, such as 8:0.
+
+    ``SpecError`` names what no tree of this system has.
+    """
+    found: dict[Path, Place] = {}
+    known = list(hierarchies)
+    for name in limits.described():
+        wanted = set(_NEEDS[name])
+        tree = next((one for one in known if one.controllers & wanted), None)
+        if tree is None:
+            problem = f"this system has no control groups that limit {name}"
+            raise SpecError("--limit", problem, "leave it out, or run on Linux with the controllers memory, cpu and io")
+        place = found.setdefault(tree.top, Place(tree, frozenset(), []))
+        place.controllers |= tree.controllers & wanted
+        place.written += _written(name, limits, tree.version, device)
+    return list(found.values())
+
+
+def _written(name: str, limits: Limits, version: int, device: str) -> list[_Written]:
+    if name == "memory":
+        # Without it what does not fit would go to the swap, which is no memory that was asked for.
+        files = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes") if version == 1 else ("memory.max", "")
+        swap = (files[1], str(limits.memory), False) if version == 1 else ("memory.swap.max", "0", False)
+        return [(files[0], str(limits.memory), True), swap]
+    if name == "cpus":
+        quota = round((limits.cpus or 0) * _PERIOD_US)
+        if version == 2:
+            return [("cpu.max", f"{quota} {_PERIOD_US}", True)]
+        return [("cpu.cfs_period_us", str(_PERIOD_US), True), ("cpu.cfs_quota_us", str(quota), True)]
+    rate = limits.read if name == "read" else limits.write
+    if version == 2:
+        return [("io.max", f"{device} {name[0]}bps={rate}", True)]
+    return [(f"blkio.throttle.{name}_bps_device", f"{device} {rate}", True)]

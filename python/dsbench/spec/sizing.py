@@ -1,0 +1,85 @@
+"""Profiles whose scale follows from the memory of the server: a database within it, and one beyond it.
+
+They are those of the Insert Benchmark, for workloads that say how many rows their stages leave.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from dsbench import control_groups, workloads
+from dsbench.spec.limits import Limits
+from dsbench.spec.words import SpecError
+
+SIZED: Final[dict[str, dict[str, Any]]] = {
+    "cached": {"cycles": 1, "duration": 3600.0, "threads": 1, "workload_settings": {"sizes": "cached"}},
+    "io-bound": {"cycles": 1, "duration": 1800.0, "threads": 1, "workload_settings": {"sizes": "io-bound"}},
+}
+"""As published: https://github.com/mdcallag/mytools, bench/ibench."""
+_TIMES_MEMORY: Final = {"cached": 0.25, "io-bound": 4.0}
+"""How large the database is before its writes. Those of the cached one leave garbage behind, and half of the memory is
+the server's cache."""
+_HERE: Final = frozenset({None, "", "localhost", "127.0.0.1", "::1"})
+_MIB: Final = 1 << 20
+
+
+def sized(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What the profile says for a run of ``values``: scale, and caches of a private server, by the memory that it has.
+
+    ``SpecError`` where the size cannot be known.
+    """
+    workload, target = values.get("workload"), values.get("target", {})
+    entry = workloads.find(str(workload))
+    if not entry.loaded_rows:
+        problem = f"{profile} has no size for the workload {workload}"
+        raise SpecError("--profile", problem, f"add --workload {default_workload()}, or take another profile")
+    url = str(target.get("url", "") if isinstance(target, Mapping) else getattr(target, "url", target))
+    found = dict(SIZED[profile])
+    if not url.startswith(("private:", "sqlite:")) and urlsplit(url).hostname not in _HERE and "scales" not in values:
+        problem = f"{profile} follows from the server's memory, which cannot be seen from here"
+        raise SpecError("--profile", problem, "name --scales: a scale of 1 is some 20 MB of each client")
+    if "scales" not in values:
+        clients = _largest(values.get("threads", found["threads"])) * _largest(values.get("nodes", 0))
+        unit = entry.loaded_rows * clients * sum(entry.row_bytes) / 2
+        memory = _memory(values.get("limits"))
+        found["scales"] = (min(max(round(_TIMES_MEMORY[profile] * memory / unit), 1), 200_000),)
+    return found
+
+
+def _largest(numbers: object) -> int:
+    """The largest of one or several numbers, 1 at least; what is none is refused later."""
+    every = numbers if isinstance(numbers, list | tuple) else [numbers]
+    return max([1, *(one for one in every if isinstance(one, int))])
+
+
+def default_workload() -> str:
+    """The workload of a sized profile where none is named: the first that has a size."""
+    return next(name for name in workloads.names() if workloads.find(name).loaded_rows)
+
+
+def _memory(limits: object) -> int:
+    """Bytes of RAM that the server has under ``limits``, which may still be wrong."""
+    with contextlib.suppress(ValueError):
+        if isinstance(limits, Mapping):
+            asked = Limits.of({str(name): str(value) for name, value in limits.items()}).memory
+            return min(asked or (1 << 62), control_groups.memory())
+    return control_groups.memory()
+
+
+def caches(limits: Mapping[str, str], product: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings of a private server's caches for a sized profile, where ``settings`` do not name them.
+
+    InnoDB reads past the page cache: half of the memory is its own. The others read through it: a quarter.
+    """
+    memory, engine = _memory(limits), settings.get("storage_engine", "InnoDB").lower()
+    if product in ("mariadb", "mysql"):
+        rocks = engine == "rocksdb"
+        own = {"rocksdb_block_cache_size": str(memory // 4)} if rocks else {"innodb_buffer_pool_size": str(memory // 2)}
+    elif product == "postgresql":
+        own = {"shared_buffers": f"{memory // 4 // _MIB}MB"}
+    else:
+        own = {}
+    return {name: value for name, value in own.items() if name not in settings}
