@@ -89,3 +89,11 @@ def test_without_a_word_of_size_it_takes_one_scale_and_a_minute() -> None:
     assert (asked.profile, asked.scales, asked.duration) == ("quick", (1,), 4.0)
     assert merged({"workload": "tpcb"}, target="mock:").spec.scales == (1, 2, 5)
     assert merged({"workload": "insert", "profile": "quick", "scales": (2,)}, target="mock:").spec.scales == (2,)
+
+
+def test_numbers_with_gaps_between_rows_are_refused(tmp_path: Path) -> None:
+    outcome = runner.execute(spec("private:mariadb", {"auto_increment_increment": "2"}), tmp_path, runner.Silent())
+    assert outcome.error is not None
+    assert outcome.error.usage
+    assert "rows are numbered in steps of 2 here" in str(outcome.error)
+    assert "auto_increment_increment = 1" in str(outcome.error)

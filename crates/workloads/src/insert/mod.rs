@@ -123,6 +123,7 @@ impl Workload for InsertBenchmark {
     }
 
     fn create(&self, conn: &mut dyn Connection) -> Result<()> {
+        self.tables.refuse_gaps(conn)?;
         for table in 0..self.tables.count() {
             for section in ["table", "after_table"] {
                 let statements = self.tables.all(section, table);

@@ -31,6 +31,9 @@ DELETE FROM {t} WHERE transactionid >= ? ORDER BY transactionid ASC LIMIT {n}
 SELECT count(*) FROM information_schema.statistics
 WHERE table_schema = database() AND index_name = '{i}' AND seq_in_index = 1
 
+-- name: step
+SELECT @@auto_increment_increment
+
 -- name: engine
 SELECT lower(engine) FROM information_schema.tables WHERE table_schema = database() AND table_name = '{t}'
 

@@ -23,7 +23,8 @@ pub fn storage(tables: &Tables, conn: &mut dyn Connection) -> Result<String> {
     }
 }
 
-fn first(conn: &mut dyn Connection, sql: &str) -> Result<Option<String>> {
+/// The first cell of the first row that a statement gives.
+pub(super) fn first(conn: &mut dyn Connection, sql: &str) -> Result<Option<String>> {
     Ok(conn.fetch(sql)?.rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten())
 }
 

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::AtomicI64;
 
-use dsbench_core::engine::Dialect;
+use dsbench_core::engine::{Connection, Dialect};
 use dsbench_core::error::{Error, Result};
 
 use super::entry::ENTRY;
+use super::settle::first;
 use crate::sql::Sections;
 use crate::Options;
 
@@ -70,6 +71,22 @@ impl Tables {
         let oldest = (0..tables).map(|_| AtomicI64::new(0)).collect();
         let sql = Sections::of(dialect, FILES)?;
         Ok(Self { dialect, clients, shared, rows, waits, oldest, sql })
+    }
+
+    /// Fails, with an error of kind `Configuration`, where the server leaves numbers out between rows, as the nodes of
+    /// a Galera cluster do: deletes and queries by number would find fewer rows, and the checks none that hold.
+    pub fn refuse_gaps(&self, conn: &mut dyn Connection) -> Result<()> {
+        if self.dialect.name != "mysql" {
+            return Ok(());
+        }
+        let step = first(conn, &self.one("step", 0)?)?.unwrap_or_default();
+        match step.as_str() {
+            "1" => Ok(()),
+            _ => Err(Error::configuration(format!(
+                "rows are numbered in steps of {step} here, and the workload needs every number: \
+                 SET GLOBAL auto_increment_increment = 1, on Galera wsrep_auto_increment_control = OFF before"
+            ))),
+        }
     }
 
     /// How many there are.
