@@ -1,4 +1,4 @@
-"""What is measured beside the cells: populations, memory, the archive, TPC-C."""
+"""What is measured beside the cells: populations, memory, the archive, the Insert Benchmark, TPC-C."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bench import archives, kept, many, memory, page, place, population, tpcc
+from bench import archives, iibench, kept, many, memory, page, place, population, tpcc
 from bench.kept import Finished, Kept
 from bench.measuring import say
 from bench.place import Place
@@ -52,6 +52,7 @@ def parts(asked: argparse.Namespace) -> Iterator[Part]:
         lambda: [page.memory_line(memory.measure(asked.transactions))],
     )  # fmt: skip
     yield Part("archive", {}, 60, lambda: page.archive_lines(archives.measure()))
+    yield Part("Insert Benchmark", {"sweeps": pairs}, pairs * 120.0, lambda: iibench.section(pairs))
     yield Part(
         "TPC-C", {"sweeps": pairs, "duration": 2 * duration}, 2 * pairs * 3 * (2 * duration + 3) + 120,
         lambda: tpcc.section(pairs, 2 * duration),
