@@ -7,16 +7,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
-
 _GROUPS = Path("/sys/fs/cgroup")
 _NO_LIMIT = 1 << 60
 """Version 1 says "no limit" by a number near 2^63."""
 
 
 def memory(pid: int | None = None) -> int:
-    """Bytes of RAM that the process ``pid`` (this one when ``None``) can use."""
-    ram, limit = psutil.virtual_memory().total, memory_limit(pid)
+    """Bytes of RAM that the process ``pid`` (this one when ``None``) can use; 0 where the system does not tell."""
+    ram = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    limit = memory_limit(pid)
     return min(ram, limit) if limit else ram
 
 

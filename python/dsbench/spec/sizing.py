@@ -45,6 +45,8 @@ def sized(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
         clients = _largest(values.get("threads", found["threads"])) * _largest(values.get("nodes", 0))
         unit = entry.loaded_rows * clients * sum(entry.row_bytes) / 2
         memory = _memory(values.get("limits"))
+        if not memory:
+            raise SpecError("--profile", "this system does not tell how much memory it has", "name --scales")
         found["scales"] = (min(max(round(_TIMES_MEMORY[profile] * memory / unit), 1), 200_000),)
     return found
 

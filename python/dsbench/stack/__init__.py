@@ -44,7 +44,8 @@ def describe(engine: str, directory: Path | None, queries: Queries, url: str = "
         _layer("driver", database.driver),
         _layer("application", application.items()),
     ]
-    memory = {"RAM": control_groups.memory(server), "swap": psutil.swap_memory().total} if database.here else {}
+    ram = control_groups.memory(server) or psutil.virtual_memory().total
+    memory = {"RAM": ram, "swap": psutil.swap_memory().total} if database.here else {}
     return Described(
         layers=[layer for layer in layers if layer["items"]],
         settings=dict(database.settings),
