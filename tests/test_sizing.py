@@ -48,7 +48,9 @@ def test_caches_are_those_of_the_storage_engine_and_what_is_named_stays() -> Non
         return {name: value for name, value in found.items() if name != "storage_engine"}
 
     assert settings("private:mariadb") == {"innodb_buffer_pool_size": str(GIB // 2)}
-    assert settings("private:mariadb?storage_engine=RocksDB") == {"rocksdb_block_cache_size": str(GIB // 4)}
+    assert settings("private:mariadb?storage_engine=RocksDB") == {
+        "rocksdb_block_cache_size": str(GIB // 4), "rocksdb_db_write_buffer_size": str(GIB // 8),
+    }  # fmt: skip
     assert settings("private:postgresql?shared_buffers=1MB") == {"shared_buffers": "1MB"}
 
 

@@ -44,6 +44,15 @@ def test_a_dry_run_shows_all_and_touches_nothing(called: Program, tmp_path: Path
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_rows_that_stages_of_load_add_are_in_the_estimate(called: Program) -> None:
+    words = ["--workload", "insert", "--scales", "3", "--threads", "2", "--dry-run"]
+    document = json.loads(called("run", "private:postgresql", *words, "--json").stdout)
+    assert document["scales"][0]["rows"] == 2 * 3 * 100_000
+    least, most = document["size_bytes"]
+    assert 600_000 * 100 < least < most < 600_000 * 400
+    assert "at scale 3, with the rows of its load" in called("run", "private:postgresql", *words).stdout
+
+
 def test_a_dry_run_refuses_what_the_run_would(called: Program) -> None:
     for words, error in [
         (["private:oracle"], "no private server"), (["private:sqlite", "--pace", "terminals"], "--pace terminals"),

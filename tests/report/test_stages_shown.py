@@ -11,9 +11,10 @@ import pytest
 from dsbench.archive import Archive
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.side_by_side import Comparison, read
-from dsbench.report import diagrams, render, several, stages_compared
+from dsbench.report import diagrams, document, render, several, stages_compared, tables
+from dsbench.report.diagrams.heading import conditions
 from evaluation.test_stage_costs import STAGES, rows
-from fixtures.archives import MS, run_json, write
+from fixtures.archives import MS, cycle_row, run_json, write
 
 
 def archive(folder: Path, label: str, *, faster: float = 1.0, sustained: int = 1800) -> Archive:
@@ -95,3 +96,23 @@ def test_the_course_of_each_stage_is_drawn(tmp_path: Path) -> None:
     titles = [plot["title"]["text"] for plot in spec["vconcat"][0]["hconcat"]]
     assert titles == ["query: query [transactions/s]", "insert [rows/s]", "largest response time [ms, log scale]"]
     assert "second of the stage" in render.picture(spec)
+
+
+def test_of_several_stages_no_index_over_scales_is_told(tmp_path: Path) -> None:
+    made = archive(tmp_path, "one")
+    evaluation = evaluate(made)
+    assert evaluation.staged
+    assert "DSI" not in tables.summary_text(evaluation)
+    page = document.page(evaluation, made.run)
+    assert "no DSI" not in page
+    assert 'class="name">DSI' not in page
+
+
+def test_limits_of_the_server_stand_beside_its_figures(tmp_path: Path) -> None:
+    said = {"target": {"url": "private:postgresql"}, "limits": {"memory": "1GiB", "cpus": "2"}, "scales": [1]}
+    made = write(tmp_path, run_json(said), {"cycles": [cycle_row(1, 1, [MS] * 5)]})
+    evaluation = evaluate(made)
+    words = "server limited to memory 1GiB, cpus 2"
+    assert words in conditions(made.run)
+    assert f"# {words}" in tables.results_txt(evaluation, made.run)
+    assert words in document.page(evaluation, made.run)

@@ -78,8 +78,9 @@ def caches(limits: Mapping[str, str], product: str, settings: Mapping[str, str])
     """
     memory, engine = _memory(limits), settings.get("storage_engine", "InnoDB").lower()
     if product in ("mariadb", "mysql"):
-        rocks = engine == "rocksdb"
-        own = {"rocksdb_block_cache_size": str(memory // 4)} if rocks else {"innodb_buffer_pool_size": str(memory // 2)}
+        own = {"innodb_buffer_pool_size": str(memory // 2)}
+        if engine == "rocksdb":  # Rows that wait to be flushed, else 64 MiB and more for each family of columns.
+            own = {"rocksdb_block_cache_size": str(memory // 4), "rocksdb_db_write_buffer_size": str(memory // 8)}
     elif product == "postgresql":
         own = {"shared_buffers": f"{memory // 4 // _MIB}MB"}
     else:
