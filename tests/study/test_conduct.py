@@ -124,3 +124,23 @@ def _states(folder: Path) -> list[str]:
         return [one.status for one in load(folder).trials]
     except ArchiveError:
         return []
+
+
+def test_a_history_is_made_on_the_database_that_is_measured(tmp_path: Path) -> None:
+    made: list[RunSpec] = []
+
+    def outcome(spec: RunSpec) -> Outcome:
+        assert spec.target.directory is None or spec.target.directory.is_dir()
+        made.append(spec)
+        return complete(spec)
+
+    run = {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 0.1}
+    factor = {"name": "runs before", "path": "history.runs", "levels": [0, 2]}
+    study = begin(parse({"name": "x", "run": run, "factor": [factor], "trials": {"repeat": 1, "order": "as listed"}}), tmp_path / "s")[0]
+    assert len(conduct(study, making(outcome), Seen(), Stop()).counted("done")) == 2
+    assert [(spec.keep, spec.reuse) for spec in made] == [(False, False), (True, False), (False, True), (False, True)]
+    folders = [spec.target.directory for spec in made]
+    assert folders[0] is None
+    assert len(set(folders[1:])) == 1
+    assert folders[1] is not None
+    assert not folders[1].exists()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from dataclasses import replace
 
 import pytest
 
+from dsbench import study
 from dsbench.report import study as shown
 from dsbench.report.diagrams.study import specs
 from dsbench.spec import SpecError
@@ -57,14 +59,25 @@ def test_every_diagram_is_there_and_the_page_holds_it(made: Study) -> None:
 
 def test_a_name_is_shown_as_text_only(made: Study) -> None:
     spec = made.spec.model_copy(update={"name": "<script>alert(1)</script>", "about": "<b>"})
-    page = shown.files(outcomes(replace(made, spec=spec)))["results.html"].decode()
+    found = outcomes(replace(made, spec=spec))
+    page = shown.page(spec.name, shown.heading(found), shown.verdict(found), shown.notes(found), list(shown.grids(found)), {})
     assert "<script>alert" not in page
     assert "<b>" not in page
 
 
 def test_a_study_without_a_trial_says_so(tmp_path) -> None:  # type: ignore[no-untyped-def]
     factor = {"name": "threads", "path": "threads", "levels": [1, 2]}
-    study, _ = begin(parse({"name": "x", "factor": [factor]}), tmp_path / "s")
-    text = shown.text(outcomes(study))
+    begun, _ = begin(parse({"name": "x", "factor": [factor]}), tmp_path / "s")
+    text = shown.text(outcomes(begun))
     assert "0 of 6 trials" in text
     assert "6 trials are not made yet" in text
+
+
+def test_the_best_levels_become_a_study_against_the_references(made: Study) -> None:
+    spec = parse(tomllib.loads(study.best(outcomes(made))))
+    reference, best = spec.factor[0].resolved
+    assert (reference.sets, best.sets) == ({"isolation": "read-committed", "threads": 1}, {"isolation": "read-committed", "threads": 4})
+    assert spec.run == made.spec.run
+    only = replace(made, trials=tuple(one for one in made.trials if one.number < 4))
+    with pytest.raises(SpecError, match="no level was found"):
+        study.best(outcomes(only))

@@ -43,8 +43,8 @@ def screening(factors: int) -> list[tuple[int, ...]]:
     """Rows of 0 and 1 in which every two columns are balanced: main effects of many factors by few trials.
 
     The number of rows is the least of 4, 8, 12, 16, 20, 24 and 32 above ``factors`` (1 to 31). With a power of two it
-    is a fractional factorial, of resolution IV as long as there are at most half as many factors as rows: then no main
-    effect is mixed with an interaction of two factors. Else it is of resolution III: it is.
+    is a fractional factorial, else Plackett and Burman's. With 2 factors, and with 4, no main effect is mixed with an
+    interaction of two others. With all other numbers it is, wholly or in part: what is found may be an interaction.
     """
     rows = next(size for size in (4, 8, 12, 16, 20, 24, 32) if size > factors)
     signs = _plackett_burman(rows) if rows in _FIRST_ROWS else _fractional(rows)
@@ -58,6 +58,6 @@ def _plackett_burman(rows: int) -> Ints:
 
 
 def _fractional(rows: int) -> Ints:
-    """Columns of the Hadamard matrix, the most useful first: the factors of a full design, products of three …"""
+    """Columns of the Hadamard matrix: the factors of a full design first, then products of odd numbers of them."""
     order = sorted(range(1, rows), key=lambda n: (n.bit_count() != 1, n.bit_count() % 2 == 0, n.bit_count(), n))
     return np.asarray(hadamard(rows)[:, order], dtype=np.int64)

@@ -80,14 +80,17 @@ class Effects:
     trials: int
 
 
-def effects(levels: Ints, counts: Sequence[int], references: Sequence[int], blocks: Ints, rates: Floats) -> Effects:
+def effects(
+    levels: Ints, counts: Sequence[int], references: Sequence[int], blocks: Ints, rates: Floats, *, pairs: bool = True
+) -> Effects:
     """Effects of the factors on ``rates`` (> 0), one for each trial.
 
     ``levels`` has the shape (trials, factors) and holds numbers below ``counts``; ``references`` are numbers of levels;
     ``blocks`` numbers the block of each trial. Each level of a factor should occur; one that does not has no effect
-    here. Interactions of two factors are in the model where all of them can be told apart.
+    here. Interactions of two factors are in the model where all of them can be told apart, where ``pairs`` are wanted:
+    a screening would show some of those that it mixes.
     """
-    model = _Model(levels, counts, references, blocks)
+    model = _Model(levels, counts, references, blocks, pairs)
     fit = model.fitted(np.log(rates))
     wanted = model.contrasts()
     rows = np.array([row for _, _, row in wanted]).reshape(len(wanted), -1)
@@ -101,7 +104,7 @@ def effects(levels: Ints, counts: Sequence[int], references: Sequence[int], bloc
     return Effects(
         tuple(one for one in found if len(one.factors) == 1),
         tuple(one for one in found if len(one.factors) == 2),
-        tuple(_shares(model, np.log(rates))),
+        tuple(_shares(model, np.log(rates))) if fit.free else (),
         fit.free,
         float(np.sqrt(fit.variance)),
         len(rates),
@@ -151,7 +154,9 @@ def _least_squares(x: Floats, y: Floats) -> _Fit:
 class _Model:
     """Columns of the model, in groups: blocks with the constant, then each factor, then each pair of factors."""
 
-    def __init__(self, levels: Ints, counts: Sequence[int], references: Sequence[int], blocks: Ints) -> None:
+    def __init__(
+        self, levels: Ints, counts: Sequence[int], references: Sequence[int], blocks: Ints, pairs: bool
+    ) -> None:
         self._levels, self._counts, self._references = levels, counts, references
         self._blocks = (blocks[:, np.newaxis] == np.unique(blocks)[np.newaxis, :]).astype(float)
         self.mains = [(factor,) for factor in range(len(counts))]
@@ -160,7 +165,7 @@ class _Model:
             for factor, (count, ref) in enumerate(zip(counts, references, strict=True))
         ]
         self.pairs: list[tuple[int, int]] = []
-        for pair in combinations(range(len(counts)), 2):
+        for pair in combinations(range(len(counts)), 2) if pairs else ():
             x = self.matrix([*self.mains, *self.pairs, pair])
             if x.shape[1] == np.linalg.matrix_rank(x) and len(x) - x.shape[1] >= _LEAST_FREE:
                 self.pairs.append(pair)

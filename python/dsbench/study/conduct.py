@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,8 @@ from dsbench import servers
 from dsbench.archive import ArchiveError, claimed
 from dsbench.runner import Observer, Outcome, RunError, Stop
 from dsbench.runner.interrupts import listening
-from dsbench.spec import RunSpec, SpecError, Target
+from dsbench.servers.folder import Folder
+from dsbench.spec import RunSpec, SpecError
 from dsbench.study.plan import Trial, asked, combination
 from dsbench.study.record import Study, make_folder, store
 
@@ -79,24 +79,18 @@ def _made(spec: RunSpec, before: int, study: Study, make: Make, observer: Observ
     """The run of a trial; ``before`` runs are made on its database first."""
     if not before:
         return make(spec, study.archives, observer, stop)
-    with tempfile.TemporaryDirectory(prefix="dsbench-study-", dir=servers.base_directory(spec.target)) as folder:
-        Path(folder).chmod(0o755)
-        target = spec.target.model_copy(update={"directory": Path(folder)})
-        try:
-            for number in range(before):
-                aging = spec.model_copy(update={"target": target, "keep": number == 0, "reuse": number > 0})
-                outcome = make(aging, study.folder / "before", observer, stop)
-                if outcome.status != "complete":
-                    return outcome
-            aged = spec.model_copy(update={"target": target, "reuse": True})
-            return make(aged, study.archives, observer, stop)
-        finally:
-            _drop(target)
-
-
-def _drop(target: Target) -> None:
-    """Removes what was aged."""
-    servers.drop(target, lambda _words: True)
+    # Where this program is killed, the next private server that is started there removes it.
+    folder = Folder.create(servers.base_directory(spec.target), "study")
+    try:
+        target = spec.target.model_copy(update={"directory": folder.path})
+        for number in range(before):
+            aging = spec.model_copy(update={"target": target, "keep": number == 0, "reuse": number > 0})
+            outcome = make(aging, study.folder / "before", observer, stop)
+            if outcome.status != "complete":
+                return outcome
+        return make(spec.model_copy(update={"target": target, "reuse": True}), study.archives, observer, stop)
+    finally:
+        folder.remove()
 
 
 def _now() -> str:

@@ -9,6 +9,9 @@ from dsbench.spec import OPTIONS, SpecError
 
 HISTORY: Final = "history.runs"
 """Runs that are made on the database before the one that counts."""
+_APART: Final = ("keep", "label", "target")
+_TABLES: Final = tuple(name for name, one in OPTIONS.items() if one.kind == "object" and name != "target")
+"""Options that are names with values."""
 _OF_TARGET: Final = ("url", "product", "version", "directory", "settings")
 
 
@@ -19,14 +22,12 @@ def check(path: str, key: str) -> None:
     known = (
         path == HISTORY
         or (name == "target" and (not rest or rest in _OF_TARGET or rest.startswith("settings.")))
-        or (name == "workload_settings" and rest != "")
-        or (name in OPTIONS and not rest and name not in ("keep", "label", "workload_settings"))
+        or (name in OPTIONS and name not in _APART and (rest != "") == (name in _TABLES))
     )
     if not known:
-        names = ", ".join(name for name in OPTIONS if name not in ("keep", "label", "target", "workload_settings"))
-        remedy = (
-            f"use target.product, target.version, target.settings.NAME, workload_settings.NAME, {HISTORY} or {names}"
-        )
+        names = ", ".join(name for name in OPTIONS if name not in (*_APART, *_TABLES))
+        tables = ", ".join(f"{name}.NAME" for name in _TABLES)
+        remedy = f"use target.product, target.version, target.settings.NAME, {tables}, {HISTORY} or {names}"
         raise SpecError(key, f"{path!r} leads to nothing in a run", remedy)
 
 

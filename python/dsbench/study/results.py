@@ -131,7 +131,7 @@ def outcomes(study: Study, measure: str = "rate") -> Outcomes:
     runs = [archive.run for _, archive, _ in read]
     return Outcomes(
         study, measure, "ms" if measure != "rate" else headline or "tps", levels, references, made, points,
-        _effects(made, points, levels, references),
+        _effects(made, points, levels, references, study.spec.trials.design != "screening"),
         ", ".join(dict.fromkeys(run.entry.label for run in runs)),
         tuple(dict.fromkeys(run.server_version.partition(" on ")[0] for run in runs)),
     )  # fmt: skip
@@ -188,6 +188,7 @@ def _effects(
     points: tuple[Point, ...],
     levels: tuple[tuple[Level, ...], ...],
     references: tuple[int, ...],
+    pairs: bool,
 ) -> Effects | None:
     used = [(one, one.mean(points)) for one in made]
     used = [(one, value) for one, value in used if np.isfinite(value) and value > 0]
@@ -196,4 +197,5 @@ def _effects(
     return effects(
         np.array([one.at for one, _ in used], dtype=np.int64), [len(one) for one in levels], references,
         np.array([one.trial.block for one, _ in used], dtype=np.int64), np.array([value for _, value in used]),
+        pairs=pairs,
     )  # fmt: skip

@@ -17,6 +17,8 @@ _ROW = 21
 """Pixels for each effect."""
 _MOST_COURSES = 240
 """Points of a course: with more seconds, neighbours are put together."""
+_LEAST_COURSE = 4
+"""Seconds that make one."""
 
 
 def specs(found: Outcomes) -> dict[str, Spec]:
@@ -41,8 +43,9 @@ def effects(found: Outcomes) -> Spec | None:
         factor, level = one.factors[0], found.levels[one.factors[0]][one.levels[0]].name
         low, high = (one.ratio.low, one.ratio.high) if one.known else (one.ratio.value, one.ratio.value)
         verdict = "not known" if not one.known else "none" if one.none else "effect"
-        rows.append({"effect": f"{found.factors[factor]}: {level}", "ratio": one.ratio.value, "low": low, "high": high,
-                     "verdict": verdict})  # fmt: skip
+        reference = found.levels[factor][found.references[factor]].name
+        name = f"{found.factors[factor]}: {level} / {reference}"
+        rows.append({"effect": name, "ratio": one.ratio.value, "low": low, "high": high, "verdict": verdict})
     ends = [row[name] for row in rows for name in ("low", "high")] + [1.0]
     log = spans_decades(ends, math.log10(4))
     low, high = min(ends), max(ends)
@@ -99,7 +102,7 @@ def relative(found: Outcomes, factor: int) -> Spec | None:
     reference = found.levels[factor][found.references[factor]].name
     note = "bars: least to greatest of the blocks" + (f"; {threads} threads" if threads else "")
     return compared(
-        labels, curves, f"{found.factors[factor]}, relative to {reference}", [note], level=1.0,
+        labels, curves, f"{found.factors[factor]}: relative to {reference}", [note], level=1.0,
         title=f"relative {found.measure}", linear=max(ends) / min(ends) < 10,
     )  # fmt: skip
 
@@ -210,7 +213,7 @@ def course(found: Outcomes, factor: int) -> Spec | None:
     rows: list[Row] = []
     names = []
     for level, alike in zip(found.levels[factor], found.alike(factor), strict=True):
-        courses = [one.seconds for one in alike if one.seconds.size > 1]
+        courses = [one.seconds for one in alike if one.seconds.size >= _LEAST_COURSE]
         if not courses:
             continue
         names.append(level.name)
@@ -222,9 +225,8 @@ def course(found: Outcomes, factor: int) -> Spec | None:
     if len(names) < 2:
         return None
     y = ValueAxis.of_rates("transaction rate [tps]", [row["rate"] for row in rows])
-    x = alt.X(
-        "second:Q", scale=alt.Scale(nice=False), axis=alt.Axis(title="second of all cycles, one after another [s]")
-    )
+    axis = alt.Axis(title="second of all cycles, one after another [s]", tickMinStep=1)
+    x = alt.X("second:Q", scale=alt.Scale(nice=False), axis=axis)
     look = looks(names)
     return finish(
         [alt.Chart(alt.NamedData("course")).mark_line(strokeWidth=1.5).encode(
