@@ -129,6 +129,10 @@ class Entry:
     where that is not known."""
     loaded_rows: int = 0
     """Rows that each client adds to the database in stages of load, for each unit of scale; 0 where none stay."""
+    row_data: str = ""
+    """Bytes of user data that its rows have, in words; empty where that is not said."""
+    history: str = ""
+    """How the table is organised to which every transaction adds a row, in words; empty without one."""
     quick_scales: tuple[int, ...] = (1, 2, 5)
     """The ladder of a run of which neither size nor time is said."""
     terminals_per_unit: int | None = None

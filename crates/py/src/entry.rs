@@ -31,6 +31,8 @@ pub fn workload_entry(py: Python<'_>, name: &str, settings: BTreeMap<String, Str
     dict.set_item("fills_by_procedure", entry.fills_by_procedure)?;
     dict.set_item("row_bytes", entry.row_bytes)?;
     dict.set_item("loaded_rows", entry.loaded_rows)?;
+    dict.set_item("row_data", entry.row_data)?;
+    dict.set_item("history", entry.history)?;
     dict.set_item("quick_scales", entry.quick_scales.to_vec())?;
     dict.set_item("hot_row", entry.hot_row)?;
     dict.set_item("indexed", entry.indexed)?;

@@ -34,6 +34,10 @@ pub struct Entry {
     pub row_bytes: (u32, u32),
     /// Rows that each client adds to the database in stages of load, for each unit of scale; 0 where none stay.
     pub loaded_rows: u64,
+    /// Bytes of user data that its rows have, in words; empty where that is not said.
+    pub row_data: &'static str,
+    /// How the table is organised to which every transaction adds a row, in words; empty without one.
+    pub history: &'static str,
     /// The ladder of a run of which neither size nor time is said.
     pub quick_scales: &'static [u32],
     /// Opens it, once the settings are checked.
@@ -189,6 +193,8 @@ impl Entry {
             unit: Unit { name: "unit", about: "" },
             row_bytes: (0, 0),
             loaded_rows: 0,
+            row_data: "",
+            history: "",
             quick_scales: &[1, 2, 5],
             open,
             call: Call::Statements,

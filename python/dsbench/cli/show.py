@@ -20,6 +20,7 @@ class By(StrEnum):
     COST = "cost"
     NODE = "node"
     MACHINE = "machine"
+    CHECKLIST = "checklist"
 
 
 def command(
@@ -30,7 +31,7 @@ def command(
             help="scale: the results; stage: what each stage reached and took of the machine, with its response times; "
             "cost: what a transaction cost, and how evenly clients got theirs; "
             "node: what each remote node did, and why one was missing; machine: what else "
-            "each machine did in each cycle."
+            "each machine did in each cycle; checklist: what decides whether the figures may be compared."
         ),
     ] = By.SCALE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,

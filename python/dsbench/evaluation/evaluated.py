@@ -127,6 +127,8 @@ class Evaluation:
     """By scale: what each machine did beside the run in each cycle; empty where the archive does not tell."""
     evenness: Mapping[int, Evenness] = field(default_factory=dict)
     """By scale: the slowest and the fastest client; empty with one client, or groups that do not do the same."""
+    checkpoints: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Scale to the cycles in which the server began a checkpoint; empty where it counts none."""
     connections: int = 0
     """Connections of all nodes and threads together."""
     placement: str = ""

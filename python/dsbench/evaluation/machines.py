@@ -33,7 +33,7 @@ def uses(machine: pa.Table, programs: pa.Table) -> dict[int, tuple[CycleUse, ...
 
 
 def checkpoints(monitors: pa.Table, groups: pa.Table) -> dict[int, tuple[int, ...]]:
-    """Scale to the cycles in which the server began a checkpoint; only scales that have one.
+    """Scale to the cycles in which the server began a checkpoint; only scales at which it counted them.
 
     Counters called ``checkpoints_…`` tell; a server without them, such as InnoDB, which writes all the time, has none.
     """
@@ -43,7 +43,7 @@ def checkpoints(monitors: pa.Table, groups: pa.Table) -> dict[int, tuple[int, ..
     if not counters:
         return {}
     names, gain, *_ = gains(series, whole(table, "at_ns"), table["value"].to_numpy(), durations_ns(groups, table))
-    found: dict[int, set[int]] = defaultdict(set)
+    found: dict[int, set[int]] = {scale: set() for scale, _cycle, _metric in counters}
     for name, gained in zip(names, gain, strict=True):
         scale, cycle, _metric = counters[int(name)]
         if gained > 0:

@@ -111,6 +111,7 @@ def _evaluate(
     monitors = of_cycles(tables["monitors"], cycles)
     of_system = apart(monitors, run)
     spent = resources(of_system, load, groups)
+    begun_checkpoints = checkpoints(monitors, groups)
     of_series = OfSeries(cycles, of_cycles(groups, cycles), buckets, of_system)
     node_rates = _node_rates(load)
     nodes = shares(run, node_rates, buckets, monitors, of_cycles(tables["nodes"], cycles), load, groups)
@@ -160,7 +161,7 @@ def _evaluate(
                 errors,
                 nodes,
                 machine,
-                checkpoints(monitors, groups),
+                begun_checkpoints,
                 makers,
                 even,
             ),
@@ -182,6 +183,7 @@ def _evaluate(
         group_courses=courses,
         stage=key.stage,
         threads=key.threads,
+        checkpoints=begun_checkpoints,
         placement=placement_of(groups, cycles),
         connections=makers.connections or key.threads * spec.connections * max(spec.nodes, 1),
     )

@@ -7,6 +7,7 @@ from importlib import resources
 from typing import Final
 
 from dsbench.archive import RunRecord
+from dsbench.evaluation.checklist import checklist
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import subject
 from dsbench.evaluation.series import run_shown
@@ -38,7 +39,7 @@ _LINKS: Final = (
     ("doubts", "Doubts"), ("summary", "Summary"), ("connections", "Connections"), ("kinds", "Kinds"),
     ("diagrams", "Diagrams"), ("results", "Results"), ("stages", "Stages"), ("resources", "Resources"),
     ("machine", "Machine"), ("statistics", "Database statistics"), ("course", "Course"), ("nodes", "Nodes"),
-    ("errors", "Errors"), ("checks", "Checks"),
+    ("errors", "Errors"), ("checklist", "Checklist"), ("checks", "Checks"),
     ("durability", "Durability"), ("stack", "System stack"), ("settings", "Settings"),
     ("specification", "Specification"), ("glossary", "How to read"),
 )  # fmt: skip
@@ -74,6 +75,7 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         course.section_of_courses(evaluation),
         node_section.section_of_nodes(evaluation, own),
         results.errors(evaluation),
+        conditions.answers(checklist(run, evaluation)),
         conditions.checks(run),
         conditions.durability(run),
         conditions.stack(run),

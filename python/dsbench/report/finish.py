@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from dsbench.archive import Archive, ArchiveError, Writer, claimed, there, try_out
+from dsbench.archive import Archive, ArchiveError, RunRecord, Writer, claimed, there, try_out
 from dsbench.evaluation import evaluate
+from dsbench.evaluation.checklist import checklist
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import limited
-from dsbench.report import cost_table, diagrams, machine_table, node_table, render, stage_table, tables
+from dsbench.report import checklist_text, cost_table, diagrams, machine_table, node_table, render, stage_table, tables
 from dsbench.report.diagrams.axes import Form
 from dsbench.report.document import page
 
@@ -58,11 +60,12 @@ def write(path: Path) -> Shown:
     return _shown(evaluation, archive, written)
 
 
-_BY: Final = {
+_BY: Final[dict[str, Callable[[Evaluation, RunRecord], str]]] = {
     "cost": lambda evaluation, _run: cost_table.text(evaluation),
     "node": lambda evaluation, _run: node_table.text(evaluation),
     "machine": lambda evaluation, _run: machine_table.text(evaluation),
     "stage": stage_table.text,
+    "checklist": lambda evaluation, run: checklist_text.text(checklist(run, evaluation)),
 }
 
 
@@ -133,5 +136,7 @@ def _shown(evaluation: Evaluation, archive: Archive, files: list[Path]) -> Shown
     for file in files:
         label = next((word for end, word in names.items() if file.name.endswith(end)), "folder")
         lines.append(f"{label}: {file}")
-    document = {"run": run.described(), **tables.to_json(evaluation), "files": [str(file) for file in files]}
+    answers = [asdict(answer) for answer in checklist(run, evaluation)]
+    figures = {**tables.to_json(evaluation), "checklist": answers}
+    document = {"run": run.described(), **figures, "files": [str(file) for file in files]}
     return Shown("\n".join(line.rstrip() for line in lines), document)

@@ -2,7 +2,7 @@
 
 use crate::entry::{Entry, Kind};
 use crate::tpcb::bank::SETTINGS;
-use crate::tpcb::entry::{BRANCH, ROW_BYTES};
+use crate::tpcb::entry::{BRANCH, ROW_BYTES, ROW_DATA};
 use crate::Call;
 
 pub(super) const KINDS: &[Kind; 1] = &[Kind::named("select")];
@@ -12,6 +12,7 @@ pub static ENTRY: Entry = Entry {
     label: "SELECT",
     unit: BRANCH,
     row_bytes: ROW_BYTES,
+    row_data: ROW_DATA,
     call: Call::Procedure,
     fills_by_procedure: true,
     settings: SETTINGS,

@@ -10,6 +10,9 @@ pub const BRANCH: Unit = Unit { name: "branch", about: "10 tellers and 100,000 a
 /// Measured at scale 1: SQLite 110, PostgreSQL 160, Firebird 180, MariaDB 220.
 pub const ROW_BYTES: (u32, u32) = (110, 220);
 
+/// What TPC-B wants of the rows of the bank.
+pub const ROW_DATA: &str = "100 bytes of data in a branch, teller and account, 50 in a row of history";
+
 pub(super) const KINDS: &[Kind; 1] = &[Kind::named("tpcb")];
 
 /// Its entry in the registry.
@@ -19,6 +22,8 @@ pub static ENTRY: Entry = Entry {
     disclaimer: "no result in the sense of the TPC",
     unit: BRANCH,
     row_bytes: ROW_BYTES,
+    row_data: ROW_DATA,
+    history: "without a key: rows are added as they come",
     call: Call::Procedure,
     fills_by_procedure: true,
     remote: Some(Remote { sum: "remote", what: "changed another branch's account", share: 0.15, window: (0.14, 0.16) }),

@@ -1,0 +1,87 @@
+"""The checklist: what a run answers, what it warns of, and that archives of older versions are answered as well."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dsbench.archive import Archive, RunRecord
+from dsbench.evaluation import evaluate
+from dsbench.evaluation.checklist import Answer, checklist
+from dsbench.evaluation.evaluated import Evaluation
+from dsbench.report import finish
+from dsbench.report.document import page
+from fixtures import sample
+
+KEPT = sorted((Path(__file__).parent.parent / "data/archives").glob("*.zip"))
+
+
+def answers(run: RunRecord, evaluation: Evaluation) -> dict[str, Answer]:
+    """The answers by the first words of their questions."""
+    return {" ".join(one.question.split()[:3]): one for one in checklist(run, evaluation)}
+
+
+def test_a_run_with_fsync_off_is_named_by_it() -> None:
+    found, run = sample.evaluation(scales=(1, 2)), sample.run()
+    logged = answers(run, found)["Is every commit"]
+    assert logged.verdict == "beware"
+    assert logged.answer.startswith("NOT DURABLE: fsync off: a power cut loses")
+    shown = page(found, run, {})
+    assert '<section id="checklist"' in shown
+    assert logged.answer in shown
+    safe = sample.run(durability=[{"switch": "fsync", "value": "on", "safe": True, "meaning": "flushed"}])
+    assert answers(safe, found)["Is every commit"].verdict == "good"
+    assert answers(sample.run(durability=[]), found)["Is every commit"].verdict == "not known"
+
+
+def test_a_short_interval_or_one_without_a_checkpoint_is_a_burst() -> None:
+    found, run = sample.evaluation(scales=(1, 2)), sample.run()
+    short = replace(found, durations_s={1: np.full(3, 5.0), 2: np.full(3, 60.0)})
+    for one, verdict in (
+        (found, "told"),
+        (short, "beware"),
+        (replace(short, checkpoints={1: (2,), 2: ()}), "good"),
+        (replace(found, checkpoints={1: (), 2: ()}), "beware"),
+    ):
+        interval = answers(run, one)["Is the interval"]
+        assert interval.verdict == verdict
+        assert ("burst" in interval.answer) == (verdict == "beware")
+
+
+def test_failures_count_by_whether_they_were_run_again() -> None:
+    found = sample.evaluation(scales=(1, 2))
+    assert answers(sample.run(), found)["Are deadlocks prevented,"].verdict == "beware"
+    again = answers(sample.run(spec={"retry": True}), found)["Are deadlocks prevented,"]
+    assert again.verdict == "good"
+    assert "serialization 40001" in again.answer
+
+
+def test_a_database_within_memory_is_told() -> None:
+    found = sample.evaluation()
+    size = answers(sample.run(), found)["How large is"]
+    assert size.verdict == "good", "scale 2000 has 30 GB, the machine 16.7"
+    assert size.answer.endswith("larger than memory at scale 2,000, 5,000 and 10,000")
+    assert answers(sample.run(marks={"RAM": 10**12}), found)["How large is"].verdict == "beware"
+    assert answers(sample.run(marks={}), found)["How large is"].verdict == "not known"
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_archives_of_older_versions_are_answered(path: Path) -> None:
+    archive = Archive.open(path)
+    found = checklist(archive.run, evaluate(archive))
+    shown = finish.read(path, "checklist")
+    assert [one["question"] for one in shown.document["checklist"]] == [one.question for one in found]
+    for one in found:
+        assert one.verdict in ("good", "beware", "told", "not known")
+        assert (one.verdict == "not known") == ("not known" in one.answer)
+        assert one.answer in shown.text
+
+
+def test_a_sweep_names_where_the_rate_was_highest() -> None:
+    archive = Archive.open(next(path for path in KEPT if path.stem == "mock-threads"))
+    swept = answers(archive.run, evaluate(archive))["Was the concurrency"]
+    assert swept.answer.startswith("swept: 2 and 4 clients; the highest rate at scale 1 with 4")
+    assert swept.verdict == "beware", "more may be faster"
