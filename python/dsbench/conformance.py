@@ -66,7 +66,7 @@ def conform(target: TargetSpec, watch: Watch) -> SuiteResult:
             found.append(case)
             watch(version, len(found), total)
         if server is not None and server.pids():
-            found += suite.lose_server(lambda: _kill(server.pids()))
+            found += suite.lose_server(lambda: kill(server.pids()))
         return SuiteResult(target.redacted, version, suite.family, tuple(found))
 
 
@@ -79,7 +79,7 @@ def _distinction(target: TargetSpec) -> list[str]:
     return words
 
 
-def _kill(pids: Sequence[int]) -> None:
+def kill(pids: Sequence[int]) -> None:
     """Ends all processes of a server at once, as a loss of power would, and waits until they are gone."""
     processes = []
     for pid in pids:

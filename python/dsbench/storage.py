@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,9 @@ VOLATILE = frozenset({"tmpfs", "ramfs"})
 """File systems that live in memory: what is written there never meets a storage device."""
 STACKED = frozenset({"overlay", "aufs", "unionfs"})
 """File systems of containers: a file that is changed is copied first, and the device below is hidden."""
+
+FORGETFUL = "dsbench-forgetful"
+"""Source of a mount of our file system that forgets, by which one that was left behind is found."""
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _DEVICES = Path("/sys/dev/block")
@@ -73,6 +78,16 @@ def mounts() -> list[Mount]:
             for p in psutil.disk_partitions(all=True)
         ]
     return [mount for line in lines if (mount := parsed(line)) is not None]
+
+
+def detach_forgetful(below: Path) -> None:
+    """Unmounts what was left mounted below a folder of ours when all that used it was killed."""
+    for mount in mounts():
+        if mount.source == FORGETFUL and mount.point.is_relative_to(below):
+            for command in (["umount", "-l"], ["fusermount3", "-u", "-z"], ["fusermount", "-u", "-z"]):
+                with contextlib.suppress(OSError):
+                    if subprocess.run([*command, str(mount.point)], capture_output=True, check=False).returncode == 0:
+                        break
 
 
 def parsed(line: str) -> Mount | None:

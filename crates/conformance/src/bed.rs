@@ -9,7 +9,8 @@ use dsbench_core::value::{Rows, Type, Value};
 
 use crate::Product;
 
-const FILES: &[(&str, &str)] = &[
+/// The SQL of each dialect.
+pub const FILES: &[(&str, &str)] = &[
     ("postgres", concat!(include_str!("sql/postgres.sql"), include_str!("sql/shared.sql"))),
     ("mysql", concat!(include_str!("sql/mysql.sql"), include_str!("sql/shared.sql"))),
     ("sqlite", concat!(include_str!("sql/sqlite.sql"), include_str!("sql/shared.sql"))),
@@ -18,6 +19,16 @@ const FILES: &[(&str, &str)] = &[
 
 /// Text of the suite's own mark.
 pub const MARK: &str = "conformance suite";
+
+/// An error of kind `Setup` where a place is there already.
+pub fn refuse_occupied(engine: &dyn Engine) -> Result<()> {
+    let there = match engine.place().state()? {
+        PlaceState::Absent => return Ok(()),
+        PlaceState::Marked(mark) => format!("dsbench's place is there already ({mark}): drop it first"),
+        PlaceState::Foreign(what) => format!("{what}: name another target"),
+    };
+    Err(Error::with(ErrorKind::Setup, "conformance", there))
+}
 
 /// An engine and what the suite made there.
 pub struct Bed {
@@ -31,14 +42,7 @@ impl Bed {
     /// when a place is there already: nothing that was there before is ever dropped.
     pub fn new(engine: Arc<dyn Engine>) -> Result<Self> {
         let sql = Sections::of(engine.dialect(), FILES)?;
-        let there = match engine.place().state()? {
-            PlaceState::Absent => None,
-            PlaceState::Marked(mark) => Some(format!("dsbench's place is there already ({mark}): drop it first")),
-            PlaceState::Foreign(what) => Some(format!("{what}: name another target")),
-        };
-        if let Some(what) = there {
-            return Err(Error::with(ErrorKind::Setup, "conformance", what));
-        }
+        refuse_occupied(engine.as_ref())?;
         engine.place().create(MARK)?;
         let made = Product { family: String::new(), version: String::new() };
         let mut bed = Self { engine, product: made, sql };

@@ -4,12 +4,15 @@
 //! any target, and the tables in docs/engines.md are its outcome. A case gives an outcome in words and
 //! is told what the product documents (see [`expected`]); where the two differ, the case has failed.
 //!
+//! [`Ledger`] is what a test of durability has a database keep while it kills it.
+//!
 //! [`schedule`] holds the transactions that meet, `players` the two sessions that act them out,
 //! `cases` everything else, `bed` the place where it all happens.
 
 mod bed;
 mod cases;
 pub mod expected;
+mod ledger;
 mod players;
 pub mod schedule;
 mod suite;
@@ -18,6 +21,7 @@ use std::fmt;
 
 use dsbench_core::error::Error;
 
+pub use ledger::{Found, Ledger};
 pub use suite::Suite;
 
 /// The outcome of a case that asks a question with one right answer.

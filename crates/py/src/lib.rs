@@ -8,7 +8,10 @@ mod conformance;
 mod cycle;
 mod entry;
 mod error;
+#[cfg(target_os = "linux")]
+mod forgetful;
 mod hearing;
+mod ledger;
 mod stage;
 mod target;
 mod task;
@@ -44,6 +47,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<cycle::Cycle>()?;
     module.add_class::<calibrate::NullServer>()?;
     module.add_class::<conformance::Conformance>()?;
+    module.add_class::<ledger::Ledger>()?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<forgetful::Forgetful>()?;
     module.add_function(wrap_pyfunction!(conformance::families, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::schedules, module)?)?;
     module.add_function(wrap_pyfunction!(calibrate::measuring, module)?)?;

@@ -109,6 +109,17 @@ class Age(Recorded):
     """At least so many, where a run did not tell what it did."""
 
 
+class Promised(Recorded):
+    """What ``dsbench check`` found of the target before the run."""
+
+    version: str = ""
+    at: str = ""
+    holds: bool = False
+    verdict: str = ""
+    differs: tuple[str, ...] = ()
+    """What was otherwise at the check than at the run."""
+
+
 class StageAsked(Recorded):
     """A stage of every scale, as the workload wants it."""
 
@@ -163,6 +174,8 @@ class RunRecord(Recorded):
     call: str | None = None
     server_version: str = ""
     nodes: tuple[Machine, ...] = ()
+    promised: Promised | None = None
+    """``None`` where no check was named."""
     reused: Age | None = None
     """The kept database that it ran on, before its first cycle."""
     kept: Age | None = None

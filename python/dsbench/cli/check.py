@@ -1,26 +1,41 @@
-"""``dsbench check``: the workload's conditions against a database that is there."""
+"""``dsbench check``: whether a database keeps the workload's conditions, and whether a target keeps its promises."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dsbench import runner, spec, workloads
+from dsbench import promises, runner, spec, workloads
 from dsbench.cli import errors, settings
 from dsbench.cli.options import completing
+from dsbench.cli.progress import Counting
+from dsbench.conformance import conform
+from dsbench.generator import CoreError, Stopped
+from dsbench.runner import RunError
+from dsbench.runner.interrupts import listening
 
 _DEFAULT: str = spec.RunSpec.model_fields["workload"].default
+_ROUNDS, _THREADS = 5, 4
 EPILOG = (
     "Examples: dsbench check postgresql://me@host/db --workload tpcb --scale 10 | "
-    "dsbench check firebird://me@host/alias --workload tpcc --scale 5"
+    "dsbench check private:postgresql --promises | "
+    "dsbench check 'private:postgresql?fsync=off' --durability --storage forgetful | "
+    "dsbench check postgresql://me@host/db --durability --restart 'ssh host ./kill-and-start'"
 )
 
 
 def command(
-    target: Annotated[str, typer.Argument(help="URL of the database, or the private server that kept it in a folder.")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="URL of the database, or a private server: the one that kept it in a folder, or any to try out."
+        ),
+    ],
     scale: Annotated[
         int | None, typer.Option(min=1, max=200_000, help="Scale at which it was populated; a kept one tells it.")
     ] = None,
@@ -35,15 +50,65 @@ def command(
         list[str] | None,
         typer.Option("--set", help="Setting of the workload that it was populated with, NAME=VALUE; may be repeated."),
     ] = None,
+    promised: Annotated[
+        bool,
+        typer.Option("--promises", help="Try out atomicity, consistency, isolation, durability and flushes instead."),
+    ] = False,
+    durable: Annotated[
+        bool, typer.Option("--durability", help="Try out durability and flushes alone: kill it while it commits.")
+    ] = False,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help=f"Kills, one after another [{_ROUNDS}].")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, max=1000, help=f"Sessions that commit meanwhile [{_THREADS}].")
+    ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            help="plain; forgetful: a file system of dsbench's drops at the kill what was not flushed; lying: and what "
+            "was flushed [plain].",
+            autocompletion=completing(promises.STORAGES),
+        ),
+    ] = None,
+    restart: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Kills a server that is not private, and starts it; else you are asked."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the result as JSON, which dsbench run --checked takes up.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Check the consistency of a database that dsbench has made."""
+    """Check the consistency of a database that dsbench has made, or whether a target keeps what it promises."""
+    where = spec.build({"target": {"url": target}}).target
+    if promised or durable:
+        populated = {"--scale": scale, "--workload": workload, "--set": given}
+        for option in (option for option, value in populated.items() if value):
+            raise spec.SpecError(option, "promises are tried out on tables of their own", "leave it out")
+        kind = storage or "plain"
+        if kind not in promises.STORAGES:
+            raise spec.SpecError("--storage", f"no storage called {kind[:60]!r}", f"use {', '.join(promises.STORAGES)}")
+        found = _tried(where, promised, rounds or _ROUNDS, threads or _THREADS, kind, restart or "")
+        _shown(found, out, as_json)
+        return
+    tried = {"--rounds": rounds, "--threads": threads, "--storage": storage, "--restart": restart, "--out": out}
+    for option in (option for option, value in tried.items() if value):
+        raise spec.SpecError(option, "it belongs to --promises and --durability", "add one of them, or leave it out")
+    _consistent(where, scale, workload, given, as_json)
+
+
+def _consistent(
+    where: spec.Target, scale: int | None, workload: str | None, given: list[str] | None, as_json: bool
+) -> None:
     if workload is not None:
         spec.known_workload(workload)
     asked = {"workload": workload, "scales": scale and (scale,), "workload_settings": settings.pairs(given or [])}
-    where = spec.build({"target": {"url": target}}).target
     if where.private is not None and where.directory is None:
-        remedy = "name the URL of a database in which a run has left its tables, or the folder of a private server"
+        remedy = (
+            "name the URL of a database in which a run has left its tables, or the folder of a private server; or try "
+            "out what it promises: --promises"
+        )
         raise spec.SpecError("TARGET", "a private server is gone with its run: there is nothing to check", remedy)
     found = runner.check_target(where, {name: value for name, value in asked.items() if value})
     if as_json:
@@ -55,4 +120,52 @@ def command(
         print(found.words, file=sys.stderr)
     if not all(condition.holds for condition in found.conditions):
         errors.tell("the database is not consistent")
+        sys.exit(errors.FAILED)
+
+
+def _tried(
+    where: spec.Target, promised: bool, rounds: int, clients: int, kind: str, restart: str
+) -> promises.Checked:
+    """The promises of ``where``; those of isolation and the others only where ``promised``."""
+    try:
+        suite = None
+        if promised:
+            with Counting() as counting:
+                suite = conform(where, counting.show)
+        with Counting("kills") as counting, listening() as stop:
+
+            def watch(done: int, total: int) -> None:
+                stop.check()
+                counting.show(where.redacted, done, total)
+
+            durable = promises.durability(
+                where, rounds=rounds, writers=clients, kind=kind, restart=restart, watch=watch,
+                said=lambda words: print(words, file=sys.stderr, flush=True),
+            )  # fmt: skip
+        flushed = promises.flushes_of(where)
+    except Stopped as stopped:
+        errors.tell(str(stopped))
+        sys.exit(128 + (stop.signal or 2))
+    except CoreError as error:
+        remedy, usage = "see dsbench doctor, or name another target", error.kind == "configuration"
+        raise RunError(f"{where.redacted}: {error}", remedy, usage=usage) from None
+    return promises.Checked(
+        target=where.redacted, version=suite.version if suite is not None else durable.version, suite=suite,
+        settings=dict(where.settings), durability=durable, flushes=flushed,
+    )  # fmt: skip
+
+
+def _shown(found: promises.Checked, out: Path | None, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(found.described(), indent=2, ensure_ascii=False))
+    else:
+        print("\n".join(promises.lines(found)))
+    if out is not None:
+        try:
+            found.write(out)
+        except OSError as error:
+            raise spec.SpecError("--out", f"{out} cannot be written: {error.strerror}", "name another file") from None
+        print(f"for a run: --checked {shlex.quote(str(out))}", file=sys.stderr)
+    if found.failures:
+        errors.tell(found.verdict)
         sys.exit(errors.FAILED)

@@ -84,7 +84,8 @@ class Progress:
 class Counting:
     """Shows how many of the cases of a suite are done: a line that changes on a terminal, one per target elsewhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, noun: str = "cases") -> None:
+        self._noun = noun
         self._console = Console(stderr=True, highlight=False)
         self._live = Live(console=self._console, refresh_per_second=5, transient=True)
 
@@ -99,11 +100,11 @@ class Counting:
         self._live.stop()
 
     def show(self, what: str, done: int, total: int) -> None:
-        """Shows that ``done`` of ``total`` cases on ``what`` are done."""
+        """Shows that ``done`` of ``total`` on ``what`` are done."""
         if self._console.is_terminal:
-            self._live.update(Text(f"{what}: {done} of {total} cases", no_wrap=True, overflow="ellipsis"))
+            self._live.update(Text(f"{what}: {done} of {total} {self._noun}", no_wrap=True, overflow="ellipsis"))
         elif done == 0:
-            print(f"{what}: {total} cases", file=sys.stderr, flush=True)
+            print(f"{what}: {total} {self._noun}", file=sys.stderr, flush=True)
 
 
 def describe(moment: Moment) -> str:

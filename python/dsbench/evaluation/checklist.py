@@ -41,9 +41,9 @@ def checklist(run: RunRecord, evaluation: Evaluation) -> tuple[Answer, ...]:
     """Every question with its answer, in the order of the list; what the archive does not tell is ``not known``."""
     parts = tuple(evaluation.series.values()) or (evaluation,)
     found = [
-        _rows(run), _sizes(run, evaluation), _history(run), _logging(run), _deadlocks(run, parts), _noticed(run),
-        _interval(run, parts), _rate(run), _concurrency(run, evaluation), _file_system(run), _tuning(run),
-        _terminals(run), _remote(run, parts), _within(parts),
+        _rows(run), _sizes(run, evaluation), _history(run), _logging(run), _promised(run), _deadlocks(run, parts),
+        _noticed(run), _interval(run, parts), _rate(run), _concurrency(run, evaluation), _file_system(run),
+        _tuning(run), _terminals(run), _remote(run, parts), _within(parts),
     ]  # fmt: skip
     return tuple(found)
 
@@ -115,6 +115,18 @@ def _logging(run: RunRecord) -> Answer:
         return Answer(question, f"yes, as its settings promise: {shown}", source, "good")
     named = "; ".join(f"{one.switch} {one.value}: {one.meaning}" for one in run.unsafe)
     return Answer(question, f"NOT DURABLE: {named}", source, "beware")
+
+
+def _promised(run: RunRecord) -> Answer:
+    question, source = "Was it tried out that commits survive?", "run.json: promised"
+    found = run.promised
+    if found is None:
+        why = "name a check of the target: dsbench check TARGET --durability --out FILE, dsbench run --checked FILE"
+        return _unknown(question, source, why)
+    words = f"checked on {found.at[:10]}: {found.verdict}"
+    if found.differs:
+        return Answer(question, f"{words}; but not as it ran here: {', '.join(found.differs)}", source, "beware")
+    return Answer(question, words, source, "good" if found.holds else "beware")
 
 
 def _deadlocks(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:

@@ -20,13 +20,17 @@ from dsbench.generator.cycle import (
     UInts,
     Watch,
 )
+from dsbench.generator.ledger import FORGETFUL, LEDGER_WRITER, NOTES_BYTES, Found, Ledger
 from dsbench.generator.stages import CycleLoad, Group, Pacing, Stage, Until, load_of
 from dsbench.generator.suite import Case, Conformance, families, schedules
 from dsbench.generator.target import TAKEN, Dialect, Target
 
 __all__ = [
     "BUCKET_WORDS",
+    "FORGETFUL",
     "IN_DATABASE",
+    "LEDGER_WRITER",
+    "NOTES_BYTES",
     "NULL_SERVER",
     "SECOND_WORDS",
     "TAKEN",
@@ -42,7 +46,9 @@ __all__ = [
     "CycleLoad",
     "CycleResult",
     "Dialect",
+    "Found",
     "Group",
+    "Ledger",
     "Pacing",
     "PhaseResult",
     "Stage",

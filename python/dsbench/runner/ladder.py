@@ -18,7 +18,7 @@ from dsbench import servers, stack
 from dsbench.archive import Archive, ArchiveError, Writer, redacted_lines
 from dsbench.generator import Bench, CoreError, Stopped, Target
 from dsbench.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
-from dsbench.runner import calibration, keeping, place, resumption, surroundings
+from dsbench.runner import calibration, keeping, place, promised, resumption, surroundings
 from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting
 from dsbench.runner.events import Moment, Observer
@@ -53,6 +53,7 @@ def execute(
     ``stop`` ends the run early; without one, signals do. Raises ``RunError`` (or ``SpecError``) while nothing was
     begun; afterwards errors are in the outcome.
     """
+    promised.read(spec.checked)  # Before a server is started for nothing.
     with listening(stop) as stop, opened(spec) as (target, server):
         place.lock(target)
         base = keeping.base_of(spec, target, server)
@@ -219,6 +220,9 @@ class _Ladder:
             durability=described.durability,
             marks=described.marks,
         )
+        if self.spec.checked and self.journal.record.promised is None:
+            checked = promised.read(self.spec.checked)
+            self.journal.note(promised=promised.noted(checked, version, described.durability))
         for note in self.server.notes if self.server else []:
             self.journal.warn("server", note, "see dsbench doctor")
         for words in stack.fall_short(Limits.of(self.spec.limits), pids[0] if pids else None):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import dsbench
 from dsbench.generator import NULL_SERVER
+from dsbench.servers.child import python
 from dsbench.servers.folder import Folder
 
 UNIX, TCP = "unix socket", "TCP"
@@ -27,13 +24,7 @@ def null_postgresql() -> Iterator[dict[str, str]]:
         # Marked, so that a later run removes it where this program is killed.
         home = Folder.create(Path(tempfile.gettempdir()).resolve(), "null")
         ending.callback(home.remove)
-        # -P: a folder called dsbench where the user stands is none of ours.
-        command = [sys.executable, "-P", "-c", NULL_SERVER, str(home.path / ".s.PGSQL.5432")]
-        path = os.pathsep.join([str(Path(dsbench.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-        process = subprocess.Popen(
-            command, env={**os.environ, "PYTHONPATH": path}, start_new_session=True, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        process = python(NULL_SERVER, str(home.path / ".s.PGSQL.5432"))
         with process:
             assert process.stdin is not None
             assert process.stdout is not None

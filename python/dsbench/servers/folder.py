@@ -20,6 +20,7 @@ from typing import IO, Any
 
 import psutil
 
+from dsbench import storage
 from dsbench.servers import limits
 from dsbench.servers.errors import ServerError
 
@@ -247,6 +248,7 @@ def _folder(item: Path) -> bool:
 
 
 def _removed(path: Path) -> bool:
+    storage.detach_forgetful(path)
     # A server that was killed hard leaves children that write for a moment longer.
     for _ in range(50):
         # The mark goes last: by it a later run knows what was left where this program is killed in between.

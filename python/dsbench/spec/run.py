@@ -199,6 +199,14 @@ class RunSpec(Frozen):
         bool, About("Run on the database that --keep left, and leave it there again", WORK, "told", brief=True)
     ] = False
     """It has to be of the same workload, scale, settings and product."""
+    checked: Annotated[
+        str,
+        Field(max_length=4096),
+        About(
+            "File of dsbench check --out, whose verdict on the target stands beside the figures",
+            RECORDS, "chance", default="none", metavar="FILE", brief=True,
+        ),
+    ] = ""
 
     @field_validator("scales")
     @classmethod

@@ -65,3 +65,26 @@ DELETE FROM dsbench_mark
 
 -- name: restore
 INSERT INTO dsbench_mark VALUES ('conformance suite')
+
+-- name: ledger
+CREATE TABLE ledger (writer INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (writer, seq))
+-- next
+CREATE TABLE twin (writer INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (writer, seq))
+
+-- name: ledger entry
+INSERT INTO ledger (writer, seq) VALUES (?, ?)
+
+-- name: twin entry
+INSERT INTO twin (writer, seq) VALUES (?, ?)
+
+-- name: ledger rows
+SELECT writer, count(*), max(seq) FROM ledger GROUP BY writer
+
+-- name: ledger rows up to
+SELECT count(*) FROM ledger WHERE writer = {writer} AND seq <= {seq}
+
+-- name: without twin
+SELECT count(*) FROM ledger l LEFT JOIN twin t ON t.writer = l.writer AND t.seq = l.seq WHERE t.seq IS NULL
+
+-- name: without entry
+SELECT count(*) FROM twin t LEFT JOIN ledger l ON l.writer = t.writer AND l.seq = t.seq WHERE l.seq IS NULL

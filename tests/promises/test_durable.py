@@ -1,0 +1,116 @@
+"""Commits that were acknowledged survive a kill; where they cannot, the check says so."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dsbench import promises, storage
+from dsbench.generator import Found, Target
+from dsbench.promises import durable, forgetting
+from dsbench.promises.durable import Durability, Round
+from dsbench.servers import Server, ServerError, folder
+from dsbench.spec import SpecError
+from dsbench.spec import Target as TargetSpec
+
+
+def killed(url: str, base: Path | None = None, kind: str = "plain", restart: str = "") -> Durability:
+    """One kill of ``url`` under two writers."""
+    target = TargetSpec(url=url, directory=base)
+    return promises.durability(
+        target, rounds=1, writers=2, kind=kind, restart=restart, watch=lambda *_: None, said=print
+    )
+
+
+@pytest.mark.parametrize("product", ["sqlite", "postgresql", "mariadb", "firebird"])
+def test_a_kill_loses_no_acknowledged_commit(product: str, base: Path) -> None:
+    found = killed(f"private:{product}", base)
+    (one,) = found.rounds
+    assert (one.lost, one.torn, one.problem) == (0, 0, "")
+    assert one.acknowledged >= 2
+    assert one.extra <= 2, "each writer has one commit under way"
+    assert found.holds
+    assert product in found.version.lower()
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "holds"),
+    [("", "forgetful", True), ("?synchronous=off", "forgetful", False), ("", "lying", False)],
+    ids=["flushed", "not flushed", "lies"],
+)
+def test_what_was_not_flushed_is_lost_on_a_file_system_that_forgets(
+    settings: str, kind: str, holds: bool, base: Path
+) -> None:
+    found = killed(f"private:sqlite{settings}", base, kind)
+    (one,) = found.rounds
+    assert found.holds == holds
+    assert (one.lost == 0) == holds
+    assert one.lost in (0, one.acknowledged), "without a flush everything is gone"
+    assert one.dropped_bytes is not None
+    assert not any(mount.source == storage.FORGETFUL and base in mount.point.parents for mount in storage.mounts())
+
+
+def test_a_mount_whose_keepers_were_killed_is_cleared_away(base: Path) -> None:
+    script = (
+        "import os, signal, sys; from pathlib import Path\n"
+        "from dsbench.promises import forgetting; from dsbench.servers.folder import Folder\n"
+        f"home = Folder.create(Path({str(base)!r}), 'check')\n"
+        "with forgetting.storage('forgetful', home.path) as place:\n"
+        "    (place.folder / 'file').write_text('written')\n"
+        "    print(place._process.pid, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGSTOP)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        os.kill(int(process.stdout.readline()), signal.SIGKILL)
+        process.kill()
+    (left,) = base.iterdir()
+    assert any(mount.source == storage.FORGETFUL and left in mount.point.parents for mount in storage.mounts())
+    assert folder.clean(base) == [left]
+    assert not any(mount.source == storage.FORGETFUL and left in mount.point.parents for mount in storage.mounts())
+
+
+def test_a_machine_without_fuse_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPatch, base: Path) -> None:
+    monkeypatch.setattr(forgetting.os, "access", lambda *_: False)
+    with pytest.raises(ServerError, match="/dev/fuse is missing") as error:
+        killed("private:sqlite", base, "forgetful")
+    assert "modprobe fuse" in error.value.remedy
+
+
+def test_each_loss_is_counted_once() -> None:
+    notes = durable._Notes()
+    assert notes.take(1, struct.pack("<QQQQ", 11, 10, 5, 5)) == 15
+    assert notes.sent == {1: 11, 2: 5}
+    found = Found({1: (9, 11), 2: (5, 5)}, 0)
+    assert list(durable._short(found, notes.acknowledged)) == [(1, 10)], "9 rows, and the last is the eleventh"
+    assert list(durable._short(Found({2: (6, 6)}, 0), notes.acknowledged)) == [(1, 10)], "no row of the first"
+    assert notes.lost({1: 2}) == 2
+    assert notes.lost({1: 3}) == 1
+    assert notes.lost({1: 3}) == 0
+
+
+def test_a_database_that_does_not_come_back_has_lost_everything() -> None:
+    gone = Durability("plain", 2, "", (), (Round(7, 7, 0, 0, None, 1.0, "no checkpoint record"),))
+    assert not gone.holds
+    told = promises.Checked("private:x", "X 1", durability=gone)
+    assert told.failures == [
+        "durability: 7 commits acknowledged over 2 sessions and 1 kill on plain storage: 7 LOST, none torn, and the "
+        "database did not come back"
+    ]
+    assert told.verdict.startswith("X 1 DOES NOT KEEP what it promises: durability: ")
+
+
+def test_a_server_of_the_users_is_restarted_by_a_command_or_not_at_all(postgresql: Server) -> None:
+    with pytest.raises(SpecError, match="--restart: "):
+        killed(postgresql.url)
+    with pytest.raises(ServerError, match="--restart ended with 3"):
+        killed(postgresql.url, restart="exit 3")
+    assert Target(postgresql.url).state()[0] == "absent", "what the check made is gone"
+    with pytest.raises(SpecError, match="--storage: "):
+        killed(postgresql.url, kind="lying", restart="exit 3")
