@@ -11,6 +11,9 @@ mod conformance;
 mod errors;
 #[path = "mysql/fakes.rs"]
 mod fakes;
+#[cfg(target_os = "linux")]
+#[path = "common/following.rs"]
+mod following;
 #[path = "mysql/impostor.rs"]
 mod impostor;
 #[path = "mysql/isolation.rs"]
@@ -21,8 +24,14 @@ mod login;
 mod losses;
 #[path = "mysql/place.rs"]
 mod place;
+#[cfg(target_os = "linux")]
+#[path = "mysql/placement.rs"]
+mod placement;
 #[path = "common/pool.rs"]
 mod pool;
+#[cfg(target_os = "linux")]
+#[path = "common/probe.rs"]
+mod probe;
 #[path = "mysql/procedures.rs"]
 mod procedures;
 #[path = "mysql/server.rs"]

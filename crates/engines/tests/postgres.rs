@@ -14,6 +14,9 @@ mod conformance;
 mod errors;
 #[path = "postgres/fakes.rs"]
 mod fakes;
+#[cfg(target_os = "linux")]
+#[path = "common/following.rs"]
+mod following;
 #[path = "postgres/login.rs"]
 mod login;
 #[path = "postgres/losses.rs"]
@@ -25,6 +28,9 @@ mod place;
 mod placement;
 #[path = "common/pool.rs"]
 mod pool;
+#[cfg(target_os = "linux")]
+#[path = "common/probe.rs"]
+mod probe;
 #[path = "postgres/server.rs"]
 mod server;
 #[path = "postgres/tls.rs"]
