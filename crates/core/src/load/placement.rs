@@ -56,10 +56,13 @@ impl fmt::Display for Placed {
 const OFTEN: Nanos = 10_000_000;
 /// And this often when it has been where it was for some time.
 const SELDOM: Nanos = 160_000_000;
-/// All clients together look so often: each look costs some microseconds.
-const LOOKS_PER_SECOND: u64 = 1000;
+/// All clients together look so often: each look costs some microseconds, a tenth of the CPU time of 256 clients when it
+/// was 1000.
+const LOOKS_PER_SECOND: u64 = 250;
 /// Looks in a row that find the client at its server before it looks half as often.
 const CALM: u32 = 4;
+/// The first looks of a client come soon, however many clients there are: the second one brings it to its server.
+const SOON: u32 = 2;
 
 /// Moves a client to the CPU on which the server's process that works for it has been twice in a row.
 #[derive(Debug)]
@@ -68,8 +71,11 @@ pub struct Follower {
     cpus: Arc<[usize]>,
     often: Nanos,
     every: Nanos,
+    /// From the first looks to the next: clients are to look one after another.
+    later: Nanos,
     seen: Option<usize>,
     calm: u32,
+    looks: u32,
     placed: Placed,
     moves: u64,
 }
@@ -79,8 +85,10 @@ impl Follower {
     pub fn new(index: usize, clients: usize, cpus: Arc<[usize]>, connection: &mut dyn Connection) -> Self {
         let often = OFTEN.max(clients as Nanos * (1_000_000_000 / LOOKS_PER_SECOND));
         // They look one after another.
-        let every = often * (index as Nanos + 1) / clients.max(1) as Nanos;
-        let mut new = Self { cpus, often, every, seen: None, calm: 0, placed: Placed::Follow, moves: 0 };
+        let share = |of: Nanos| of * (index as Nanos + 1) / clients.max(1) as Nanos;
+        let (every, later) = (share(OFTEN), share(often).max(OFTEN));
+        let mut new =
+            Self { cpus, often, every, later, seen: None, calm: 0, looks: 0, placed: Placed::Follow, moves: 0 };
         if let Err(why) = connection.server_cpu().and_then(|cpu| new.within_reach(cpu)) {
             new.placed = Placed::Free(Some(why));
         }
@@ -112,10 +120,13 @@ impl Follower {
             },
             _ => {}
         }
+        self.looks = self.looks.saturating_add(1);
         self.every = match self.calm {
+            _ if self.looks < SOON => OFTEN,
+            _ if self.looks == SOON => self.later,
             0 => self.often,
             calm if calm % CALM == 0 => (self.every * 2).min(SELDOM.max(self.often)),
-            _ => self.every,
+            _ => self.every.max(self.often),
         };
     }
 
