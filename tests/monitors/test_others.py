@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dsbench.analysis.machine import Program
-from dsbench.monitors import RUN, SERVER, Known, between, look, proc
+from dsbench.monitors import RUN, SERVER, Known, between, look, proc, with_sessions
 
 SHELL = (
     b"1318 (bash) S 1280 1318 1318 0 -1 4194560 5210 90311 2 31 12 7 481 93 20 0 1 0 26811 8060928 1012"
@@ -158,3 +158,14 @@ def test_arguments_are_never_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Path, "read_bytes", noted)
     assert look(KNOWN, machine(tmp_path / "one", (0, 0), BEFORE)) is not None
     assert seen == {"stat", "io", *proc.RESOURCES}
+
+
+def test_what_sessions_waited_that_end_with_the_cycle_is_in_it(tmp_path: Path) -> None:
+    found = used(tmp_path, (150, 4), AFTER)
+    rows = [{"monitor": who, "metric": "queued", "value": value}
+            for who, value in (("server_tasks", 0.5), ("client_tasks", 9.0), ("server_tasks", 2.0))]  # fmt: skip
+    assert found.use.queued_ns is None
+    assert with_sessions(found, rows).use.queued_ns == 1_500_000_000
+    assert with_sessions(found, rows[:2]) == found
+    whole = replace(found, use=replace(found.use, queued_ns=2_000_000_000))
+    assert with_sessions(whole, rows) == whole, "threads that outlast the cycle are read after it"

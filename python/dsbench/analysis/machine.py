@@ -74,7 +74,8 @@ class MachineUse:
     io_pressure_ns: int | None
     memory_pressure_ns: int | None
     queued_ns: int | None
-    """How long the server's threads, added up, waited for a CPU: those that were there before and after."""
+    """How long the server's threads, added up, waited for a CPU: those that were there before and after, or in a cycle,
+    where it is more, until just before its end."""
     device: str
     """Block device of the data; empty where there is none to see."""
     device_bytes: int | None

@@ -11,7 +11,7 @@ from pathlib import Path
 from dsbench.monitors.client import Client
 from dsbench.monitors.device import StorageDevice
 from dsbench.monitors.firebird import Firebird
-from dsbench.monitors.machine import RUN, SERVER, Known, Look, beside, between, look
+from dsbench.monitors.machine import RUN, SERVER, Known, Look, beside, between, look, with_sessions
 from dsbench.monitors.monitor import Lagging, Monitor, Queries, Value
 from dsbench.monitors.mysql import Mysql
 from dsbench.monitors.network import Network
@@ -39,6 +39,7 @@ __all__ = [
     "look",
     "monitors_for",
     "statistics_of",
+    "with_sessions",
 ]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dsbench.analysis.machine import MachineUse, Program, Used
 from dsbench.monitors import proc
@@ -164,6 +164,16 @@ def between(before: Look, after: Look, known: Known) -> Used:
     kept = [program for program in (*living, *ended) if program.cpu_ns >= least_ns or program.io_bytes]
     kept.sort(key=lambda program: (-program.cpu_ns, -(program.io_bytes or 0)))
     return Used(use, tuple(kept[:_KEPT]))
+
+
+def with_sessions(used: Used, samples: Sequence[Mapping[str, Any]]) -> Used:
+    """``used`` with the waits for a CPU of sessions that end with the cycle, as those of PostgreSQL do: ``samples``, as
+    rows of the table ``monitors``, have them from before the cycle until just before its end."""
+    told = [row["value"] for row in samples if (row["monitor"], row["metric"]) == ("server_tasks", "queued")]
+    if len(told) < 2:
+        return used
+    waited_ns = round((told[-1] - told[0]) * 1e9)
+    return replace(used, use=replace(used.use, queued_ns=max(used.use.queued_ns or 0, waited_ns)))
 
 
 def _gained(one: Process, was: Process | None) -> int:

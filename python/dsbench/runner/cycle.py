@@ -15,7 +15,7 @@ from dsbench.cluster.outcome import Course, Part, missed
 from dsbench.cluster.wanted import Wanted
 from dsbench.columns import COUNTERS
 from dsbench.generator import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Target, now_ns
-from dsbench.monitors import Known, Monitor, Sampler, between, look
+from dsbench.monitors import Known, Monitor, Sampler, between, look, with_sessions
 from dsbench.runner.events import Moment, Seconds
 from dsbench.runner.interrupts import Stop
 from dsbench.runner.journal import Journal
@@ -299,5 +299,5 @@ def _measure(setting: Setting, wanted: Wanted) -> _Measured:
     parts = cycle.join()
     for note in sampler.notes:
         setting.journal.warn("monitor", note, "the figures of this monitor are missing; the rates are not touched")
-    machine = between(before, after, setting.known) if before and after else None
+    machine = with_sessions(between(before, after, setting.known), samples) if before and after else None
     return _Measured(parts, samples, machine, cycle.load)
