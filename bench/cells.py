@@ -77,7 +77,7 @@ MOST_USER_US = 0.8
 """What dsbench's clients may spend outside of the kernel per transaction in the first of the cells with goals."""
 
 GOALS: dict[str, tuple[Goal, ...]] = {
-    Cell(POSTGRESQL, SELECT, 8).name: (Goal("pgbench", 1.2, 0.65), Goal("sysbench", 1.3, 0.5), Goal("bare loop", 0.95)),
+    Cell(POSTGRESQL, SELECT, 8).name: (Goal("pgbench", 1.2, 0.65), Goal("sysbench", 1.3, 0.5), Goal("bare loop", 1.1)),
     Cell(POSTGRESQL, TPCB, 8).name: (Goal("pgbench", 1.05),),
     Cell(POSTGRESQL, CALL, 8).name: (Goal("7 statements by pgbench", 1.5),),
     Cell(UNSAFE, TPCB, 8).name: (Goal("pgbench", 1.05),),

@@ -16,8 +16,7 @@ DSBENCH = "dsbench"
 
 OTHER_WORK = {
     "bare loop": "sends, receives and reads the clock, and does nothing else",
-    "text by pgbench": "pgbench -M simple sends the key inside the text, not as a parameter: the server has less to do",
-    "text by sysbench": "as text by pgbench",
+    "parameters by pgbench": "pgbench -M extended sends the key as a parameter: the server has more to do",
     "7 statements by pgbench": "seven round trips against one",
     f"{DSBENCH}, ": "with another setting of a run",
 }
@@ -67,18 +66,16 @@ def ours(cell: Cell, url: str, scale: int, settings: Settings) -> dict[str, Clie
 def on_postgresql(cell: Cell, place: Place, settings: Settings) -> dict[str, Client]:
     """dsbench, pgbench with one thread and with one for each CPU, sysbench, and what is shown beside them."""
     run = ours(cell, place.url(cell.transport), place.scale, settings)
-    mode = "prepared" if cell.work.prepare else "extended"
+    mode = "prepared" if cell.work.prepare else "simple"
     every = min(os.cpu_count() or 1, cell.clients)
     for threads in [every] if settings.few else dict.fromkeys((1, every)):
         run[f"pgbench -j {threads}"] = _pgbench(place, cell, cell.work.script, mode, threads, settings)
-    if sysbench.available() and cell.work.prepare:
+    if sysbench.available():
         run["sysbench"] = _sysbench(place, cell, settings)
     if settings.few:
         return run
     if not cell.work.prepare:
-        run["text by pgbench"] = _pgbench(place, cell, cell.work.script, "simple", every, settings)
-        if sysbench.available():
-            run["text by sysbench"] = _sysbench(place, cell, settings)
+        run["parameters by pgbench"] = _pgbench(place, cell, cell.work.script, "extended", every, settings)
     if cell.work.script == "call" and cell.clients == 8:
         run["7 statements by pgbench"] = _pgbench(place, cell, "tpcb", mode, every, settings)
     if settings.bare_program and cell.work.script == "select" and cell.work.prepare:

@@ -32,8 +32,8 @@ class Measured:
 
     @property
     def cpu_us(self) -> float:
-        """CPU time of the client per transaction in µs; that of the server is no part of it."""
-        return (self.user_s + self.system_s) / self.transactions * 1e6
+        """CPU time of the client per transaction in µs; that of the server is no part of it. nan without any."""
+        return (self.user_s + self.system_s) / self.transactions * 1e6 if self.transactions else math.nan
 
     @property
     def user_us(self) -> float:

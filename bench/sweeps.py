@@ -6,6 +6,7 @@ each client, and so one ratio for each pair of them; ratios of one sweep are clo
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,5 +49,7 @@ def rates(ours: Sequence[Measured], theirs: Sequence[Measured]) -> Spread:
 
 
 def costs(ours: Sequence[Measured], theirs: Sequence[Measured]) -> Spread:
-    """CPU time per transaction of our client by that of theirs: below 1 ours costs less."""
-    return Spread.of([a.cpu_us / b.cpu_us for a, b in zip(ours, theirs, strict=True)])
+    """CPU time per transaction of our client by that of theirs: below 1 ours costs less. Where starting and connecting
+    took so much that nothing is left for the load the pair tells nothing; nan where none does."""
+    told = [(a.cpu_us, b.cpu_us) for a, b in zip(ours, theirs, strict=True) if b.cpu_us > 0]
+    return Spread.of([a / b for a, b in told] or [math.nan])

@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
 const STARTUP: &[u8] = b"\0\x03\0\0user\0postgres\0database\0postgres\0search_path\0dsbench\0\0";
@@ -23,17 +23,17 @@ fn main() {
     let clients: usize = clients.parse().expect("a number of clients");
     let limit = Duration::from_secs_f64(seconds.parse().expect("a number of seconds"));
     let rows: u64 = rows.parse().expect("a number of rows");
-    let connected = Arc::new(Barrier::new(clients));
+    let start = Arc::new(Start { connected: Barrier::new(clients), end: OnceLock::new(), limit });
     let threads: Vec<_> = (0..clients as u64)
         .map(|id| {
-            let (place, connected) = (place.clone(), Arc::clone(&connected));
+            let (place, start) = (place.clone(), Arc::clone(&start));
             std::thread::spawn(move || match place.starts_with('/') {
                 #[cfg(unix)]
-                true => select(UnixStream::connect(place).expect("a server"), id, rows, limit, &connected),
+                true => select(UnixStream::connect(place).expect("a server"), id, rows, &start),
                 _ => {
                     let stream = TcpStream::connect(place).expect("a server");
                     stream.set_nodelay(true).expect("a socket without delay");
-                    select(stream, id, rows, limit, &connected)
+                    select(stream, id, rows, &start)
                 }
             })
         })
@@ -42,8 +42,15 @@ fn main() {
     println!("{{\"transactions\": {transactions}, \"seconds\": {}}}", limit.as_secs_f64());
 }
 
+/// What all clients begin and end by: one that gets its CPU late has less time.
+struct Start {
+    connected: Barrier,
+    end: OnceLock<Instant>,
+    limit: Duration,
+}
+
 /// One client; gives its transactions.
-fn select(mut stream: impl Read + Write, id: u64, rows: u64, limit: Duration, connected: &Barrier) -> u64 {
+fn select(mut stream: impl Read + Write, id: u64, rows: u64, start: &Start) -> u64 {
     let mut buffer = [0; 8192];
     let mut startup = (STARTUP.len() as u32 + 4).to_be_bytes().to_vec();
     startup.extend_from_slice(STARTUP);
@@ -53,8 +60,8 @@ fn select(mut stream: impl Read + Write, id: u64, rows: u64, limit: Duration, co
     let key = 5 + BIND.len();
     let mut flight = [bind, message(b'E', &[0; 5]), message(b'S', &[])].concat();
 
-    connected.wait();
-    let end = Instant::now() + limit;
+    start.connected.wait();
+    let end = *start.end.get_or_init(|| Instant::now() + start.limit);
     let (mut count, mut random) = (0, id.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     loop {
         // xorshift64: a few instructions.
