@@ -11,6 +11,10 @@ use dsbench_core::engine::Engine;
 use dsbench_core::error::{Error, Result};
 
 mod authority;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod datetime;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod decimal;
 #[cfg(feature = "firebird")]
 pub mod firebird;
 mod misuse;

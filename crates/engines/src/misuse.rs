@@ -49,6 +49,15 @@ pub(crate) fn wrong_count(given: usize, declared: usize) -> Error {
     statement(BIND, format!("{given} parameters given, {declared} declared"))
 }
 
+/// True when an integer is one of the declared type.
+pub(crate) fn fits(kind: Type, value: i64) -> bool {
+    match kind {
+        Type::Int16 => i16::try_from(value).is_ok(),
+        Type::Int32 => i32::try_from(value).is_ok(),
+        _ => true,
+    }
+}
+
 /// A parameter that is not of its declared type.
 #[cold]
 pub(crate) fn misfit(kind: Type, value: &Value<'_>) -> Error {

@@ -107,7 +107,17 @@ impl Session {
             }
             b'S' => reply::ready(out, self.status()),
             b'Q' => {
-                let answer = Answer::to(text(body)?.0);
+                let sql = text(body)?.0;
+                // dsbench sends its BEGIN in the text of the first statement.
+                let sql = match sql.strip_prefix(b"BEGIN;") {
+                    Some(rest) => {
+                        self.in_transaction = true;
+                        reply::result(out, &Answer::to(b"BEGIN"), false);
+                        rest
+                    }
+                    None => sql,
+                };
+                let answer = Answer::to(sql);
                 if answer.columns > 0 {
                     reply::description(out, &answer, false);
                 }

@@ -3,11 +3,11 @@
 use dsbench_core::error::Result;
 use dsbench_core::value::{Rows, Type, Value};
 
-use super::datetime::Moment;
-use super::decimal;
 use super::fields::{garbage, put_length, Fields};
 use super::reply::Column;
 use super::types::number;
+use crate::datetime::Moment;
+use crate::decimal;
 use crate::misuse::{misfit, unreadable};
 use crate::net::{check_size, RowError};
 

@@ -14,8 +14,6 @@ mod binary;
 mod bulk;
 mod codes;
 mod connection;
-mod datetime;
-mod decimal;
 mod fields;
 mod greeting;
 mod interrupt;

@@ -5,9 +5,10 @@ use std::io::Write;
 use dsbench_core::error::Result;
 use dsbench_core::value::{Type, Value};
 
-use super::datetime::Moment;
-use super::{decimal, text};
-use crate::misuse::{check_row, misfit};
+use super::text;
+use crate::datetime::Moment;
+use crate::decimal;
+use crate::misuse::{check_row, fits, misfit};
 
 /// Appends one row as a line with tabs between its fields.
 pub(super) fn line(out: &mut Vec<u8>, columns: &[(&str, Type)], row: &[Value<'_>]) -> Result<()> {
@@ -38,7 +39,7 @@ pub(super) fn list(out: &mut Vec<u8>, columns: &[(&str, Type)], row: &[Value<'_>
 fn field(out: &mut Vec<u8>, kind: Type, value: &Value<'_>) -> Result<()> {
     match (kind, *value) {
         (_, Value::Null) => out.extend_from_slice(b"\\N"),
-        (Type::Int16 | Type::Int32 | Type::Int64, Value::Int(v)) if text::fits(kind, v) => decimal::encode(out, v, 0),
+        (Type::Int16 | Type::Int32 | Type::Int64, Value::Int(v)) if fits(kind, v) => decimal::encode(out, v, 0),
         (Type::Decimal(_), Value::Int(v)) => decimal::encode(out, v, 0),
         (Type::Decimal(_), Value::Decimal { unscaled, scale }) => decimal::encode(out, unscaled, scale),
         // Writing into memory cannot fail.

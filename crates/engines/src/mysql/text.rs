@@ -7,11 +7,12 @@ use dsbench_core::engine::Statement;
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Type, Value};
 
-use super::datetime::Moment;
 use super::fields::Fields;
 use super::wire::QUERY;
-use super::{decimal, packet, placeholders};
-use crate::misuse::{misfit, unreadable, wrong_count};
+use super::{packet, placeholders};
+use crate::datetime::Moment;
+use crate::decimal;
+use crate::misuse::{fits, misfit, unreadable, wrong_count};
 use crate::net::{check_size, RowError};
 
 /// A statement as text, cut at its placeholders.
@@ -51,15 +52,6 @@ impl Template {
             out.extend_from_slice(piece.as_bytes());
         }
         Ok(())
-    }
-}
-
-/// True when an integer is one of the declared type.
-pub(super) fn fits(kind: Type, value: i64) -> bool {
-    match kind {
-        Type::Int16 => i16::try_from(value).is_ok(),
-        Type::Int32 => i32::try_from(value).is_ok(),
-        _ => true,
     }
 }
 

@@ -8,6 +8,7 @@ use super::interrupt::{Cancel, Handle};
 use super::login::LoggedIn;
 use super::reply::rows_changed;
 use super::statement::{parse_and_describe, Prepared};
+use super::text::{self, Template};
 use super::wire::{Wire, BEGUN, IDLE};
 use super::{describe, simple, types};
 use crate::misuse::{nothing_to_commit, open_already, unknown};
@@ -21,10 +22,18 @@ const BEGIN_ALONE: &[u8] = b"Q\0\0\0\x0aBEGIN\0";
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 const ROLLBACK: &[u8] = b"Q\0\0\0\x0dROLLBACK\0";
 
+/// A statement, as it was made known.
+enum Known {
+    /// The server has it.
+    Parsed(Prepared),
+    /// It is sent anew each time.
+    Text(Template),
+}
+
 /// A session with a PostgreSQL server.
 pub struct PostgresConnection {
     pub(super) wire: Wire,
-    statements: Vec<Prepared>,
+    statements: Vec<Known>,
     /// Names that were given out; one of a statement that could not be prepared is not used again.
     names: u32,
     cancel: Cancel,
@@ -49,8 +58,11 @@ impl PostgresConnection {
     #[inline]
     fn start(&mut self, id: StatementId, params: &[Value<'_>], context: &'static str) -> Result<ErrorKind> {
         let statement = self.statements.get(id.0 as usize).ok_or_else(|| unknown(id, context))?;
-        let before = if self.wire.status == BEGUN { BEGIN } else { &[] };
-        statement.flight(before, &mut self.wire.output, params)?;
+        let begun = self.wire.status == BEGUN;
+        match statement {
+            Known::Parsed(known) => known.flight(if begun { BEGIN } else { &[] }, &mut self.wire.output, params)?,
+            Known::Text(known) => known.flight(begun, &mut self.wire.output, params)?,
+        }
         self.wire.send(context)?;
         Ok(self.wire.loss())
     }
@@ -78,19 +90,19 @@ impl Connection for PostgresConnection {
     fn prepare(&mut self, statement: &Statement<'_>, when: Prepare) -> Result<StatementId> {
         let id = StatementId(self.statements.len() as u32);
         let prepared = match when {
-            Prepare::Never => Prepared::new(statement, when, "")?,
+            Prepare::Never => Known::Text(Template::new(statement)?),
             Prepare::Once => {
                 let name = format!("s{}", self.names);
                 self.names += 1;
                 self.begin_now("prepare")?;
-                let prepared = Prepared::new(statement, when, &name)?;
+                let prepared = Prepared::new(statement, &name)?;
                 self.wire.output.clear();
                 parse_and_describe(&mut self.wire.output, statement, &name)?;
                 self.wire.send("prepare")?;
                 let columns = statement.columns;
                 self.wire
                     .complete("prepare", ErrorKind::Disconnected, |tag, body| describe::check(tag, body, columns))?;
-                prepared
+                Known::Parsed(prepared)
             }
         };
         self.statements.push(prepared);
@@ -121,10 +133,12 @@ impl Connection for PostgresConnection {
 
     fn query(&mut self, id: StatementId, params: &[Value<'_>], into: &mut Rows) -> Result<()> {
         let loss = self.start(id, params, "query")?;
-        let columns = &*self.statements[id.0 as usize].columns;
+        let known = &self.statements[id.0 as usize];
+        let (Known::Parsed(Prepared { columns, .. }) | Known::Text(Template { columns, .. })) = known;
         into.reset(columns.len());
-        self.wire.complete("query", loss, |tag, body| match tag {
-            b'D' => types::decode_row(body, columns, into),
+        self.wire.complete("query", loss, |tag, body| match (tag, known) {
+            (b'D', Known::Parsed(_)) => types::decode_row(body, columns, into),
+            (b'D', Known::Text(_)) => text::decode_row(body, columns, into),
             _ => Ok(()),
         })
     }

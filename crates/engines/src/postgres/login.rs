@@ -169,6 +169,8 @@ fn startup(options: &Options, session: Session) -> Vec<u8> {
     setting("application_name", &options.application_name);
     setting("client_encoding", "UTF8");
     setting("DateStyle", "ISO");
+    // Numbers in text come back exactly.
+    setting("extra_float_digits", "3");
     setting("default_transaction_isolation", isolation);
     if session.in_place {
         setting("search_path", PLACE);

@@ -1,6 +1,6 @@
 //! PostgreSQL, by a client of our own: a prepared statement is one send and one receive, out of and
 //! into buffers that are kept. `url` and `options` say where; `socket`, `tls`, `auth` and `login`
-//! open a session; `wire`, `input`, `reply`, `statement` and `types` speak the protocol (version 3.0);
+//! open a session; `wire`, `input`, `reply`, `statement`, `types` and `text` speak the protocol (version 3.0);
 //! `connection`, `simple`, `copy` and `place` are what the loop calls.
 
 mod auth;
@@ -14,11 +14,13 @@ mod numeric;
 mod options;
 mod passfile;
 mod place;
+mod placeholders;
 mod reply;
 mod simple;
 mod socket;
 mod sqlstate;
 mod statement;
+mod text;
 mod tls;
 mod types;
 mod url;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use dsbench_core::engine::{Prepare, Statement};
+use dsbench_core::engine::Statement;
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Type, Value};
 
@@ -17,31 +17,24 @@ pub struct Prepared {
     /// The whole flight with room for values, where all parameters have a fixed width: the values of
     /// an execution are written into a copy. Most load is such statements.
     pattern: Option<Pattern>,
-    /// Parse (only when it is parsed at every execution) and Bind as far as the parameters.
+    /// Bind as far as the parameters.
     head: Box<[u8]>,
-    /// Where in `head` the message Bind starts.
-    bind: usize,
     params: Box<[Type]>,
     /// Declared types of the result's columns.
     pub columns: Box<[Type]>,
 }
 
 impl Prepared {
-    /// A statement that the server shall know by `name`, which is empty for [`Prepare::Never`].
-    pub fn new(statement: &Statement<'_>, when: Prepare, name: &str) -> Result<Self> {
-        let mut head = Vec::new();
-        if when == Prepare::Never {
-            parse(&mut head, statement, name)?;
-        }
-        let bind = head.len();
-        head.extend_from_slice(b"B\0\0\0\0\0");
+    /// A statement that the server shall know by `name`.
+    pub fn new(statement: &Statement<'_>, name: &str) -> Result<Self> {
+        let mut head = b"B\0\0\0\0\0".to_vec();
         head.extend_from_slice(name.as_bytes());
         // One format for all parameters, binary; then their number.
         head.extend_from_slice(&[0, 0, 1, 0, 1]);
         head.extend_from_slice(&count(statement.params)?);
-        let pattern = Pattern::new(&head, bind, statement.params)?;
+        let pattern = Pattern::new(&head, statement.params)?;
         let (params, columns) = (statement.params.into(), statement.columns.into());
-        Ok(Self { pattern, head: head.into(), bind, params, columns })
+        Ok(Self { pattern, head: head.into(), params, columns })
     }
 
     /// Refills `out` with `before`, messages that go ahead, and the whole flight of one execution.
@@ -65,7 +58,7 @@ impl Prepared {
             types::encode(out, *kind, value)?;
         }
         out.extend_from_slice(&TAIL[..4]);
-        close(out, before.len() + self.bind)?;
+        close(out, before.len())?;
         out.extend_from_slice(&TAIL[4..]);
         Ok(())
     }
@@ -79,8 +72,8 @@ struct Pattern {
 }
 
 impl Pattern {
-    /// The pattern after `head`, whose Bind starts at `bind`; `None` when a parameter has no fixed width.
-    fn new(head: &[u8], bind: usize, params: &[Type]) -> Result<Option<Self>> {
+    /// The pattern after `head`; `None` when a parameter has no fixed width.
+    fn new(head: &[u8], params: &[Type]) -> Result<Option<Self>> {
         let mut flight = head.to_vec();
         let mut values = Vec::with_capacity(params.len());
         for kind in params {
@@ -90,7 +83,7 @@ impl Pattern {
             flight.resize(flight.len() + width, 0);
         }
         flight.extend_from_slice(&TAIL[..4]);
-        close(&mut flight, bind)?;
+        close(&mut flight, 0)?;
         flight.extend_from_slice(&TAIL[4..]);
         Ok(Some(Self { flight: flight.into(), values: values.into() }))
     }
@@ -108,7 +101,7 @@ impl Pattern {
 }
 
 /// Appends Parse with the declared parameter types.
-pub fn parse(out: &mut Vec<u8>, statement: &Statement<'_>, name: &str) -> Result<()> {
+fn parse(out: &mut Vec<u8>, statement: &Statement<'_>, name: &str) -> Result<()> {
     let start = out.len();
     out.extend_from_slice(b"P\0\0\0\0");
     out.extend_from_slice(name.as_bytes());
@@ -141,11 +134,17 @@ pub fn query(out: &mut Vec<u8>, sql: &str) -> Result<()> {
     close(out, start)
 }
 
+/// Error `Syntax` when SQL holds a zero byte, which the protocol takes for its end.
+pub fn whole(sql: &str) -> Result<()> {
+    match sql.contains('\0') {
+        true => Err(Error::with(ErrorKind::Syntax, "prepare", "the statement holds a zero byte")),
+        false => Ok(()),
+    }
+}
+
 /// Appends SQL and the zero byte at its end.
 fn text(out: &mut Vec<u8>, sql: &str) -> Result<()> {
-    if sql.contains('\0') {
-        return Err(Error::with(ErrorKind::Syntax, "prepare", "the statement holds a zero byte"));
-    }
+    whole(sql)?;
     out.extend_from_slice(sql.as_bytes());
     out.push(0);
     Ok(())
@@ -177,14 +176,9 @@ mod tests {
     #[test]
     fn a_flight_is_byte_for_byte_what_the_protocol_says() {
         let mut out = vec![1, 2, 3];
-        Prepared::new(&SELECT, Prepare::Once, "s0").unwrap().flight(&[], &mut out, &[Value::Int(7)]).unwrap();
+        Prepared::new(&SELECT, "s0").unwrap().flight(&[], &mut out, &[Value::Int(7)]).unwrap();
         let bind = b"B\0\0\0\x1a\0s0\0\0\x01\0\x01\0\x01\0\0\0\x04\0\0\0\x07\0\x01\0\x01";
         assert_eq!(out, [&bind[..], b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04"].concat());
-
-        Prepared::new(&SELECT, Prepare::Never, "").unwrap().flight(&[], &mut out, &[Value::Null]).unwrap();
-        let parse = b"P\0\0\0\x15\0SELECT $1\0\0\x01\0\0\0\x17";
-        let bind = b"B\0\0\0\x14\0\0\0\x01\0\x01\0\x01\xff\xff\xff\xff\0\x01\0\x01";
-        assert_eq!(out, [&parse[..], bind, b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04"].concat());
     }
 
     #[test]
@@ -192,32 +186,30 @@ mod tests {
         let kinds = [Type::Int16, Type::Int32, Type::Int64, Type::Float64, Type::Timestamp];
         let values = [Value::Int(-2), Value::Int(7), Value::Int(1 << 40), Value::Float(0.1), Value::Timestamp(5)];
         let statement = Statement { sql: "SELECT", params: &kinds, columns: &[] };
-        for when in [Prepare::Once, Prepare::Never] {
-            let quick = Prepared::new(&statement, when, "s").unwrap();
-            let long = Prepared { pattern: None, ..Prepared::new(&statement, when, "s").unwrap() };
-            assert!(quick.pattern.is_some());
-            for values in [values, [Value::Int(1), Value::Null, values[2], values[3], Value::Timestamp(-9)]] {
-                let (mut a, mut b) = (Vec::new(), Vec::new());
-                quick.flight(&[], &mut a, &values).unwrap();
-                long.flight(&[], &mut b, &values).unwrap();
-                assert_eq!(a, b, "{values:?}");
-                let before = a.clone();
-                for prepared in [&quick, &long] {
-                    prepared.flight(b"ahead", &mut a, &values).unwrap();
-                    assert_eq!(a, [b"ahead", &before[..]].concat(), "{values:?}");
-                }
+        let quick = Prepared::new(&statement, "s").unwrap();
+        let long = Prepared { pattern: None, ..Prepared::new(&statement, "s").unwrap() };
+        assert!(quick.pattern.is_some());
+        for values in [values, [Value::Int(1), Value::Null, values[2], values[3], Value::Timestamp(-9)]] {
+            let (mut a, mut b) = (Vec::new(), Vec::new());
+            quick.flight(&[], &mut a, &values).unwrap();
+            long.flight(&[], &mut b, &values).unwrap();
+            assert_eq!(a, b, "{values:?}");
+            let before = a.clone();
+            for prepared in [&quick, &long] {
+                prepared.flight(b"ahead", &mut a, &values).unwrap();
+                assert_eq!(a, [b"ahead", &before[..]].concat(), "{values:?}");
             }
-            let misfit = [Value::Int(40_000), values[1], values[2], values[3], values[4]];
-            assert_eq!(quick.flight(&[], &mut Vec::new(), &misfit), long.flight(&[], &mut Vec::new(), &misfit));
-            assert!(quick.flight(&[], &mut Vec::new(), &misfit).is_err());
         }
+        let misfit = [Value::Int(40_000), values[1], values[2], values[3], values[4]];
+        assert_eq!(quick.flight(&[], &mut Vec::new(), &misfit), long.flight(&[], &mut Vec::new(), &misfit));
+        assert!(quick.flight(&[], &mut Vec::new(), &misfit).is_err());
         let text = Statement { params: &[Type::Int32, Type::Text], ..statement };
-        assert!(Prepared::new(&text, Prepare::Once, "s").unwrap().pattern.is_none());
+        assert!(Prepared::new(&text, "s").unwrap().pattern.is_none());
     }
 
     #[test]
     fn a_second_flight_allocates_nothing() {
-        let prepared = Prepared::new(&SELECT, Prepare::Once, "s0").unwrap();
+        let prepared = Prepared::new(&SELECT, "s0").unwrap();
         let mut out = Vec::new();
         prepared.flight(&[], &mut out, &[Value::Int(1)]).unwrap();
         let (place, room) = (out.as_ptr(), out.capacity());
@@ -227,9 +219,9 @@ mod tests {
 
     #[test]
     fn wrong_numbers_of_parameters_and_zero_bytes_are_refused() {
-        let prepared = Prepared::new(&SELECT, Prepare::Once, "s0").unwrap();
+        let prepared = Prepared::new(&SELECT, "s0").unwrap();
         assert_eq!(prepared.flight(&[], &mut Vec::new(), &[]).unwrap_err().kind, ErrorKind::Statement);
         let zero = Statement { sql: "SELECT 1\0; DROP", ..SELECT };
-        assert_eq!(Prepared::new(&zero, Prepare::Never, "").err().map(|e| e.kind), Some(ErrorKind::Syntax));
+        assert_eq!(parse_and_describe(&mut Vec::new(), &zero, "").unwrap_err().kind, ErrorKind::Syntax);
     }
 }

@@ -118,6 +118,17 @@ fn decimal(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
 /// Adds the row in the body of a DataRow to `into`, by the declared types.
 #[inline]
 pub fn decode_row(body: &[u8], columns: &[Type], into: &mut Rows) -> std::result::Result<(), RowError> {
+    decode_row_by(decode, body, columns, into)
+}
+
+/// The same, where `decode` reads a value, or tells by `None` that it is not of the type.
+#[inline(always)]
+pub fn decode_row_by(
+    decode: impl for<'a> Fn(Type, &'a [u8]) -> Option<Value<'a>>,
+    body: &[u8],
+    columns: &[Type],
+    into: &mut Rows,
+) -> std::result::Result<(), RowError> {
     check_size(into.bytes())?;
     let mut fields = Fields(body);
     let count = fields.int16()?;

@@ -35,7 +35,7 @@ fn the_kinds_are_those_of_the_codes_and_the_session_goes_on() {
         ("SELECT nothing FROM t", ErrorKind::Syntax, "42703"),
         ("CREATE TABLE t (a int)", ErrorKind::Statement, "42P07"),
         ("SELECT 1 / 0", ErrorKind::Statement, "22012"),
-        ("SELECT $1::int", ErrorKind::Statement, "08P01"),
+        ("SELECT $1::int", ErrorKind::Statement, ""),
     ] {
         let error = run(&mut *connection, sql).unwrap_err();
         assert_eq!((error.kind, error.code.as_str()), (kind, code), "{sql}: {error}");

@@ -139,7 +139,7 @@ fn messages_that_were_not_asked_for_are_skipped() {
         let notice = b"N\0\0\0\x0cMhello\0\0";
         let notification = b"A\0\0\0\x0c\0\0\0\x01a\0b\0";
         let status = b"S\0\0\0\x08a\0b\0";
-        let row = b"D\0\0\0\x0e\0\x01\0\0\0\x04\0\0\0\x05";
+        let row = b"D\0\0\0\x0b\0\x01\0\0\0\x015";
         let parts: [&[u8]; 9] = [
             notice,
             b"2\0\0\0\x04",

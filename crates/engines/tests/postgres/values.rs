@@ -121,6 +121,7 @@ fn what_was_declared_wrongly_is_an_error_and_the_session_goes_on() {
         ("SELECT sum(x::int8) FROM (VALUES (1)) v (x)", &[Type::Int64]),
         ("SELECT 1, 2", &[Type::Int32]),
         ("SELECT 1", &[Type::Int32, Type::Int32]),
+        ("SELECT '\\xff'::bytea", &[Type::Text]),
         ("SET work_mem = '1MB'", &[Type::Int32]),
     ] {
         let error = prepare(&mut *connection, sql, columns, Prepare::Once).unwrap_err();
@@ -133,7 +134,6 @@ fn what_was_declared_wrongly_is_an_error_and_the_session_goes_on() {
         ("SELECT 1.005", &[Type::Decimal(2)]),
         ("SELECT 'NaN'::numeric", &[Type::Decimal(2)]),
         ("SELECT 'infinity'::timestamp", &[Type::Timestamp]),
-        ("SELECT '\\xff'::bytea", &[Type::Text]),
     ] {
         let id = prepare(&mut *connection, sql, columns, Prepare::Never).unwrap();
         let error = connection.query(id, &[], &mut rows).unwrap_err();

@@ -8,27 +8,27 @@ const DAY_US: i64 = 86_400_000_000;
 
 /// A point in time as the server takes it apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Moment {
+pub(crate) struct Moment {
     /// Year, 0 to 9999.
-    pub(super) year: u16,
+    pub(crate) year: u16,
     /// Month from 1.
-    pub(super) month: u8,
+    pub(crate) month: u8,
     /// Day from 1.
-    pub(super) day: u8,
+    pub(crate) day: u8,
     /// Hour.
-    pub(super) hour: u8,
+    pub(crate) hour: u8,
     /// Minute.
-    pub(super) minute: u8,
+    pub(crate) minute: u8,
     /// Second.
-    pub(super) second: u8,
+    pub(crate) second: u8,
     /// Microsecond.
-    pub(super) micro: u32,
+    pub(crate) micro: u32,
 }
 
 impl Moment {
     /// The moment `since_1970` microseconds after 1970-01-01 00:00:00; `None` outside the years 1 to
     /// 9999, which are all that the server can keep.
-    pub(super) fn at(since_1970: i64) -> Option<Self> {
+    pub(crate) fn at(since_1970: i64) -> Option<Self> {
         let (days, within) = (since_1970.div_euclid(DAY_US), since_1970.rem_euclid(DAY_US));
         // The year is taken to begin in March, so that the odd day is its last.
         let from_march = days + DAYS_TO_EPOCH;
@@ -52,7 +52,7 @@ impl Moment {
     }
 
     /// Microseconds since 1970-01-01 00:00:00; `None` for a date that there is not, such as 0000-00-00.
-    pub(super) fn since_1970(self) -> Option<i64> {
+    pub(crate) fn since_1970(self) -> Option<i64> {
         let lengths = [31, 28 + u8::from(is_leap(self.year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
         let length = lengths.get(usize::from(self.month).checked_sub(1)?)?;
         if self.day == 0 || self.day > *length || self.hour > 23 || self.minute > 59 || self.second > 59 {
@@ -69,7 +69,7 @@ impl Moment {
     }
 
     /// Appends `2026-11-21 08:15:00.000001`.
-    pub(super) fn write(self, out: &mut Vec<u8>) {
+    pub(crate) fn write(self, out: &mut Vec<u8>) {
         let mut digits = |mut value: u32, places: usize, then: &[u8]| {
             let start = out.len();
             out.resize(start + places, b'0');
@@ -89,7 +89,7 @@ impl Moment {
     }
 
     /// Reads what [`Moment::write`] writes; fewer digits of the second's part will do, also none.
-    pub(super) fn read(text: &[u8]) -> Option<Self> {
+    pub(crate) fn read(text: &[u8]) -> Option<Self> {
         let (whole, part) = text.split_at_checked(19)?;
         let number = |from: usize, to: usize| whole[from..to].iter().try_fold(0, digit);
         let marks = [(4, b'-'), (7, b'-'), (10, b' '), (13, b':'), (16, b':')];

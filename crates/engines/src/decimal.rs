@@ -1,7 +1,7 @@
 //! Exact decimal numbers as text, which is how the protocol carries them in both its forms.
 
 /// Appends `unscaled` · 10^−`scale` in digits.
-pub(super) fn encode(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
+pub(crate) fn encode(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
     // 20 digits of the number, up to 255 zeros before it.
     let mut digits = [b'0'; 280];
     let scale = usize::from(scale);
@@ -25,7 +25,7 @@ pub(super) fn encode(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
 
 /// The number in `text` as an unscaled integer of `scale` digits; `None` when it is no number, or
 /// does not fit exactly.
-pub(super) fn decode(text: &[u8], scale: u8) -> Option<i64> {
+pub(crate) fn decode(text: &[u8], scale: u8) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
         digits => (false, digits),
