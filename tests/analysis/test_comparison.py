@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsbench.analysis.comparison import compare, differing, overall, relative, student
+from dsbench.analysis.comparison import compare, differing, dsi_of_runs, dsi_parts, mean_lg, overall, relative, student
 from dsbench.analysis.index import dsi
 
 RATES = st.lists(st.floats(0.1, 1e6), min_size=2, max_size=12).map(np.array)
@@ -141,3 +141,38 @@ def test_what_differs_is_told_in_order_and_what_is_missing_is_empty() -> None:
     found = differing([{"a": "1", "b": "x", "c": "same"}, {"b": "y", "a": "1", "c": "same", "d": "only here"}])
     assert found == {"b": ["x", "y"], "d": ["", "only here"]}
     assert list(found) == ["b", "d"]
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 1e6), st.floats(0.1, 1e6)), min_size=2, max_size=13))
+def test_the_parts_of_the_scales_add_up_to_the_difference_of_the_indexes(rates: list[tuple[float, float]]) -> None:
+    scales = [2**n for n in range(len(rates))]
+    ours, theirs = (dict(zip(scales, column, strict=True)) for column in zip(*rates, strict=True))
+    parts = dsi_parts(ours, theirs)
+    difference = dsi(scales, list(ours.values())) - dsi(scales, list(theirs.values()))
+    assert sum(parts.values()) == pytest.approx(difference, abs=1e-9)
+
+
+def test_a_scale_carries_what_lies_between_its_neighbours() -> None:
+    # Twice the rate at scale 10 alone: half of lg 10 on either side, 0.25 * (1 + 1) * lg 2.
+    found = dsi_parts({1: 100, 10: 200, 100: 100}, {1: 100, 10: 100, 100: 100})
+    assert found == pytest.approx({1: 0, 10: 0.5 * log10(2), 100: 0})
+    assert dsi_parts({1: 1}, {1: 2}) == {}
+    assert dsi_parts({1: 1, 2: 0}, {1: 1, 2: 2}) == {}
+
+
+def test_the_index_of_repeated_runs_has_the_interval_of_their_spread() -> None:
+    def run(factor: float) -> dict[int, np.ndarray]:
+        return {x: np.full(3, 100.0 * factor) for x in (1, 10)}
+
+    found = dsi_of_runs([run(0.9), run(1.0), run(1.1)])
+    assert found is not None
+    values = [0.5 * log10(100 * f) for f in (0.9, 1.0, 1.1)]
+    half = student(0.95, 2) * np.std(values, ddof=1) / sqrt(3)
+    assert (found.value, found.high - found.value) == (pytest.approx(np.mean(values)), pytest.approx(half))
+    assert isnan(dsi_of_runs([run(1.0)]).low)  # type: ignore[union-attr]  # it is there
+    assert dsi_of_runs([run(1.0), {1: np.full(3, 1.0)}]) is None
+
+
+def test_the_mean_along_lg_scale_is_that_of_the_single_scale_where_there_is_one() -> None:
+    assert mean_lg({5: np.array([100.0, 10.0, 1000.0])}, [5]) == pytest.approx(2)
+    assert isnan(mean_lg({5: np.array([0.0])}, [5]))

@@ -226,6 +226,7 @@ def test_the_document_holds_every_figure(three: Comparison) -> None:
     assert second["scales"]["10"] == {
         "rate_median_tps": 400.0, "relative": {"value": 2.0, "low": 2.0, "high": 2.0, "level": 0.95},
         "times_ms": {"p50": None, "p99": None, "max": None}, "failed_share": 0.0, "check": "holds",
+        "within_noise": False,
     }  # fmt: skip
     assert second["scales"]["100"]["relative"] is None
     assert second["relative_mean"]["value"] == pytest.approx(2.0)

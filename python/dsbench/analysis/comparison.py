@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dsbench.analysis.index import LEVEL, REPLICATES, SEED, dsi_many
+from dsbench.analysis.index import LEVEL, REPLICATES, SEED, dsi, dsi_many
 from dsbench.analysis.values import Floats, Interval
 
 
@@ -75,7 +75,7 @@ def repeated(kinds: Sequence[Sequence[Run]], *, level: float = LEVEL) -> list[Co
 
 
 def _mean_quotient(kinds: Sequence[Sequence[Run]], number: int, scales: Sequence[int], level: float) -> Interval | None:
-    means = [np.array([_mean_lg(run, scales) for run in some if set(scales) <= set(run)]) for some in kinds]
+    means = [np.array([mean_lg(run, scales) for run in some if set(scales) <= set(run)]) for some in kinds]
     found = _quotient(means, number, level)
     return found if np.isfinite(found.value) else None
 
@@ -85,8 +85,13 @@ def _lg(rates: Floats) -> float:
     return float(np.log10(median)) if median > 0 else np.nan
 
 
-def _mean_lg(run: Run, scales: Sequence[int]) -> float:
-    """Mean of lg T along lg X: that of the relative rates is the difference of two of them."""
+def mean_lg(run: Run, scales: Sequence[int]) -> float:
+    """Mean of lg T (medians of T_i) along lg X: that of the relative rates is the difference of two of them.
+
+    With one scale that of its rate; nan where a rate is 0, or without scales.
+    """
+    if len(scales) < 2:
+        return _lg(run[scales[0]]) if scales else np.nan
     lg_rates, lg_scales = np.array([_lg(run[x]) for x in scales]), np.log10(scales)
     return float(np.sum((lg_rates[1:] + lg_rates[:-1]) / 2 * np.diff(lg_scales)) / (lg_scales[-1] - lg_scales[0]))
 
@@ -105,12 +110,46 @@ def _quotient(logs: Sequence[Floats], number: int, level: float) -> Interval:
     return Interval(float(10**difference), float(10 ** (difference - half)), float(10 ** (difference + half)), level)
 
 
-def student(level: float, freedom: int) -> float:
+def dsi_of_runs(runs: Sequence[Run], *, level: float = LEVEL) -> Interval | None:
+    """Mean of the DSI (eq. 12) of runs that repeat each other, with Student's interval out of their spread.
+
+    Each run has a population, a server and cycles of its own, so that all of these are in it. The bounds are nan for
+    one run. ``None`` where a run has no DSI or other scales than the first.
+    """
+    if not runs or any(set(run) != set(runs[0]) for run in runs):
+        return None
+    values = np.array([dsi(sorted(run), [float(np.median(run[x])) for x in sorted(run)]) for run in runs])
+    if np.isnan(values).any():
+        return None
+    mean = float(values.mean())
+    if values.size < 2:
+        return Interval(mean, np.nan, np.nan, level)
+    half = student(level, values.size - 1) * float(values.std(ddof=1)) / np.sqrt(values.size)
+    return Interval(mean, float(mean - half), float(mean + half), level)
+
+
+def dsi_parts(ours: Mapping[int, float], theirs: Mapping[int, float]) -> dict[int, float]:
+    """Scale to its part of DSI - DSI of the other (eq. 12), over the scales of both; the parts add up to it.
+
+    ``ours`` and ``theirs`` are medians of T_i by scale. The DSI is a sum over trapezoids, in which lg T of a scale has
+    the weight of half of the lg X up to its neighbours: part = (lg X_next - lg X_before) / 4 * lg(T / T of the other).
+    Empty below two scales or where a rate is 0.
+    """
+    scales = sorted(set(ours) & set(theirs))
+    if len(scales) < 2 or any(min(ours[x], theirs[x]) <= 0 for x in scales):
+        return {}
+    lg = np.log10(scales)
+    widths = np.diff(lg)
+    weights = (np.append(widths, 0.0) + np.insert(widths, 0, 0.0)) / 4
+    return {x: float(w * np.log10(ours[x] / theirs[x])) for x, w in zip(scales, weights, strict=True)}
+
+
+def student(level: float, freedom: float) -> float:
     """t with P(|T| <= t) = ``level`` (0-1) for Student's T of ``freedom`` degrees (one or more).
 
     T = sqrt(n) tan(a), where the density of the angle a is proportional to cos(a)^(n - 1).
     """
-    angle = np.linspace(0, np.pi / 2, 100_001)
+    angle = np.linspace(0, np.pi / 2, 4_001)
     density = np.cos(angle) ** (freedom - 1)
     below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
     return float(np.sqrt(freedom) * np.tan(np.interp(level, below / below[-1], angle)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from math import sqrt
 
 from dsbench.analysis.facts import RunFacts, ScaleFacts
-from dsbench.analysis.unrest import no_steady_state, others, scattered, uneven_clients
+from dsbench.analysis.unrest import few_checkpoints, imprecise, no_steady_state, others, scattered, uneven_clients
 from dsbench.analysis.values import Doubt
 
 REMOTE_SIGMAS = 3
@@ -277,6 +277,8 @@ SCALE_RULES: tuple[ScaleRule, ...] = (
     others,
     no_steady_state,
     scattered,
+    imprecise,
+    few_checkpoints,
     uneven_clients,
     failures,
     unknown_commits,

@@ -48,6 +48,8 @@ class RunFacts:
     """The engine runs inside the client's process."""
     cpus: int
     unsafe: tuple[UnsafeSwitch, ...]
+    precision: float | None = None
+    """Share (0-1) of its median within which the interval of a rate was to lie; ``None`` where nothing was said."""
     ceiling_tps: float = np.nan
     """Rate of the same client against an engine that answers at once, as calibrated; nan when unknown."""
 
@@ -108,6 +110,8 @@ class ScaleFacts:
     """Populations that the cycles come from: two when the run was resumed between them."""
     nodes: tuple[NodeFacts, ...] = ()
     """Remote nodes; empty for a local run."""
+    half_width: float = np.nan
+    """By which share (0-1) the interval of the median rate reaches beyond it; nan where it is not known."""
     scatter: Scatter | None = None
     """Cycles that lie off the others."""
     checkpoints: tuple[int, ...] = ()

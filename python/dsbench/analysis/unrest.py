@@ -47,6 +47,33 @@ def scattered(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     yield Doubt("scattered-cycles", words, _remedy(scale), scale.scale)
 
 
+def imprecise(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """The cycles ended before the interval of the median rate was as narrow as wanted."""
+    if run.precision is not None and scale.half_width > run.precision:
+        words = (
+            f"the median rate is known within ±{scale.half_width:.1%} after {scale.cycles} cycles, wanted were "
+            f"±{run.precision:.1%}"
+        )
+        yield Doubt("imprecise", words, "use longer cycles, or more of them: --duration, --most-cycles", scale.scale)
+
+
+def few_checkpoints(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Cycles are shorter than the time between checkpoints, so that the median is that of cycles without one.
+
+    It is kept back where cycles differ and the doubt about that names the checkpoints.
+    """
+    met = len(set(scale.checkpoints))
+    drifts = any(drift.verdict is Verdict.DRIFTING for _, drift in scale.drifts)
+    if 0 < met < scale.cycles / 2 and scale.scatter is None and not drifts:
+        yield Doubt(
+            "few-checkpoints",
+            f"a cycle is shorter than the time from checkpoint to checkpoint: only {cycles_named(scale.checkpoints)} "
+            f"of {scale.cycles} had one, and the median is that of the others",
+            "use cycles long enough that each has one, or take the mean of the rates",
+            scale.scale,
+        )
+
+
 def uneven_clients(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """Clients of a closed loop that do the same did not get the same, by more than chance explains."""
     found = scale.evenness

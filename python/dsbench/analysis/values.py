@@ -104,6 +104,11 @@ class Interval:
     high: float
     level: float
 
+    @property
+    def holds_one(self) -> bool:
+        """Of a ratio: whether it may be 1, so that what lies between both is within the noise."""
+        return self.low <= 1 <= self.high
+
 
 @dataclass(frozen=True)
 class Index:

@@ -61,6 +61,9 @@ class Asked(Recorded):
     limits: dict[str, str] = Field(default_factory=dict)
     scales: tuple[Whole, ...] = ()
     cycles: Whole = 0
+    precision: Real | None = None
+    """In per cent."""
+    refine: str = "none"
     duration: Real = 1.0
     """Seconds of a cycle."""
     threads: Whole | tuple[Whole, ...] = 1

@@ -13,6 +13,7 @@ import typer
 
 import dsbench
 from dsbench.cli import (
+    ab,
     calibrate,
     check,
     cluster,
@@ -27,6 +28,7 @@ from dsbench.cli import (
     servers,
     show,
     study,
+    trend,
     usage,
     workloads,
 )
@@ -57,7 +59,7 @@ def _dsbench(
     """Measure what a computer is worth as a database server."""
 
 
-for _module in (run, node, show, plot, compare, query, check, drop, calibrate, doctor, workloads):
+for _module in (run, node, show, plot, compare, ab, trend, query, check, drop, calibrate, doctor, workloads):
     app.command(_module.__name__.rpartition(".")[2], cls=Grouped, epilog=_module.EPILOG)(_module.command)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(servers.app, name="servers")

@@ -34,7 +34,8 @@ def _parameter(option: Option) -> inspect.Parameter:
         "/".join(option.flags), help=option.help, metavar=metavar, rich_help_panel=option.about.group,
         autocompletion=completing(known) if (known := _values(option)) else None,
     )  # fmt: skip
-    taken: Any = _TYPES.get(option.kind, str)
+    # "2%" is a number for the specification only.
+    taken: Any = str if option.about.unit == "%" else _TYPES.get(option.kind, str)
     annotation = Annotated[taken | None, info]
     return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dsbench.analysis.cutoff import Fall
 from dsbench.analysis.efficiency import Efficiency
 from dsbench.analysis.fairness import Evenness
+from dsbench.analysis.fits import Fit
 from dsbench.analysis.kinds import KindResult
 from dsbench.analysis.machine import CycleUse
 from dsbench.analysis.tpcc import Nopm
-from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Index, Ints, Resource, ScaleResult
+from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Index, Interval, Ints, Resource, ScaleResult
 from dsbench.analysis.windows import Window
 from dsbench.columns import ONLY_STAGE
 
@@ -133,6 +135,12 @@ class Evaluation:
     """Connections of all nodes and threads together."""
     placement: str = ""
     """Where the clients ran, in words; empty without a cycle."""
+    fall: Fall | None = None
+    """Between which scales the rate falls most; ``None`` where it falls by less than half anywhere."""
+    models: tuple[Fit, ...] = ()
+    """Those that the run can be held against, whether they fit or not."""
+    intervals: Mapping[int, Interval] = field(default_factory=dict)
+    """Scale to the median rate with its interval at 95 %, over its cycles; bounds nan below three of them."""
     cycle_numbers: Mapping[int, Ints] = field(default_factory=dict)
     """Scale to the numbers of its cycles in the archive, in the order of ``cycle_rates``."""
     durations_s: Mapping[int, Floats] = field(default_factory=dict)

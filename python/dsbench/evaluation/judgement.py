@@ -13,6 +13,7 @@ from dsbench.analysis.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch
 from dsbench.analysis.fairness import Evenness
 from dsbench.analysis.machine import CycleUse
 from dsbench.analysis.models import fit_collision
+from dsbench.analysis.precision import half_width
 from dsbench.analysis.resources import CLIENT_CPU
 from dsbench.analysis.scatter import Scatter, scatter
 from dsbench.analysis.steady import Drift, drift, over_cycles
@@ -52,7 +53,8 @@ def judge(
                 histogram_count=curve.count if curve else 0,
                 client_cpus=_client_cpus(resources.get(scale, ())),
                 drifts=_drifts(full),
-                scatter=scatter(part.cycles, cycle_rate_tps(part["committed"], part.duration_s), list(full)),
+                half_width=half_width(rates := cycle_rate_tps(part["committed"], part.duration_s)),
+                scatter=scatter(part.cycles, rates, list(full)),
                 checkpoints=checkpoints.get(scale, ()),
                 uses=uses.get(scale, ()),
                 checked=scale in run.checks,
@@ -102,6 +104,7 @@ def _scale_facts(
     histogram_count: int,
     client_cpus: float,
     drifts: tuple[tuple[str, Drift], ...],
+    half_width: float,
     scatter: Scatter | None,
     checkpoints: tuple[int, ...],
     uses: tuple[CycleUse, ...],
@@ -129,6 +132,7 @@ def _scale_facts(
         histogram_count=histogram_count,
         rolled_back=load.total("rolled_back"),
         drifts=drifts,
+        half_width=half_width,
         scatter=scatter,
         checkpoints=checkpoints,
         uses=uses,
@@ -174,6 +178,7 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> 
         reason=run.reason,
         duration_s=min(durations_s, default=spec.duration),
         cycles=spec.cycles,
+        precision=None if spec.precision is None else spec.precision / 100,
         isolation=spec.isolation,
         retry=spec.retry,
         reconnect=spec.reconnect,

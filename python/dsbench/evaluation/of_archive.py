@@ -17,6 +17,7 @@ from dsbench.analysis import equations as eq
 from dsbench.analysis.efficiency import Efficiency
 from dsbench.analysis.fairness import Evenness, evenness, irregularity
 from dsbench.analysis.index import index
+from dsbench.analysis.precision import median_interval
 from dsbench.analysis.values import Floats, Frequency
 from dsbench.analysis.windows import window_doubts
 from dsbench.archive import TABLES, Archive, Asked, RunRecord
@@ -43,6 +44,7 @@ from dsbench.evaluation.groups import (
 from dsbench.evaluation.judgement import collision, judge, noticed
 from dsbench.evaluation.machines import checkpoints, uses
 from dsbench.evaluation.measured import Measured, measured
+from dsbench.evaluation.modelled import fall_of, over_clients, over_scales
 from dsbench.evaluation.node_shares import apart, shares
 from dsbench.evaluation.operations import group_courses, live_bytes
 from dsbench.evaluation.scale_results import phases_of, result
@@ -73,7 +75,9 @@ def evaluate(archive: Archive) -> Evaluation:
         of_key = {**of_stage, "cycles": of_stage["cycles"].filter(pc.field("threads") == key.threads)}
         parts[key] = _evaluate(archive.name, run.at(key.threads).of_stage(key.stage), of_key, key, live, alone=False)
     between = timed(run.stages, tables["phases"], apart(tables["monitors"], run), live)
-    return replace(together(parts, noticed(run)), stages=_in_order(run, parts, between))
+    whole_run = together(parts, noticed(run))
+    models = (*over_clients(parts, run), *whole_run.models)
+    return replace(whole_run, models=models, stages=_in_order(run, parts, between))
 
 
 def _in_order(
@@ -124,12 +128,14 @@ def _evaluate(
     makers = makers_of(groups, cycles)
     even = _evenness(load, residence, groups, cycles)
     windows = windows_of(run, of_cycles(tables["sums"], cycles), load)
+    collided = collision(run, success, load, makers)
     return Evaluation(
         name=name,
         scales=results,
         levels=levels,
         void_scales=void,
         cycle_rates=rates,
+        intervals={x: median_interval(found) for x, found in rates.items()},
         cycle_numbers={x: part.cycles for x, part in load.items()},
         node_rates=node_rates,
         kind_counts=counts_by(cycles, "kind", "committed"),
@@ -143,8 +149,8 @@ def _evaluate(
         machine=machine,
         evenness=even,
         index=index(
-            rates,
-            begun=begun,
+            {x: found for x, found in rates.items() if _counts(spec, x)},
+            begun=[x for x in begun if _counts(spec, x)],
             void=void,
             ladder=PROFILES["dsi"]["scales"],
             duration_s=min((float(part.duration_s.min()) for part in load.values()), default=spec.duration),
@@ -170,7 +176,9 @@ def _evaluate(
             *window_doubts(windows),
         ),
         nodes=nodes,
-        collision=collision(run, success, load, makers),
+        collision=collided,
+        fall=fall_of(rates, run),
+        models=over_scales(run, rates, results, success, collided, makers),
         kinds=kinds,
         kind_errors=errors_of_kinds(failed, kinds),
         kind_frequency=kind_frequency,
@@ -187,6 +195,11 @@ def _evaluate(
         placement=placement_of(groups, cycles),
         connections=makers.connections or key.threads * spec.connections * max(spec.nodes, 1),
     )
+
+
+def _counts(spec: Asked, scale: int) -> bool:
+    """Whether the index rests on ``scale``, too: those that were put in between would give it another ladder."""
+    return spec.refine == "none" or scale in spec.scales
 
 
 def _evenness(

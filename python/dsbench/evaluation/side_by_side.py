@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from dsbench.analysis.comparison import Compared, Run, compare, differing
-from dsbench.analysis.values import Floats
+from dsbench.analysis.comparison import Compared, Run, compare, differing, dsi_of_runs, dsi_parts
+from dsbench.analysis.values import Floats, Interval
 from dsbench.archive import Archive, RunRecord
 from dsbench.evaluation.evaluated import Evaluation, Series
 from dsbench.evaluation.naming import warnings
@@ -56,6 +56,17 @@ class Section:
     def begun(self) -> list[int]:
         """The same with void scales."""
         return sorted({row.scale for side in self.evaluations for one in side for row in one.scales})
+
+    def dsi(self, side: int) -> Interval | None:
+        """Of runs that were repeated with the interval out of their spread, of a single one out of its cycles."""
+        runs = self.evaluations[side]
+        if len(runs) == 1:
+            return runs[0].index.dsi
+        return dsi_of_runs([_sound(one, counted=False) for one in runs])
+
+    def dsi_parts(self, side: int) -> dict[int, float]:
+        """Scale to its part of the difference of the DSI of ``side`` from that of the first."""
+        return dsi_parts(self.compared[side].medians, self.compared[0].medians) if side else {}
 
     @property
     def waits(self) -> bool:

@@ -13,6 +13,7 @@ from dsbench.evaluation.naming import subject
 from dsbench.evaluation.series import run_shown
 from dsbench.report import diagrams
 from dsbench.report.diagrams.theme import Spec
+from dsbench.report.model_text import section_of_models
 from dsbench.report.page import conditions, course, kind_sections, machine_section, node_section, results, stage_section
 from dsbench.report.page.markup import Html, data, join, section, tag
 from dsbench.report.page.vega import vega
@@ -32,12 +33,16 @@ _CAPTIONS: Final = {
     "response": "Mean and maximum of the response times over the number of connections.",
     "kinds": "Residence times of each kind of transactions, as above.",
     "stages": "Rate and largest response time of each second: of what is measured, and of what works beside it.",
+    "scalability": "The Universal Scalability Law over the number of clients, and its residuals.",
+    "memory": "Where the database outgrows the memory, by the times of hits and misses, and the residuals.",
+    "collisions": "Share of attempts that succeed, by the model of collisions, and its residuals.",
     "conf": "What remains of the rate when a share of the transactions has to be fast enough. Levels are quantiles.",
 }
 _ZOOMED: Final = ("cycle", "freq", "kinds")
 _LINKS: Final = (
     ("doubts", "Doubts"), ("summary", "Summary"), ("connections", "Connections"), ("kinds", "Kinds"),
-    ("diagrams", "Diagrams"), ("results", "Results"), ("stages", "Stages"), ("resources", "Resources"),
+    ("diagrams", "Diagrams"), ("models", "Models"), ("results", "Results"), ("stages", "Stages"),
+    ("resources", "Resources"),
     ("machine", "Machine"), ("statistics", "Database statistics"), ("course", "Course"), ("nodes", "Nodes"),
     ("errors", "Errors"), ("checklist", "Checklist"), ("checks", "Checks"),
     ("durability", "Durability"), ("stack", "System stack"), ("settings", "Settings"),
@@ -52,10 +57,11 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     of_connections, of_kinds = kind_sections.by_connections(evaluation), kind_sections.kinds(evaluation)
     statistics = kind_sections.statistics(evaluation)
     of_machines = machine_section.section_of_machines(evaluation)
+    of_models = section_of_models(evaluation)
     of_stages = stage_section.section_of_stages(evaluation, run)
     optional = {
         "stages": of_stages, "connections": of_connections, "kinds": of_kinds, "statistics": statistics,
-        "machine": of_machines,
+        "machine": of_machines, "models": of_models,
     }
     absent = {key for key, part in optional.items() if part is None}
     body = tag(
@@ -67,6 +73,7 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         of_connections or "",
         of_kinds or "",
         _diagrams(list(specs)),
+        of_models or "",
         results.columns(evaluation),
         of_stages or "",
         results.resources(evaluation),

@@ -58,7 +58,8 @@ def grids(section: Section, first: str) -> Iterator[Grid]:
     several = any(len(side) > 1 for side in section.evaluations)
     of = "geometric mean of the runs' medians" if several else "median over the cycles"
     yield f"rate, {of}, {section.measure}", list(_rates(section))
-    yield f"rate relative to {first}, 95 % interval {basis(section)}", list(_factors(section))
+    yield f"rate relative to {first}, 95 % interval {basis(section)}; = is within the noise", list(_factors(section))
+    yield from _parts(section, first)
     which = "response times from the intended start" if section.waits else "residence times"
     yield f"{which}, ms", list(_times(section))
     yield "failed attempts", [
@@ -76,7 +77,7 @@ def _rates(section: Section) -> Iterator[list[str]]:
     for scale in section.scales:
         yield [str(scale), *(_rate(one.medians.get(scale)) for one in section.compared)]
     if section.measure == "tps":
-        yield ["DSI", *(_index(section, at) for at in _sides(section))]
+        yield ["DSI", *(_index(section.dsi(at)) for at in _sides(section))]
     yield ["of scales", *(_span(one.medians) for one in section.compared)]
 
 
@@ -106,9 +107,19 @@ def _of_check(one: Any, scale: int) -> str:
     return "not made" if any(d.code == "unchecked" and d.scale == scale for d in one.doubts) else "holds"
 
 
-def _index(section: Section, side: int) -> str:
-    found = [one.index.dsi.value for one in section.evaluations[side] if one.index.dsi is not None]
-    return f"{sum(found) / len(found):.2f}" if found else "–"
+def _index(found: Interval | None) -> str:
+    if found is None:
+        return "–"
+    return f"{found.value:.2f}" + (f" [{found.low:.2f}, {found.high:.2f}]" if isfinite(found.low) else "")
+
+
+def _parts(section: Section, first: str) -> Iterator[Grid]:
+    """Which scales carry the difference of the DSIs; nothing where no side has one."""
+    parts = [section.dsi_parts(at) for at in _sides(section)]
+    if section.measure == "tps" and any(parts[1:]):
+        rows = [[str(x), *("–" if x not in one else f"{one[x]:+.3f}" for one in parts)] for x in section.scales]
+        sums = ["sum", *(f"{sum(one.values()):+.3f}" if one else "–" for one in parts)]
+        yield f"part of each scale in the difference of the DSI from that of {first}", [*rows, sums]
 
 
 def _span(medians: Mapping[int, float]) -> str:
@@ -135,7 +146,7 @@ def _factor(factor: Interval | None) -> str:
     if factor.value == factor.low == factor.high == 1:
         return "1"
     within = f" [{factor.low:.2f}, {factor.high:.2f}]" if isfinite(factor.low) else ""
-    return f"{factor.value:.2f}{within}"
+    return f"{factor.value:.2f}{within}" + (" =" if factor.holds_one else "")
 
 
 def _what_differs(comparison: Comparison, letters: Sequence[str]) -> list[str]:
@@ -192,18 +203,21 @@ def _section(comparison: Comparison, section: Section) -> dict[str, Any]:
 def _side(comparison: Comparison, section: Section, at: int) -> dict[str, Any]:
     runs, one = section.evaluations[at], section.compared[at]
     index = runs[0].index if runs else None
+    parts = section.dsi_parts(at)
     names = [found.name for found in comparison.sides[at].evaluations]
     return {
         "label": comparison.labels[at],
         "name": names[0],
         "names": names,
-        "dsi": _interval(index.dsi) if index else None,
+        "dsi": _interval(section.dsi(at)),
+        "dsi_parts": {str(x): part for x, part in parts.items()},
         "dsi_scales": [index.lowest_scale, index.highest_scale] if index else None,
         "relative_mean": _interval(one.overall),
         "scales": {
             str(scale): {
                 "rate_median_tps" if section.measure == "tps" else "nopm_median": one.medians.get(scale),
                 "relative": _interval(one.relative.get(scale)),
+                "within_noise": scale in one.relative and one.relative[scale].holds_one,
                 "times_ms": {name: _finite(section.time_ms(at, scale, q)) for q, name in TIMES.items()},
                 "failed_share": _finite(section.failed_share(at, scale)),
                 "check": _check(section, at, scale),

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from dsbench.analysis.efficiency import BORDERS, Efficiency
-from dsbench.analysis.values import Doubt, Index, ScaleResult, percent, result_columns
+from dsbench.analysis.values import Doubt, Index, Interval, ScaleResult, percent, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import index_scales, limited, listed, pacing
 from dsbench.evaluation.series import headings, labels
 from dsbench.report.cost_table import waking_lines
 from dsbench.report.kind_text import kind_lines
+from dsbench.report.model_text import model_lines
 from dsbench.workloads import Entry
 
 DIGITS = 9
@@ -26,7 +27,7 @@ _LARGE = frozenset({
     "group_courses", "efficiency", "stages",
 })  # fmt: skip
 """Fields that no JSON holds as they are."""
-_BEFORE, _BEHIND = ("scale", "size GB", "tps", "min–max tps", "failed", "f"), ("populate s",)
+_BEFORE, _BEHIND = ("scale", "size GB", "tps", "±95 %", "min–max tps", "failed", "f"), ("populate s",)
 _TIMES = {0.5: "p50 ms", 0.99: "p99 ms", 1.0: "max ms"}
 
 
@@ -280,12 +281,18 @@ def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[str, ...]:
         f"{row.scale}!" if row.scale in evaluation.void_scales else str(row.scale),
         _short(row.database_size_gb),
         _short(row.rate_median_tps),
+        _within(evaluation.intervals.get(row.scale)),
         f"{_short(row.rate_min_tps)}–{_short(row.rate_max_tps)}" if row.transactions else "–",
         f"{1 - share:.1%}" if share is not None else "–",
         _short(row.rate_multiplier),
         *(_short(time) for time in times.values()),
         _short(row.populate_s),
     )
+
+
+def _within(interval: Interval | None) -> str:
+    """By how much an interval reaches beyond its value, in per cent; a dash where it has no ends."""
+    return f"{interval.high / interval.value - 1:.1%}" if interval is not None and isfinite(interval.high) else "–"
 
 
 def _short(value: float) -> str:

@@ -7,6 +7,7 @@ archive stays readable, and no server and no database of dsbench's is left behin
 from __future__ import annotations
 
 import datetime
+import itertools
 import platform
 import re
 from contextlib import suppress
@@ -21,12 +22,14 @@ from dsbench.monitors import Known, Monitor, Sizes, Statistics, monitors_for, st
 from dsbench.runner import calibration, keeping, place, promised, resumption, surroundings
 from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting
+from dsbench.runner.enough import Enough
 from dsbench.runner.events import Moment, Observer
 from dsbench.runner.interrupts import Stop, listening
 from dsbench.runner.journal import Journal, RunError
 from dsbench.runner.load import Joining, Loader, loader_of
 from dsbench.runner.opening import during, opened, told
 from dsbench.runner.plan import Planned, can_go_on, planned
+from dsbench.runner.refine import next_scale
 from dsbench.runner.scale import Scale
 from dsbench.runner.snapshots import Snapshots
 from dsbench.spec import Limits, RunSpec, SpecError, secrets_of
@@ -131,6 +134,7 @@ class _Ladder:
                     if not self._finished(scale, done.get(scale, 0)):
                         self._scale(number, scale, done.get(scale, 0))
                         self.journal.observer.scale_done(self.journal.writer.path)
+                self._refine()
             status = "complete"
         except Stopped as stopped:
             status, error = "cut-short", RunError(str(stopped), "go on with: dsbench run --resume ARCHIVE")
@@ -151,11 +155,29 @@ class _Ladder:
         why = self.server.killed() if self.server is not None else ""
         return RunError(f"{failed}; {why}", "raise --limit memory, or lower the server's buffers") if why else failed
 
+    def _refine(self) -> None:
+        """Further scales where the rate falls most; one that was begun before the run was resumed comes first."""
+        spec, path = self.spec, self.journal.writer.path
+        if spec.refine == "none":
+            return
+        begun = [one.scale for one in self.journal.record.segments if one.scale not in spec.scales]
+        waiting = list(dict.fromkeys(begun))
+        for number in itertools.count(len(spec.scales) + 1):
+            scale = waiting.pop(0) if waiting else next_scale(spec, path)
+            if scale is None or (scale in self.void):
+                return
+            done = resumption.finished(path).get(scale, 0)
+            if not self._finished(scale, done):
+                self._scale(number, scale, done)
+                self.journal.observer.scale_done(path)
+
     def _scale(self, number: int, scale: int, done: int) -> None:
         spec, journal = self.spec, self.journal
         bench = _bench(spec, self.target, scale)
-        cycles = planned(bench.stages, spec, done)
-        moment = Moment(scale, number, len(spec.scales), "create", cycles=cycles[-1].number if cycles else 0)
+        known = Enough.of(spec, journal.writer.path, scale)
+        cycles = known.left(planned(bench.stages, spec, done))
+        last, of = cycles[-1].number if cycles else 0, max(len(spec.scales), number)
+        moment = Moment(scale, number, of, "create", cycles=last)
         stages = [{"name": one.name, "work": one.work, "repeated": one.repeated} for one in bench.stages]
         journal.note(kinds=bench.kinds, call=bench.call, stages=stages)
         if cycles:
@@ -164,7 +186,7 @@ class _Ladder:
         setting = Setting(
             spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots
         )
-        of_scale = Scale(setting, scale, cycles, self.base)
+        of_scale = Scale(setting, scale, cycles, self.base, known)
         if not (of_scale.run() if cycles else of_scale.check(*self._unchecked(bench, scale))):
             self.void.append(scale)
 
@@ -188,7 +210,9 @@ class _Ladder:
             return scale in resumption.dropped(self.journal.writer.path)
         checks = any(stage.work == "check" for stage in stages)
         handed = self.journal.record.kept is not None or not self.base.stays(scale)
-        return not planned(stages, self.spec, done) and handed and (scale in self.journal.record.checks or not checks)
+        known = Enough.of(self.spec, self.journal.writer.path, scale)
+        left = known.left(planned(stages, self.spec, done))
+        return not left and handed and (scale in self.journal.record.checks or not checks)
 
     def _describe(self) -> None:
         """The system stack, before the load."""

@@ -21,14 +21,14 @@ class Planned:
 
 
 def planned(stages: Sequence[Stage], spec: RunSpec, done: int = 0) -> tuple[Planned, ...]:
-    """The cycles that are left when the first ``done`` were finished.
+    """The cycles that are left when those up to number ``done`` were finished; with ``precision`` all there may be.
 
     Where one load follows another on the same database none of them can be left out: all are run again, with
     numbers that go on.
     """
     wanted: list[tuple[Stage, int | None]] = []
     for stage in (one for one in stages if one.work == "load"):
-        each = [n for n in spec.thread_numbers for _ in range(spec.cycles)] if stage.repeated else [None]
+        each = [n for n in spec.thread_numbers for _ in range(spec.largest)] if stage.repeated else [None]
         wanted += [(stage, threads) for threads in each]
     if can_go_on(stages):
         return tuple(Planned(n, *cycle) for n, cycle in enumerate(wanted, start=1) if n > done)

@@ -29,8 +29,8 @@ class TimeLeft:
             self._building = 0
         spec = self._spec
         per_cycle = spec.ramp_up + spec.duration + 0.3
-        cycles = spec.cycles * len(spec.thread_numbers)
-        later = [x for x in spec.scales if x > moment.scale]
+        cycles = spec.largest * len(spec.thread_numbers)
+        later = [x for x in spec.scales if x > moment.scale and moment.scale in spec.scales]
         left = sum(cycles * per_cycle + self._build_s_per_scale_unit * x for x in later)
         finished = max(moment.cycle - 1, 0) if moment.phase not in ("check", "drop") else cycles
         return left + max((cycles - finished) * per_cycle - moment.elapsed_s, 0.0)

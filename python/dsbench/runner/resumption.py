@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 from dsbench.archive import Archive
@@ -26,10 +25,13 @@ def specification(path: Path) -> RunSpec:
 
 
 def finished(path: Path) -> dict[int, int]:
-    """Scale to number of its finished cycles, over all numbers of threads: they are numbered on."""
+    """Scale to the number of its last finished cycle; through all threads and stages they are numbered on."""
     table = Archive.open(path).table("cycles")
-    found = set(zip(*(table.column(name).to_pylist() for name in ("scale", "stage", "cycle")), strict=True))
-    return dict(Counter(int(scale) for scale, _stage, _cycle in found if scale is not None))
+    last: dict[int, int] = {}
+    for scale, cycle in zip(table["scale"].to_pylist(), table["cycle"].to_pylist(), strict=True):
+        if scale is not None and cycle is not None:
+            last[scale] = max(last.get(scale, 0), cycle)
+    return last
 
 
 def dropped(path: Path) -> set[int]:

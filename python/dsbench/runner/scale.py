@@ -12,20 +12,23 @@ from dsbench.generator import Condition, PhaseResult, Stage, now_ns
 from dsbench.monitors import Sampler
 from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting, run_cycle
+from dsbench.runner.enough import Enough
 from dsbench.runner.journal import RunError
 from dsbench.runner.keeping import Base
 from dsbench.runner.kept import DROP
 from dsbench.runner.plan import Planned
+from dsbench.runner.trial import RampUp
 
 
 class Scale:
     """The stages of one scale; its database is made anew, or one that was kept."""
 
-    def __init__(self, setting: Setting, scale: int, cycles: tuple[Planned, ...], base: Base) -> None:
+    def __init__(self, setting: Setting, scale: int, cycles: tuple[Planned, ...], base: Base, known: Enough) -> None:
         self._setting = setting
         self._scale = scale
         self._cycles = cycles
         self._base = base
+        self._known = known
         self._counts = Counts(len(setting.bench.kinds), base.counted)
         self._conditions: list[Condition] = []
 
@@ -96,8 +99,15 @@ class Scale:
 
     def _load(self, stage: Stage) -> None:
         cycles = [cycle for cycle in self._cycles if cycle.stage == stage]
+        ramp_up = RampUp(self._setting, self._scale, self._counts)
         for cycle in cycles:
-            self._counts.add((self._scale, cycle.number), run_cycle(self._setting, self._scale, cycle))
+            if self._known.reached(cycle):
+                continue
+            parts = run_cycle(ramp_up.before(cycle), self._scale, cycle)
+            self._counts.add((self._scale, cycle.number), parts)
+            self._known.add(cycle, parts)
+            if self._known.reached(cycle):
+                self._setting.journal.say(f"scale {self._scale}: {self._known.told(cycle)}")
         if cycles:
             self._setting.snapshots.after(stage.name)
 

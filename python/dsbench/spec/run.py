@@ -6,19 +6,21 @@ import secrets
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from dsbench import workloads
 from dsbench.spec.about import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About
 from dsbench.spec.limits import Limits
 from dsbench.spec.target import Frozen, Target, setting_text
+from dsbench.spec.words import per_cent
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
 Call = Literal["procedure", "statements"]
 Population = Literal["bulk", "procedure"]
 Arrival = Literal["poisson", "constant"]
 Placement = Literal["free", "follow", "pinned"]
+Refine = Literal["none", "cutoff"]
 Pace = Literal["none", "terminals"]
 
 DSI_SCALES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
@@ -69,8 +71,9 @@ class RunSpec(Frozen):
     profile: Annotated[
         str,
         About(
-            "dsi: comparable figures, takes hours; quick: a minute; cached, io-bound: the Insert Benchmark as "
-            "published, with a database of a quarter of the server's memory, and of four times as much",
+            "dsi: comparable figures, takes hours; dsi-fast: the same scales within 3 % in less time; quick: a minute; "
+            "cached, io-bound: the Insert Benchmark as published, with a database of a quarter of the server's memory, "
+            "and of four times as much",
             WORK, "chance", default="quick where scales, cycles and duration are not named",
         ),
     ] = ""
@@ -88,7 +91,27 @@ class RunSpec(Frozen):
     ] = (1, 2, 5)
     """X_s: sizes of the database in the workload's unit of scale."""
     cycles: Annotated[int, Field(ge=1, le=10_000), About("Cycles per scale", SIZE, "load")] = 10
-    """I."""
+    """I; with ``precision`` the least."""
+    precision: Annotated[
+        Annotated[float, BeforeValidator(per_cent), Field(ge=0.1, le=50, allow_inf_nan=False)] | None,
+        About(
+            "Such as 2%: further cycles until the interval of the median rate lies within so much of it, at 95 %",
+            SIZE, "told", unit="%", metavar="P%", default="as many cycles as --cycles says",
+        ),
+    ] = None
+    """In per cent."""
+    most_cycles: Annotated[
+        int,
+        Field(ge=1, le=10_000),
+        About("With --precision: cycles after which a scale ends anyway", SIZE, "told", brief=True),
+    ] = 40
+    refine: Annotated[
+        Refine,
+        About(
+            "none, or cutoff: further scales between those where the rate falls most, until they are 10 % apart",
+            SIZE, "told", brief=True,
+        ),
+    ] = "none"
     duration: Annotated[Seconds, About("Demanded duration of a cycle in seconds", SIZE, "load", unit="s")] = 60.0
     """D."""
     threads: Annotated[
@@ -181,6 +204,13 @@ class RunSpec(Frozen):
         About("Seconds of load before each cycle that are not recorded", PACE, "load", unit="s", brief=True),
     ] = 0.0
     """The clock of the cycle starts after it."""
+    find_ramp_up: Annotated[
+        bool,
+        About(
+            "Find the ramp-up in the course of a cycle on trial, which is not counted, at each scale",
+            PACE, "load", brief=True,
+        ),
+    ] = False
     trace: Annotated[bool, About("Keep every single residence time", RECORDS, "told")] = False
     levels: Annotated[
         tuple[float, ...], About("Quantiles 0-1 of the confidence diagram", RECORDS, "told", brief=True)
@@ -288,6 +318,12 @@ class RunSpec(Frozen):
         if self.terminals is not None and self.pace == "none":
             words = "there are terminals only with --pace terminals: add it, or leave --terminals out"
             raise _misfit("--terminals", words)
+        if self.precision is not None and self.most_cycles < self.cycles:
+            raise _misfit("--most-cycles", f"has to be {self.cycles} or more, as --cycles is the least")
+        if self.refine != "none" and (self.keep or self.reuse):
+            raise _misfit("--refine", "further scales need databases of their own: leave out --keep and --reuse")
+        if self.find_ramp_up and self.ramp_up:
+            raise _misfit("--find-ramp-up", "leave it out, or --ramp-up, which says it")
         for rule in workloads.find(self.workload).rules:
             if self.workload_settings.get(rule.setting) == rule.value and getattr(self, rule.option) != rule.needs:
                 raise _misfit("--set", rule.why)
@@ -297,6 +333,11 @@ class RunSpec(Frozen):
     def thread_numbers(self) -> tuple[int, ...]:
         """Numbers of threads in the order in which they are run; one at least."""
         return self.several_threads or (self.threads,)
+
+    @property
+    def largest(self) -> int:
+        """Cycles of a series at most."""
+        return self.cycles if self.precision is None else self.most_cycles
 
     @property
     def clients(self) -> int:

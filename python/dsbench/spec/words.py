@@ -34,6 +34,11 @@ def plain(message: str) -> str:
     return message
 
 
+def per_cent(value: object) -> object:
+    """The number of a text such as "2%", or what came."""
+    return value.removesuffix("%").strip() if isinstance(value, str) else value
+
+
 class SpecError(ValueError):
     """A setting that cannot be. ``option`` names it, ``remedy`` says what to do."""
 

@@ -1,8 +1,9 @@
-"""The five diagrams of the paper, section 4.1, three of the talk and the course of the stages, as Vega-Lite.
+"""The diagrams of the paper, section 4.1, of the talk, the course of the stages and the models, as Vega-Lite.
 
 Each function takes an evaluation and the content of run.json and gives a specification with its data inside,
 or ``None`` when there is nothing to draw: no scale was measured, no remote node took part (node), there was one
-number of threads (connections, response), one kind of transactions (kinds) or no second of a course (stages).
+number of threads (connections, response), one kind of transactions (kinds), no second of a course (stages), or too
+little for a model (scalability, memory, collisions).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dsbench.report.diagrams.connections import connections, response
 from dsbench.report.diagrams.cycle import cycle
 from dsbench.report.diagrams.freq import freq
 from dsbench.report.diagrams.kind_curves import kinds
+from dsbench.report.diagrams.model import collisions, memory, scalability
 from dsbench.report.diagrams.node_rates import node
 from dsbench.report.diagrams.rate import rate
 from dsbench.report.diagrams.stage_courses import stages
@@ -29,6 +31,7 @@ Diagram = Callable[[Evaluation, RunRecord], Spec | None]
 DIAGRAMS: Final[Mapping[str, Diagram]] = {
     "rate": rate, "node": node, "cycle": cycle, "freq": freq, "conf": conf,
     "connections": connections, "response": response, "kinds": kinds, "stages": stages,
+    "scalability": scalability, "memory": memory, "collisions": collisions,
 }  # fmt: skip
 """Name, as in ``results-<name>.pdf``, to function; in the order of the papers."""
 

@@ -1,0 +1,116 @@
+"""``dsbench ab``: two targets, versions, settings or files against each other, until the ratio is known."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from dsbench import runner, spec
+from dsbench.analysis.ratio import Verdict
+from dsbench.archive import try_out
+from dsbench.cli import settings
+from dsbench.cli.options import taking_settings, targets
+from dsbench.cli.progress import Progress
+from dsbench.library.repeating import earlier
+
+EPILOG = (
+    "Exit codes: 0 B is faster, or no difference; 3 B is slower; 4 undecided. Examples: "
+    "dsbench ab 'private:postgresql?shared_buffers=16MB' 'private:postgresql?shared_buffers=1GB' --scales 20 | "
+    "dsbench ab private:postgresql@14 private:postgresql@15 --difference 3% | dsbench ab before.toml after.toml"
+)
+EXIT: Final = {Verdict.FASTER: 0, Verdict.ALIKE: 0, Verdict.SLOWER: 3, Verdict.OPEN: 4}
+_FILES: Final = (".toml", ".zip", ".json")
+
+Option = typer.Option
+_Side = typer.Argument(help="TARGET as of dsbench run, a TOML file, or an archive to repeat.", autocompletion=targets)
+
+
+@taking_settings
+def command(
+    a: Annotated[str, _Side],
+    b: Annotated[str, _Side],
+    *,
+    difference: Annotated[
+        str, Option(metavar="P%", help="Rates that differ by less count as equal: then the runs end.")
+    ] = "2%",
+    blocks: Annotated[int, Option(min=3, max=1000, help="Blocks of A B B A that are made anyway.")] = 3,
+    most_blocks: Annotated[int, Option(min=3, max=1000, help="Blocks after which it ends undecided.")] = 20,
+    out: Annotated[Path, Option(help="Folder for all archives and the result.")] = Path("ab"),
+    as_json: Annotated[bool, Option("--json", help="Print the result as one JSON document.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
+    **given: Any,
+) -> None:
+    """Find out which of two is faster, by interleaved runs A B B A on this machine.
+
+    Each run has a fresh server and database. The options of a run count for both.
+    """
+    from dsbench.library.ab import versus, write  # Late: numerical libraries take a second, and help should not.
+
+    of_a, of_b = (_specification(side, given) for side in (a, b))
+    share = settings.share("--difference", difference)
+    if most_blocks < blocks:
+        raise spec.SpecError("--most-blocks", f"has to be {blocks} or more, as --blocks is the least", "raise it")
+    try_out(out)
+    stop = runner.Stop(signals=True)
+    with _Shown(quiet) as shown:
+        found = versus(
+            of_a, of_b, out, names=(_named(a), _named(b)), difference=share, blocks=blocks, most_blocks=most_blocks,
+            observer=shown.of, stop=stop, told=shown.line,
+        )  # fmt: skip
+    files = write(found, out)
+    if as_json:
+        print(json.dumps(found.document(), indent=2, ensure_ascii=False))
+    else:
+        print("\n".join([*found.lines(), *(str(path) for path in files if path.suffix in (".txt", ".html", ".svg"))]))
+    sys.exit(EXIT[found.ratio.verdict])
+
+
+def _specification(side: str, given: dict[str, Any]) -> spec.RunSpec:
+    """What ``side`` asks for under the options that count for both."""
+    values = {name: given[name] for name in spec.OPTIONS if given.get(name) is not None}
+    texts = values.pop("workload_settings", [])
+    path = Path(side)
+    config = path if path.suffix in _FILES or ("://" not in side and path.is_dir()) else None
+    target = None if config else side
+    return spec.merged(
+        values, target=target, settings=settings.pairs(texts), config=config, earlier=earlier(config)
+    ).spec  # fmt: skip
+
+
+def _named(side: str) -> str:
+    return spec.redact(side)
+
+
+class _Shown:
+    """The progress of one run after another, and a line for each block."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._now: Progress | None = None
+
+    def __enter__(self) -> _Shown:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._end()
+
+    def of(self, asked: spec.RunSpec) -> runner.Observer:
+        """The progress of the next run."""
+        self._end()
+        self._now = Progress(asked, quiet=self._quiet)
+        return self._now.__enter__()
+
+    def line(self, words: str) -> None:
+        """A block is done."""
+        self._end()
+        if not self._quiet:
+            print(words, file=sys.stderr)
+
+    def _end(self) -> None:
+        if self._now is not None:
+            self._now.__exit__(None, None, None)
+            self._now = None

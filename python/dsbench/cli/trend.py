@@ -1,0 +1,56 @@
+"""``dsbench trend``: where the rates of a configuration changed from run to run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from dsbench.archive import OutError, try_out
+from dsbench.cli import settings
+
+EPILOG = (
+    "Exit codes: 0 no change, or the last one was for the better; 3 the last one was for the worse. "
+    "Example: dsbench trend archives --out trend"
+)
+FELL: Final = 3
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(help="Folder with archives, folders or zips, also in folders below it.")],
+    difference: Annotated[
+        str, typer.Option(metavar="P%", help="Smallest change of the median rate that is told.")
+    ] = "3%",
+    out: Annotated[Path | None, typer.Option(help="Write trend.txt, .json and diagrams to this folder.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Tell where rates changed over the archives of one configuration, and what else changed there.
+
+    One configuration is one product on one host under one load; versions, settings of the server and labels may differ.
+    """
+    share = settings.share("--difference", difference)
+    # Late: the libraries that draw and compute take a second, and help should not.
+    from dsbench.evaluation.trend import histories
+    from dsbench.report import trend
+
+    found, left = histories(folder, share)
+    files: dict[str, bytes] = {}
+    if out is not None:
+        try_out(out)
+        files = trend.files(found, left)
+        try:
+            for name, content in files.items():
+                (out / name).write_bytes(content)
+        except OSError as error:
+            raise OutError(f"--out: cannot write to {error.filename or out}: {error.strerror}") from None
+    if as_json:
+        print(json.dumps(trend.document(found, left), indent=2, ensure_ascii=False))
+    else:
+        print(trend.text(found, left), end="")
+        for name in files:
+            print(Path(out or "", name))
+    if any(history.fell for history in found):
+        sys.exit(FELL)

@@ -1,0 +1,121 @@
+"""The history of each configuration in a folder of archives: rates in order, changes, and what changed with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from dsbench.analysis.changes import Change, changes
+from dsbench.analysis.comparison import differing, mean_lg
+from dsbench.archive import Archive, ArchiveError, RunRecord
+from dsbench.evaluation.of_archive import evaluate
+from dsbench.evaluation.settings import OF_WORKLOAD, SAYS_NOTHING, described, product
+from dsbench.spec import OPTIONS
+
+_SAME: Final = frozenset({"spec.workload", "spec.scales", *(f"spec.{n}" for n, o in OPTIONS.items() if o.of_load)})
+"""What results of one configuration have in common; the number of cycles may be another one."""
+_FREE: Final = frozenset({"spec.cycles"})
+
+
+@dataclass(frozen=True)
+class Result:
+    """One run of a history."""
+
+    archive: str
+    started: str
+    label: str
+    rate_tps: float
+    """Median over the cycles; at several scales the geometric mean along lg scale."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A change, with what else is not as it was in the run before it."""
+
+    change: Change
+    result: Result
+    """The first at the new level."""
+    differs: Mapping[str, tuple[str, str]]
+    """Name of a setting or version to its values before and from here on."""
+
+
+@dataclass(frozen=True)
+class History:
+    """The results of one configuration."""
+
+    name: str
+    results: tuple[Result, ...]
+    changes: tuple[Told, ...]
+
+    @property
+    def fell(self) -> bool:
+        """Whether the last change was one for the worse: the level is still lower than it was."""
+        return bool(self.changes) and self.changes[-1].change.ratio.value < 1
+
+
+def histories(folder: Path, smallest: float) -> tuple[list[History], list[str]]:
+    """(the history of each configuration, what was left out and why) of the archives below ``folder``.
+
+    ``smallest``: the share (0-1) below which no change is told. Runs that did not end or whose check failed are left
+    out. ``ArchiveError`` where there is none to read.
+    """
+    found: dict[tuple[object, ...], list[tuple[RunRecord, Result]]] = {}
+    left: list[str] = []
+    for path in archives(folder):
+        try:
+            run, result = _result(Archive.open(path))
+        except ArchiveError as error:
+            left.append(f"{path.name}: {error}")
+            continue
+        if run.status != "complete" or run.broken or not np.isfinite(result.rate_tps):
+            why = run.status if run.status != "complete" else "its check failed" if run.broken else "it has no rate"
+            left.append(f"{path.name}: {why}")
+            continue
+        (values,) = described([run])
+        same = sorted((n, v) for n, v in values.items() if (n in _SAME or n.startswith(OF_WORKLOAD)) and n not in _FREE)
+        found.setdefault((run.host, product(run), *same), []).append((run, result))
+    if not found:
+        words = f"{folder} holds no archive of a run that is complete"
+        raise ArchiveError(words, "name the folder in which the archives lie", usage=True)
+    return [_history(sorted(runs, key=lambda one: one[1].started), smallest) for runs in found.values()], left
+
+
+def archives(folder: Path) -> list[Path]:
+    """Every archive below ``folder``, one that is there as a folder and as a zip once."""
+    if not folder.is_dir():
+        raise ArchiveError(f"{folder} is no folder", "name the folder in which the archives lie", usage=True)
+    found = {path.parent.name: path.parent for path in folder.rglob("run.json")}
+    return sorted([*found.values(), *(path for path in folder.rglob("*.zip") if path.stem not in found)])
+
+
+def _result(archive: Archive) -> tuple[RunRecord, Result]:
+    run, rates = archive.run, evaluate(archive).cycle_rates
+    rate = float(10 ** mean_lg(rates, sorted(rates)))
+    return run, Result(archive.name, run.started, run.spec.label, rate)
+
+
+def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float) -> History:
+    records = [record for record, _ in runs]
+    results = tuple(result for _, result in runs)
+    found = changes(np.array([result.rate_tps for result in results]), smallest)
+    told = tuple(Told(one, results[one.at], dict(_differs(records[one.at - 1], records[one.at]))) for one in found)
+    spec = records[-1].spec
+    threads = ", ".join(map(str, spec.thread_numbers))
+    scales = ", ".join(map(str, spec.scales))
+    name = f"{product(records[-1])} on {records[-1].host}, {records[-1].entry.label}, scale {scales}, threads {threads}"
+    return History(name, results, told)
+
+
+def _differs(before: RunRecord, after: RunRecord) -> Iterator[tuple[str, tuple[str, str]]]:
+    """What is not as it was, the label, which may be a commit, first."""
+    if before.spec.label != after.spec.label:
+        yield "label", (before.spec.label, after.spec.label)
+    if before.dsbench != after.dsbench:
+        yield "dsbench", (before.dsbench, after.dsbench)
+    for name, (old, new) in differing(described([before, after])).items():
+        if name not in SAYS_NOTHING:
+            yield name, (old, new)

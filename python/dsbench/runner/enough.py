@@ -1,0 +1,65 @@
+"""Which cycles of a scale need not be run: those of series whose median rate is known precisely enough."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dsbench.analysis.precision import enough, half_width
+from dsbench.archive import Archive
+from dsbench.cluster.outcome import Part
+from dsbench.runner.plan import Planned
+from dsbench.spec import RunSpec
+
+_Series = tuple[str, int | None]
+"""Stage, threads of each node."""
+
+
+class Enough:
+    """The cycles of one scale so far."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        self._spec = spec
+        self._committed: dict[_Series, list[int]] = defaultdict(list)
+
+    @classmethod
+    def of(cls, spec: RunSpec, archive: Path, scale: int) -> Enough:
+        """With the cycles that the archive of a run already has."""
+        found = cls(spec)
+        if spec.precision is None:
+            return found
+        totals: dict[tuple[str, int, int], int] = defaultdict(int)
+        for row in Archive.open(archive).table("cycles").to_pylist():
+            if row["scale"] == scale:
+                totals[row["stage"], row["threads"], row["cycle"]] += row["committed"]
+        for stage, threads, cycle in sorted(totals, key=lambda key: key[2]):
+            found._committed[stage, threads].append(totals[stage, threads, cycle])
+        return found
+
+    def add(self, cycle: Planned, parts: Sequence[Part]) -> None:
+        """The parts of a cycle that has ended."""
+        whole = [part.found.result for part in parts if part.found is not None and not part.why]
+        self._committed[cycle.stage.name, cycle.threads].append(sum(part.total("committed") for part in whole))
+
+    def left(self, cycles: Sequence[Planned]) -> tuple[Planned, ...]:
+        """Those of ``cycles`` that are still needed."""
+        return tuple(cycle for cycle in cycles if not self.reached(cycle))
+
+    def reached(self, cycle: Planned) -> bool:
+        """Whether the series of ``cycle`` needs no further one; a stage that is not repeated needs its own."""
+        spec = self._spec
+        if spec.precision is None or cycle.threads is None:
+            return False
+        return enough(self._rates(cycle), spec.precision / 100, spec.cycles)
+
+    def told(self, cycle: Planned) -> str:
+        """The state of the series of ``cycle`` in words, for the log."""
+        rates = self._rates(cycle)
+        return f"the median rate is known within ±{half_width(rates):.1%} (95 %) after {rates.size} cycles"
+
+    def _rates(self, cycle: Planned) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        committed = self._committed.get((cycle.stage.name, cycle.threads), [])
+        return np.array(committed, dtype=float) / self._spec.duration

@@ -1,0 +1,58 @@
+"""Two rates in interleaved blocks: A/A is not told apart, and what is apart is told."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from dsbench.analysis.ratio import Ratio, Verdict, interval, of_block, ratio
+from fixtures.noise import autoregressive
+
+MOST = 20
+
+
+def series(random: np.random.Generator, rho: float, factor: float, spread: float = 0.03) -> Ratio:
+    """What is found when it looks after each block from the third on; noise leans on that of the run before."""
+    noise = autoregressive(random, 4 * MOST, rho, spread).reshape(MOST, 4)
+    rates = 1000 * np.exp(noise) * np.array([1, factor, factor, 1])
+    blocks = np.array([of_block(block) for block in rates])
+    looks = (ratio(blocks[:n], 0.02) for n in range(3, MOST + 1))
+    return next((found for found in looks if found.verdict is not Verdict.OPEN), ratio(blocks, 0.02))
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9, 0.99])
+def test_the_same_twice_is_called_different_in_at_most_one_of_twenty(rho: float) -> None:
+    random = np.random.default_rng(int(rho * 100))
+    verdicts = [series(random, rho, 1.0).verdict for _ in range(500)]
+    different = sum(found in (Verdict.FASTER, Verdict.SLOWER) for found in verdicts)
+    assert different <= 0.05 * 500
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.2, Verdict.FASTER), (0.8, Verdict.SLOWER)])
+def test_a_fifth_is_found_and_its_size_is_right(factor: float, verdict: Verdict) -> None:
+    random = np.random.default_rng(7)
+    found = [series(random, 0.5, factor) for _ in range(200)]
+    assert sum(one.verdict is verdict for one in found) >= 0.99 * 200
+    assert sum(one.interval.low <= factor <= one.interval.high for one in found) >= 0.95 * 200
+
+
+def test_a_drift_that_goes_straight_on_is_no_difference() -> None:
+    falling = [np.exp(-0.05 * np.arange(4 * n, 4 * n + 4)) * 1000 for n in range(3)]
+    blocks = np.array([of_block(rates) for rates in falling])
+    assert blocks == pytest.approx(0, abs=1e-12)
+    assert of_block(np.array([100.0, 200, 200, 100])) == pytest.approx(np.log(2))
+
+
+def test_what_is_narrow_around_one_is_no_difference_of_more_than_that() -> None:
+    found = ratio(np.random.default_rng(1).normal(0, 0.003, 12), 0.02)
+    assert found.verdict is Verdict.ALIKE
+    assert 0 < found.most <= 0.02
+
+
+def test_two_blocks_and_rates_of_zero_say_nothing() -> None:
+    assert ratio(np.array([0.5, 0.5]), 0.02).verdict is Verdict.OPEN
+    assert interval(np.array([0.5])).high == inf
+    stalled = np.array([of_block(np.array([100.0, 0, 100, 100])), 0.1, 0.1])
+    assert ratio(stalled, 0.02).verdict is Verdict.OPEN

@@ -1,0 +1,105 @@
+"""``dsbench ab``: interleaved runs, their archives, its verdict and its exit code."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from dsbench.analysis.ratio import Verdict
+from dsbench.cli.ab import EXIT
+from dsbench.library import ab
+from dsbench.library.ab import Block, Versus, versus
+from dsbench.runner import Observer, Outcome, RunError, Silent, Stop
+from dsbench.spec import RunSpec, SpecError, build
+from fixtures.archives import MS, cycle_row, run_json, write
+from fixtures.program import Program
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[RunSpec]:
+    """Runs that are only asked for: A has 500 transactions in a second, and B 450, both with a little noise."""
+    asked: list[RunSpec] = []
+    noise = itertools.cycle([0, 3, -2, 4, -3])
+
+    def perform(spec: RunSpec, out: Path, _observer: Observer, _stop: Stop | None) -> SimpleNamespace:
+        asked.append(spec)
+        count = (500 if spec.label == "A" else 450) + next(noise)
+        run = run_json({**spec.described(), "cycles": 1, "duration": 1.0}, name=f"run{len(asked):02}-{spec.label}")
+        path = write(out, run, {"cycles": [cycle_row(1, 1, [MS] * count)]}).path
+        return SimpleNamespace(outcome=Outcome(path, "complete"))
+
+    monkeypatch.setattr(ab, "perform", perform)
+    return asked
+
+
+def test_the_slower_one_is_found_and_everything_is_kept(made: list[RunSpec], called: Program, tmp_path: Path) -> None:
+    done = called("ab", "private:sqlite", "mock:", "--scales", "1", "--threads", "2", "--out", "o", "--json", "--quiet")
+    assert done.returncode == 3, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["a"], found["b"], found["order"], found["verdict"]) == ("private:sqlite", "mock:", "ABBA", "slower")
+    assert found["ratio"]["low"] < found["ratio"]["value"] < found["ratio"]["high"] < 1
+    assert len(made) == 4 * len(found["blocks"]) == 12
+    names = [name for block in found["blocks"] for name in block["archives"]]
+    assert [name[-1] for name in names] == list("ABBA" * 3)
+    assert all((tmp_path / "o" / name / "run.json").exists() for name in names)
+    assert [spec.target.url for spec in made[:2]] == ["private:sqlite", "mock:"]
+    assert [len({spec.seed for spec in made[n : n + 4]}) for n in (0, 4, 8)] == [1, 1, 1]
+    assert len({spec.seed for spec in made}) == 3
+    written = {path.name for path in (tmp_path / "o").glob("*.*")}
+    assert {"ab.txt", "ab.json", "ab.svg", "comparison.html"} <= written
+    assert json.loads((tmp_path / "o/ab.json").read_text()) == found
+
+
+def block(*rates: float) -> Block:
+    return Block((Path("x"),) * 4, rates)
+
+
+def test_verdicts_in_words_and_as_exit_codes() -> None:
+    alike = [block(1000 + n, 1001, 1000 - n, 1000) for n in range(5)]
+    assert Versus(("a", "b"), tuple(alike), 0.02).sentence().startswith("no difference of more than ")
+    faster = Versus(("a", "b"), (block(100, 201, 199, 100),) * 2 + (block(100, 203, 199, 101),), 0.02)
+    assert faster.sentence().startswith("faster: B has 2.0")
+    open_ = Versus(("a", "b"), (block(100, 150, 120, 130),), 0.02)
+    assert open_.sentence().startswith("undecided: B has 1.177 times the rate of A, 95%, after 1 block of ABBA; make ")
+    assert {verdict: EXIT[verdict] for verdict in Verdict} == {"faster": 0, "no difference": 0, "slower": 3, "undecided": 4}
+
+
+def test_real_runs_on_embedded_sqlite_until_the_most_blocks(tmp_path: Path) -> None:
+    told: list[str] = []
+    spec = build({"scales": (1,), "cycles": 1, "duration": 0.2, "threads": 1, "seed": 3})
+    found = versus(
+        spec, spec, tmp_path, blocks=1, most_blocks=1, observer=lambda _: Silent(), told=told.append
+    )  # fmt: skip
+    assert found.ratio.verdict is Verdict.OPEN, "one block tells nothing"
+    assert len(told) == 1
+    assert len(found.blocks[0].rates) == 4
+    assert [path.exists() for path in found.archives] == [True] * 4
+    assert len(set(found.archives)) == 4
+
+
+def test_a_run_that_fails_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    failed = SimpleNamespace(outcome=Outcome(tmp_path, "failed", RunError("the server is gone", "")))
+    monkeypatch.setattr(ab, "perform", lambda *_: failed)
+    spec = build({"scales": (1,), "cycles": 1, "duration": 0.2})
+    with pytest.raises(RunError, match="the server is gone"):
+        versus(spec, spec, tmp_path, observer=lambda _: Silent())
+
+
+@pytest.mark.parametrize(
+    ("more", "option"), [({"threads": [1, 2]}, "--threads"), ({"scales": (2,)}, "--scales")]
+)
+def test_what_cannot_be_compared_is_refused(more: dict[str, object], option: str, tmp_path: Path) -> None:
+    asked = {"scales": (1,), "cycles": 1, "duration": 0.2}
+    with pytest.raises(SpecError) as refused:
+        versus(build(asked), build({**asked, **more}), tmp_path, observer=lambda _: Silent())
+    assert refused.value.option == option
+
+
+def test_a_share_that_is_none_is_told(called: Program) -> None:
+    done = called("ab", "mock:", "mock:", "--scales", "1", "--difference", "two")
+    assert done.returncode == 2
+    assert "--difference" in done.stderr

@@ -1,0 +1,65 @@
+"""Histories out of a folder of archives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dsbench.archive import ArchiveError
+from dsbench.evaluation.trend import histories
+from dsbench.report import trend
+from fixtures.archives import MS, cycle_row, run_json, write
+from fixtures.program import Program
+
+
+def history(folder: Path, name: str, counts: list[int], **more: object) -> None:
+    """A run a day; from the 11th on of another version."""
+    for day, count in enumerate(counts, 1):
+        told = {"server_version": "PostgreSQL 15.18" if day < 11 else "PostgreSQL 16.1"}
+        spec = {"scales": [1], "cycles": 2, "duration": 1.0, "label": f"commit {day}", **dict(more)}
+        run = run_json(spec, name=f"{name}{day:02}", started=f"2026-10-{day:02}T10:00:00+00:00", **told)
+        write(folder, run, {"cycles": [cycle_row(1, n, [MS] * count) for n in (1, 2)]})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    noise = np.random.default_rng(5).normal(0, 4, 18)
+    history(tmp_path / "all", "a", [round((500 if day < 10 else 450) + n) for day, n in enumerate(noise)])
+    history(tmp_path / "all", "few", [100] * 2, threads=8)
+    history(tmp_path / "all", "even", [300] * 10, scales=[2])
+    return tmp_path / "all"
+
+
+def test_a_change_is_told_with_what_changed_there(folder: Path) -> None:
+    broken = run_json({"scales": [1]}, name="cut", status="cut-short")
+    write(folder, broken, {"cycles": [cycle_row(1, 1, [MS])]})
+    found, left = histories(folder, 0.03)
+    assert left == ["cut: cut-short"]
+    assert [(len(one.results), len(one.changes), one.fell) for one in found] == [(18, 1, True), (10, 0, False), (2, 0, False)]
+    (told,) = found[0].changes
+    assert told.result.archive == "a11"
+    assert told.change.ratio.value == pytest.approx(0.9, abs=0.01)
+    assert told.differs["label"] == ("commit 10", "commit 11")
+    assert told.differs["server"] == ("PostgreSQL 15.18", "PostgreSQL 16.1")
+
+
+def test_text_document_and_diagrams_tell_the_same(folder: Path, called: Program) -> None:
+    done = called("trend", str(folder), "--out", "t")
+    assert done.returncode == 3, done.stderr
+    assert "server: PostgreSQL 15.18 → PostgreSQL 16.1" in done.stdout
+    assert "too few to tell: a change needs 10" in done.stdout
+    told = json.loads((folder.parent / "t/trend.json").read_text())
+    assert told == json.loads(json.dumps(trend.document(*histories(folder, 0.03))))
+    assert told["histories"][0]["changes"][0]["differs"]["label"] == ["commit 10", "commit 11"]
+    drawn = json.loads((folder.parent / "t/trend-1.vl.json").read_text())
+    assert [row["at"] for row in drawn["datasets"]["changes"]] == [10.5]
+    assert not any(one.fell for one in histories(folder, 0.2)[0])
+
+
+def test_a_folder_without_an_archive_is_an_error(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none"):
+        with pytest.raises(ArchiveError):
+            histories(path, 0.03)

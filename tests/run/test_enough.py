@@ -1,0 +1,80 @@
+"""Runs that end when they know enough, and the ramp-up that they find."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dsbench
+from dsbench.analysis.precision import enough
+from dsbench.generator import Stage
+from dsbench.runner import trial
+from dsbench.runner.enough import Enough
+from dsbench.runner.plan import Planned, planned
+from dsbench.spec import RunSpec, SpecError, build
+from fixtures.archives import MS, cycle_row, run_json, write
+
+LOAD = Stage("load", "load", repeated=True, cleaned=True, groups=())
+
+
+def test_cycles_go_on_until_the_rate_is_known_or_the_most_are_made(tmp_path: Path) -> None:
+    asked = {"scales": (1,), "cycles": 2, "most_cycles": 8, "duration": 0.1, "threads": [1, 2]}
+    archive = dsbench.run("mock:?latency_us=200", precision="30%", out=tmp_path, seed=1, **asked)
+    found = archive.evaluate()
+    assert not found.void_scales
+    for key, part in found.series.items():
+        rates = part.cycle_rates[1]
+        assert 5 <= rates.size <= 8
+        stopped = enough(rates, 0.3, 2)
+        assert stopped or rates.size == 8
+        assert not any(enough(rates[:n], 0.3, 2) for n in range(rates.size)), "it stopped at the first time"
+        first = 1 if key.threads == 1 else 9
+        assert part.cycle_numbers[1].tolist() == list(range(first, first + rates.size)), "a seed for each cycle"
+    assert archive.run.spec.precision == 30
+
+
+def test_a_run_that_goes_on_knows_what_it_knew(tmp_path: Path) -> None:
+    spec = build({"scales": (1,), "cycles": 2, "most_cycles": 10, "precision": 5, "duration": 1.0, "threads": [2, 4]})
+    rows = [cycle_row(1, n, [MS] * 100, threads=2) for n in range(1, 6)] + [cycle_row(1, 11, [MS] * 50, threads=4)]
+    path = write(tmp_path, run_json({"scales": [1]}), {"cycles": rows}).path
+    left = Enough.of(spec, path, 1).left(planned([LOAD], spec, 11))
+    assert [(cycle.number, cycle.threads) for cycle in left] == [(n, 4) for n in range(12, 21)]
+    without = spec.model_copy(update={"precision": None})
+    assert len(Enough.of(without, path, 1).left(planned([LOAD], without))) == 4
+
+
+def test_the_ramp_up_that_a_trial_shows_is_that_of_the_cycles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    course = np.array([1.0, *[100.0] * 9])
+    monkeypatch.setattr(trial, "LEAST_S", 0)
+    monkeypatch.setattr(trial, "course", lambda _parts, _seconds: course)
+    archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.2, threads=1, find_ramp_up=True, out=tmp_path)
+    assert archive.table("groups")["ramp_up_ns"].to_pylist() == [10**9]
+    assert archive.table("cycles")["cycle"].to_pylist() == [1]
+    assert archive.run.checks[1], "the check knows what the trial left"
+    assert not archive.evaluate().void_scales
+
+
+def test_a_trial_that_is_too_short_is_told(tmp_path: Path) -> None:
+    archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, threads=1, find_ramp_up=True, out=tmp_path)
+    assert [doubt.code for doubt in archive.evaluate().doubts if doubt.scale == 1][:1] == ["ramp-up"]
+
+
+@pytest.mark.parametrize(
+    ("values", "option"),
+    [
+        ({"precision": "0.02"}, "--precision"), ({"precision": "x%"}, "--precision"),
+        ({"precision": 2, "cycles": 50}, "--most-cycles"), ({"find_ramp_up": True, "ramp_up": 5}, "--find-ramp-up"),
+    ],
+)
+def test_wishes_that_do_not_fit_are_told(values: dict[str, object], option: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        build(values)
+    assert refused.value.option == option
+
+
+def test_per_cent_is_read_with_and_without_its_sign() -> None:
+    assert build({"precision": "2%"}).precision == build({"precision": 2}).precision == 2.0
+    assert RunSpec().largest == 10
+    assert Planned(1, LOAD, 2) in planned([LOAD], build({"precision": 2, "threads": 2, "most_cycles": 12}))
