@@ -2,8 +2,8 @@
 
 A rule that looks after each cycle stops where the spread happens to be small, so that its intervals hold the truth less
 often than they say: Singham and Schruben, Finite-Sample Performance of Absolute Precision Stopping Rules, INFORMS
-Journal on Computing 24 (2012). Three things stand against it here: no fewer than five cycles, precision at two numbers of
-cycles in a row, and a variance that counts cycles which resemble their neighbours less.
+Journal on Computing 24 (2012). Three things stand against it here: no fewer than five cycles, precision at two numbers
+of cycles in a row, and a variance that counts cycles which resemble their neighbours less.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from math import isfinite
 import numpy as np
 
 from dsbench.analysis.cutoff import STEEP, Fall, falls
-from dsbench.analysis.fits import Fit, collisions, memory, scalability
+from dsbench.analysis.fits import FEWEST_OF_MEMORY, Fit, collisions, memory, scalability
 from dsbench.analysis.values import Collision, Floats, ScaleResult
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation, Series
@@ -33,9 +33,10 @@ def over_scales(
 
 
 def fall_of(rates: Mapping[int, Floats], run: RunRecord) -> Fall | None:
-    """Where the rate falls most, if that is a cut-off."""
+    """Where the rate falls most, if that is a cut-off, in a run that looked for it or has enough scales to show one."""
     sound = {x: float(np.median(one)) for x, one in rates.items() if x not in run.broken and one.size}
-    if not any(one.factor >= STEEP for one in falls({x: sound[x] for x in run.spec.scales if x in sound})):
+    known = run.spec.refine != "none" or len(sound) >= FEWEST_OF_MEMORY
+    if not known or not any(one.factor >= STEEP for one in falls({x: sound[x] for x in run.spec.scales if x in sound})):
         return None
     return max(falls(sound), key=lambda one: one.slope)
 

@@ -95,7 +95,8 @@ def summary_text(evaluation: Evaluation) -> str:
     names = headings(evaluation.series)
     for key, part in evaluation.series.items():
         lines += [names[key], *_summary_lines(part), ""]
-    return "\n".join([*(lines or _summary_lines(evaluation)), *summary_notes(evaluation)]) + "\n"
+    lines = lines or _summary_lines(evaluation)
+    return "\n".join([*lines, *model_lines(evaluation), *summary_notes(evaluation)]) + "\n"
 
 
 def _summary_lines(evaluation: Evaluation) -> list[str]:
