@@ -103,3 +103,13 @@ def test_a_share_that_is_none_is_told(called: Program) -> None:
     done = called("ab", "mock:", "mock:", "--scales", "1", "--difference", "two")
     assert done.returncode == 2
     assert "--difference" in done.stderr
+
+
+def test_files_and_options_of_both_come_together(made: list[RunSpec], called: Program, tmp_path: Path) -> None:
+    (tmp_path / "b.toml").write_text('target = "private:mariadb"\nscales = [1]\nthreads = 3\n')
+    words = ("--limit", "memory=1GiB", "--set", "flush=0", "--threads", "2", "--scales", "1", "--quiet", "--out", "o")
+    assert called("ab", "private:mariadb@10", "b.toml", *words).returncode == 3
+    a, b = made[:2]
+    assert (a.target.version, b.target.version, a.threads, b.threads) == ("10", None, 2, 2)
+    assert a.limits == b.limits != type(a)().limits
+    assert a.target.settings == b.target.settings == {"flush": "0"}

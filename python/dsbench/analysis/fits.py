@@ -1,8 +1,9 @@
 """Models of a curve of rates with what tells whether to believe them: intervals, residuals, and a plain word.
 
 Parameters come by least squares of relative residuals. Their intervals draw these residuals anew (Efron and Tibshirani,
-An Introduction to the Bootstrap, chapter 9), enlarged by sqrt(n / (n - p)) for p parameters out of n points: they hold
-the noise of the measurement and what the model misses. Nothing is said beyond twice of what was measured.
+An Introduction to the Bootstrap, chapter 9), enlarged by sqrt(n / (n - p)) for p parameters out of n points and by
+Student's t over the normal quantile, as n is small: they hold the noise of the measurement and what the model misses.
+Nothing is said beyond twice of what was measured.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite, nan, sqrt
+from statistics import NormalDist
 
 import numpy as np
 
+from dsbench.analysis.comparison import student
 from dsbench.analysis.index import LEVEL, SEED
 from dsbench.analysis.models import FEWEST_SCALES, success_share
 from dsbench.analysis.values import Collision, Floats, Interval
@@ -224,7 +227,9 @@ def _rms(measured: Floats, modelled: Floats) -> float:
 
 def _again(measured: Floats, modelled: Floats, parameters: int) -> Floats:
     """The modelled values with residuals drawn anew, shape (replicates, points)."""
-    away = np.log(measured / modelled) * sqrt(measured.size / max(measured.size - parameters, 1))
+    free = max(measured.size - parameters, 1)
+    wider = sqrt(measured.size / free) * student(LEVEL, free) / NormalDist().inv_cdf((1 + LEVEL) / 2)
+    away = np.log(measured / modelled) * wider
     random = np.random.default_rng(SEED)
     return np.asarray(modelled * np.exp(random.choice(away, (_REPLICATES, measured.size))), dtype=float)
 

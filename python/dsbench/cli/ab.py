@@ -12,10 +12,9 @@ import typer
 from dsbench import runner, spec
 from dsbench.analysis.ratio import Verdict
 from dsbench.archive import try_out
-from dsbench.cli import settings
+from dsbench.cli import run, settings
 from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress
-from dsbench.library.repeating import earlier
 
 EPILOG = (
     "Exit codes: 0 B is faster, or no difference; 3 B is slower; 4 undecided. Examples: "
@@ -71,14 +70,9 @@ def command(
 
 def _specification(side: str, given: dict[str, Any]) -> spec.RunSpec:
     """What ``side`` asks for under the options that count for both."""
-    values = {name: given[name] for name in spec.OPTIONS if given.get(name) is not None}
-    texts = values.pop("workload_settings", [])
     path = Path(side)
     config = path if path.suffix in _FILES or ("://" not in side and path.is_dir()) else None
-    target = None if config else side
-    return spec.merged(
-        values, target=target, settings=settings.pairs(texts), config=config, earlier=earlier(config)
-    ).spec  # fmt: skip
+    return run.specification({**given, "target": None if config else side}, config).spec
 
 
 def _named(side: str) -> str:
