@@ -58,4 +58,5 @@ def added(before: Study, after: Study) -> str:
     """What was planned in addition."""
     count = len(after.trials) - len(before.trials)
     blocks = len({trial.block for trial in after.trials}) - len({trial.block for trial in before.trials})
-    return f"{count} trials in {blocks} blocks were added; make them: dsbench study run {after.folder}"
+    where = f"{blocks} {'block' if blocks == 1 else 'blocks'}"
+    return f"{count} trials in {where} were added; make them: dsbench study run {after.folder}"

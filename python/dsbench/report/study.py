@@ -53,6 +53,7 @@ def _points(found: Outcomes) -> str:
     return f"the geometric mean over scales {scales}{more} of the {what}"
 
 
+_SHORT: Final = {"rate": "rate", "p50": "median time", "p99": "p99"}
 _WHAT: Final = {"rate": "rate", "p50": "median residence time", "p99": "99 % quantile of the residence times"}
 
 
@@ -63,11 +64,12 @@ def verdict(found: Outcomes) -> list[str]:
         return ["no effect can be told from chance: nothing was repeated; dsbench study add FOLDER --repeat 2"]
     real = [one for one in (*effects.main, *effects.interactions) if one.known and not one.none]
     real.sort(key=lambda one: -abs(_size(one)))
-    lines = [f"{_name(found, one)}: {_ratio(one)}" for one in real[:12]]
+    lines = [f"{_name(found, one)}: {_ratio(one)} times the {_SHORT[found.measure]}" for one in real[:12]]
     if len(real) > len(lines):
         lines.append(f"and {len(real) - len(lines)} more, see below")
     quiet = [found.factors[at] for at in range(len(found.factors)) if not any(at in one.factors for one in real)]
-    return lines + [f"no effect of {', '.join(quiet)} was found"] * bool(quiet)
+    within = "the intervals tell how large one may be, and more blocks make them narrower"
+    return lines + [f"no effect of {', '.join(quiet)} was found; {within}"] * bool(quiet)
 
 
 def _size(one: Effect) -> float:
@@ -149,9 +151,8 @@ def _by_level(found: Outcomes) -> Iterator[list[str]]:
 
 
 _RESOURCES: Final = (
-    "server CPU time", "client CPU time", "CPU time, user", "CPU time, system", "CPU waiting for I/O",
-    "context switches", "disk reads", "disk writes", "read from disk", "written to disk", "WAL", "blocks read",
-    "page reads", "page writes",
+    "server CPU time", "client CPU time", "CPU waiting for I/O", "context switches", "disk reads", "read from disk",
+    "written to disk", "WAL", "blocks read", "page reads", "page writes",
 )  # fmt: skip
 """What is told by level, of those that a transaction took; the archives have all."""
 

@@ -10,7 +10,7 @@ from dsbench.report.several_page import framed
 
 _CAPTIONS = {
     "effects": "Each level beside the reference of its factor, averaged over the levels of the others. Bars: intervals "
-    "that hold together; one that crosses the line at 1 is no effect.",
+    "that hold together; where one crosses the line at 1, no effect was found.",
     "relative": "Each level over the reference, scale by scale; bars: least to greatest of the blocks.",
     "heat": "Two factors at once: a dark column or row is one factor, a single dark field is an interaction.",
     "lines": "Over the numbers of a factor, a line for each level of another.",

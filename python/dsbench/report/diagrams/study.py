@@ -181,7 +181,7 @@ def lines(found: Outcomes, factor: int) -> Spec | None:
     x = alt.X(
         "number:Q",
         scale=scale,
-        axis=alt.Axis(values=known, format=",~r", title=found.factors[factor] + ", log scale" * log),
+        axis=alt.Axis(values=known, format=",~g", title=found.factors[factor] + ", log scale" * log),
     )
     look, base, bare = looks(names), alt.Chart(alt.NamedData("lines")), alt.X("number:Q", axis=None)
     what = f", by {found.factors[beside]}" if beside is not None else ""
