@@ -42,7 +42,8 @@ def test_a_loss_is_a_failure(called: Program) -> None:
     said = json.loads(done.stdout)
     assert said["holds"] is False
     assert said["durability"]["lost"] > 0
-    assert "DOES NOT KEEP what it promises: durability: " in done.stderr
+    assert "DOES NOT KEEP what it promises: durability: " in said["verdict"]
+    assert "error: the target does not keep what it promises" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from dsbench.promises import Flushes, flushes
 def test_a_flush_that_is_too_fast_is_suspicious(
     file_system: str, flushed_us: float, direct_us: float, words: str
 ) -> None:
-    found = Flushes(file_system, "", flushed_us * 1e3, direct_us * 1e3).suspicion
+    found = Flushes(file_system, "", flushed_us * 1e3, direct_us * 1e3, direct_us * 1e3).suspicion
     assert words in found
     assert bool(found) == bool(words)
 

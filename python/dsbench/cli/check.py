@@ -167,5 +167,5 @@ def _shown(found: promises.Checked, out: Path | None, as_json: bool) -> None:
             raise spec.SpecError("--out", f"{out} cannot be written: {error.strerror}", "name another file") from None
         print(f"for a run: --checked {shlex.quote(str(out))}", file=sys.stderr)
     if found.failures:
-        errors.tell(found.verdict)
+        errors.tell("the target does not keep what it promises")
         sys.exit(errors.FAILED)

@@ -104,7 +104,7 @@ class Counting:
         if self._console.is_terminal:
             self._live.update(Text(f"{what}: {done} of {total} {self._noun}", no_wrap=True, overflow="ellipsis"))
         elif done == 0:
-            print(f"{what}: {total} {self._noun}", file=sys.stderr, flush=True)
+            print(f"{what}: {total} {self._noun if total != 1 else self._noun[:-1]}", file=sys.stderr, flush=True)
 
 
 def describe(moment: Moment) -> str:

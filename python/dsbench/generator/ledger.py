@@ -13,14 +13,16 @@ NOTES_BYTES: Final = 16
 """Of each writer in the file of notes: the last number sent and the last one acknowledged; 64 bits, little-endian."""
 
 LEDGER_WRITER: Final = """
-import json, sys
+import json, os, sys, threading
 from dsbench import _core
 asked = json.loads(sys.stdin.readline())
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(1)), daemon=True).start()
 ledger = _core.Ledger(_core.Target(asked["url"]))
 for kind, message in ledger.write(asked["first"], asked["writers"], asked["notes"]):
     print(kind, message, flush=True)
 """
-"""A program: writers on the target of its first line, until all their sessions have failed; it prints how."""
+"""A program: writers on the target of its first line, until all their sessions have failed; it prints how. The
+end of its input, as when dsbench is killed, ends it."""
 
 FORGETFUL: Final = """
 import sys

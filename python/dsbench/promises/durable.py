@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import random
 import struct
 import subprocess
@@ -175,13 +174,12 @@ def _victim(
 
 @contextlib.contextmanager
 def _noted() -> Iterator[Path]:
-    """A file for what the writers note, which outlives them."""
-    handle, name = tempfile.mkstemp(prefix="dsbench-notes-")
-    os.close(handle)
+    """A file for what the writers note, which outlives them; never on the storage that forgets."""
+    home = Folder.create(Path(tempfile.gettempdir()).resolve(), "notes")
     try:
-        yield Path(name)
+        yield home.path / "notes"
     finally:
-        Path(name).unlink(missing_ok=True)
+        home.remove()
 
 
 def _round(victim: Victim, place: Plain, notes: _Notes, file: Path, first: int, writers: int) -> Round:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import platform
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from math import isfinite
@@ -58,6 +59,11 @@ class Checked:
     host: str = field(default_factory=platform.node)
 
     @property
+    def product(self) -> str:
+        """Product and version without what its compiler was."""
+        return re.split(r" \(| on |,", self.version, maxsplit=1)[0] or self.target
+
+    @property
     def failures(self) -> list[str]:
         """The promises that were not kept, in words."""
         found = [f"{case.group}: {_named(case)}: {case.outcome}, documented: {case.expected}" for case in self._wrong()]
@@ -72,10 +78,10 @@ class Checked:
     def verdict(self) -> str:
         """One clear sentence."""
         if self.failures:
-            return f"{self.version or self.target} DOES NOT KEEP what it promises: {'; '.join(self.failures)}"
+            return f"{self.product} DOES NOT KEEP what it promises: {'; '.join(self.failures)}"
         kept = [_lost(self.durability)] if self.durability is not None else []
         cases = [f"{len(self.suite.cases)} cases are as documented"] if self.suite is not None else []
-        return f"{self.version or self.target} keeps what it promises: {'; '.join([*cases, *kept])}"
+        return f"{self.product} keeps what it promises: {'; '.join([*cases, *kept])}"
 
     def described(self) -> dict[str, Any]:
         """As JSON values; ``dsbench run --checked`` takes them up."""
@@ -97,7 +103,7 @@ class Checked:
 
 def lines(checked: Checked) -> Iterator[str]:
     """The table that can stand beside a figure."""
-    yield f"promises of {checked.version or checked.target}, tried out on {checked.host} at {checked.at}"
+    yield f"promises of {checked.product}, tried out on {checked.host} at {checked.at}"
     if checked.settings:
         yield f"settings: {', '.join(f'{name} {value}' for name, value in sorted(checked.settings.items()))}"
     if checked.suite is not None:
