@@ -255,11 +255,18 @@ impl Filesystem for Serving {
     ) {
         let made = self.made(req, parent, name, |path| {
             let new = flags & nix::libc::O_EXCL != 0;
-            let file =
-                fs::File::options().write(true).create(true).truncate(false).create_new(new).mode(0o600).open(path)?;
-            file.set_permissions(fs::Permissions::from_mode(mode & 0o7777))
+            fs::File::options()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .create_new(new)
+                .mode(0o600)
+                .open(path)
+                .map(drop)
         });
-        match made.and_then(|found| lock(&self.0).open(found.ino).map(|()| found)) {
+        // Opened before it gets its rights: who made it may write into it whatever these are.
+        let opened = made.and_then(|found| lock(&self.0).open(found.ino).map(|()| found.ino));
+        match opened.and_then(|of| self.changed(of, Some(mode), (None, None), None, (None, None))) {
             Ok(found) => reply.created(&FRESH, &found, 0, 0, 0),
             Err(error) => reply.error(error),
         }
