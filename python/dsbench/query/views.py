@@ -99,6 +99,7 @@ def _settings(found: Found) -> Iterator[Row]:
             "server": run.settings.items(),
             "asked of server": run.spec.target.settings.items(),
             "workload": run.spec.workload_settings.items(),
+            "limits": (run.spec.described().get("limits") or {}).items(),
             "durability": ((switch.switch, switch.value) for switch in run.durability),
             **{layer.layer: layer.items.items() for layer in run.stack},
         }
