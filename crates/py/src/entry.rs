@@ -30,7 +30,11 @@ pub fn workload_entry(py: Python<'_>, name: &str, settings: BTreeMap<String, Str
     dict.set_item("retries", entry.retries)?;
     dict.set_item("fills_by_procedure", entry.fills_by_procedure)?;
     dict.set_item("row_bytes", entry.row_bytes)?;
-    dict.set_item("loaded_rows", entry.loaded_rows)?;
+    let loaded = match entry.loaded_rows {
+        "" => 0,
+        setting => entry.value(&settings, setting).parse::<u64>().unwrap_or_default(),
+    };
+    dict.set_item("loaded_rows", loaded)?;
     dict.set_item("row_data", entry.row_data)?;
     dict.set_item("history", entry.history)?;
     dict.set_item("quick_scales", entry.quick_scales.to_vec())?;

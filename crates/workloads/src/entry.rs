@@ -32,8 +32,9 @@ pub struct Entry {
     /// Bytes that a row takes on average once it has its keys, on the product that needs least and on the one that
     /// needs most; zeros where nobody has measured it.
     pub row_bytes: (u32, u32),
-    /// Rows that each client adds to the database in stages of load, for each unit of scale; 0 where none stay.
-    pub loaded_rows: u64,
+    /// The setting that says how many rows each client adds to the database in stages of load, for each unit of scale;
+    /// empty where none stay.
+    pub loaded_rows: &'static str,
     /// Bytes of user data that its rows have, in words; empty where that is not said.
     pub row_data: &'static str,
     /// How the table is organised to which every transaction adds a row, in words; empty without one.
@@ -192,7 +193,7 @@ impl Entry {
             disclaimer: "",
             unit: Unit { name: "unit", about: "" },
             row_bytes: (0, 0),
-            loaded_rows: 0,
+            loaded_rows: "",
             row_data: "",
             history: "",
             quick_scales: &[1, 2, 5],

@@ -161,7 +161,7 @@ def _scale(spec: RunSpec, target: Target, scale: int) -> ScaleAhead:
                 cycle_s = load.duration_ns / 1e9 + spec.ramp_up
                 load_s += cycle_s + _BETWEEN_S
         stages.append(StageAhead(stage.name, stage.work, len(own), tuple(threads), cycle_s))
-    entry = workloads.find(spec.workload)
+    entry = workloads.find(spec.workload, spec.workload_settings)
     least, most = entry.row_bytes
     rows = bench.rows + entry.loaded_rows * scale * spec.clients
     size = (rows * least, rows * most) if least else None

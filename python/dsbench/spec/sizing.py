@@ -32,7 +32,9 @@ def sized(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
     ``SpecError`` where the size cannot be known.
     """
     workload, target = values.get("workload"), values.get("target", {})
-    entry = workloads.find(str(workload))
+    settings = values.get("workload_settings")
+    texts = {str(name): str(value) for name, value in settings.items()} if isinstance(settings, Mapping) else {}
+    entry = workloads.find(str(workload), texts)
     if not entry.loaded_rows:
         problem = f"{profile} has no size for the workload {workload}"
         raise SpecError("--profile", problem, f"add --workload {default_workload()}, or take another profile")
@@ -74,13 +76,16 @@ def _memory(limits: object) -> int:
 def caches(limits: Mapping[str, str], product: str, settings: Mapping[str, str]) -> dict[str, str]:
     """Settings of a private server's caches for a sized profile, where ``settings`` do not name them.
 
-    InnoDB reads past the page cache: half of the memory is its own. The others read through it: a quarter.
+    InnoDB reads past the page cache: three eighths of the memory are its own, as much as leaves room for the server
+    beside it where the memory is a few hundred MiB. The others read through it: a quarter.
     """
     memory, engine = _memory(limits), settings.get("storage_engine", "InnoDB").lower()
     if product in ("mariadb", "mysql"):
-        own = {"innodb_buffer_pool_size": str(memory // 2)}
-        if engine == "rocksdb":  # Rows that wait to be flushed, else 64 MiB and more for each family of columns.
+        own = {"innodb_buffer_pool_size": str(memory * 3 // 8)}
+        if engine == "rocksdb":
+            # By default rows that wait to be flushed take 64 MiB or more, and the making of an index 1 GiB.
             own = {"rocksdb_block_cache_size": str(memory // 4), "rocksdb_db_write_buffer_size": str(memory // 8)}
+            own |= {"rocksdb_merge_buf_size": str(memory // 16), "rocksdb_merge_combine_read_size": str(memory // 8)}
     elif product == "postgresql":
         own = {"shared_buffers": f"{memory // 4 // _MIB}MB"}
     else:

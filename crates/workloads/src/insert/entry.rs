@@ -21,6 +21,12 @@ const SETTINGS: &[Setting] = &[
         help: "each client has a table to itself, or all share one",
     },
     Setting {
+        name: "rows",
+        values: Values::Whole { least: 100, most: 10_000_000 },
+        default: "100000",
+        help: "rows that each client inserts in l.i0 for each unit of scale; fewer let hundreds of clients end soon",
+    },
+    Setting {
         name: "sizes",
         values: Values::Words(&["quick", "cached", "io-bound"]),
         default: "quick",
@@ -45,10 +51,10 @@ const SETTINGS: &[Setting] = &[
 /// Its entry in the registry.
 pub static ENTRY: Entry = Entry {
     label: "Insert Benchmark",
-    unit: Unit { name: "load", about: "100,000 rows that each client inserts first" },
+    unit: Unit { name: "load", about: "100,000 rows that each client inserts first; --set rows changes it" },
     // MyRocks and PostgreSQL, of a million rows after l.i2.
     row_bytes: (150, 300),
-    loaded_rows: super::tables::UNIT,
+    loaded_rows: "rows",
     quick_scales: &[1],
     retries: true,
     settings: SETTINGS,

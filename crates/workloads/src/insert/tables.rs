@@ -18,8 +18,6 @@ const FILES: &[(&str, &str)] = &[
     ("mock", concat!(include_str!("sqlite.sql"), include_str!("shared.sql"))),
 ];
 
-/// Rows that each client inserts first, for each unit of scale.
-pub const UNIT: u64 = 100_000;
 const LARGEST_SCALE: u32 = 1_000_000;
 
 /// The three secondary indexes: the end of the name, the first column, and a column that no other index has together
@@ -56,7 +54,9 @@ impl Tables {
             return Err(Error::configuration(format!("scale {scale} is out of range: choose 1 to {LARGEST_SCALE}")));
         }
         let value = |name| ENTRY.value(&options.settings, name);
-        let (first, sizes) = (u64::from(scale) * UNIT, value("sizes"));
+        // Whole transactions of 100 rows.
+        let unit: u64 = value("rows").parse().unwrap_or_default();
+        let (first, sizes) = ((u64::from(scale) * unit).next_multiple_of(100), value("sizes"));
         let writes = match (value("writes").parse().unwrap_or(0), sizes) {
             (0, "cached") => first * 10 / 3,
             (0, "io-bound") => first / 160,

@@ -1,0 +1,24 @@
+"""The Insert Benchmark from two nodes: each has clients of all groups, and the tables hold what both wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fixtures.nodes import Bed, ended
+
+
+def test_two_nodes_run_all_stages_and_every_condition_holds(tmp_path: Path) -> None:
+    sizes = [word for one in ("rows=1000", "writes=500", "fsync=off") for word in ("--set", one)]
+    words = ["--workload", "insert", "--threads", "2", "--scales", "1", "--duration", "0.3", *sizes]
+    with Bed(tmp_path, 2) as bed:
+        nodes = [bed.node(number, "same") for number in (1, 2)]
+        ended(bed.run("private:postgresql", *words), 240)
+        for node in nodes:
+            assert "the run is complete" in ended(node)
+        archive = bed.archive()
+    (checks,) = archive.run.checks.values()
+    assert len(checks) == 15
+    assert all(check.holds for check in checks), checks
+    rows = [row for row in archive.table("cycles").to_pylist() if (row["stage"], row["group"]) == ("l.i0", "insert")]
+    assert {row["node"] for row in rows} == {"same", "same-2"}
+    assert sum(row["rows"] for row in rows) == 4 * 1000
