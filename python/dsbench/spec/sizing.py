@@ -42,7 +42,7 @@ def sized(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(SIZED[profile])
     if not url.startswith(("private:", "sqlite:")) and urlsplit(url).hostname not in _HERE and "scales" not in values:
         problem = f"{profile} follows from the server's memory, which cannot be seen from here"
-        raise SpecError("--profile", problem, "name --scales: a scale of 1 is some 20 MB of each client")
+        raise SpecError("--profile", problem, "name --scales: a scale of 1 is some 18 MB of each client")
     if "scales" not in values:
         clients = _largest(values.get("threads", found["threads"])) * _largest(values.get("nodes", 0))
         unit = entry.loaded_rows * clients * sum(entry.row_bytes) / 2
@@ -83,9 +83,12 @@ def caches(limits: Mapping[str, str], product: str, settings: Mapping[str, str])
     if product in ("mariadb", "mysql"):
         own = {"innodb_buffer_pool_size": str(memory * 3 // 8)}
         if engine == "rocksdb":
-            # By default rows that wait to be flushed take 64 MiB or more, and the making of an index 1 GiB.
-            own = {"rocksdb_block_cache_size": str(memory // 4), "rocksdb_db_write_buffer_size": str(memory // 8)}
-            own |= {"rocksdb_merge_buf_size": str(memory // 16), "rocksdb_merge_combine_read_size": str(memory // 8)}
+            # By default rows that wait to be flushed take twice 64 MiB or more, and the making of an index 1 GiB.
+            own = {
+                "rocksdb_block_cache_size": str(memory // 4), "rocksdb_db_write_buffer_size": str(memory // 8),
+                "rocksdb_default_cf_options": f"write_buffer_size={memory // 16}",
+                "rocksdb_merge_buf_size": str(memory // 16), "rocksdb_merge_combine_read_size": str(memory // 8),
+            }  # fmt: skip
     elif product == "postgresql":
         own = {"shared_buffers": f"{memory // 4 // _MIB}MB"}
     else:
