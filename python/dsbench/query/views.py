@@ -105,7 +105,7 @@ def _settings(found: Found) -> Iterator[Row]:
         }
         for of, values in parts.items():
             for name, value in values:
-                yield {"archive": archive.name, "of": of, "name": str(name), "value": str(value)}
+                yield {"archive": archive.name, "part": of, "name": str(name), "value": str(value)}
 
 
 def _trials(found: Found) -> Iterator[Row]:
@@ -138,7 +138,7 @@ def _factors(study: Study) -> list[tuple[str, Mapping[str, Any]]]:
     return found
 
 
-_LEAST: Final = {"runs": ("archive",), "scales": ("archive",), "settings": ("archive", "of", "name", "value"),
+_LEAST: Final = {"runs": ("archive",), "scales": ("archive",), "settings": ("archive", "part", "name", "value"),
                  "trials": _TAKEN}  # fmt: skip
 """Columns that a view has without a row; the first is never empty."""
 _MADE: Final[Mapping[str, Callable[[Found], Iterator[Row]]]] = {
