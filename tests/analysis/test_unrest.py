@@ -162,3 +162,21 @@ def test_checkpoints_are_a_remedy_where_the_server_counted_some() -> None:
     assert "| others used the CPUs during cycle 3: measure again" in some
     assert "checkpoint" not in none
     assert "cycles 1–2 had a checkpoint" in some
+
+
+def test_cycles_without_the_checkpoint_that_others_had_are_told_once() -> None:
+    (alone,) = about("few-checkpoints", checkpoints=(3, 7))
+    assert alone.startswith("a cycle is shorter than the time from checkpoint to checkpoint: only cycles 3, 7 of 10 had one")
+    for else_told in ({"scatter": SPREAD}, {"drifts": (WITHIN, FALLING)}):
+        assert about("few-checkpoints", checkpoints=(3,), **else_told) == []
+    assert about("few-checkpoints", checkpoints=(1, 2, 3, 4, 5)) == []
+    assert about("few-checkpoints") == []
+
+
+def test_a_rate_that_is_less_precise_than_wanted_is_told() -> None:
+    asked = replace(RUN, precision=0.02)
+    told = [d for d in doubts(asked, [replace(SCALE, half_width=0.031)]) if d.code == "imprecise"]
+    assert [d.message for d in told] == ["the median rate is known within ±3.1% after 10 cycles, wanted were ±2.0%"]
+    for half_width in (0.02, np.nan):
+        assert [d for d in doubts(asked, [replace(SCALE, half_width=half_width)]) if d.code == "imprecise"] == []
+    assert about("imprecise", half_width=0.5) == []

@@ -70,7 +70,7 @@ def test_verdicts_in_words_and_as_exit_codes() -> None:
 
 def test_real_runs_on_embedded_sqlite_until_the_most_blocks(tmp_path: Path) -> None:
     told: list[str] = []
-    spec = build({"scales": (1,), "cycles": 1, "duration": 0.2, "threads": 1, "seed": 3})
+    spec = build({"scales": (1,), "cycles": 1, "duration": 1.0, "threads": 1, "seed": 3})
     found = versus(
         spec, spec, tmp_path, blocks=1, most_blocks=1, observer=lambda _: Silent(), told=told.append
     )  # fmt: skip
@@ -86,6 +86,14 @@ def test_a_run_that_fails_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setattr(ab, "perform", lambda *_: failed)
     spec = build({"scales": (1,), "cycles": 1, "duration": 0.2})
     with pytest.raises(RunError, match="the server is gone"):
+        versus(spec, spec, tmp_path, observer=lambda _: Silent())
+
+
+def test_a_run_without_a_rate_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    spec = build({"scales": (1,), "cycles": 1, "duration": 1.0})
+    path = write(tmp_path, run_json(spec.described()), {"cycles": [cycle_row(1, 1, [])]}).path
+    monkeypatch.setattr(ab, "perform", lambda *_: SimpleNamespace(outcome=Outcome(path, "complete")))
+    with pytest.raises(RunError, match="nothing was committed at a scale of small"):
         versus(spec, spec, tmp_path, observer=lambda _: Silent())
 
 

@@ -139,7 +139,11 @@ def _run(spec: RunSpec, out: Path, observer: Callable[[RunSpec], Observer], stop
         scales = ", ".join(map(str, outcome.void_scales))
         raise RunError(f"the check failed at scale {scales} of {outcome.archive.name}", "see its results.log")
     rates = found.cycle_rates
-    return outcome.archive, float(10 ** mean_lg(rates, sorted(rates)))
+    rate = float(10 ** mean_lg(rates, sorted(rates)))
+    if not isfinite(rate):
+        words = f"nothing was committed at a scale of {outcome.archive.name}: there is no rate to compare"
+        raise RunError(words, "use longer cycles: --duration")
+    return outcome.archive, rate
 
 
 def write(found: Versus, out: Path) -> list[Path]:

@@ -28,6 +28,8 @@ _LARGE = frozenset({
 })  # fmt: skip
 """Fields that no JSON holds as they are."""
 _BEFORE, _BEHIND = ("scale", "size GB", "tps", "±95 %", "min–max tps", "failed", "f"), ("populate s",)
+_WIDE = 10
+"""Share beyond which an interval says nothing but that it is wide."""
 _TIMES = {0.5: "p50 ms", 0.99: "p99 ms", 1.0: "max ms"}
 
 
@@ -293,7 +295,10 @@ def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[str, ...]:
 
 def _within(interval: Interval | None) -> str:
     """By how much an interval reaches beyond its value, in per cent; a dash where it has no ends."""
-    return f"{interval.high / interval.value - 1:.1%}" if interval is not None and isfinite(interval.high) else "–"
+    if interval is None or not isfinite(interval.high):
+        return "–"
+    share = interval.high / interval.value - 1
+    return f"{share:.1%}" if share < _WIDE else f"> {_WIDE:.0%}"
 
 
 def _short(value: float) -> str:
