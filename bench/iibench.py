@@ -97,7 +97,8 @@ def _iibench(place: Place, options: Sequence[str]) -> Ended:
         f"--db_host={place.folder}", "--table_name=pi1", "--num_secondary_indexes=3", "--data_length_min=10",
         "--data_length_max=20", "--data_random_pct=50", "--secs_per_report=1", *options,
     ]  # fmt: skip
-    return run(command, {**place.environment(UNIX), "PGOPTIONS": ""}, limit_s=600)
+    with tempfile.TemporaryDirectory() as folder:  # It leaves files where it stands.
+        return run(command, {**place.environment(UNIX), "PGOPTIONS": ""}, limit_s=600, folder=folder)
 
 
 def _cpu_s(ended: Ended) -> float:

@@ -53,13 +53,17 @@ class Ended:
     """What it wrote to stderr."""
 
 
-def run(command: Sequence[str], env: Mapping[str, str], limit_s: float = 300) -> Ended:
-    """Runs ``command`` to its end. ``BenchError`` when it fails or takes longer than ``limit_s``."""
+def run(command: Sequence[str], env: Mapping[str, str], limit_s: float = 300, folder: str | None = None) -> Ended:
+    """Runs ``command`` to its end, in ``folder`` where one is named.
+
+    ``BenchError`` when it fails or takes longer than ``limit_s``.
+    """
     began = time.monotonic()
     before = _children()
     try:
         done = subprocess.run(
-            command, env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=limit_s
+            command, env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=limit_s,
+            cwd=folder,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BenchError(f"{command[0]}: {error}") from error
