@@ -53,7 +53,7 @@ def _possible(option: Option) -> Any:
     """A value of a setting that has none by default."""
     if option.choices:
         return option.choices[0]
-    return {"integer": 10, "number": 100.0}.get(option.kind, "")
+    return {"integer": 10, "number": 10.0}.get(option.kind, "")
 
 
 def _comment(words: str) -> str:
