@@ -1,0 +1,299 @@
+//! Cuts SQL into statements as psql does: at semicolons outside of quotes, comments, brackets and the bodies of
+//! functions, and at backslashes.
+
+use crate::token::{begins_name, in_name, run};
+
+/// A statement as the file has it.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Raw {
+    /// Where its first byte lies.
+    pub start: usize,
+    /// What lies between its variables: one piece more than there are names.
+    pub pieces: Vec<String>,
+    /// Variables outside of quotes and comments, in order.
+    pub names: Vec<String>,
+    /// What looks like a variable in quotes.
+    pub quoted: Vec<String>,
+}
+
+/// What ended the statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Semicolon,
+    Backslash,
+    File,
+}
+
+/// Where in the file the reading of SQL is.
+#[derive(Debug)]
+pub(crate) struct Splitter<'a> {
+    text: &'a str,
+    /// Where it goes on.
+    pub at: usize,
+    brackets: usize,
+    /// Open BEGIN … END of a function's body.
+    bodies: usize,
+    /// First letters of the first words of the statement, as far as they say whether it makes a function.
+    opening: Vec<u8>,
+    parts: Vec<Raw>,
+    /// Whether the current part has anything but white space and comments.
+    filled: bool,
+}
+
+impl<'a> Splitter<'a> {
+    /// Reads `text` from its beginning.
+    pub fn new(text: &'a str) -> Self {
+        Self { text, at: 0, brackets: 0, bodies: 0, opening: Vec::new(), parts: Vec::new(), filled: false }
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        &self.text.as_bytes()[self.at..]
+    }
+
+    /// The next statements: one, or those that `\;` joins; none where there is only white space and comments.
+    pub fn next(&mut self) -> (Vec<Raw>, End) {
+        self.begin_part();
+        let end = loop {
+            let rest = self.rest();
+            let Some(&byte) = rest.first() else { break End::File };
+            match byte {
+                b';' if self.outside() => {
+                    self.at += 1;
+                    self.opening.clear();
+                    break End::Semicolon;
+                }
+                b'\\' if rest.get(1) == Some(&b';') && self.outside() => {
+                    self.at += 2;
+                    self.opening.clear();
+                    self.finish_part();
+                    self.begin_part();
+                }
+                b'\\' if matches!(rest.get(1), Some(b';' | b':')) => {
+                    self.at += 1;
+                    self.take(1);
+                }
+                b'\\' => {
+                    self.at += 1;
+                    break End::Backslash;
+                }
+                _ => self.token(byte),
+            }
+        };
+        self.finish_part();
+        (std::mem::take(&mut self.parts), end)
+    }
+
+    fn outside(&self) -> bool {
+        self.brackets == 0 && self.bodies == 0
+    }
+
+    fn begin_part(&mut self) {
+        self.filled = false;
+        self.parts.push(Raw { pieces: vec![String::new()], start: self.at, ..Raw::default() });
+    }
+
+    /// Ends the current part; one without anything in it is none.
+    fn finish_part(&mut self) {
+        if !self.filled {
+            self.parts.pop();
+        } else if let Some(piece) = self.parts.last_mut().and_then(|part| part.pieces.last_mut()) {
+            piece.truncate(piece.trim_end().len());
+        }
+    }
+
+    /// Adds the next `length` bytes as they are.
+    fn take(&mut self, length: usize) {
+        let text = &self.text[self.at..self.at + length];
+        if let Some(part) = self.parts.last_mut() {
+            if !self.filled {
+                part.start = self.at;
+                self.filled = true;
+            }
+            if let Some(piece) = part.pieces.last_mut() {
+                piece.push_str(text);
+            }
+        }
+        self.at += length;
+    }
+
+    /// Adds white space or a comment, unless nothing has gone before it.
+    fn pass(&mut self, length: usize) {
+        match self.filled {
+            true => self.take(length),
+            false => self.at += length,
+        }
+    }
+
+    /// One token that ends no statement.
+    fn token(&mut self, first: u8) {
+        let rest = self.rest();
+        match first {
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0c | 0x0b => self.pass(1),
+            b'-' if rest.get(1) == Some(&b'-') => self.pass(run(rest, |byte| !matches!(byte, b'\n' | b'\r'))),
+            b'/' if rest.get(1) == Some(&b'*') => self.pass(comment(rest)),
+            b'\'' => self.quoted(quote(rest, false)),
+            b'"' => self.quoted(quote(rest, false)),
+            b'e' | b'E' if rest.get(1) == Some(&b'\'') => self.quoted(1 + quote(&rest[1..], true)),
+            b'$' => match dollar(rest) {
+                Some(length) => self.quoted(length),
+                None => self.take(1 + run(&rest[1..], |byte| byte.is_ascii_digit())),
+            },
+            b':' if rest.get(1) == Some(&b':') => self.take(2),
+            b':' if rest.get(1).copied().is_some_and(begins_name) => self.variable(1 + run(&rest[1..], in_name)),
+            b'(' => {
+                self.brackets += 1;
+                self.take(1);
+            }
+            b')' => {
+                self.brackets = self.brackets.saturating_sub(1);
+                self.take(1);
+            }
+            _ if begins_name(first) => self.word(run(rest, |byte| in_name(byte) || byte == b'$')),
+            _ if first.is_ascii_digit() => self.take(run(rest, |byte| in_name(byte) || byte == b'$')),
+            _ => self.take(1),
+        }
+    }
+
+    fn variable(&mut self, length: usize) {
+        let name = self.text[self.at + 1..self.at + length].to_string();
+        self.take(0);
+        self.at += length;
+        if let Some(part) = self.parts.last_mut() {
+            part.names.push(name);
+            part.pieces.push(String::new());
+        }
+    }
+
+    /// A quoted text; notes what looks like a variable in it.
+    fn quoted(&mut self, length: usize) {
+        let text = &self.text[self.at..self.at + length];
+        let names = text.split(':').skip(1).filter(|rest| rest.bytes().next().is_some_and(begins_name));
+        let names: Vec<String> = names.map(|rest| rest[..run(rest.as_bytes(), in_name)].to_string()).collect();
+        if let Some(part) = self.parts.last_mut() {
+            part.quoted.extend(names);
+        }
+        self.take(length);
+    }
+
+    /// A word: it may open or close the body of a function that is being made.
+    fn word(&mut self, length: usize) {
+        let word = &self.text[self.at..self.at + length];
+        let is = |wanted: &str| word.eq_ignore_ascii_case(wanted);
+        if self.opening.len() < 4 {
+            let known = ["create", "or", "replace", "function", "procedure"].into_iter().find(|known| is(known));
+            self.opening.push(known.map_or(b'-', |known| known.as_bytes()[0]));
+        }
+        let makes_function =
+            matches!(self.opening.as_slice(), [b'c', b'f' | b'p', ..] | [b'c', b'o', b'r', b'f' | b'p']);
+        if makes_function && self.brackets == 0 {
+            match () {
+                () if is("begin") => self.bodies += 1,
+                () if is("case") && self.bodies > 0 => self.bodies += 1,
+                () if is("end") => self.bodies = self.bodies.saturating_sub(1),
+                () => {}
+            }
+        }
+        self.take(length);
+    }
+}
+
+/// Length of a comment in slashes and stars, which may hold others.
+fn comment(rest: &[u8]) -> usize {
+    let (mut at, mut depth) = (0, 0);
+    while at < rest.len() {
+        match &rest[at..] {
+            [b'/', b'*', ..] => (at, depth) = (at + 2, depth + 1),
+            [b'*', b'/', ..] => (at, depth) = (at + 2, depth - 1),
+            _ => at += 1,
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    at
+}
+
+/// Length of a text in quotes, up to the end of the file where they are not closed. Two quotes stand for one;
+/// `escapes`: so does a backslash with what follows it.
+fn quote(rest: &[u8], escapes: bool) -> usize {
+    let mark = rest[0];
+    let mut at = 1;
+    while at < rest.len() {
+        match rest[at] {
+            b'\\' if escapes => at += 2,
+            byte if byte == mark && rest.get(at + 1) == Some(&mark) => at += 2,
+            byte if byte == mark => return at + 1,
+            _ => at += 1,
+        }
+    }
+    rest.len()
+}
+
+/// Length of a text in `$tag$`.
+fn dollar(rest: &[u8]) -> Option<usize> {
+    let tag = match rest.get(1) {
+        Some(byte) if begins_name(*byte) => run(&rest[1..], in_name),
+        _ => 0,
+    };
+    (rest.get(1 + tag) == Some(&b'$')).then_some(())?;
+    let mark = &rest[..tag + 2];
+    let body = &rest[mark.len()..];
+    let end = body.windows(mark.len()).position(|window| window == mark);
+    Some(end.map_or(rest.len(), |end| mark.len() + end + mark.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> Vec<String> {
+        let mut splitter = Splitter::new(text);
+        let mut found = Vec::new();
+        loop {
+            let (parts, end) = splitter.next();
+            found.extend(parts.into_iter().map(|part| part.pieces.join("?")));
+            if end == End::File {
+                return found;
+            }
+            if end == End::Backslash {
+                found.push("\\".into());
+            }
+        }
+    }
+
+    #[test]
+    fn semicolons_end_statements_where_psql_sees_them() {
+        for (text, found) in [
+            ("SELECT 1; SELECT 2;", &["SELECT 1", "SELECT 2"][..]),
+            (
+                "SELECT ';', \";\", $$;$$, $a$ ; $$ ; $a$, E'\\';' ;SELECT 2",
+                &["SELECT ';', \";\", $$;$$, $a$ ; $$ ; $a$, E'\\';'", "SELECT 2"],
+            ),
+            ("SELECT (1;2); SELECT 3", &["SELECT (1;2)", "SELECT 3"]),
+            ("-- only; a comment\n/* and; /* another; */ */;;\n", &[]),
+            ("SELECT 1 -- one;\n + 2;", &["SELECT 1 -- one;\n + 2"]),
+            ("SELECT 'it''s;' ; SELECT 'a\\'; SELECT 2;", &["SELECT 'it''s;'", "SELECT 'a\\'", "SELECT 2"]),
+            ("SELECT 1 \\; SELECT 2; \\; SELECT 3", &["SELECT 1", "SELECT 2", "SELECT 3"]),
+            ("SELECT 1 \\gset", &["SELECT 1", "\\", "gset"]),
+            (
+                "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; END; SELECT 1",
+                &["CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; END", "SELECT 1"],
+            ),
+            ("BEGIN; END;", &["BEGIN", "END"]),
+            ("SELECT 'open; SELECT 2;", &["SELECT 'open; SELECT 2;"]),
+            ("SELECT $1, a$b$c; SELECT 1", &["SELECT $1, a$b$c", "SELECT 1"]),
+        ] {
+            assert_eq!(split(text), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn variables_are_found_outside_of_quotes_and_comments() {
+        let text = ":a||b::int + :b_2 - ':c' -- :d\n /* :e */ + \":f\" + $$:g$$ + a[1:2] + '12:30' + \\:h + :ü, x:=1";
+        let (parts, _) = Splitter::new(text).next();
+        assert_eq!(parts[0].names, ["a", "b_2", "ü"]);
+        assert_eq!(parts[0].quoted, ["c", "f", "g"]);
+        assert!(parts[0].pieces[0].is_empty() && parts[0].pieces[3] == ", x:=1");
+        assert!(parts[0].pieces[2].ends_with("+ :h + "));
+    }
+}
