@@ -119,6 +119,8 @@ class Entry:
     """The default: ``procedure``, where the engine has them, or ``statements``."""
     retries: bool = False
     """Whether ``--retry`` is the default."""
+    isolation: str = ""
+    """The default of ``--isolation``; empty for that of most."""
     fills_by_procedure: bool = False
     hot_row: bool = False
     """Whether every transaction changes the one row of its unit of scale, so that writers collide there."""

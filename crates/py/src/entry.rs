@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dsbench_workloads::entry::{Changed, Entry, Headline, Remote, Rule};
+use dsbench_workloads::entry::{Changed, Entry, Headline, Kind, Remote, Rule};
 use dsbench_workloads::settings::{Setting, Values};
 use dsbench_workloads::{find, Call, Settings};
 use pyo3::prelude::*;
@@ -24,6 +24,7 @@ pub fn workload_entry(py: Python<'_>, name: &str, settings: BTreeMap<String, Str
             ("specification", entry.specification),
             ("disclaimer", entry.disclaimer),
             ("analysis", entry.analysis),
+            ("isolation", entry.isolation),
             ("call", if entry.call == Call::Procedure { "procedure" } else { "statements" }),
         ],
     )?;
@@ -61,8 +62,13 @@ fn texts<'py>(py: Python<'py>, values: &[(&str, &str)]) -> PyResult<Bound<'py, P
 }
 
 fn kinds<'py>(py: Python<'py>, entry: &Entry, settings: &Settings) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let named: Option<Vec<Kind>> = match entry.names_of {
+        Some(names) => Some(names(settings).map_err(raise)?.into_iter().map(Kind::named).collect()),
+        None => None,
+    };
+    let all = named.as_deref().unwrap_or(entry.kinds);
     let cards = entry.cards(settings);
-    let described = entry.kinds.iter().enumerate().map(|(number, kind)| {
+    let described = all.iter().enumerate().map(|(number, kind)| {
         let (rows, bytes) = match kind.rows {
             None => ("", 0.0),
             Some(Changed::Inserted(bytes)) => ("inserted", bytes),

@@ -180,9 +180,9 @@ fn expressions_have_the_values_that_pgbench_gives_them() {
             assert_eq!(told.get(at), Some(value), "{text}\n{}", said.lines().last().unwrap_or_default());
         }
         compared += right.len();
-        // Some of those that this crate refuses, pgbench refuses, too.
+        // Some of those that this crate refuses, pgbench refuses, too. Alone they would draw other random numbers.
         let wrong = expressions.iter().zip(&ours).filter(|(_, value)| value.is_none()).map(|(text, _)| text);
-        for text in wrong.take(2) {
+        for text in wrong.filter(|text| !text.contains("random(")).take(2) {
             let (told, said) = theirs(&pgbench, &server, &[text], &file);
             assert!(told.is_empty(), "{text}: {told:?} {said}");
             refused += 1;

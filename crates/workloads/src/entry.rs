@@ -47,6 +47,8 @@ pub struct Entry {
     pub call: Call,
     /// Whether a transaction that a collision ended is run again when nobody says otherwise.
     pub retries: bool,
+    /// The level of isolation when nobody says otherwise, as `--isolation` takes it; empty for that of most.
+    pub isolation: &'static str,
     /// Whether a stored procedure can write its rows.
     pub fills_by_procedure: bool,
     /// People at terminals for each unit of scale when nobody says how many; `None` without people.
@@ -57,6 +59,8 @@ pub struct Entry {
     pub rules: &'static [Rule],
     /// Its kinds of transactions, by number.
     pub kinds: &'static [Kind],
+    /// The names of its kinds under settings that decide which there are, where they do; of these nothing is asked.
+    pub names_of: Option<fn(&Settings) -> Result<Vec<&'static str>>>,
     /// The figure by which runs are told apart.
     pub headline: Headline,
     /// Transactions that reach another unit of scale, where there should be a certain share of them.
@@ -200,11 +204,13 @@ impl Entry {
             open,
             call: Call::Statements,
             retries: false,
+            isolation: "",
             fills_by_procedure: false,
             terminals_per_unit: None,
             settings: &[],
             rules: &[],
             kinds,
+            names_of: None,
             headline: TPS,
             remote: None,
             hot_row: false,
@@ -229,7 +235,7 @@ impl Entry {
             };
             setting.check(value, self.kinds)?;
         }
-        Ok(())
+        self.names_of.map_or(Ok(()), |names| names(settings).map(|_| ()))
     }
 
     fn unknown(&self, name: &str, value: &str) -> Error {

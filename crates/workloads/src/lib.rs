@@ -15,6 +15,7 @@ pub use settings::Settings;
 pub mod entry;
 pub mod insert;
 pub mod rehearsal;
+pub mod script;
 pub mod select;
 pub mod settings;
 pub mod steps;
@@ -46,8 +47,14 @@ pub struct Options {
 }
 
 /// All workloads, one line each.
-pub static REGISTRY: &[&Entry] =
-    &[&tpcb::entry::ENTRY, &tpcc::entry::ENTRY, &select::entry::ENTRY, &insert::entry::ENTRY, &rehearsal::entry::ENTRY];
+pub static REGISTRY: &[&Entry] = &[
+    &tpcb::entry::ENTRY,
+    &tpcc::entry::ENTRY,
+    &select::entry::ENTRY,
+    &insert::entry::ENTRY,
+    &script::entry::ENTRY,
+    &rehearsal::entry::ENTRY,
+];
 
 /// The names that [`open`] knows.
 pub fn names() -> Vec<&'static str> {

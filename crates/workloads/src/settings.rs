@@ -36,6 +36,8 @@ pub enum Values {
         /// The least.
         least: f64,
     },
+    /// Any text; what it is for, in words.
+    Text(&'static str),
     /// Cards of each kind in a deck, by commas: whole numbers, one card at least in all of them.
     Cards {
         /// The most cards of a deck.
@@ -48,6 +50,7 @@ impl Setting {
     pub fn check(&self, value: &str, kinds: &[Kind]) -> Result<()> {
         let problem = match self.values {
             Values::Words(words) => (!words.contains(&value)).then(|| format!("use {}", words.join(" or "))),
+            Values::Text(_) => None,
             Values::Whole { least, most } => {
                 let fits = value.parse().is_ok_and(|number: u64| (least..=most).contains(&number));
                 (!fits).then(|| format!("use a whole number from {least} to {most}"))
@@ -71,6 +74,7 @@ impl Values {
     pub fn text(&self) -> String {
         match self {
             Self::Words(words) => words.join(" or "),
+            Self::Text(what) => (*what).to_string(),
             Self::Whole { least, most } => format!("{least} to {most}"),
             Self::Part { least } => format!("{least} to 1"),
             Self::Cards { most } => format!("a number for each kind, by commas, {most} cards at most"),

@@ -28,6 +28,8 @@ mod pool;
 #[cfg(unix)]
 #[path = "workloads/postgres.rs"]
 mod postgres;
+#[path = "workloads/script.rs"]
+mod script;
 #[cfg(unix)]
 #[path = "../../engines/tests/postgres/server.rs"]
 #[allow(dead_code)]

@@ -10,17 +10,32 @@ import typer
 from typer.core import TyperCommand
 
 from dsbench import generator, servers, workloads
-from dsbench.spec import OPTIONS, PROFILE_NAMES, Option
+from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, about
 
 _TYPES: Final = {"boolean": bool, "integer": int, "number": float, "object": list[str]}
 """What the parser makes of a value; all else stays text, which the specification reads."""
 _ITEMS: Final = {"integer": "<int,int,…>", "number": "<float,float,…>"}
 
 
+_SCRIPTS: Final = {
+    "script": (
+        "FILE[@WEIGHT]",
+        "File of transactions in pgbench's script language, picked by weight among all; may be repeated. Beside "
+        "another --workload it works on the tables of that one, else on pgbench's.",
+    ),
+    "builtin": (
+        "NAME[@WEIGHT]", "Builtin script of pgbench: tpcb-like, simple-update or select-only; may be repeated."
+    ),
+    "define": ("NAME=VALUE", "Variable that scripts have from the beginning; may be repeated."),
+}  # fmt: skip
+"""What is said of scripts, which become settings of their workload: what stands for the value, and the help."""
+
+
 def taking_settings(command: Callable[..., None]) -> Callable[..., None]:
     """``command``, which has ``**settings``, with a parameter for each option of a run; unsaid ones are ``None``."""
     signature, hints = inspect.signature(command), get_type_hints(command, include_extras=True)
     options = [_parameter(option) for name, option in OPTIONS.items() if name != "target"]
+    options += [_of_scripts(name, metavar, text) for name, (metavar, text) in _SCRIPTS.items()]
     own = [p.replace(annotation=hints[p.name]) for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
     parameters = sorted([*own[:2], *options, *own[2:]], key=lambda parameter: parameter.kind)
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer reads it
@@ -38,6 +53,12 @@ def _parameter(option: Option) -> inspect.Parameter:
     taken: Any = str if option.about.unit == "%" else _TYPES.get(option.kind, str)
     annotation = Annotated[taken | None, info]
     return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _of_scripts(name: str, metavar: str, text: str) -> inspect.Parameter:
+    info = typer.Option(f"--{name}", help=text, metavar=metavar, rich_help_panel=about.WORK)
+    annotation = Annotated[list[str] | None, info]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
 def _values(option: Option) -> tuple[str, ...]:

@@ -22,6 +22,8 @@ EPILOG = (
     "Examples: dsbench run | dsbench run private:postgresql --scales 1,10,100 --cycles 3 --duration 20 | "
     "dsbench run postgresql://me@host/db --profile dsi --out results | "
     "dsbench run private:firebird --workload tpcc --scales 10 --threads 10,20,40 --duration 60 | "
+    "dsbench run private:postgresql --builtin tpcb-like --threads 8 | "
+    "dsbench run private:mariadb --script my.sql@3 --builtin select-only --define size=100 --scales 10 | "
     "dsbench run private:postgresql --workload tpcc --scales 5 --pace terminals --threads 8 --ramp-up 60 | "
     "dsbench run private:postgresql --limit memory=1GiB --limit write=20MiB/s --limit cpus=1.5"
 )
@@ -94,7 +96,8 @@ def command(
 
 def specification(params: Mapping[str, Any], config: Path | None) -> spec.Merged:
     """What the parameters of the command ask for, over the file ``config``; ``SpecError`` where that cannot be."""
-    values = {name: params[name] for name in spec.OPTIONS if params.get(name) is not None}
+    names = (*spec.OPTIONS, *spec.SCRIPTS)
+    values = {name: params[name] for name in names if params.get(name) not in (None, [])}
     target, texts = values.pop("target", None), values.pop("workload_settings", [])
     if "limits" in values:
         values["limits"] = settings.pairs(values["limits"], "--limit", "memory=1GiB")

@@ -13,11 +13,12 @@ from dsbench.spec.run import (
     RunSpec,
     terminals_of,
 )
+from dsbench.spec.scripts import NAMES as SCRIPTS
 from dsbench.spec.target import Target, redact, secrets_of
 from dsbench.spec.words import SpecError, per_cent, plain
 
 __all__ = [
-    "DSI_SCALES", "LEVELS", "OPTIONS", "PROFILES", "PROFILE_NAMES", "Limits", "Merged", "Option", "RunSpec",
+    "DSI_SCALES", "LEVELS", "OPTIONS", "PROFILES", "PROFILE_NAMES", "SCRIPTS", "Limits", "Merged", "Option", "RunSpec",
     "SpecError", "Target", "build", "dsi_seconds", "known_workload", "load_toml", "merged", "per_cent", "plain",
     "printed", "recorded", "redact", "refuse_unused", "secrets_of", "terminals_of",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from dsbench import workloads
 from dsbench.spec.building import PROFILES, build, load_toml
 from dsbench.spec.options import OPTIONS
 from dsbench.spec.run import RunSpec
+from dsbench.spec.scripts import NAMES, with_scripts
 from dsbench.spec.sizing import SIZED, default_workload
 from dsbench.spec.target import Target
 from dsbench.spec.words import SpecError
@@ -44,12 +45,13 @@ def merged(
     filed = dict(earlier) if earlier is not None else load_toml(config) if config is not None else {}
     if earlier is not None and target is not None:
         del filed["target"]
-    wanted = {**filed, **values}
+    wanted = with_scripts({**with_scripts(filed), **values})
     if isinstance(said_limits := values.get("limits"), Mapping) and isinstance(of_file := filed.get("limits"), Mapping):
         wanted["limits"] = {**of_file, **said_limits}
     if wanted.get("profile") in tuple(SIZED):
         wanted.setdefault("workload", default_workload())
     said = {*values, *(["target"] if target is not None else [])}
+    said |= {"workload", "workload_settings"} if any(name in values for name in NAMES) else set()
     workload = wanted.get("workload", RunSpec.model_fields["workload"].default)
     inner = wanted.get("workload_settings", {})
     if isinstance(workload, str) and isinstance(inner, Mapping):

@@ -29,6 +29,7 @@ LEVELS = (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
 MOST_LEVELS = 100
 
 _UNITS = " or ".join(dict.fromkeys(workloads.find(name).unit.name for name in workloads.names()))
+_LEVELS = ", ".join(f"{name}: {level}" for name in workloads.names() if (level := workloads.find(name).isolation))
 _RETRYING = ", ".join(name for name in workloads.names() if workloads.find(name).retries) + ": yes, others: no"
 
 Seconds = Annotated[float, Field(gt=0, le=86_400 * 7, allow_inf_nan=False)]
@@ -159,7 +160,11 @@ class RunSpec(Frozen):
         ),
     ] = 6.0
     isolation: Annotated[
-        Isolation, About("read-committed, repeatable-read or serializable", TRANSACTIONS, "load")
+        Isolation,
+        About(
+            "read-committed, repeatable-read or serializable",
+            TRANSACTIONS, "load", default=f"{_LEVELS}, others: repeatable-read",
+        ),
     ] = "repeatable-read"
     call: Annotated[
         Call | None,
@@ -262,11 +267,12 @@ class RunSpec(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _retry_of_the_workload(cls, values: object) -> object:
+    def _defaults_of_the_workload(cls, values: object) -> object:
         if not isinstance(values, dict):
             return values
-        workload = values.get("workload", cls.model_fields["workload"].default)
-        return {"retry": workloads.find(str(workload)).retries, **values}
+        entry = workloads.find(str(values.get("workload", cls.model_fields["workload"].default)))
+        isolation = {"isolation": entry.isolation} if entry.isolation else {}
+        return {"retry": entry.retries, **isolation, **values}
 
     @field_validator("several_threads")
     @classmethod

@@ -35,6 +35,24 @@ pub struct Statement<'a> {
     pub columns: &'a [Type],
 }
 
+/// What a database says of a statement before it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Described {
+    /// How each parameter is to be given; empty where the database says nothing of its parameters.
+    pub params: Vec<Wanted>,
+    /// Name of each column of the result, with its type where it can be read as one.
+    pub columns: Vec<(String, Option<Type>)>,
+}
+
+/// How a parameter is to be given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// As a value of this type.
+    As(Type),
+    /// As text, which the statement casts to the type of this name.
+    Cast(String),
+}
+
 /// Number of a prepared statement: 0, 1, 2 … in the order in which `prepare` was called on that
 /// connection. So a client that prepares the same statements on each of its connections may use
 /// the numbers of the first for all.
@@ -129,6 +147,13 @@ pub trait Place: Send + Sync {
 pub trait Connection: Send {
     /// Makes a statement known. With [`Prepare::Once`] the server parses it now.
     fn prepare(&mut self, statement: &Statement<'_>, when: Prepare) -> Result<StatementId>;
+
+    /// What the database says of a statement that somebody else wrote: nothing of it is declared yet. An engine that
+    /// cannot tell says nothing.
+    fn describe(&mut self, sql: &str) -> Result<Described> {
+        let _ = sql;
+        Ok(Described::default())
+    }
 
     /// Opens a transaction at the session's isolation level.
     fn begin(&mut self) -> Result<()>;

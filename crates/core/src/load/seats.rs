@@ -1,6 +1,6 @@
 //! Seats: the clients that one thread serves, and how they share its connections.
 
-use crate::engine::{Connection, Prepare, Statement, StatementId};
+use crate::engine::{Connection, Described, Prepare, Statement, StatementId};
 use crate::error::Result;
 use crate::value::{Rows, Table, Value};
 use crate::workload::{Client, Drawn};
@@ -51,6 +51,10 @@ impl Connection for Prepared<'_> {
     fn prepare(&mut self, _statement: &Statement<'_>, _when: Prepare) -> Result<StatementId> {
         self.number += 1;
         Ok(StatementId(self.number - 1))
+    }
+
+    fn describe(&mut self, sql: &str) -> Result<Described> {
+        self.conn.describe(sql)
     }
 
     fn begin(&mut self) -> Result<()> {

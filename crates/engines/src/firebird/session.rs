@@ -1,6 +1,6 @@
 //! The verbs of a session.
 
-use dsbench_core::engine::{BulkLoad, Connection, Interrupt, Prepare, Statement, StatementId};
+use dsbench_core::engine::{BulkLoad, Connection, Described, Interrupt, Prepare, Statement, StatementId};
 use dsbench_core::error::{Code, Result};
 use dsbench_core::value::{Rows, Table, Value};
 
@@ -71,6 +71,14 @@ impl Connection for Session {
         };
         self.statements.push(prepared);
         Ok(id)
+    }
+
+    fn describe(&mut self, sql: &str) -> Result<Described> {
+        self.at.alive("prepare")?;
+        match self.transaction {
+            0 => self.at.within(&blocks::reading(), |at, own| Prepared::told(at, own, sql)),
+            _ => Prepared::told(&mut self.at, &mut self.transaction, sql),
+        }
     }
 
     fn begin(&mut self) -> Result<()> {

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_short, CString};
 
-use dsbench_core::engine::{Prepare, Statement};
+use dsbench_core::engine::{Described, Prepare, Statement};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::Type;
 
@@ -50,6 +50,15 @@ impl Prepared {
         statement: &Statement<'_>,
         when: Prepare,
     ) -> Result<Self> {
+        let mut prepared = Self::parsed(at, transaction, statement)?;
+        let described = prepared.describe(at, statement);
+        if described.is_err() || when == Prepare::Never {
+            prepared.forget(at);
+        }
+        described.map(|()| prepared)
+    }
+
+    fn parsed(at: &mut Attachment, transaction: &mut Handle, statement: &Statement<'_>) -> Result<Self> {
         let mut prepared = Self {
             sql: c_string(statement.sql)?,
             handle: 0,
@@ -62,11 +71,21 @@ impl Prepared {
         };
         let output = prepared.output.as_mut_ptr();
         prepared.parse(at, transaction, output)?;
-        let described = prepared.describe(at, statement);
-        if described.is_err() || when == Prepare::Never {
-            prepared.forget(at);
-        }
-        described.map(|()| prepared)
+        Ok(prepared)
+    }
+
+    /// What the columns of a statement are that somebody else wrote. Nothing is said of its parameters: the library
+    /// converts what it is given.
+    pub(super) fn told(at: &mut Attachment, transaction: &mut Handle, sql: &str) -> Result<Described> {
+        let mut parsed = Self::parsed(at, transaction, &Statement { sql, params: &[], columns: &[] })?;
+        let columns = parsed.output.described();
+        let described = if columns > 0 { parsed.describe_undeclared(at, columns) } else { Ok(()) };
+        parsed.forget(at);
+        described?;
+        let kinds = [Type::Int64, Type::Float64, Type::Text];
+        let kind = |var: &mut sqlda::Var| kinds.into_iter().find(|kind| values::declare_output(var, *kind));
+        let columns = parsed.output.vars().iter_mut().map(|var| (var.alias(), kind(var))).collect();
+        Ok(Described { params: Vec::new(), columns })
     }
 
     /// `output` is described, unless it is null: a row that has its types and memory must not be touched.

@@ -1,13 +1,13 @@
 //! The verbs of a session.
 
-use dsbench_core::engine::{BulkLoad, Connection, Interrupt, Prepare, Statement, StatementId};
+use dsbench_core::engine::{BulkLoad, Connection, Described, Interrupt, Prepare, Statement, StatementId};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Table, Value};
 
 use super::interrupt::{Handle, Killer};
 use super::login::LoggedIn;
 use super::reply::Skip;
-use super::statement::Prepared;
+use super::statement::{describe, Prepared};
 use super::take::{BinaryRows, TableRows, TextRows};
 use super::text::Template;
 use super::wire::{State, Wire};
@@ -97,6 +97,11 @@ impl Connection for MysqlConnection {
         };
         self.statements.push(known);
         Ok(id)
+    }
+
+    fn describe(&mut self, sql: &str) -> Result<Described> {
+        self.wire.ready("prepare")?;
+        describe(&mut self.wire, sql)
     }
 
     fn begin(&mut self) -> Result<()> {

@@ -1,13 +1,13 @@
 //! Prepared statements: everything of a packet that does not change is written once.
 
-use dsbench_core::engine::Statement;
-use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::engine::{Described, Statement};
+use dsbench_core::error::{Code, Error, ErrorKind, Result};
 use dsbench_core::value::{Type, Value};
 
 use super::fields::{garbage, Fields};
 use super::packet::{self, HEADER};
-use super::reply::{Column, ERROR};
-use super::types::number_of;
+use super::reply::{column_name, Column, ERROR};
+use super::types::{number_of, readable};
 use super::wire::Wire;
 use super::{answer::Stop, binary};
 use crate::misuse::wrong_count;
@@ -109,11 +109,33 @@ fn close(wire: &mut Wire, number: u32) -> Result<()> {
     wire.send("prepare")
 }
 
+/// What the server says of a statement that it parses and forgets again. Its parameters have the types of their values.
+pub(super) fn describe(wire: &mut Wire, sql: &str) -> Result<Described> {
+    packet::open(&mut wire.output);
+    wire.output.push(PREPARE);
+    wire.output.extend_from_slice(sql.as_bytes());
+    wire.send("prepare")?;
+    let answer = match Answer::read(wire) {
+        // The protocol of prepared statements does not have it: it gives no rows.
+        Err(error) if error.code == Code::number(UNSUPPORTED) => return Ok(Described::default()),
+        answer => answer?,
+    };
+    close(wire, answer.number)?;
+    let kinds = [Type::Int64, Type::Float64, Type::Text];
+    let kind = |column: Column| kinds.into_iter().find(|kind| readable(*kind, column));
+    let columns = answer.columns.into_iter().zip(answer.names).map(|(column, name)| (name, kind(column)));
+    Ok(Described { params: Vec::new(), columns: columns.collect() })
+}
+
+/// The server's number for a command that cannot be prepared.
+const UNSUPPORTED: i32 = 1295;
+
 /// The answer to the command that prepares.
 struct Answer {
     number: u32,
     params: usize,
     columns: Vec<Column>,
+    names: Vec<String>,
 }
 
 impl Answer {
@@ -135,10 +157,13 @@ impl Answer {
             wire.input.next(&mut wire.transport)?;
         }
         let mut described = Vec::with_capacity(columns.into());
+        let mut names = Vec::with_capacity(columns.into());
         for _ in 0..columns {
-            described.push(Column::read(wire.input.next(&mut wire.transport)?)?);
+            let definition = wire.input.next(&mut wire.transport)?;
+            described.push(Column::read(definition)?);
+            names.push(String::from_utf8_lossy(column_name(definition)?).into_owned());
         }
-        Ok(Self { number, params: params.into(), columns: described })
+        Ok(Self { number, params: params.into(), columns: described, names })
     }
 
     /// Compares the numbers of parameters and columns with those that are declared. The types of

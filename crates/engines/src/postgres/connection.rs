@@ -1,6 +1,6 @@
 //! The verbs of a session.
 
-use dsbench_core::engine::{BulkLoad, Connection, Interrupt, Prepare, Statement, StatementId};
+use dsbench_core::engine::{BulkLoad, Connection, Described, Interrupt, Prepare, Statement, StatementId};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Table, Value};
 
@@ -107,6 +107,11 @@ impl Connection for PostgresConnection {
         };
         self.statements.push(prepared);
         Ok(id)
+    }
+
+    fn describe(&mut self, sql: &str) -> Result<Described> {
+        self.begin_now("prepare")?;
+        describe::describe(&mut self.wire, sql)
     }
 
     fn begin(&mut self) -> Result<()> {

@@ -1,11 +1,57 @@
-//! Compares the columns that a statement declares with those that the server describes.
+//! What the server describes: compared with the columns that a statement declares, or asked for.
 
-use dsbench_core::error::{Error, ErrorKind};
+use dsbench_core::engine::{Described, Statement, Wanted};
+use dsbench_core::error::{Error, ErrorKind, Result as Told};
 use dsbench_core::value::Type;
 
-use super::reply;
+use super::reply::{self, Fields};
+use super::statement::parse_and_describe;
 use super::types::readable;
+use super::wire::Wire;
+use super::{simple, types};
 use crate::net::RowError;
+
+/// Asks for the parameters' types, as the server infers them from where they stand, and for the columns.
+pub fn describe(wire: &mut Wire, sql: &str) -> Told<Described> {
+    let statement = Statement { sql, params: &[], columns: &[] };
+    wire.output.clear();
+    parse_and_describe(&mut wire.output, &statement, "")?;
+    wire.send("prepare")?;
+    let (mut inferred, mut columns) = (Vec::new(), Vec::new());
+    wire.complete("prepare", ErrorKind::Disconnected, |tag, body| {
+        match tag {
+            b't' => {
+                let mut fields = Fields(body);
+                for _ in 0..fields.int16()? {
+                    inferred.push(fields.int32()? as u32);
+                }
+            }
+            b'T' => {
+                let kinds = [Type::Int64, Type::Float64, Type::Text];
+                let kind = |oid| kinds.into_iter().find(|kind| readable(*kind, oid));
+                reply::columns(body, |name, oid| {
+                    columns.push((String::from_utf8_lossy(name).into_owned(), kind(oid)));
+                })?;
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let params = inferred.into_iter().map(|oid| wanted(wire, oid)).collect::<Told<_>>()?;
+    Ok(Described { params, columns })
+}
+
+/// A parameter of type number `oid` is given as that type where a declaration of it leads there, else as text with a
+/// cast: so the server plans the statement as it would with the value written into it.
+fn wanted(wire: &mut Wire, oid: u32) -> Told<Wanted> {
+    let same = [Type::Int16, Type::Int32, Type::Int64, Type::Float64, Type::Decimal(0), Type::Text];
+    if let Some(kind) = same.into_iter().find(|kind| types::oid(*kind) == oid) {
+        return Ok(Wanted::As(kind));
+    }
+    let name = simple::fetch(wire, &format!("SELECT format_type({oid}, NULL)"))?;
+    let name = name.rows.into_iter().flatten().next().flatten();
+    Ok(Wanted::Cast(name.unwrap_or_else(|| "text".into())))
+}
 
 /// Takes the replies to Parse and Describe. A statement that declares no columns may return some;
 /// they are not read.

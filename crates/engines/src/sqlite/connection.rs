@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dsbench_core::engine::{BulkLoad, Connection, Interrupt, Prepare, Statement, StatementId};
+use dsbench_core::engine::{BulkLoad, Connection, Described, Interrupt, Prepare, Statement, StatementId};
 use dsbench_core::error::Result;
 use dsbench_core::value::{Rows, Table, Type, Value};
 use libsqlite3_sys as ffi;
@@ -172,6 +172,15 @@ impl Connection for Session {
         let (params, columns) = (statement.params.into(), statement.columns.into());
         self.known.push(Known { sql: statement.sql.into(), params, columns, parsed });
         Ok(StatementId(self.known.len() as u32 - 1))
+    }
+
+    /// Says nothing of parameters, which have no types. An expression is taken for an integer.
+    fn describe(&mut self, sql: &str) -> Result<Described> {
+        self.alive(During::Prepare)?;
+        let parsed = self.db.statement(sql, false)?;
+        let kind = |at| parsed.column_declared(at).map_or(Some(Type::Int64), |words| convert::type_of(&words));
+        let columns = (0..parsed.columns()).map(|at| (parsed.column_name(at), kind(at))).collect();
+        Ok(Described { params: Vec::new(), columns })
     }
 
     fn begin(&mut self) -> Result<()> {

@@ -68,12 +68,25 @@ pub(super) fn read_row(statement: &mut Stmt, types: &[Type], rows: &mut Rows) ->
     Ok(())
 }
 
-/// Checks a parsed statement against its declaration.
+/// Checks a parsed statement against its declaration. One that declares no columns may return some; they are not read.
 pub(super) fn matches(parsed: &Stmt, declared: &Statement<'_>) -> Result<()> {
     let found = (parsed.parameters(), parsed.columns());
-    match found == (declared.params.len(), declared.columns.len()) {
+    let columns = declared.columns.is_empty() || found.1 == declared.columns.len();
+    match found.0 == declared.params.len() && columns {
         true => Ok(()),
         false => Err(wrong_shape(declared, found)),
+    }
+}
+
+/// The type that values of a column declared in these words have: what SQLite makes of it is its affinity.
+pub(super) fn type_of(declared: &str) -> Option<Type> {
+    let words = declared.to_ascii_uppercase();
+    let has = |some: &[&str]| some.iter().any(|word| words.contains(word));
+    match () {
+        () if has(&["INT"]) => Some(Type::Int64),
+        () if has(&["CHAR", "CLOB", "TEXT"]) => Some(Type::Text),
+        () if has(&["REAL", "FLOA", "DOUB"]) => Some(Type::Float64),
+        () => None,
     }
 }
 

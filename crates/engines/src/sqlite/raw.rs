@@ -196,6 +196,15 @@ impl Stmt {
         }
     }
 
+    /// The words by which the column of a table was declared that is column `at`; `None` for an expression.
+    pub(super) fn column_declared(&self, at: usize) -> Option<String> {
+        // SAFETY: the statement is alive; the words are null where there are none.
+        unsafe {
+            let words = ffi::sqlite3_column_decltype(self.0.as_ptr(), at as c_int);
+            (!words.is_null()).then(|| CStr::from_ptr(words).to_string_lossy().into_owned())
+        }
+    }
+
     /// Storage class of column `at` of the current row.
     pub(super) fn column_type(&self, at: usize) -> c_int {
         // SAFETY: the statement is alive; without a row SQLite answers NULL.

@@ -163,3 +163,11 @@ fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault() {
         insert::damaged_indexes_are_found(&*engine, &*workload, &expected, &dropped, None);
     }
 }
+
+#[test]
+fn scripts_do_what_they_say() {
+    let server = Server::start_with_rocksdb();
+    for (_, engine) in engines(&server) {
+        crate::script::works(&*engine);
+    }
+}

@@ -250,3 +250,9 @@ fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault() {
     let dropped = |name: &str| format!("DROP INDEX {name}");
     insert::damaged_indexes_are_found(&*engine, &*workload, &expected, &dropped, Some(&damage));
 }
+
+#[test]
+fn scripts_do_what_they_say() {
+    let folder = Folder::new();
+    crate::script::works(&*folder.engine());
+}
