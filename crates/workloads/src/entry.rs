@@ -14,6 +14,9 @@ const SECOND: Nanos = 1_000_000_000;
 /// How a workload is opened.
 pub type Open = fn(&Options) -> Result<Box<dyn Workload>>;
 
+/// The names of the kinds that there are under settings.
+pub type NamesOf = fn(&Settings) -> Result<Vec<&'static str>>;
+
 /// A workload as the registry knows it. [`Entry::plain`] is one that leaves everything special out.
 #[derive(Debug)]
 pub struct Entry {
@@ -60,7 +63,7 @@ pub struct Entry {
     /// Its kinds of transactions, by number.
     pub kinds: &'static [Kind],
     /// The names of its kinds under settings that decide which there are, where they do; of these nothing is asked.
-    pub names_of: Option<fn(&Settings) -> Result<Vec<&'static str>>>,
+    pub names_of: Option<NamesOf>,
     /// The figure by which runs are told apart.
     pub headline: Headline,
     /// Transactions that reach another unit of scale, where there should be a certain share of them.

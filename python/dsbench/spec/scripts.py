@@ -1,5 +1,5 @@
-"""Scripts of the user, from their files into the settings of the workload ``script``: so a run, its nodes and its
-archive have their text."""
+"""Scripts of the user, from their files into the settings of the workload that takes them: so a run, its nodes and
+its archive have their text."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from dsbench import workloads
 from dsbench.spec.words import SpecError
 
 NAMES: Final = ("script", "builtin", "define")
 """What may be said beside the options of a run, by name: lists of texts, or one of them."""
 
-_WORKLOAD: Final = "script"
 _LONGEST: Final = 1_000_000
 """Bytes of a script."""
 
@@ -34,10 +34,17 @@ def with_scripts(values: Mapping[str, Any]) -> dict[str, Any]:
         return rest
     said = {"scripts": "\n".join(map(_read, files)), "builtin": ",".join(builtin), "define": "\n".join(defined)}
     settings = {name: text for name, text in said.items() if text or (name == "scripts" and files)}
-    if workload not in (None, _WORKLOAD):
+    scripted = _scripted()
+    if workload not in (None, scripted):
         settings["tables"] = str(workload)
     inner = rest.get("workload_settings") or {}
-    return {**rest, "workload": _WORKLOAD, "workload_settings": {**inner, **settings}}
+    return {**rest, "workload": scripted, "workload_settings": {**inner, **settings}}
+
+
+def _scripted() -> str:
+    """The workload that takes scripts."""
+    takes = (name for name in workloads.names() if any(one.name == "scripts" for one in workloads.find(name).settings))
+    return next(takes)
 
 
 def _listed(name: str, value: Any) -> list[str]:

@@ -48,7 +48,12 @@ fn wanted(wire: &mut Wire, oid: u32) -> Told<Wanted> {
     if let Some(kind) = same.into_iter().find(|kind| types::oid(*kind) == oid) {
         return Ok(Wanted::As(kind));
     }
-    let name = simple::fetch(wire, &format!("SELECT format_type({oid}, NULL)"))?;
+    // Its name in the catalogue: in SQL's own words "character" would be a text of one letter.
+    let sql = format!(
+        "SELECT quote_ident(nspname) || '.' || quote_ident(typname) \
+         FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = {oid}"
+    );
+    let name = simple::fetch(wire, &sql)?;
     let name = name.rows.into_iter().flatten().next().flatten();
     Ok(Wanted::Cast(name.unwrap_or_else(|| "text".into())))
 }

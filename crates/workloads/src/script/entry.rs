@@ -15,7 +15,7 @@ pub static ENTRY: Entry = Entry {
     settings: SETTINGS,
     names_of: Some(names_of),
     ..Entry::plain(
-        "script",
+        "scripted",
         "Transactions in pgbench's script language, on pgbench's tables: its builtin scripts, or files.",
         super::open,
         &[Kind::named("tpcb-like")],

@@ -16,17 +16,19 @@ pub(super) struct Giving {
     ends: Vec<usize>,
 }
 
-/// The values of one statement.
-pub(super) enum Values<'a> {
-    Few([Value<'a>; FEW], usize),
-    Many(Box<[Value<'a>]>),
+/// The values of one statement: few, or else all in a list.
+pub(super) struct Values<'a> {
+    few: [Value<'a>; FEW],
+    count: usize,
+    many: Vec<Value<'a>>,
 }
 
 impl<'a> Values<'a> {
+    #[inline]
     pub(super) fn as_slice(&self) -> &[Value<'a>] {
-        match self {
-            Self::Few(values, count) => &values[..*count],
-            Self::Many(values) => values,
+        match self.many.is_empty() {
+            true => &self.few[..self.count],
+            false => &self.many,
         }
     }
 }
@@ -68,14 +70,15 @@ impl Giving {
             }
         };
         let count = bound.slots.len();
-        if count <= FEW {
-            let mut values = [Value::Null; FEW];
-            for (number, value) in values.iter_mut().enumerate().take(count) {
-                *value = give(number)?;
-            }
-            return Ok(Values::Few(values, count));
+        let mut values = Values { few: [Value::Null; FEW], count, many: Vec::new() };
+        if count > FEW {
+            values.many = (0..count).map(give).collect::<Result<_>>()?;
+            return Ok(values);
         }
-        (0..count).map(give).collect::<Result<_>>().map(Values::Many)
+        for (number, value) in values.few.iter_mut().enumerate().take(count) {
+            *value = give(number)?;
+        }
+        Ok(values)
     }
 }
 

@@ -47,7 +47,12 @@ fn names(asked: &Asked) -> Result<Vec<&'static str>> {
 }
 
 fn read(asked: &Asked) -> Result<Scripts> {
-    Scripts::parse(&asked.sources, &asked.defined).map_err(|error| Error::configuration(error.to_string()))
+    Scripts::parse(&asked.sources, &asked.defined).map_err(|error| {
+        // In one line: messages hold no others.
+        let column = error.column.map_or(String::new(), |column| format!(" at column {column}"));
+        let text = error.text.map_or(String::new(), |text| format!(": {text}"));
+        Error::configuration(format!("{}:{}: {}{column}{text}", error.source, error.line, error.message))
+    })
 }
 
 /// On which tables the scripts work.

@@ -93,10 +93,10 @@ impl Plan {
         Ok(Self { scripts, numbered, places, changing, bound: Mutex::new(None) })
     }
 
-    /// The statements of all scripts, in order, as the database of `conn` describes them; asked once.
+    /// The statements of all scripts, in order, as the database of `conn` describes them. Whoever comes before the first
+    /// answer asks, too: a client that shares its thread with others may not wait for them.
     pub(super) fn bound(&self, conn: &mut dyn Connection) -> Result<Arc<[Bound]>> {
-        let mut bound = lock(&self.bound);
-        if let Some(bound) = &*bound {
+        if let Some(bound) = &*lock(&self.bound) {
             return Ok(Arc::clone(bound));
         }
         let mut all = Vec::new();
@@ -117,9 +117,7 @@ impl Plan {
                 }
             }
         }
-        let all: Arc<[Bound]> = all.into();
-        *bound = Some(Arc::clone(&all));
-        Ok(all)
+        Ok(Arc::clone(lock(&self.bound).get_or_insert(all.into())))
     }
 
     /// A statement whose parameters have the types of its variables.

@@ -30,7 +30,7 @@ fn one(conn: &mut dyn Connection, sql: &str) -> String {
 /// The builtin scripts leave what their check wants, and it finds what they did not do.
 pub fn builtins_pass_and_fail_their_check(engine: &dyn Engine) {
     let mix = [("builtin", "tpcb-like,simple-update,select-only@2")];
-    let workload = open_with(engine, "script", Call::Statements, 1, &mix);
+    let workload = open_with(engine, "scripted", Call::Statements, 1, &mix);
     let mut conn = build(engine, &*workload, Population::Bulk, 1);
     assert!(broken(&*workload, &mut *conn, &Expected::default()).is_empty());
     let expected = run(engine, &*workload, 2, 60);
@@ -48,7 +48,7 @@ pub fn builtins_pass_and_fail_their_check(engine: &dyn Engine) {
 pub fn a_script_does_what_it_says(engine: &dyn Engine) {
     let text = format!("{} own.sql\n{SCRIPT}", SCRIPT.len());
     let settings = [("scripts", text.as_str()), ("define", "word=it's")];
-    let workload = open_with(engine, "script", Call::Statements, 1, &settings);
+    let workload = open_with(engine, "scripted", Call::Statements, 1, &settings);
     let mut conn = build(engine, &*workload, Population::Bulk, 1);
     run(engine, &*workload, 2, 30);
     let sum = one(&mut *conn, "SELECT sum(tid) FROM pgbench_history");
@@ -67,7 +67,7 @@ pub fn faults_have_file_and_line(engine: &dyn Engine) {
     let open = |text: &str| {
         let settings = Settings::new([("scripts".to_string(), format!("{} x.sql\n{text}", text.len()))]);
         let options = Options { scale: 1, dialect: engine.dialect(), call: Call::Statements, clients: 1, settings };
-        dsbench_workloads::open("script", &options)
+        dsbench_workloads::open("scripted", &options)
     };
     let of_postgres = engine.dialect().name == "postgres";
     for (text, why) in [

@@ -1,0 +1,72 @@
+"""Transactions in pgbench's script language, from their files to their figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dsbench
+from dsbench.report.page.command import command_line
+from dsbench.spec import SpecError, merged
+
+SCRIPT = "\\set aid random(1, :size * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
+
+
+def test_scripts_and_builtins_are_kinds_with_figures_and_a_check(tmp_path: Path) -> None:
+    own = tmp_path / "grün.sql"
+    own.write_text(SCRIPT)
+    asked = {"scales": (1,), "cycles": 2, "duration": 0.3, "threads": 2, "out": tmp_path, "seed": 7}
+    of_both = dsbench.run(
+        "private:sqlite", script=[f"{own}@3"], builtin="tpcb", define={"size": 100_000}, **asked
+    )
+    own.unlink()
+    assert [kind.name for kind in of_both.run.entry.kinds] == ["tpcb-like", "grün.sql"]
+    assert of_both.run.spec.isolation == "read-committed"
+    counted = of_both.table("cycles").to_pylist()
+    assert {row["kind"] for row in counted} == {"tpcb-like", "grün.sql"}
+    assert sum(row["committed"] for row in counted) > 0
+    # The archive has the text: the run is repeated without the file.
+    again = merged({"cycles": 1}, config=of_both.path, earlier=of_both.run.spec.described()).spec
+    assert again.workload_settings == of_both.run.spec.workload_settings
+    assert SCRIPT.rstrip() in command_line(of_both.run.spec.described())
+    of_builtins = dsbench.run("private:sqlite", builtin=["tpcb-like", "simple-update", "se@2"], **asked)
+    assert of_builtins.evaluate().void_scales == frozenset()
+    assert "history sum = sum of the clients" in [condition.name for condition in of_builtins.run.checks[1]]
+
+
+def test_a_file_is_a_workload_and_works_on_the_tables_of_another(tmp_path: Path) -> None:
+    own = tmp_path / "a.sql"
+    own.write_text("SELECT 1;")
+    of_file = merged({"workload": str(own)}).spec
+    assert of_file.workload_settings == {"scripts": "9 a.sql\nSELECT 1;"}
+    on_other = merged({"workload": "tpcb", "script": str(own)}).spec
+    assert on_other.workload == of_file.workload
+    assert on_other.workload_settings["tables"] == "tpcb"
+    file = tmp_path / "run.toml"
+    file.write_text('builtin = ["select-only@2"]\ndefine = { size = "3" }\n')
+    of_toml = merged({}, config=file).spec
+    assert of_toml.workload_settings == {"builtin": "select-only@2", "define": "size=3"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"script": "no-such-file.sql"}, 'could not open file "no-such-file.sql"'),
+        ({"script": [3]}, "has to be text"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(asked: dict[str, object], why: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        merged(asked)
+    assert caught.value.option == "--script"
+    assert why in str(caught.value)
+
+
+def test_a_wrong_script_is_refused_with_file_line_and_column_before_anything_runs(tmp_path: Path) -> None:
+    own = tmp_path / "wrong.sql"
+    own.write_text("SELECT 1;\n\\set x 1 +\n")
+    with pytest.raises(dsbench.RunError) as caught:
+        dsbench.run("mock:", script=str(own), scales=(1,), cycles=1, duration=0.1, threads=1, out=tmp_path / "archives")
+    assert 'wrong.sql:2: syntax error in command "set" at column 10: \\set x 1 +' in str(caught.value)
+    assert not list((tmp_path / "archives").glob("*"))
