@@ -1,5 +1,6 @@
 //! What a workload must be able to do: its schema, its rows, its transactions, its check.
-//! A workload owns SQL and random inputs; it never begins, commits, retries or reconnects.
+//! A workload owns SQL and random inputs; it never begins, commits, retries or reconnects. Only scripts of the user say
+//! themselves where their transactions begin and end, and roll back what a failed statement left open.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
