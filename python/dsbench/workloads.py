@@ -113,6 +113,8 @@ class Entry:
     """The specification whose rules a run is held against: ``TPC-B``; empty without one."""
     disclaimer: str = ""
     """What its figures are not; empty where that needs no saying."""
+    parts: tuple[tuple[str, int], ...] = ()
+    """Workloads that are parts of its transaction, with how often each is; empty where it is not taken apart."""
     analysis: str = ""
     """The analysis of this workload alone (``analysis.special``); empty without one."""
     call: str = "statements"

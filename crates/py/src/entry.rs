@@ -48,8 +48,9 @@ pub fn workload_entry(py: Python<'_>, name: &str, settings: BTreeMap<String, Str
     dict.set_item("settings", of_settings)?;
     let rules = entry.rules.iter().map(|one| rule(py, one)).collect::<PyResult<Vec<_>>>()?;
     dict.set_item("rules", rules)?;
+    dict.set_item("parts", entry.parts.to_vec())?;
     dict.set_item("headline", headline(py, &entry.headline)?)?;
-    dict.set_item("remote", entry.remote.as_ref().map(|one| remote(py, one)).transpose()?)?;
+    dict.set_item("remote", entry.remote(&settings).map(|one| remote(py, one)).transpose()?)?;
     Ok(dict.unbind())
 }
 

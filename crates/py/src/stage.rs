@@ -21,6 +21,7 @@ fn whose(of: Whose) -> &'static str {
     match of {
         Whose::Each => "each",
         Whose::All => "all",
+        Whose::Share => "share",
     }
 }
 
@@ -130,6 +131,7 @@ fn whose_of(word: &str) -> PyResult<Whose> {
     match word {
         "each" => Ok(Whose::Each),
         "all" => Ok(Whose::All),
+        "share" => Ok(Whose::Share),
         other => Err(unknown("share", other)),
     }
 }

@@ -72,6 +72,9 @@ pub struct Entry {
     pub hot_row: bool,
     /// Whether its unit of scale is as small as the ladder of the index wants it.
     pub indexed: bool,
+    /// What a transaction consists of: workloads that are such a part, with how often it has them. Their rates bound its
+    /// own from above. Empty where it is not taken apart.
+    pub parts: &'static [(&'static str, u32)],
     /// The analysis of this workload alone, by its word (python/dsbench/analysis/special.py); empty without one.
     pub analysis: &'static str,
 }
@@ -164,6 +167,8 @@ pub struct Remote {
     pub share: f64,
     /// The least and the most that a valid run shows.
     pub window: (f64, f64),
+    /// The setting and its value with which there are such transactions; `None`: always.
+    pub when: Option<(&'static str, &'static str)>,
 }
 
 impl Kind {
@@ -218,6 +223,7 @@ impl Entry {
             remote: None,
             hot_row: false,
             indexed: false,
+            parts: &[],
             analysis: "",
         }
     }
@@ -264,6 +270,12 @@ impl Entry {
         Some(cards.map(|count| count.trim().parse().unwrap_or_default()).collect())
     }
 
+    /// Transactions that reach another unit of scale under these settings, where there are any.
+    pub fn remote(&self, settings: &Settings) -> Option<&Remote> {
+        let there = |remote: &&Remote| remote.when.is_none_or(|(name, value)| self.value(settings, name) == value);
+        self.remote.as_ref().filter(there)
+    }
+
     /// Seconds that 90 % of the response times of a kind must not exceed, under these settings.
     pub fn limit_s(&self, kind: &Kind, settings: &Settings) -> Option<f64> {
         self.queued(kind, settings).map(|queued| queued.limit_s).or(kind.limit_s)
@@ -307,6 +319,10 @@ mod tests {
             let queued = entry.kinds.iter().filter_map(|kind| kind.queued);
             assert!(queued.into_iter().all(|queued| takes(queued.setting, queued.value)), "{name}");
             assert!(entry.rules.iter().all(|rule| takes(rule.setting, rule.value)), "{name}");
+            let known = |part: &str| REGISTRY.iter().any(|other| other.name == part && other.parts.is_empty());
+            assert!(entry.parts.iter().all(|(part, times)| known(part) && *times > 0), "{name}");
+            let when = entry.remote.and_then(|remote| remote.when);
+            assert!(when.is_none_or(|(setting, value)| takes(setting, value)), "{name}");
             let counted = entry.headline.kind;
             assert!(counted.is_none_or(|of| entry.kinds.iter().any(|kind| kind.name == of)), "{name}");
             let paced = entry.kinds.iter().filter(|kind| kind.keying_and_think_s.is_some()).count();

@@ -19,6 +19,7 @@ pub mod script;
 pub mod select;
 pub mod settings;
 pub mod steps;
+pub mod tp1;
 pub mod tpcb;
 pub mod tpcc;
 
@@ -53,6 +54,9 @@ pub static REGISTRY: &[&Entry] = &[
     &select::entry::ENTRY,
     &insert::entry::ENTRY,
     &script::entry::ENTRY,
+    &tp1::entry::TP1,
+    &tp1::entry::T1,
+    &tp1::entry::T2,
     &rehearsal::entry::ENTRY,
 ];
 

@@ -36,3 +36,5 @@ mod script;
 mod server;
 #[path = "workloads/sqlite.rs"]
 mod sqlite;
+#[path = "workloads/tp1.rs"]
+mod tp1;

@@ -49,6 +49,28 @@ def measured_s(cycles: int, duration_s: float | Floats) -> float:
     return float(cycles * each[0] if cycles and (each == each[0]).all() else each.sum())
 
 
+def stream_rate_tps(committed: Ints, first_start_ns: Ints, last_end_ns: Ints) -> Floats:
+    """Sum over all streams of (its transactions / its own running time); shape (cycles,).
+
+    The first of two definitions of TPS (McDonell, 1987, section 4, point 6), said there as a quotient of sums. A stream
+    that ended nothing adds nothing. Where streams end at different times it is above ``span_rate_tps``, as the time in
+    which only some of them run counts for those alone.
+    """
+    span_s = (last_end_ns - first_start_ns) / NS_PER_S
+    rates = np.divide(committed, span_s, out=np.zeros(committed.shape), where=span_s > 0)
+    return np.asarray(rates.sum(axis=(1, 2)), dtype=float)
+
+
+def span_rate_tps(committed: Ints, first_start_ns: Ints, last_end_ns: Ints) -> Floats:
+    """All transactions / (first start to last end of all streams); shape (cycles,). The second definition."""
+    some = last_end_ns > 0
+    first = np.min(first_start_ns, axis=(1, 2), where=some, initial=np.iinfo(np.int64).max)
+    last = np.max(last_end_ns, axis=(1, 2), where=some, initial=0)
+    span_s, total = (last - first) / NS_PER_S, committed.sum(axis=(1, 2))
+    busy = some.any(axis=(1, 2)) & (span_s > 0)
+    return np.asarray(np.divide(total, span_s, out=np.zeros(total.shape), where=busy), dtype=float)
+
+
 def total_rate_tps(committed: Ints, duration_s: float | Floats) -> float:
     """T (eq. 8) = M / (I * D); nan without cycles."""
     cycles = committed.shape[0]

@@ -67,6 +67,7 @@ class Asked(Recorded):
     duration: Real = 1.0
     """Seconds of a cycle."""
     threads: Whole | tuple[Whole, ...] = 1
+    peak: bool = False
     connections: Whole = 1
     nodes: Whole = 0
     isolation: str = ""

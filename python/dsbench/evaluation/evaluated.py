@@ -152,6 +152,9 @@ class Evaluation:
     group_courses: Mapping[int, Mapping[str, Floats]] = field(default_factory=dict)
     """Scale to group to an array of shape (seconds of all cycles in order, 2): operations, and the longest time in ns,
     nan where nothing ended."""
+    definitions: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    """Scale to TPS by two definitions, each the median over the cycles: the sum over streams of their own rates, and
+    all transactions from the first start to the last end. Only where streams have even shares of a fixed number."""
     stage: str = ONLY_STAGE
     """That of these cycles."""
     series: Mapping[Series, Evaluation] = field(default_factory=dict)

@@ -40,8 +40,9 @@ def series_of(cycles: pa.Table, asked: Asked) -> tuple[Series, ...]:
     """The series of a run in the order in which it has them, those included of which no cycle was finished."""
     found = {Series(row["stage"], row["threads"]): row["cycle_min"] for row in _distinct(cycles, ["stage", "threads"])}
     planned = [Series(ONLY_STAGE, threads) for threads in asked.thread_numbers]
-    # What a run of several stages had planned beyond its cycles is nothing that can be shown.
-    begun = planned if {key.stage for key in found} <= {ONLY_STAGE} else []
+    # What a run of several stages had planned beyond its cycles is nothing that can be shown,
+    # nor which numbers of threads the search for a peak would have come to.
+    begun = planned if {key.stage for key in found} <= {ONLY_STAGE} and not asked.peak else []
     return tuple(dict.fromkeys([*begun, *sorted(found, key=lambda key: found[key])]))
 
 

@@ -189,6 +189,7 @@ def _evaluate(
         durations_s={x: part.duration_s for x, part in load.items()},
         efficiency=efficiencies(run.entry, of_series, load, courses, {x: live[of, x] for of, x in live if of == key}),
         group_courses=courses,
+        definitions=_definitions(load, groups),
         stage=key.stage,
         threads=key.threads,
         checkpoints=begun_checkpoints,
@@ -213,6 +214,16 @@ def _evenness(
         for x, part in load.items()
     }
     return {x: one for x, one in found.items() if one is not None}
+
+
+def _definitions(load: Mapping[int, Measured], groups: pa.Table) -> dict[int, tuple[float, float]]:
+    """By scale, where streams do even shares of a fixed number of transactions."""
+    fixed = {row["scale"] for row in groups.to_pylist() if row["until_of"] == "share"}
+    found = {}
+    for x, part in ((x, part) for x, part in load.items() if x in fixed):
+        spans = (part["committed"], part.first_start_ns, part.last_end_ns)
+        found[x] = (float(np.median(eq.stream_rate_tps(*spans))), float(np.median(eq.span_rate_tps(*spans))))
+    return found
 
 
 def _as_profile(spec: Asked) -> bool:

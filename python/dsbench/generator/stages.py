@@ -37,7 +37,7 @@ class Until:
     amount: int
     """Nanoseconds, a count, or the number of the group that it follows."""
     of: str = "all"
-    """Whose count it is: "each" client's, or that of "all" together."""
+    """Whose count it is: "each" client's, that of "all" together, or of all with an even "share" for each."""
 
 
 @dataclass(frozen=True)
@@ -190,8 +190,8 @@ def load_of(stage: Stage, spec: RunSpec, scale: int, node: int = 0, nodes: int =
 def _group(plan: GroupPlan, spec: RunSpec, scale: int, node: int, nodes: int) -> Group:
     pacing = plan.pacing or _pacing(spec, scale)
     until = plan.until or Until("time", round(spec.duration * 1e9))
-    if until.kind in ("transactions", "rows") and until.of == "all":
-        until = Until(until.kind, len(_share(until.amount, node, nodes)), "all")
+    if until.kind in ("transactions", "rows") and until.of in ("all", "share"):
+        until = Until(until.kind, len(_share(until.amount, node, nodes)), until.of)
     threads, mine, clients = spec.threads, range(node * spec.threads, (node + 1) * spec.threads), spec.threads * nodes
     if pacing.kind == "terminals":
         clients = int(pacing.amount)

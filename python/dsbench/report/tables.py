@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dsbench.analysis.efficiency import BORDERS, Efficiency
+from dsbench.analysis.peak import in_words, peak
 from dsbench.analysis.values import Doubt, Index, Interval, ScaleResult, percent, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
@@ -104,8 +105,18 @@ def summary_text(evaluation: Evaluation) -> str:
 def _summary_lines(evaluation: Evaluation) -> list[str]:
     rows = [summary_heads(evaluation), *summary_rows(evaluation)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    more = [*_service_lines(evaluation), *kind_lines(evaluation)]
+    more = [*_service_lines(evaluation), *_definition_lines(evaluation), *kind_lines(evaluation)]
     return [*(_aligned(row, widths) for row in rows), *more, *([""] if more else [])]
+
+
+def _definition_lines(evaluation: Evaluation) -> list[str]:
+    """TPS of a fixed number of transactions by both definitions; they differ as far as streams end apart."""
+    if not evaluation.definitions:
+        return []
+    lines = ["tps by two definitions: sum of the streams' own rates; first start to last end of all:"]
+    for scale, (streams, span) in evaluation.definitions.items():
+        lines.append(f"  scale {scale}: {_short(streams)}; {_short(span)} ({streams / span - 1:+.1%})" if span else "")
+    return [line for line in lines if line]
 
 
 def _service_lines(evaluation: Evaluation) -> list[str]:
@@ -133,11 +144,21 @@ def summary_notes(evaluation: Evaluation) -> list[str]:
     names = headings(evaluation.series)
     index = [f"{names[key]}: {line}" for key, part in evaluation.series.items() for line in _index_lines(part)
              if not evaluation.staged or part.index.dsi is not None]  # fmt: skip
-    told = [line for group in groups.values() for line in _doubt_lines(group)]
+    told = [*peak_lines(evaluation), *(line for group in groups.values() for line in _doubt_lines(group))]
     waking = [f"{names[key]}, {line}" for key, part in evaluation.series.items() for line in waking_lines(part)]
     if not evaluation.series:
         index = _index_lines(evaluation)
     return [*index, *(waking or waking_lines(evaluation)), *told]
+
+
+def peak_lines(evaluation: Evaluation) -> list[str]:
+    """For each scale that was run at several numbers of threads, that with the greatest rate, and how sure it is."""
+    parts = [part for key, part in evaluation.series.items() if key.stage == evaluation.stage]
+    lines = []
+    for scale in sorted({x for part in parts for x in part.cycle_rates if x not in part.void_scales}):
+        found = peak({part.threads: part.cycle_rates[scale].tolist() for part in parts if scale in part.cycle_rates})
+        lines += [f"scale {scale}: {in_words(found)}"] if found is not None else []
+    return lines
 
 
 def _index_lines(evaluation: Evaluation) -> list[str]:

@@ -31,6 +31,7 @@ from dsbench.runner.opening import during, opened, told
 from dsbench.runner.plan import Planned, can_go_on, planned
 from dsbench.runner.refine import next_scale
 from dsbench.runner.scale import Scale
+from dsbench.runner.sizing import is_fixed
 from dsbench.runner.snapshots import Snapshots
 from dsbench.spec import Limits, RunSpec, SpecError, secrets_of
 from dsbench.spec import Target as TargetSpec
@@ -195,7 +196,8 @@ class _Ladder:
         last, segment = planned(bench.stages, self.spec)[-1], self.journal.record.segments[-1]
         if self.spec.reuse:  # Its mark tells that a run died on it.
             return last, Counts(len(bench.kinds), self.base.counted)
-        if segment.first_cycle <= last.number and place.left(self.target, self.base.mark):
+        whole = not any(is_fixed(stage) for stage in bench.stages)  # Trials are in the database, not in the archive.
+        if whole and segment.first_cycle <= last.number and place.left(self.target, self.base.mark):
             return last, Counts.of(self.journal.writer.path, bench.kinds, segment)
         words = f"scale {scale}: the run was killed before the check, and the database of its cycles is gone"
         remedy = f"the check was made on another database after the load of cycle {last.number}, which is not counted"
@@ -212,6 +214,8 @@ class _Ladder:
         handed = self.journal.record.kept is not None or not self.base.stays(scale)
         known = Enough.of(self.spec, self.journal.writer.path, scale)
         left = known.left(planned(stages, self.spec, done))
+        # Where a peak is searched, its end shows in the check only.
+        left = () if self.spec.peak and scale in self.journal.record.checks else left
         return not left and handed and (scale in self.journal.record.checks or not checks)
 
     def _describe(self) -> None:

@@ -73,7 +73,7 @@ def group_rows(load: CycleLoad, results: Sequence[CycleResult]) -> list[dict[str
             "until": group.until.kind,
             "until_count": group.until.amount if group.until.kind in ("transactions", "rows") else None,
             "until_of": _whose(load, group),
-            "duration_ns": group.until.amount if group.until.kind == "time" else _measured_ns(number, results),
+            "duration_ns": group.until.amount if group.until.kind == "time" else measured_ns(number, results),
             "placement": _placement(number, results),
             "ramp_up_ns": load.ramp_up_ns,
         }
@@ -104,7 +104,7 @@ def _placement(group: int, results: Sequence[CycleResult]) -> str:
     return next(iter(told)) if len(told) == 1 else ", ".join(f"{words} ({n} clients)" for words, n in told.items())
 
 
-def _measured_ns(group: int, results: Sequence[CycleResult]) -> int:
+def measured_ns(group: int, results: Sequence[CycleResult]) -> int:
     """First start to last counted end."""
     first, last = COUNTERS.index("first_start_ns"), COUNTERS.index("last_end_ns")
     rows = np.concatenate([result.counters[result.groups == group].reshape(-1, len(COUNTERS)) for result in results])

@@ -16,7 +16,9 @@ from dsbench.runner.enough import Enough
 from dsbench.runner.journal import RunError
 from dsbench.runner.keeping import Base
 from dsbench.runner.kept import DROP
+from dsbench.runner.peak import chosen
 from dsbench.runner.plan import Planned
+from dsbench.runner.sizing import is_fixed, sized
 from dsbench.runner.trial import RampUp
 
 
@@ -99,15 +101,20 @@ class Scale:
 
     def _load(self, stage: Stage) -> None:
         cycles = [cycle for cycle in self._cycles if cycle.stage == stage]
-        ramp_up = RampUp(self._setting, self._scale, self._counts)
-        for cycle in cycles:
+        setting = self._setting
+        if cycles and is_fixed(stage):
+            setting = sized(setting, self._scale, cycles, lambda parts: self._counts.add((self._scale, 0), parts))
+        ramp_up = RampUp(setting, self._scale, self._counts)
+        for wanted in chosen(setting, self._scale, cycles):
+            # The stage of a bench with another number of transactions is another one.
+            cycle = replace(wanted, stage=setting.bench.load(stage.name))
             if self._known.reached(cycle):
                 continue
             parts = run_cycle(ramp_up.before(cycle), self._scale, cycle)
             self._counts.add((self._scale, cycle.number), parts)
             self._known.add(cycle, parts)
             if self._known.reached(cycle):
-                self._setting.journal.say(f"scale {self._scale}: {self._known.told(cycle)}")
+                setting.journal.say(f"scale {self._scale}: {self._known.told(cycle)}")
         if cycles:
             self._setting.snapshots.after(stage.name)
 

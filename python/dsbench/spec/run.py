@@ -27,6 +27,8 @@ DSI_SCALES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 LEVELS = (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
 """Confidence levels of the paper, section 3.4, as quantiles 0-1."""
 MOST_LEVELS = 100
+PEAK_THREADS = 64
+"""Up to which number of threads a peak is searched when nothing else is said."""
 
 _UNITS = " or ".join(dict.fromkeys(workloads.find(name).unit.name for name in workloads.names()))
 _LEVELS = ", ".join(f"{name}: {level}" for name in workloads.names() if (level := workloads.find(name).isolation))
@@ -120,6 +122,15 @@ class RunSpec(Frozen):
         About("Simulated clients; several, such as 10,20,40, run the cycles at each", CLIENTS, "load", several=True),
     ] = 16
     """J, per node. Given as several, it is the largest; all of them are ``several_threads``."""
+    peak: Annotated[
+        bool,
+        About(
+            f"Search the number of threads with the greatest rate, up to --threads (else {PEAK_THREADS}), or among "
+            "several: few cycles at each, --cycles at the best and its neighbours",
+            CLIENTS, "load", brief=True,
+        ),
+    ] = False
+    """Which of ``thread_numbers`` are run depends on what the others showed."""
     several_threads: tuple[Threads, ...] = ()
     """Numbers of threads at each of which the cycles of every scale are run; empty with one number."""
     carriers: Annotated[
@@ -257,8 +268,13 @@ class RunSpec(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _threads_as_a_list(cls, values: object) -> object:
-        """``threads`` may be a list; a list of one number is that number."""
-        if not isinstance(values, dict) or not isinstance(values.get("threads"), list | tuple):
+        """``threads`` may be a list; a list of one number is that number, below which a peak is searched."""
+        if not isinstance(values, dict):
+            return values
+        if values.get("peak") is True and not isinstance(values.get("threads"), list | tuple):
+            most = values.get("threads", PEAK_THREADS)
+            values = {**values, "threads": peak_numbers(most) if isinstance(most, int) else most}
+        if not isinstance(values.get("threads"), list | tuple):
             return values
         numbers = tuple(values["threads"])
         if not numbers or any(not isinstance(threads, int) for threads in numbers):
@@ -365,6 +381,13 @@ class RunSpec(Frozen):
         data["threads"] = list(self.several_threads) or self.threads
         data["target"]["url"] = self.target.redacted
         return data
+
+
+def peak_numbers(most: int) -> tuple[int, ...]:
+    """1, 2, 3, 4, 6, 8, 12 … up to ``most``, which is the last: neighbours differ by a third or a half."""
+    powers = [2**n for n in range(max(most, 1).bit_length())]
+    numbers = {number for power in powers for number in (power, power * 3 // 2) if number <= most}
+    return tuple(sorted({*numbers, most}))
 
 
 def _misfit(option: str, problem: str) -> PydanticCustomError:

@@ -21,6 +21,10 @@ pub enum Whose {
     Each,
     /// Of all clients of the group together.
     All,
+    /// A count of all clients of the group together of which each does an even share, so that a slow client keeps the
+    /// group waiting. A run opens the workload
+    /// with a larger setting `transactions` where that many take less time than its duration.
+    Share,
 }
 
 /// When a group ends.

@@ -17,6 +17,9 @@ pub struct Limit {
     left: AtomicU64,
     /// Clients that have not ended.
     working: AtomicUsize,
+    /// Clients of this node, and how many of them were given their share.
+    clients: u64,
+    given: AtomicU64,
 }
 
 impl Limit {
@@ -27,7 +30,8 @@ impl Limit {
             _ => 0,
         };
         let (deadline, working) = (AtomicU64::new(Nanos::MAX), AtomicUsize::new(clients));
-        Self { until, deadline, left: AtomicU64::new(left), working }
+        let given = AtomicU64::new(0);
+        Self { until, deadline, left: AtomicU64::new(left), working, clients: clients as u64, given }
     }
 
     /// The stage's clock starts at `start`.
@@ -59,9 +63,17 @@ impl Limit {
         self.working.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// The share of one client.
+    /// The share of one client; even shares of a count that does not divide are one more for those that ask first.
     pub fn quota(&self) -> Quota<'_> {
-        Quota { limit: self, done: 0 }
+        let share = match self.until {
+            Until::Count { count, of: Whose::Share, .. } => {
+                let clients = self.clients.max(1);
+                count / clients + u64::from(self.given.fetch_add(1, Ordering::Relaxed) < count % clients)
+            }
+            Until::Count { count, .. } => count,
+            _ => 0,
+        };
+        Quota { limit: self, share, done: 0 }
     }
 }
 
@@ -69,6 +81,7 @@ impl Limit {
 #[derive(Debug)]
 pub struct Quota<'a> {
     limit: &'a Limit,
+    share: u64,
     done: u64,
 }
 
@@ -77,10 +90,10 @@ impl Quota<'_> {
     /// holds the place of one transaction until [`Self::ended`].
     #[inline]
     pub fn may_begin(&mut self) -> bool {
-        let Until::Count { counted, count, of } = self.limit.until else { return true };
+        let Until::Count { counted, of, .. } = self.limit.until else { return true };
         let left = &self.limit.left;
         match (of, counted) {
-            (Whose::Each, _) => self.done < count,
+            (Whose::Each | Whose::Share, _) => self.done < self.share,
             (Whose::All, Counted::Rows) => left.load(Ordering::Relaxed) > 0,
             (Whose::All, Counted::Transactions) => {
                 left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |places| places.checked_sub(1)).is_ok()
@@ -96,8 +109,8 @@ impl Quota<'_> {
         let left = &self.limit.left;
         let done = matches!(outcome, Outcome::Committed | Outcome::RolledBack);
         match (of, counted) {
-            (Whose::Each, Counted::Transactions) => self.done += u64::from(done),
-            (Whose::Each, Counted::Rows) => self.done += rows,
+            (Whose::Each | Whose::Share, Counted::Transactions) => self.done += u64::from(done),
+            (Whose::Each | Whose::Share, Counted::Rows) => self.done += rows,
             (Whose::All, Counted::Transactions) if !done => drop(left.fetch_add(1, Ordering::Relaxed)),
             (Whose::All, Counted::Transactions) => {}
             (Whose::All, Counted::Rows) => {
@@ -142,6 +155,8 @@ mod tests {
         assert_eq!(done(&counted(Counted::Rows, 95, Whose::Each), 10), (10, 10), "the last one goes beyond");
         let (first, second) = done(&counted(Counted::Rows, 100, Whose::All), 10);
         assert_eq!(first + second, 10);
+        let (first, second) = done(&counted(Counted::Transactions, 41, Whose::Share), 1);
+        assert_eq!((first, second), (21, 20), "even shares, and no other client does what one leaves");
     }
 
     #[test]

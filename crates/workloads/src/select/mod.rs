@@ -14,7 +14,7 @@ use dsbench_core::value::{Rows, Type, Value};
 use dsbench_core::workload::{Client, Condition, Drawn, End, Expected, Shape, Workload};
 
 use crate::entry::names_of;
-use crate::tpcb::bank::Bank;
+use crate::tpcb::bank::{Bank, TPCB};
 use crate::tpcb::check::{not_checkable, Totals};
 use crate::tpcb::on_bank::OnBank;
 use crate::tpcb::rows::Table;
@@ -22,7 +22,8 @@ use crate::{Call, Options};
 
 /// Opens the workload. Errors: see [`crate::open`].
 fn open(options: &Options) -> Result<Box<dyn Workload>> {
-    OnBank::open(options, const { &names_of(entry::KINDS) }, check, |at, id, seed| {
+    OnBank::open(options, &TPCB, const { &names_of(entry::KINDS) }, check, |at, who, seed| {
+        let id = who.id;
         let bank = Arc::clone(&at.bank);
         Box::new(SelectClient { bank, call: at.call, id, seed, aid: 0, select: None, rows: Rows::new() })
     })
@@ -34,7 +35,7 @@ fn check(bank: &Bank, conn: &mut dyn Connection, _expected: Option<&Expected>) -
         return Ok(not_checkable());
     }
     let totals = Totals::read(bank, conn)?;
-    Ok(totals.scaled(bank).into_iter().chain(totals.untouched()).collect())
+    Ok(totals.scaled(bank).into_iter().chain(totals.untouched(bank)).collect())
 }
 
 struct SelectClient {

@@ -1,11 +1,11 @@
-//! The bank: schema, rows and keys, which the workloads `tpcb` and `select` share.
+//! The bank: schema, rows and keys, which the workloads `tpcb`, `select`, `tp1`, `t1` and `t2` share.
 
 use dsbench_core::engine::{Connection, Dialect, Prepare, Statement};
 use dsbench_core::error::{Error, Result};
 use dsbench_core::value::{Rows, Type, Value};
 use dsbench_core::workload::{Part, Population, Progress};
 
-use super::rows::{Source, Table, ACCOUNTS, TELLERS};
+use super::rows::{Source, Table, TELLERS};
 use crate::settings::{Setting, Settings, Values};
 use crate::sql::Sections;
 use crate::steps;
@@ -18,6 +18,9 @@ const FILES: &[(&str, &str)] = &[
     ("sqlite", concat!(include_str!("sqlite.sql"), include_str!("shared.sql"))),
     ("mock", concat!(include_str!("sqlite.sql"), include_str!("shared.sql"))),
 ];
+
+/// Accounts of a unit of scale.
+pub const ACCOUNTS: u64 = 100_000;
 
 /// The largest scale whose accounts have numbers of 32 bits where nothing else is said.
 pub const LARGEST_OF_32_BITS: u32 = (i32::MAX as u64 / ACCOUNTS) as u32;
@@ -42,11 +45,38 @@ fn compact_integers(dialect: &Dialect) -> bool {
     ["sqlite", "mock"].contains(&dialect.name)
 }
 
-/// A bank of `scale` branches on a database of one dialect.
+/// How a workload wants its bank.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape<'a> {
+    /// Branches for each unit of scale, which share its accounts.
+    pub branches: u64,
+    /// Whether rows refer to others by foreign keys.
+    pub foreign_keys: bool,
+    /// How the history is organised: "heap", "indexed", "hashed" or "partitioned".
+    pub history: &'a str,
+    /// Rows of history before the first transaction, for each unit of scale.
+    pub before: u64,
+    /// Whether the pages of the accounts keep room for new versions of their rows, where an engine can be told to.
+    pub room: bool,
+}
+
+/// The bank of TPC-B.
+pub const TPCB: Shape<'_> = Shape { branches: 1, foreign_keys: true, history: "heap", before: 0, room: false };
+
+/// Partitions of a partitioned history.
+const PARTITIONS: u64 = 16;
+
+/// A bank of some branches on a database of one dialect.
 #[derive(Debug)]
 pub struct Bank {
     /// Number of branches.
-    pub scale: u32,
+    pub branches: u64,
+    /// Accounts of a branch.
+    pub accounts: u64,
+    /// Rows of history before the first transaction.
+    pub before: u64,
+    foreign_keys: bool,
+    history: String,
     /// Accounts have numbers of 64 bits.
     wide: bool,
     /// How the engine speaks SQL.
@@ -56,15 +86,39 @@ pub struct Bank {
 }
 
 impl Bank {
-    /// Errors of kind `Configuration`: a scale of 0 or above [`LARGEST_SCALE`], a dialect without SQL.
-    pub fn new(scale: u32, dialect: &'static Dialect, settings: &Settings) -> Result<Self> {
+    /// Errors of kind `Configuration`: a scale of 0 or above [`LARGEST_SCALE`], a dialect without SQL or without such a
+    /// history.
+    pub fn new(scale: u32, dialect: &'static Dialect, settings: &Settings, shape: &Shape<'_>) -> Result<Self> {
         if scale == 0 || scale > LARGEST_SCALE {
             return Err(Error::configuration(format!("scale {scale} is out of range: choose 1 to {LARGEST_SCALE}")));
         }
         let wide = scale > LARGEST_OF_32_BITS || settings.get("keys") == Some("64");
         // SQLite's integers have the length of their value, and no other type is the number of the row itself.
-        let word: &[_] = if wide && !compact_integers(dialect) { &[("{aid}", "bigint")] } else { &[] };
-        Ok(Self { scale, wide, dialect, sql: Sections::with(dialect, FILES, word)? })
+        let accounts = ACCOUNTS / shape.branches;
+        let (of_branch, made) = (accounts.to_string(), (1 + TELLERS + accounts).to_string());
+        let mut words = vec![("{accounts}", of_branch.as_str()), ("{made}", made.as_str())];
+        if wide && !compact_integers(dialect) {
+            words.push(("{aid}", "bigint"));
+        }
+        if !shape.foreign_keys {
+            words.extend([("{to branch}", ""), ("{to teller}", ""), ("{to account}", "")]);
+        }
+        if shape.history == "partitioned" {
+            words.push(("{end of history}", "{partitioned}"));
+        }
+        if shape.room {
+            words.push(("{end of account}", "{room}"));
+        }
+        let sql = Sections::with(dialect, FILES, &words)?;
+        let has = |section: &str| !sql.all(section).is_empty();
+        match shape.history {
+            "hashed" if !has("history_hashed") => return Err(refused(dialect, "hashed", "no hash index")),
+            "partitioned" if !has("{partitioned}") => return Err(refused(dialect, "partitioned", "no partitions")),
+            _ => {}
+        }
+        let (branches, before) = (u64::from(scale) * shape.branches, u64::from(scale) * shape.before);
+        let (foreign_keys, history) = (shape.foreign_keys, shape.history.to_string());
+        Ok(Self { branches, accounts, before, foreign_keys, history, wide, dialect, sql })
     }
 
     /// The type of the accounts' numbers.
@@ -78,12 +132,12 @@ impl Bank {
 
     /// Rows of a full population.
     pub fn rows(&self) -> u64 {
-        u64::from(self.scale) * (1 + TELLERS + ACCOUNTS)
+        self.branches * (1 + TELLERS + self.accounts)
     }
 
     /// Rows of one table.
     pub fn rows_of(&self, table: Table) -> u64 {
-        u64::from(self.scale) * table.per_branch()
+        self.branches * table.per_branch(self.accounts)
     }
 
     /// Columns of a table, in the order in which its rows give them.
@@ -95,6 +149,12 @@ impl Bank {
     /// Makes the tables and, where the dialect has them, the stored procedures.
     pub fn create(&self, conn: &mut dyn Connection) -> Result<()> {
         conn.script(&self.sql.script("tables"))?;
+        if self.history == "partitioned" {
+            for part in self.sql.all("history_partitioned") {
+                let each: Vec<String> = (0..PARTITIONS).map(|n| part.replace("{n}", &n.to_string())).collect();
+                conn.script(&each.iter().map(String::as_str).collect::<Vec<_>>())?;
+            }
+        }
         match self.dialect.procedures {
             true => conn.script(&self.sql.script("procedures")),
             false => Ok(()),
@@ -121,7 +181,7 @@ impl Bank {
         for (table, share) in shares {
             for start in share.clone().step_by(CHUNK as usize) {
                 let chunk = start..share.end.min(start + CHUNK);
-                let mut source = Source::new(table, chunk, compact_integers(self.dialect), progress);
+                let mut source = Source::new((table, self.accounts), chunk, compact_integers(self.dialect), progress);
                 let load = conn.bulk().ok_or_else(|| {
                     Error::configuration("this engine has no bulk load; populate by procedure".to_string())
                 })?;
@@ -145,10 +205,43 @@ impl Bank {
         let call = Statement { sql: self.sql.one("call_populate")?, params: &[Type::Int32], columns: &[Type::Int64] };
         let call = conn.prepare(&call, Prepare::Once)?;
         let mut made = Rows::new();
-        for branch in 1..=i64::from(self.scale) {
+        for branch in 1..=self.branches as i64 {
             conn.query(call, &[Value::Int(branch)], &mut made)?;
             progress.advance(made.int(0, 0)? as u64)?;
         }
+        Ok(())
+    }
+
+    /// Writes the rows of history that are there before the first transaction, and ends the population.
+    pub fn settle(&self, conn: &mut dyn Connection) -> Result<()> {
+        for rows in self.history_before() {
+            let sql = self.sql.one("history_rows")?.replace("{n}", &rows.to_string());
+            conn.script(&[&sql])?;
+        }
+        conn.script(&self.sql.script("settle"))
+    }
+
+    /// Those rows, in pieces: each of them of as many accounts, from the first on.
+    fn history_before(&self) -> impl Iterator<Item = u64> {
+        let accounts = self.branches * self.accounts;
+        let (whole, rest) = (self.before / accounts, self.before % accounts);
+        std::iter::repeat_n(accounts, whole as usize).chain((rest > 0).then_some(rest))
+    }
+
+    /// The sum of the accounts' numbers in those rows.
+    pub fn accounts_before(&self) -> i64 {
+        self.history_before().map(|rows| (rows * (rows + 1) / 2) as i64).sum()
+    }
+
+    /// Adds the primary keys, where the rows come without them, and the index of the history.
+    pub fn primary_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+        self.steps(conn, "primary_keys", progress)?;
+        match self.history.as_str() {
+            "indexed" => self.steps(conn, "history_indexed", progress)?,
+            "hashed" => self.steps(conn, "history_hashed", progress)?,
+            _ => {}
+        }
+        progress.expect(progress.read().0);
         Ok(())
     }
 
@@ -159,6 +252,30 @@ impl Bank {
 
     /// Adds the foreign keys; where they stand in the tables already, checks that all rows meet them.
     pub fn foreign_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
-        steps::foreign_keys(&self.sql, conn, progress)
+        match self.foreign_keys {
+            true => steps::foreign_keys(&self.sql, conn, progress),
+            false => Ok(()),
+        }
+    }
+}
+
+fn refused(dialect: &Dialect, history: &str, lacks: &str) -> Error {
+    let words = format!("--set history={history}: {} has {lacks} here; use heap or indexed", dialect.name);
+    Error::configuration(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn history_before_comes_in_pieces_of_all_accounts() {
+        static SQLITE: Dialect =
+            Dialect { name: "sqlite", procedures: false, embedded: true, single_writer: true, keeps_data: true };
+        let shape = Shape { branches: 10, foreign_keys: false, before: 250_000, ..TPCB };
+        let bank = Bank::new(2, &SQLITE, &Settings::default(), &shape).unwrap();
+        assert_eq!((bank.branches, bank.accounts, bank.before), (20, 10_000, 500_000));
+        assert_eq!(bank.history_before().collect::<Vec<_>>(), [200_000, 200_000, 100_000]);
+        assert_eq!(bank.accounts_before(), 2 * 200_000 * 200_001 / 2 + 100_000 * 100_001 / 2);
     }
 }

@@ -26,6 +26,11 @@ impl Totals {
         Ok(Self { rows: [br, tr, ar], sums: [bs, ts, as_], history_rows, history_sum, touched })
     }
 
+    /// Rows of the history that transactions brought.
+    fn history_brought(&self, bank: &Bank) -> i64 {
+        self.history_rows - bank.before as i64
+    }
+
     /// The number of rows of each table is that of the scale.
     pub fn scaled(&self, bank: &Bank) -> Vec<Condition> {
         let tables = [Table::Branch, Table::Teller, Table::Account];
@@ -36,11 +41,35 @@ impl Totals {
     }
 
     /// Nothing was ever added to a balance.
-    pub fn untouched(&self) -> Vec<Condition> {
-        let [branch, teller, account] = self.sums;
-        [("branch sum", branch), ("teller sum", teller), ("account sum", account), ("history rows", self.history_rows)]
-            .map(|(name, found)| equal(&format!("{name} = 0"), ("found", found), ("wanted", 0)))
-            .into()
+    pub fn balances_untouched(&self) -> Vec<Condition> {
+        ["branch sum", "teller sum", "account sum"].into_iter().zip(self.sums).map(zero).collect()
+    }
+
+    /// Nothing was written at all.
+    pub fn untouched(&self, bank: &Bank) -> Vec<Condition> {
+        let history = zero(("history rows", self.history_brought(bank)));
+        self.balances_untouched().into_iter().chain([history]).collect()
+    }
+
+    /// Nothing but the balances of accounts was changed.
+    pub fn only_accounts(&self, bank: &Bank) -> Vec<Condition> {
+        let [branch, teller, _] = self.sums;
+        let history = self.history_brought(bank);
+        [("branch sum", branch), ("teller sum", teller), ("history rows", history)].map(zero).into()
+    }
+
+    /// Every commit of `expected` added one to one of at most so many accounts.
+    pub fn amended(&self, expected: &Expected, accounts: u64) -> Vec<Condition> {
+        let (range, found) = (expected.range(0), self.sums[2]);
+        let committed = format!("account sum {found}, committed {}{}", range.start(), of_unknown_end(&range));
+        let sum = Condition {
+            name: "account sum = committed transactions".into(),
+            holds: u64::try_from(found).is_ok_and(|found| range.contains(&found)),
+            detail: committed,
+        };
+        let name = "accounts with a balance <= keys of the streams".into();
+        let detail = format!("{} accounts, {accounts} keys", self.touched);
+        vec![sum, Condition { name, holds: self.touched as u64 <= accounts, detail }]
     }
 }
 
@@ -83,17 +112,26 @@ pub fn check(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>
         conditions.push(Condition { name: name.into(), holds: off == 0, detail: format!("{off} rows are off") });
     }
     if let Some(expected) = expected {
-        conditions.push(history_rows(&totals, expected));
-        let [remote, accounts] = numbers(conn, bank.sql.one("history_accounts")?)?;
-        for (name, sum, found) in [
-            ("history sum = sum of the clients", "delta", totals.history_sum),
-            ("remote rows of the history = those of the clients", "remote", remote),
-            ("sum of accounts' numbers in the history = that of the clients", "accounts", accounts),
-        ] {
-            conditions.push(of_clients(name, sum, found, &totals, expected));
-        }
+        conditions.extend(history(bank, conn, &totals, expected)?);
     }
     Ok(conditions)
+}
+
+/// What the history holds is what the clients did, and what was there before.
+pub fn history(bank: &Bank, conn: &mut dyn Connection, totals: &Totals, expected: &Expected) -> Result<Vec<Condition>> {
+    let brought = totals.history_brought(bank);
+    let [remote, accounts] = numbers(conn, bank.sql.one("history_accounts")?)?;
+    let sums = [
+        ("history sum = sum of the clients", "delta", totals.history_sum),
+        ("remote rows of the history = those of the clients", "remote", remote),
+        (
+            "sum of accounts' numbers in the history = that of the clients",
+            "accounts",
+            accounts - bank.accounts_before(),
+        ),
+    ];
+    let of_clients = sums.map(|(name, sum, found)| of_clients(name, sum, found, brought, expected));
+    Ok(std::iter::once(history_rows(brought, expected)).chain(of_clients).collect())
 }
 
 /// The balance of each account is the sum of its history; what has no history has 0.
@@ -105,25 +143,29 @@ fn accounts(bank: &Bank, conn: &mut dyn Connection, totals: &Totals) -> Result<C
 }
 
 /// Every acknowledged commit is in the history, and nothing else but commits of unknown end.
-fn history_rows(totals: &Totals, expected: &Expected) -> Condition {
+fn history_rows(brought: i64, expected: &Expected) -> Condition {
     let range = expected.range(0);
-    let found = u64::try_from(totals.history_rows).unwrap_or(0);
+    let found = u64::try_from(brought).unwrap_or(0);
     let detail = format!("history {found}, committed {}{}", range.start(), of_unknown_end(&range));
     Condition { name: "history rows = committed transactions".into(), holds: range.contains(&found), detail }
 }
 
 /// What the clients summed up is what the history says. When commits of unknown end took place, their
 /// inputs are not known, and the sums can only be compared within the database.
-fn of_clients(name: &str, sum: &str, found: i64, totals: &Totals, expected: &Expected) -> Condition {
+fn of_clients(name: &str, sum: &str, found: i64, brought: i64, expected: &Expected) -> Condition {
     let committed = *expected.range(0).start();
     match expected.sum(sum).or((committed == 0).then_some(0)) {
         None => Condition { name: name.into(), holds: false, detail: format!("the clients gave no sum of {sum}") },
-        Some(_) if *expected.range(0).end() > committed && totals.history_rows as u64 != committed => {
+        Some(_) if *expected.range(0).end() > committed && brought as u64 != committed => {
             let detail = "not checkable: commits of unknown end took place; compared within the database only".into();
             Condition { name: name.into(), holds: true, detail }
         }
         Some(sum) => equal(name, ("history", found), ("clients", sum)),
     }
+}
+
+fn zero((name, found): (&str, i64)) -> Condition {
+    equal(&format!("{name} = 0"), ("found", found), ("wanted", 0))
 }
 
 fn equal(name: &str, left: (&str, i64), right: (&str, i64)) -> Condition {

@@ -9,8 +9,11 @@ use dsbench_core::value::{Rows, Type, Value};
 use dsbench_core::workload::{Client, Drawn, End, Shape};
 
 use super::bank::Bank;
-use super::rows::{ACCOUNTS, TELLERS};
+use super::rows::TELLERS;
 use crate::Call;
+
+/// Per cent of the transactions whose account is of another branch, in TPC-B.
+pub const REMOTE: u64 = 15;
 
 /// Inputs of one transaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,20 +31,19 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Draws by the rules of TPC-B: with probability 0.85, or when there is one branch, an account of
-    /// the teller's branch, otherwise one of another branch; uniform within the choice.
-    pub fn draw(stream: &mut Stream, scale: u32) -> Self {
-        let branches = u64::from(scale);
+    /// Draws by the rules of TPC-B: in `remote` per cent of the transactions, and in none when there is one branch, an
+    /// account of another branch than the teller's, otherwise one of that branch; uniform within the choice.
+    pub fn draw(stream: &mut Stream, (branches, accounts): (u64, u64), remote: u64) -> Self {
         let teller = stream.below(branches * TELLERS);
         let home = teller / TELLERS;
-        let remote = branches > 1 && stream.below(100) >= 85;
+        let remote = branches > 1 && stream.below(100) >= 100 - remote;
         let branch = match remote {
             false => home,
             // One of the others: those from the home branch on move up by one.
             true => Some(stream.below(branches - 1)).map_or(home, |other| other + u64::from(other >= home)),
         };
         Self {
-            aid: (branch * ACCOUNTS + stream.below(ACCOUNTS)) as i64 + 1,
+            aid: (branch * accounts + stream.below(accounts)) as i64 + 1,
             tid: teller as i64 + 1,
             bid: home as i64 + 1,
             delta: stream.between(-999_999, 999_999),
@@ -50,9 +52,21 @@ impl Inputs {
     }
 }
 
+/// What of the transaction a client does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Does {
+    /// All of it, sent so.
+    Whole(Call),
+    /// The row of history alone.
+    Append,
+}
+
 /// Numbers of the statements of the transaction.
 #[derive(Debug, Clone, Copy)]
 enum Known {
+    Append {
+        history: StatementId,
+    },
     Procedure {
         call: StatementId,
     },
@@ -68,7 +82,8 @@ enum Known {
 /// A simulated user of the bank.
 pub struct TpcbClient {
     bank: Arc<Bank>,
-    call: Call,
+    does: Does,
+    remote_percent: u64,
     id: u64,
     seed: u64,
     inputs: Inputs,
@@ -80,10 +95,10 @@ pub struct TpcbClient {
 }
 
 impl TpcbClient {
-    /// Client `id` with the stream of `seed`.
-    pub fn new(bank: Arc<Bank>, call: Call, id: u64, seed: u64) -> Self {
+    /// Client `id` with the stream of `seed`; see [`Inputs::draw`] for `remote_percent`.
+    pub fn new(bank: Arc<Bank>, does: Does, remote_percent: u64, id: u64, seed: u64) -> Self {
         let (inputs, rows) = (Inputs::default(), Rows::new());
-        Self { bank, call, id, seed, inputs, known: None, rows, delta: 0, remote: 0, accounts: 0 }
+        Self { bank, does, remote_percent, id, seed, inputs, known: None, rows, delta: 0, remote: 0, accounts: 0 }
     }
 }
 
@@ -95,9 +110,12 @@ impl Client for TpcbClient {
             conn.prepare(&Statement { sql: sql.one(name)?, params, columns }, when)
         };
         let (int, aid) = (Type::Int32, self.bank.account_key());
-        self.known = Some(match self.call {
-            Call::Procedure => Known::Procedure { call: prepare("call_transaction", &[aid, int, int, int], BALANCE)? },
-            Call::Statements => Known::Statements {
+        self.known = Some(match self.does {
+            Does::Append => Known::Append { history: prepare("insert_history", &[int, int, aid, int], &[])? },
+            Does::Whole(Call::Procedure) => {
+                Known::Procedure { call: prepare("call_transaction", &[aid, int, int, int], BALANCE)? }
+            }
+            Does::Whole(Call::Statements) => Known::Statements {
                 account: prepare("update_account", &[int, aid], &[])?,
                 balance: prepare("select_account", &[aid], BALANCE)?,
                 history: prepare("insert_history", &[int, int, aid, int], &[])?,
@@ -109,10 +127,11 @@ impl Client for TpcbClient {
     }
 
     fn draw(&mut self, number: u64) -> Drawn {
-        self.inputs = Inputs::draw(&mut Stream::new(self.seed, self.id, number), self.bank.scale);
-        let shape = match self.call {
-            Call::Procedure => Shape::Single,
-            Call::Statements => Shape::Block,
+        let sizes = (self.bank.branches, self.bank.accounts);
+        self.inputs = Inputs::draw(&mut Stream::new(self.seed, self.id, number), sizes, self.remote_percent);
+        let shape = match self.does {
+            Does::Whole(Call::Statements) => Shape::Block,
+            Does::Whole(Call::Procedure) | Does::Append => Shape::Single,
         };
         Drawn { kind: 0, shape }
     }
@@ -125,6 +144,9 @@ impl Client for TpcbClient {
         let [aid, tid, bid, delta] = [aid, tid, bid, delta].map(Value::Int);
         match self.known {
             None => return Err(Error::with(ErrorKind::Statement, "execute", "the client was not prepared")),
+            Some(Known::Append { history }) => {
+                return one_row(conn.execute(history, &[tid, bid, aid, delta])?, "history").map(|()| End::Commit);
+            }
             Some(Known::Procedure { call }) => conn.query(call, &[aid, tid, bid, delta], &mut self.rows)?,
             Some(Known::Statements { account, balance, history, teller, branch }) => {
                 one_row(conn.execute(account, &[delta, aid])?, "account")?;
@@ -156,7 +178,7 @@ impl Client for TpcbClient {
     }
 }
 
-fn one_row(changed: u64, table: &str) -> Result<()> {
+pub(crate) fn one_row(changed: u64, table: &str) -> Result<()> {
     match changed {
         1 => Ok(()),
         n => Err(Error::with(ErrorKind::Statement, "execute", format!("{n} rows of {table} were changed, not one"))),
@@ -168,7 +190,7 @@ mod tests {
     use super::*;
 
     fn draws(scale: u32, count: u64) -> impl Iterator<Item = Inputs> {
-        (0..count).map(move |number| Inputs::draw(&mut Stream::new(11, 3, number), scale))
+        (0..count).map(move |number| Inputs::draw(&mut Stream::new(11, 3, number), (scale.into(), 100_000), REMOTE))
     }
 
     /// Chi-square of counts that should be equal.

@@ -5,6 +5,7 @@
 -- four bytes for each character in every row that it has in hand.
 
 -- word: {charset} = CHARACTER SET ASCII
+-- word: {now} = LOCALTIMESTAMP
 
 -- name: procedures
 -- The transaction of TPC-B: account, teller, branch, history. The history comes last, as in pgbench:
@@ -17,7 +18,7 @@ BEGIN
     UPDATE teller SET tbalance = tbalance + :p_delta WHERE tid = :p_tid;
     UPDATE branch SET bbalance = bbalance + :p_delta WHERE bid = :p_bid;
     INSERT INTO history (tid, bid, aid, delta, mtime, filler)
-        VALUES (:p_tid, :p_bid, :p_aid, :p_delta, LOCALTIMESTAMP, 'Qm7rT2xWv9LkZp4JhN8sYc3BdF6g');
+        VALUES (:p_tid, :p_bid, :p_aid, :p_delta, LOCALTIMESTAMP, '{history text}');
 END;
 -- next
 CREATE FUNCTION tpcb_select (p_aid {aid}) RETURNS BIGINT AS
@@ -41,14 +42,14 @@ BEGIN
         INSERT INTO teller (tid, bid, tbalance, filler) VALUES (:number, :p_bid, 0,
             LEFT(UUID_TO_CHAR(GEN_UUID()) || UUID_TO_CHAR(GEN_UUID()) || UUID_TO_CHAR(GEN_UUID()), 84));
     END
-    number = (p_bid - 1) * 100000;
-    WHILE (number < p_bid * 100000) DO
+    number = (p_bid - 1) * {accounts};
+    WHILE (number < p_bid * {accounts}) DO
     BEGIN
         number = number + 1;
         INSERT INTO account (aid, bid, abalance, filler) VALUES (:number, :p_bid, 0,
             LEFT(UUID_TO_CHAR(GEN_UUID()) || UUID_TO_CHAR(GEN_UUID()) || UUID_TO_CHAR(GEN_UUID()), 84));
     END
-    made = 100011;
+    made = {made};
 END;
 
 -- name: call_populate
@@ -90,7 +91,7 @@ UPDATE account SET abalance = abalance + ? WHERE aid = ? RETURNING aid
 
 -- name: insert_history
 INSERT INTO history (tid, bid, aid, delta, mtime, filler)
-VALUES (?, ?, ?, ?, LOCALTIMESTAMP, 'Qm7rT2xWv9LkZp4JhN8sYc3BdF6g') RETURNING tid
+VALUES (?, ?, ?, ?, {now}, '{history text}') RETURNING tid
 
 -- name: update_teller
 UPDATE teller SET tbalance = tbalance + ? WHERE tid = ? RETURNING tid

@@ -18,12 +18,13 @@ use dsbench_core::workload::Workload;
 
 use crate::entry::names_of;
 use crate::Options;
-use client::TpcbClient;
+use bank::TPCB;
+use client::{Does, TpcbClient, REMOTE};
 use on_bank::OnBank;
 
 /// Opens the workload. Errors: see [`crate::open`].
 fn open(options: &Options) -> Result<Box<dyn Workload>> {
-    OnBank::open(options, const { &names_of(entry::KINDS) }, check::check, |at, id, seed| {
-        Box::new(TpcbClient::new(Arc::clone(&at.bank), at.call, id, seed))
+    OnBank::open(options, &TPCB, const { &names_of(entry::KINDS) }, check::check, |at, who, seed| {
+        Box::new(TpcbClient::new(Arc::clone(&at.bank), Does::Whole(at.call), REMOTE, who.id, seed))
     })
 }

@@ -15,6 +15,7 @@
 -- word: {key} = PRIMARY KEY
 -- word: {now} = CURRENT_TIMESTAMP(6)
 -- word: {bigint} = signed
+-- word: {partitioned} = PARTITION BY HASH (bid) PARTITIONS 16
 -- word: {is} = <=>
 
 -- name: procedures
@@ -44,7 +45,7 @@ BEGIN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'account, teller or branch is missing';
     END IF;
     INSERT INTO history (tid, bid, aid, delta, mtime, filler)
-        VALUES (p_tid, p_bid, p_aid, p_delta, CURRENT_TIMESTAMP(6), 'Qm7rT2xWv9LkZp4JhN8sYc3BdF6g');
+        VALUES (p_tid, p_bid, p_aid, p_delta, CURRENT_TIMESTAMP(6), '{history text}');
     COMMIT;
     SELECT balance;
 END;
@@ -74,14 +75,14 @@ BEGIN
         INSERT INTO teller (tid, bid, tbalance, filler)
             VALUES (number, p_bid, 0, left(sha2(concat('t', number), 512), 84));
     END WHILE;
-    SET number = (p_bid - 1) * 100000;
-    WHILE number < p_bid * 100000 DO
+    SET number = (p_bid - 1) * {accounts};
+    WHILE number < p_bid * {accounts} DO
         SET number = number + 1;
         INSERT INTO account (aid, bid, abalance, filler)
             VALUES (number, p_bid, 0, left(sha2(concat('a', number), 512), 84));
     END WHILE;
     COMMIT;
-    SELECT 100011;
+    SELECT {made};
 END;
 -- next
 -- Storage engines without foreign keys refuse them with error 1235.

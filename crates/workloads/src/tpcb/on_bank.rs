@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use dsbench_core::engine::Connection;
 use dsbench_core::error::Result;
+use dsbench_core::stage::{Counted, GroupPlan, Stage, Until, Whose, Work};
 use dsbench_core::workload::{Client, ClientId, Condition, Expected, Part, Population, Progress, Workload};
 
-use super::bank::Bank;
+use super::bank::{Bank, Shape};
 use crate::{Call, Options};
 
 type Check = fn(&Bank, &mut dyn Connection, Option<&Expected>) -> Result<Vec<Condition>>;
-type MakeClient = fn(&OnBank, id: u64, seed: u64) -> Box<dyn Client>;
+type MakeClient = fn(&OnBank, ClientId, seed: u64) -> Box<dyn Client>;
 
 /// A workload on the bank; see the module.
 pub struct OnBank {
@@ -18,22 +19,39 @@ pub struct OnBank {
     pub bank: Arc<Bank>,
     /// How transactions are sent.
     pub call: Call,
+    /// What it was opened with.
+    pub options: Options,
+    /// Transactions of all streams together in a cycle, an even share by each; `None`: as many as the duration lets.
+    pub transactions: Option<u64>,
     kinds: &'static [&'static str],
     check: Check,
     client: MakeClient,
 }
 
 impl OnBank {
-    /// Opens a workload whose conditions are those of `check` and whose clients `client` makes, by number and seed.
-    /// Errors: see [`crate::open`].
+    /// Opens a workload on a bank of this `shape` whose conditions are those of `check` and whose clients `client`
+    /// makes, by number and seed. Errors: see [`crate::open`].
     pub fn open(
         options: &Options,
+        shape: &Shape<'_>,
         kinds: &'static [&'static str],
         check: Check,
         client: MakeClient,
     ) -> Result<Box<dyn Workload>> {
-        let bank = Arc::new(Bank::new(options.scale, options.dialect, &options.settings)?);
-        Ok(Box::new(Self { bank, call: options.call, kinds, check, client }))
+        Ok(Box::new(Self::new(options, shape, kinds, check, client)?))
+    }
+
+    /// The same, before it is boxed.
+    pub fn new(
+        options: &Options,
+        shape: &Shape<'_>,
+        kinds: &'static [&'static str],
+        check: Check,
+        client: MakeClient,
+    ) -> Result<Self> {
+        let bank = Arc::new(Bank::new(options.scale, options.dialect, &options.settings, shape)?);
+        let (call, options) = (options.call, options.clone());
+        Ok(Self { bank, call, options, transactions: None, kinds, check, client })
     }
 }
 
@@ -55,11 +73,11 @@ impl Workload for OnBank {
     }
 
     fn settle(&self, conn: &mut dyn Connection) -> Result<()> {
-        conn.script(&self.bank.sql.script("settle"))
+        self.bank.settle(conn)
     }
 
     fn primary_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
-        self.bank.steps(conn, "primary_keys", progress)
+        self.bank.primary_keys(conn, progress)
     }
 
     fn foreign_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
@@ -77,6 +95,16 @@ impl Workload for OnBank {
     }
 
     fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {
-        (self.client)(self, who.id, seed)
+        (self.client)(self, who, seed)
+    }
+
+    fn stages(&self) -> Vec<Stage> {
+        let mut stages = Stage::ladder();
+        if let Some(count) = self.transactions {
+            let until = Some(Until::Count { counted: Counted::Transactions, count, of: Whose::Share });
+            let groups = vec![GroupPlan { name: "streams".into(), until, ..GroupPlan::all() }];
+            stages[1].work = Work::Load { groups, repeated: true, cleaned: true };
+        }
+        stages
     }
 }

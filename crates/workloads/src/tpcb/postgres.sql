@@ -4,6 +4,8 @@
 -- account 4 + 4 + 8 + 84, history 4 * 4 + 8 + 28.
 
 -- word: {now} = CURRENT_TIMESTAMP
+-- word: {partitioned} = PARTITION BY HASH (bid)
+-- word: {room} = WITH (fillfactor = 90)
 
 -- name: procedures
 -- The transaction of TPC-B: account, teller, branch, history. The history comes last, as in pgbench:
@@ -18,7 +20,7 @@ BEGIN
     UPDATE teller SET tbalance = tbalance + p_delta WHERE tid = p_tid;
     UPDATE branch SET bbalance = bbalance + p_delta WHERE bid = p_bid;
     INSERT INTO history (tid, bid, aid, delta, mtime, filler)
-        VALUES (p_tid, p_bid, p_aid, p_delta, CURRENT_TIMESTAMP, 'Qm7rT2xWv9LkZp4JhN8sYc3BdF6g');
+        VALUES (p_tid, p_bid, p_aid, p_delta, CURRENT_TIMESTAMP, '{history text}');
     RETURN balance;
 END;
 $$;
@@ -39,7 +41,7 @@ CREATE FUNCTION tpcb_populate(p_bid integer) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     number integer;
-    before {aid} := (p_bid - 1)::{aid} * 100000;
+    before {aid} := (p_bid - 1)::{aid} * {accounts};
 BEGIN
     INSERT INTO branch (bid, bbalance, filler)
         VALUES (p_bid, 0, left(encode(sha512(('b' || p_bid)::bytea), 'hex'), 88));
@@ -47,13 +49,19 @@ BEGIN
         INSERT INTO teller (tid, bid, tbalance, filler)
             VALUES (number, p_bid, 0, left(encode(sha512(('t' || number)::bytea), 'hex'), 84));
     END LOOP;
-    FOR number IN 1 .. 100000 LOOP
+    FOR number IN 1 .. {accounts} LOOP
         INSERT INTO account (aid, bid, abalance, filler)
             VALUES (before + number, p_bid, 0, left(encode(sha512(('a' || before + number)::bytea), 'hex'), 84));
     END LOOP;
-    RETURN 100011;
+    RETURN {made};
 END;
 $$;
+
+-- name: history_partitioned
+CREATE TABLE history_{n} PARTITION OF history FOR VALUES WITH (MODULUS 16, REMAINDER {n});
+
+-- name: history_hashed
+CREATE INDEX history_aid ON history USING hash (aid);
 
 -- name: call_populate
 SELECT tpcb_populate($1)

@@ -1,7 +1,7 @@
 //! The rows of the bank's tables, made one by one without an allocation.
 //!
-//! Per unit of scale: 1 branch, 10 tellers, 100,000 accounts (TPC-B, clause 4.2). Teller t belongs to
-//! branch (t−1)/10 + 1, account a to branch (a−1)/100,000 + 1. All balances are 0.
+//! A branch has 10 tellers and as many accounts n as the workload says: 100,000 in TPC-B (clause 4.2), 10,000 in TP1.
+//! Teller t belongs to branch (t−1)/10 + 1, account a to branch (a−1)/n + 1. All balances are 0.
 
 use dsbench_core::engine::RowSource;
 use dsbench_core::error::Result;
@@ -11,9 +11,6 @@ use dsbench_core::workload::Progress;
 
 /// Tellers of a branch.
 pub const TELLERS: u64 = 10;
-/// Accounts of a branch.
-pub const ACCOUNTS: u64 = 100_000;
-
 /// The longest filler there is.
 const LONGEST: usize = 100;
 
@@ -48,12 +45,12 @@ impl Table {
         }
     }
 
-    /// Rows per unit of scale.
-    pub fn per_branch(self) -> u64 {
+    /// Rows for each branch, of which each has so many `accounts`.
+    pub fn per_branch(self, accounts: u64) -> u64 {
         match self {
             Self::Branch => 1,
             Self::Teller => TELLERS,
-            Self::Account => ACCOUNTS,
+            Self::Account => accounts,
         }
     }
 
@@ -71,6 +68,7 @@ impl Table {
 /// Rows number `next` to `end` (from 0, `end` excluded) of a table.
 pub struct Source<'a> {
     table: Table,
+    per_branch: u64,
     next: u64,
     end: u64,
     filler: [u8; LONGEST],
@@ -80,10 +78,16 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The rows of `range`; `progress` advances as they are taken.
-    pub fn new(table: Table, range: std::ops::Range<u64>, compact_integers: bool, progress: &'a Progress) -> Self {
+    /// The rows of `range` of a bank whose branches have so many `accounts`; `progress` advances as they are taken.
+    pub fn new(
+        (table, accounts): (Table, u64),
+        range: std::ops::Range<u64>,
+        compact_integers: bool,
+        progress: &'a Progress,
+    ) -> Self {
         Self {
             table,
+            per_branch: table.per_branch(accounts),
             next: range.start,
             end: range.end,
             filler: [0; LONGEST],
@@ -106,9 +110,9 @@ impl RowSource for Source<'_> {
             return Ok(false);
         }
         let number = self.next;
-        let text = fill(&mut self.filler[..self.filler_bytes], mix(number) ^ self.table.per_branch());
+        let text = fill(&mut self.filler[..self.filler_bytes], mix(number) ^ self.per_branch);
         let id = Value::Int(number as i64 + 1);
-        let branch = Value::Int((number / self.table.per_branch()) as i64 + 1);
+        let branch = Value::Int((number / self.per_branch) as i64 + 1);
         match self.table {
             Table::Branch => emit(&[id, Value::Int(0), Value::Text(text)])?,
             Table::Teller | Table::Account => emit(&[id, branch, Value::Int(0), Value::Text(text)])?,
@@ -155,7 +159,7 @@ mod tests {
 
     fn rows(table: Table, range: std::ops::Range<u64>, compact: bool) -> Vec<String> {
         let progress = Progress::default();
-        let mut source = Source::new(table, range.clone(), compact, &progress);
+        let mut source = Source::new((table, 100_000), range.clone(), compact, &progress);
         let mut seen = Vec::new();
         let mut emit = |row: &[Value<'_>]| {
             assert_eq!(row.len(), table.columns().len());
@@ -198,7 +202,7 @@ mod tests {
     fn a_wish_to_stop_ends_the_rows() {
         let progress = Progress::default();
         progress.request_stop();
-        let mut source = Source::new(Table::Account, 0..100_000, true, &progress);
+        let mut source = Source::new((Table::Account, 100_000), 0..100_000, true, &progress);
         let mut taken = 0;
         let error = loop {
             match source.next_row(&mut |_| Ok(())) {

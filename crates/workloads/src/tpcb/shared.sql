@@ -1,4 +1,5 @@
--- TPC-B: what products share. A section or a word of a product's own file counts before the one here.
+-- The bank: what products share. A section or a word of a product's own file counts before the one here, and what a
+-- workload says of it before both: {accounts} of a branch, {made} rows for each, {end of history}, {end of account}.
 
 -- word: {charset} =
 -- word: {timestamp} = timestamp
@@ -13,6 +14,10 @@
 -- word: {branch filler} = 88
 -- word: {filler} = 84
 -- word: {history filler} = 28
+-- word: {history text} = Qm7rT2xWv9LkZp4JhN8sYc3BdF6g
+-- word: {end of account} =
+-- word: {room} =
+-- word: {end of history} =
 
 -- name: tables
 CREATE TABLE branch (
@@ -33,7 +38,7 @@ CREATE TABLE account (
     bid integer NOT NULL {to branch},
     abalance bigint NOT NULL,
     filler varchar(100) {charset} NOT NULL
-);
+) {end of account};
 -- next
 CREATE TABLE history (
     tid integer NOT NULL {to teller},
@@ -42,7 +47,15 @@ CREATE TABLE history (
     delta integer NOT NULL,
     mtime {timestamp} NOT NULL,
     filler varchar(100) {charset} NOT NULL
-);
+) {end of history};
+
+-- name: history_indexed
+CREATE INDEX history_aid ON history (aid);
+
+-- name: history_rows
+-- Rows that were there before: of accounts 1 to {n}, with which nothing was done.
+INSERT INTO history (tid, bid, aid, delta, mtime, filler)
+SELECT bid * 10, bid, aid, 0, {now}, '{history text}' FROM account WHERE aid <= {n}
 
 -- name: update_account
 UPDATE account SET abalance = abalance + ? WHERE aid = ?
@@ -52,7 +65,7 @@ SELECT abalance FROM account WHERE aid = ?
 
 -- name: insert_history
 INSERT INTO history (tid, bid, aid, delta, mtime, filler)
-VALUES (?, ?, ?, ?, {now}, 'Qm7rT2xWv9LkZp4JhN8sYc3BdF6g')
+VALUES (?, ?, ?, ?, {now}, '{history text}')
 
 -- name: update_teller
 UPDATE teller SET tbalance = tbalance + ? WHERE tid = ?
@@ -77,10 +90,11 @@ FROM branch b LEFT JOIN (SELECT bid, sum(tbalance) AS s FROM teller GROUP BY bid
 WHERE NOT (t.s {is} b.bbalance)
 
 -- name: tellers_off
--- Tellers whose balance is not the sum of their history.
+-- Tellers whose balance is not the sum of their history, with one reading of it: Firebird would join it anew to each
+-- teller where no foreign key brings an index.
 SELECT count(*)
-FROM teller t LEFT JOIN (SELECT tid, sum(delta) AS s FROM history GROUP BY tid) h ON h.tid = t.tid
-WHERE NOT (coalesce(h.s, 0) {is} t.tbalance)
+FROM (SELECT tid FROM (SELECT tid, delta AS d FROM history UNION ALL SELECT tid, -tbalance FROM teller) b
+      GROUP BY tid HAVING sum(d) <> 0) o
 
 -- name: accounts_off
 -- Accounts in the history whose balance is not the sum of it, and those whose sum is not 0. Together
@@ -103,7 +117,7 @@ SELECT count(CASE WHEN tid BETWEEN (bid - 1) * 10 + 1 AND bid * 10 THEN NULL ELS
        count(CASE WHEN {length}(filler) <> {filler} THEN 1 END)
 FROM teller
 -- next
-SELECT count(CASE WHEN aid BETWEEN (CAST(bid AS {bigint}) - 1) * 100000 + 1 AND CAST(bid AS {bigint}) * 100000 THEN NULL ELSE 1 END),
+SELECT count(CASE WHEN aid BETWEEN (CAST(bid AS {bigint}) - 1) * {accounts} + 1 AND CAST(bid AS {bigint}) * {accounts} THEN NULL ELSE 1 END),
        count(CASE WHEN {length}(filler) <> {filler} THEN 1 END)
 FROM account
 -- next
@@ -112,6 +126,6 @@ FROM history
 
 -- name: history_accounts
 -- Transactions with an account of another branch, and the sum of the accounts' numbers.
-SELECT count(CASE WHEN aid BETWEEN (CAST(bid AS {bigint}) - 1) * 100000 + 1 AND CAST(bid AS {bigint}) * 100000 THEN NULL ELSE 1 END),
+SELECT count(CASE WHEN aid BETWEEN (CAST(bid AS {bigint}) - 1) * {accounts} + 1 AND CAST(bid AS {bigint}) * {accounts} THEN NULL ELSE 1 END),
        CAST(coalesce(sum(aid), 0) AS {bigint})
 FROM history

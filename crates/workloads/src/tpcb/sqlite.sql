@@ -7,7 +7,8 @@
 -- meet them, which is what other engines do when a key is added.
 --
 -- Widths of the rows (TPC-B wants 100 bytes, history 50): SQLite stores small integers in 0 to 4
--- bytes, so the fillers alone have these widths.
+-- bytes, so the fillers alone have these widths. The time of a row of history is in microseconds since 1970, in
+-- steps of a millisecond, which is SQLite's own clock.
 
 -- word: {key} = PRIMARY KEY
 -- word: {to branch} = REFERENCES branch
@@ -18,6 +19,8 @@
 -- word: {branch filler} = 100
 -- word: {filler} = 100
 -- word: {history filler} = 50
+-- word: {history text} = Qm7rT2xWv9LkZp4JhN8sYc3BdF6gQm7rT2xWv9LkZp4JhN8sYc
+-- word: {now} = CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000
 
 -- name: foreign_key_faults
 SELECT count(*) FROM pragma_foreign_key_check('teller')
@@ -30,9 +33,3 @@ SELECT count(*) FROM pragma_foreign_key_check('history')
 -- Space is reused by itself, and no statement of the load has a choice of plans. No checkpoint: what
 -- a cycle costs in checkpoints belongs to the cycles.
 PRAGMA optimize;
-
--- name: insert_history
--- mtime: microseconds since 1970, in steps of a millisecond, which is SQLite's own clock.
-INSERT INTO history (tid, bid, aid, delta, mtime, filler)
-VALUES (?, ?, ?, ?, CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000,
-        'Qm7rT2xWv9LkZp4JhN8sYc3BdF6gQm7rT2xWv9LkZp4JhN8sYc')

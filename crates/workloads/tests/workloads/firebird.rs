@@ -10,6 +10,7 @@ use crate::bed::{self, broken, build, cycle, misses_change_nothing, open, run};
 use crate::faults;
 use crate::firebird_server::{Server, PASSWORD};
 use crate::insert;
+use crate::tp1;
 
 /// Durability is not what these tests are about.
 fn engine(server: &Server) -> Box<dyn Engine> {
@@ -39,6 +40,12 @@ fn tpcb_leaves_a_consistent_bank_and_finds_every_fault() {
         assert_eq!(one(&mut *conn, &format!("{keys}'PRIMARY KEY'")), "3");
         assert_eq!(one(&mut *conn, &format!("{keys}'FOREIGN KEY'")), "5");
     }
+}
+
+#[test]
+fn tp1_and_its_parts_find_every_fault() {
+    let server = Server::start("Super");
+    tp1::is_consistent_and_finds_every_fault(engine(&server), &["heap", "indexed"]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::bed::{self, broken, build, cycle, misses_change_nothing, none_refers_
 use crate::faults;
 use crate::insert;
 use crate::mysql_server::Server;
+use crate::tp1;
 
 fn one(conn: &mut dyn Connection, sql: &str) -> String {
     conn.fetch(sql).unwrap().rows[0][0].clone().unwrap()
@@ -46,6 +47,14 @@ fn tpcb_leaves_a_consistent_bank_and_finds_every_fault() {
 }
 
 #[test]
+fn tp1_and_its_parts_find_every_fault() {
+    let server = Server::start_with_rocksdb();
+    for (_, engine) in engines(&server) {
+        tp1::is_consistent_and_finds_every_fault(engine, &["heap", "indexed", "partitioned"]);
+    }
+}
+
+#[test]
 fn rows_that_refer_to_none_are_refused() {
     let server = Server::start_with_rocksdb();
     let orphans = [
@@ -71,6 +80,7 @@ fn mysql_does_what_mariadb_does() {
         assert!(expected.committed[0] > 0);
         assert!(broken(&*workload, &mut *conn, &expected).is_empty(), "{call:?} {expected:?}");
     }
+    tp1::is_consistent_and_finds_every_fault(server.engine(), &["heap", "indexed", "partitioned"]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::bed::{self, broken, build, cycle, misses_change_nothing, open, run};
 use crate::faults;
 use crate::insert;
 use crate::server::Server;
+use crate::tp1;
 
 fn one(conn: &mut dyn Connection, sql: &str) -> String {
     conn.fetch(sql).unwrap().rows[0][0].clone().unwrap()
@@ -34,6 +35,12 @@ fn tpcb_leaves_a_consistent_bank_and_finds_every_fault() {
         assert_eq!(one(&mut *conn, &format!("{keys}'p'")), "3");
         assert_eq!(one(&mut *conn, &format!("{keys}'f'")), "5");
     }
+}
+
+#[test]
+fn tp1_and_its_parts_find_every_fault() {
+    let server = Server::start();
+    tp1::is_consistent_and_finds_every_fault(server.engine(), &["heap", "indexed", "hashed", "partitioned"]);
 }
 
 #[test]

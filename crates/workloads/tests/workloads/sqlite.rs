@@ -13,6 +13,7 @@ use dsbench_workloads::{Call, Options, Settings};
 use crate::bed::{self, broken, build, cycle, open, run, transact, LOAD};
 use crate::faults;
 use crate::insert;
+use crate::tp1;
 
 /// A folder with a database, removed at the end.
 struct Folder(PathBuf);
@@ -50,6 +51,12 @@ fn tpcb_leaves_a_consistent_bank_and_finds_every_fault() {
     assert!(broken(&*workload, &mut *conn, &expected).is_empty());
     faults::are_all_found(&*workload, &mut *conn, &expected);
     faults::of_counting_are_found(&*workload, &mut *conn, &expected);
+}
+
+#[test]
+fn tp1_and_its_parts_find_every_fault() {
+    let folder = Folder::new();
+    tp1::is_consistent_and_finds_every_fault(folder.engine(), &["heap", "indexed"]);
 }
 
 #[test]

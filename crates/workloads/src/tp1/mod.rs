@@ -1,0 +1,160 @@
+//! TP1 (DebitCredit) as McDonell measured it (1987), and the two transactions that it is made of: T1 amends a row, T2
+//! appends one. They run on the bank of TPC-B with the sizes of TP1, without foreign keys, and do a fixed number of
+//! transactions over a varying number of streams; docs/tp1.md says more.
+
+pub mod entry;
+
+use std::sync::Arc;
+
+use dsbench_core::engine::{Connection, Prepare, Statement, StatementId};
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::value::{Type, Value};
+use dsbench_core::workload::{Client, Condition, Drawn, End, Expected, Shape as Form, Workload};
+
+use crate::entry::{names_of, Entry};
+use crate::tpcb::bank::{Bank, Shape};
+use crate::tpcb::check::{check, history, not_checkable, Totals};
+use crate::tpcb::client::{one_row, Does, TpcbClient};
+use crate::tpcb::on_bank::OnBank;
+use crate::{Call, Options};
+
+/// Branches of a unit of scale.
+const BRANCHES: u64 = 10;
+
+/// Rows between the keys of two streams that must not meet in a page: a page of 64 KB has some 500 rows.
+const APART: u64 = 500;
+
+/// The bank of TP1 under the settings of `entry`.
+fn shape<'a>(entry: &Entry, options: &'a Options) -> Shape<'a> {
+    let history = entry.value(&options.settings, "history");
+    let before = entry.value(&options.settings, "before").parse().unwrap_or(0);
+    Shape { branches: BRANCHES, foreign_keys: false, history, before, room: false }
+}
+
+/// The workload with its fixed number of transactions, boxed.
+fn counted(entry: &Entry, mut made: OnBank) -> Box<dyn Workload> {
+    made.transactions = entry.value(&made.options.settings, "transactions").parse().ok();
+    Box::new(made)
+}
+
+/// A part is one statement: there is no procedure that would send it otherwise.
+fn one_statement(entry: &Entry, options: &Options) -> Result<()> {
+    match options.call {
+        Call::Statements => Ok(()),
+        Call::Procedure => {
+            let words = format!("--call procedure: {} is one statement; use --call statements", entry.name);
+            Err(Error::configuration(words))
+        }
+    }
+}
+
+fn open_tp1(options: &Options) -> Result<Box<dyn Workload>> {
+    let (entry, kinds) = (&entry::TP1, const { &names_of(entry::KINDS[0]) });
+    let made = OnBank::new(options, &shape(entry, options), kinds, check, |at, who, seed| {
+        let remote = entry::TP1.value(&at.options.settings, "remote").parse().unwrap_or(0);
+        Box::new(TpcbClient::new(Arc::clone(&at.bank), Does::Whole(at.call), remote, who.id, seed))
+    })?;
+    Ok(counted(entry, made))
+}
+
+fn open_t1(options: &Options) -> Result<Box<dyn Workload>> {
+    let (entry, kinds) = (&entry::T1, const { &names_of(entry::KINDS[1]) });
+    one_statement(entry, options)?;
+    let shape = Shape { room: true, history: "heap", ..shape(entry, options) };
+    let same = entry.value(&options.settings, "conflict") == "same";
+    let check = if same { check_t1_same } else { check_t1 };
+    let made = OnBank::new(options, &shape, kinds, check, |at, who, _seed| {
+        let same = entry::T1.value(&at.options.settings, "conflict") == "same";
+        let apart = if same { 0 } else { apart(&at.bank, at.options.clients) };
+        let aid = who.id % at.options.clients.max(1) * apart + 1;
+        Box::new(Amend { bank: Arc::clone(&at.bank), aid: aid as i64, update: None })
+    })?;
+    if !same && apart(&made.bank, options.clients) < APART {
+        let most = made.bank.branches * made.bank.accounts / APART;
+        return Err(Error::configuration(format!(
+            "t1: rows of {} streams would share pages at scale {}, which has room for {most}; use a larger scale or --set \
+             conflict=same",
+            options.clients, options.scale
+        )));
+    }
+    Ok(counted(entry, made))
+}
+
+fn open_t2(options: &Options) -> Result<Box<dyn Workload>> {
+    let (entry, kinds) = (&entry::T2, const { &names_of(entry::KINDS[2]) });
+    one_statement(entry, options)?;
+    let made = OnBank::new(options, &shape(entry, options), kinds, check_t2, |at, who, seed| {
+        Box::new(TpcbClient::new(Arc::clone(&at.bank), Does::Append, 0, who.id, seed))
+    })?;
+    Ok(counted(entry, made))
+}
+
+/// Accounts from the key of one stream to that of the next.
+fn apart(bank: &Bank, streams: u64) -> u64 {
+    bank.branches * bank.accounts / streams.max(1)
+}
+
+fn check_t1(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
+    amended(bank, conn, expected, bank.branches * bank.accounts / APART)
+}
+
+fn check_t1_same(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
+    amended(bank, conn, expected, 1)
+}
+
+/// Every commit added one to an account that is the key of a stream, and nothing else was changed.
+fn amended(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>, keys: u64) -> Result<Vec<Condition>> {
+    if !bank.dialect.keeps_data {
+        return Ok(not_checkable());
+    }
+    let totals = Totals::read(bank, conn)?;
+    let mut conditions = totals.scaled(bank);
+    conditions.extend(totals.only_accounts(bank));
+    conditions.extend(expected.into_iter().flat_map(|expected| totals.amended(expected, keys)));
+    Ok(conditions)
+}
+
+/// Every commit brought its row of history, and nothing else was changed.
+fn check_t2(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
+    if !bank.dialect.keeps_data {
+        return Ok(not_checkable());
+    }
+    let totals = Totals::read(bank, conn)?;
+    let mut conditions = totals.scaled(bank);
+    conditions.extend(totals.balances_untouched());
+    if let Some(expected) = expected {
+        conditions.extend(history(bank, conn, &totals, expected)?);
+    }
+    Ok(conditions)
+}
+
+/// A stream of T1: adds one to the same row again and again.
+struct Amend {
+    bank: Arc<Bank>,
+    aid: i64,
+    update: Option<StatementId>,
+}
+
+impl Client for Amend {
+    fn prepare(&mut self, conn: &mut dyn Connection, when: Prepare) -> Result<()> {
+        let params = &[Type::Int32, self.bank.account_key()];
+        let update = Statement { sql: self.bank.sql.one("update_account")?, params, columns: &[] };
+        self.update = Some(conn.prepare(&update, when)?);
+        Ok(())
+    }
+
+    fn draw(&mut self, _number: u64) -> Drawn {
+        Drawn { kind: 0, shape: Form::Single }
+    }
+
+    fn execute(&mut self, conn: &mut dyn Connection) -> Result<End> {
+        let not_prepared = || Error::with(ErrorKind::Statement, "execute", "the client was not prepared");
+        let update = self.update.ok_or_else(not_prepared)?;
+        one_row(conn.execute(update, &[Value::Int(1), Value::Int(self.aid)])?, "account")?;
+        Ok(End::Commit)
+    }
+
+    fn describe(&self) -> String {
+        format!("amend aid={}", self.aid)
+    }
+}

@@ -1,0 +1,93 @@
+"""The number of threads with the greatest rate: how to find it in few cycles, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+
+from dsbench.analysis.comparison import relative
+from dsbench.analysis.values import Interval
+
+_BELOW = 0.85
+"""A rate that is this far below the greatest, relatively, may lie beyond the peak."""
+_LEAST_CYCLES = 3
+"""Of the best and its neighbours, before their intervals may end the search."""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The best of several numbers of threads, and its ratios to the numbers tried next to it."""
+
+    threads: int
+    rate_tps: float
+    """Median of its cycles."""
+    neighbours: tuple[tuple[int, Interval], ...]
+    """Number of threads, with rate of the best / rate there; its bounds are nan with fewer than two cycles."""
+    at_the_end: bool
+    """Whether it is the greatest number that was tried, so that the peak may lie beyond."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether both neighbours are below it in more than chance."""
+        return not self.at_the_end and all(ratio.low > 1 for _, ratio in self.neighbours)
+
+
+def peak(rates: Mapping[int, Sequence[float]]) -> Peak | None:
+    """The peak of ``rates``: by number of threads, those of its cycles in tps. ``None`` with fewer than two numbers."""
+    known = {threads: np.array(found) for threads, found in sorted(rates.items()) if len(found)}
+    if len(known) < 2:
+        return None
+    numbers = list(known)
+    best = max(numbers, key=lambda threads: float(np.median(known[threads])))
+    at = numbers.index(best)
+    beside = [numbers[n] for n in (at - 1, at + 1) if 0 <= n < len(numbers)]
+    ratios = tuple((threads, relative(known[best], known[threads])) for threads in beside)
+    return Peak(best, float(np.median(known[best])), ratios, at == len(numbers) - 1)
+
+
+def next_number(numbers: Sequence[int], rates: Mapping[int, Sequence[float]], cycles: int) -> int | None:
+    """The number of threads of the next cycle, out of ``numbers`` (rising); ``None`` when the search is over.
+
+    It climbs by every second number until two rates in a row are far below the greatest, tries those next to the
+    best, and then repeats the best and its neighbours, up to ``cycles`` each or until their intervals are apart.
+    """
+    tried = [n for n in numbers if rates.get(n)]
+    median = {n: float(np.median(rates[n])) for n in tried}
+    best = max(tried, key=lambda n: median[n], default=None)
+    coarse = [n for at, n in enumerate(numbers) if at % 2 == 0 or at == len(numbers) - 1]
+    climbed = [n for n in coarse if n in median]
+    beyond = best is not None and len([n for n in climbed[-2:] if median[n] < _BELOW * median[best]]) == 2
+    if len(climbed) < len(coarse) and not beyond:
+        return coarse[len(climbed)]
+    if best is None:
+        return None
+    at = numbers.index(best)
+    trio = [numbers[n] for n in (at, at - 1, at + 1) if 0 <= n < len(numbers)]
+    for n in trio:
+        if n not in median:
+            return n
+    fewest = min(trio, key=lambda n: len(rates[n]))
+    enough = len(rates[fewest]) >= cycles
+    if enough or (len(rates[fewest]) >= _LEAST_CYCLES and _apart(rates, trio)):
+        return None
+    return fewest
+
+
+def _apart(rates: Mapping[int, Sequence[float]], trio: Sequence[int]) -> bool:
+    found = peak({n: rates[n] for n in trio})
+    return found is not None and all(ratio.low > 1 for _, ratio in found.neighbours)
+
+
+def in_words(found: Peak) -> str:
+    """One line: ``peak 1,234 tps at 8 threads: 1.10 [1.05, 1.14] times the rate at 6 …``."""
+    parts = []
+    for threads, ratio in found.neighbours:
+        within = "" if isnan(ratio.low) else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
+        parts.append(f"{ratio.value:.2f}{within} times the rate at {threads:,}")
+    words = f"peak {found.rate_tps:,.4g} tps at {found.threads:,} threads: {', '.join(parts)}"
+    if found.at_the_end:
+        return f"{words}; it may lie beyond, at more threads"
+    return words if found.sure else f"{words}; chance may have made it: a neighbour may be as good"

@@ -1,0 +1,61 @@
+"""A run that searches the number of threads with the greatest rate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dsbench
+from dsbench import runner, spec
+from dsbench.archive import Archive
+from dsbench.report.tables import peak_lines, results_txt
+from dsbench.runner.events import Moment
+from dsbench.spec.run import peak_numbers
+
+LITTLE = {"workload": "select", "scales": (1,), "cycles": 2, "duration": 0.05, "threads": 6, "peak": True}
+
+
+def tried(archive: Archive) -> dict[int, set[int]]:
+    """By number of threads, the cycles that had it."""
+    found: dict[int, set[int]] = {}
+    for row in archive.table("cycles").to_pylist():
+        found.setdefault(row["threads"], set()).add(row["cycle"])
+    return found
+
+
+def test_a_run_tries_a_few_numbers_and_tells_the_best(tmp_path: Path) -> None:
+    archive = dsbench.run("mock:?latency_us=500", out=tmp_path, **LITTLE)
+    found = tried(archive)
+    assert set(found) <= set(peak_numbers(6))
+    # Of a server that takes as long whatever it has to do, the most threads are the best.
+    assert (len(found[6]), len(found[4])) == (2, 2)
+    assert sorted(n for cycles in found.values() for n in cycles) == list(range(1, sum(map(len, found.values())) + 1))
+    (line,) = peak_lines(archive.evaluate())
+    assert "at 6 threads" in line
+    assert "it may lie beyond" in line
+    assert line in results_txt(archive.evaluate(), archive.run)
+    assert archive.spec.peak
+
+
+class _Stops(runner.Silent):
+    """Stops the run in its third cycle."""
+
+    def __init__(self) -> None:
+        self.stop = runner.Stop()
+
+    def moment(self, moment: Moment) -> None:
+        if moment.phase == "cycle" and moment.cycle == 3:
+            self.stop.request("enough")
+
+
+def test_a_search_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
+    observer = _Stops()
+    asked = spec.build({"target": {"url": "mock:?latency_us=500"}, **LITTLE})
+    cut = runner.execute(asked, tmp_path, observer, stop=observer.stop)
+    assert cut.status == "cut-short"
+    before = tried(Archive.open(cut.archive))
+    assert sum(map(len, before.values())) == 2
+    again = runner.resume(cut.archive, None, runner.Silent())
+    assert again.status == "complete"
+    after = tried(Archive.open(again.archive))
+    assert all(cycles <= after[n] for n, cycles in before.items())
+    assert (len(after[6]), len(after[4])) == (2, 2)
