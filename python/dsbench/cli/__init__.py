@@ -14,6 +14,7 @@ import typer
 import dsbench
 from dsbench.cli import (
     ab,
+    bound,
     calibrate,
     check,
     cluster,
@@ -59,7 +60,7 @@ def _dsbench(
     """Measure what a computer is worth as a database server."""
 
 
-for _module in (run, node, show, plot, compare, ab, trend, query, check, drop, calibrate, doctor, workloads):
+for _module in (run, node, show, plot, compare, bound, ab, trend, query, check, drop, calibrate, doctor, workloads):
     app.command(_module.__name__.rpartition(".")[2], cls=Grouped, epilog=_module.EPILOG)(_module.command)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(servers.app, name="servers")

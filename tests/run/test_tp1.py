@@ -1,0 +1,101 @@
+"""TP1, T1 and T2: a fixed number of transactions, its size, both definitions of TPS and the bound."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import dsbench
+from dsbench.evaluation import bounds
+from dsbench.report import bounds as report
+from dsbench.report.tables import summary_text
+from dsbench.runner import sizing
+from fixtures.program import Program
+
+
+def test_a_number_grows_until_it_takes_the_duration_at_the_fastest_number_of_threads() -> None:
+    tried: list[tuple[int, int]] = []
+
+    def took(count: int, threads: int) -> int:
+        tried.append((count, threads))
+        return round(count / {1: 1000, 4: 3000}[threads] * 1e9)
+
+    found = sizing.number(1536, 60_000_000_000, [1, 4], took)
+    assert found % 1536 == 0
+    assert 60 <= found / 3000 < 60 * 1.5, "as long as the duration at the faster one, and not much longer"
+    assert tried == [(1536, 1), (1536, 4), (4608, 4)]
+    assert sizing.number(1536, 60_000_000_000, [1], lambda count, _: count * 100_000_000) == 1536, "slow enough"
+    assert sizing.number(10, 1_000_000, [1], lambda count, _: count * 1_000_000) == 10
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dsbench.Archive]:
+    out = tmp_path_factory.mktemp("tp1")
+
+    def run(name: str, **more: object) -> dsbench.Archive:
+        target = "private:sqlite?synchronous=off"
+        return dsbench.run(target, workload=name, scales=(1,), cycles=1, duration=0.2, out=out, **more)
+
+    return {
+        "tp1": run("tp1", threads=(1, 3)),
+        "t1": run("t1", threads=3),
+        "same": run("t1", threads=2, workload_settings={"conflict": "same"}),
+        "t2": run("t2", threads=2, workload_settings={"transactions": "100"}),
+    }
+
+
+def test_every_cycle_of_a_scale_takes_the_same_number_in_even_shares(runs: dict[str, dsbench.Archive]) -> None:
+    for name, archive in runs.items():
+        counts = {row["until_count"] for row in archive.table("groups").to_pylist()}
+        (count,) = counts
+        assert count % (100 if name == "t2" else 1536) == 0, name
+        by_cycle: dict[int, list[int]] = {}
+        for row in archive.table("cycles").to_pylist():
+            by_cycle.setdefault(row["cycle"], []).append(row["committed"])
+        for committed in by_cycle.values():
+            assert sum(committed) == count
+            assert max(committed) - min(committed) <= 1
+        assert all(c.holds for found in archive.run.checks.values() for c in found)
+        assert re.search(rf"scale 1: {count} transactions in each cycle", (archive.path / "results.log").read_text())
+
+
+def test_both_definitions_stand_side_by_side(runs: dict[str, dsbench.Archive]) -> None:
+    for part in runs["tp1"].evaluate().series.values():
+        streams, span = part.definitions[1]
+        assert streams >= span * 0.999 > 0
+        assert span == pytest.approx(part.scales[0].rate_median_tps, rel=1e-6)
+        assert "tps by two definitions" in summary_text(part)
+
+
+def test_the_bound_of_tp1_comes_out_of_its_parts(runs: dict[str, dsbench.Archive]) -> None:
+    found = bounds.read([archive.path for archive in runs.values()])
+    assert [one.label for one in found.measured] == ["TP1", "T1", "T1, conflict same", "T2"]
+    (bound,) = found.bounds
+    t1, t2 = found.measured[1].peak[1], found.measured[3].peak[1]
+    assert bound.time_s == pytest.approx(2 / t2 + 3 / t1)
+    assert bound.tps == pytest.approx(1 / (2 / t2 + 3 / t1))
+    assert bound.share == pytest.approx(found.measured[0].peak[1] / bound.tps)
+    assert bound.whole.logging == "synchronous off"
+    written = report.files(found)
+    assert {"bound.txt", "bound.svg"} <= set(written)
+    assert b"synchronous off" in written["bound.svg"]
+
+
+def test_the_program_shows_the_bound(runs: dict[str, dsbench.Archive], called: Program, tmp_path: Path) -> None:
+    paths = [str(runs[name].path) for name in ("tp1", "t1", "t2")]
+    shown = called("bound", *paths, "--out", str(tmp_path / "out"))
+    assert "% of bound" in shown.stdout
+    assert (tmp_path / "out" / "bound.svg").stat().st_size > 1000
+    told = json.loads(called("bound", *paths, "--json").stdout)
+    assert told["bounds"][0]["bound_tps"] > 0
+    alone = called("bound", paths[0])
+    assert "name those of one server and scale" in alone.stdout
+
+
+def test_without_its_history_the_refusal_names_the_remedy(tmp_path: Path) -> None:
+    settings = {"history": "partitioned"}
+    with pytest.raises(Exception, match="use heap or indexed"):
+        dsbench.run("private:sqlite", workload="tp1", scales=(1,), workload_settings=settings, out=tmp_path)
