@@ -11,6 +11,9 @@ import pytest
 
 from dsbench.analysis.machine import Program
 from dsbench.monitors import RUN, SERVER, Known, between, look, proc, with_sessions
+from dsbench.monitors.calls import SystemCalls
+from dsbench.monitors.device import Disks
+from dsbench.report.cost_table import NO_CALLS
 
 SHELL = (
     b"1318 (bash) S 1280 1318 1318 0 -1 4194560 5210 90311 2 31 12 7 481 93 20 0 1 0 26811 8060928 1012"
@@ -169,3 +172,26 @@ def test_what_sessions_waited_that_end_with_the_cycle_is_in_it(tmp_path: Path) -
     assert with_sessions(found, rows[:2]) == found
     whole = replace(found, use=replace(found.use, queued_ns=2_000_000_000))
     assert with_sessions(whole, rows) == whole, "threads that outlast the cycle are read after it"
+
+
+def test_disks_tell_their_transfers_and_parts_of_disks_do_not(tmp_path: Path) -> None:
+    for name in ("sda", "loop0", "dm-0"):
+        (tmp_path / "sys/block" / name).mkdir(parents=True)
+    (tmp_path / "proc").mkdir()
+    rows = ["8 0 sda 10 0 80 1 32 0 64 2 0 3 4", "8 1 sda1 10 0 80 1 32 0 64 2 0 3 4", "7 0 loop0 5 0 1 1 1 0 1 1 0 1 1",
+            "253 0 dm-0 42 0 1 1 0 0 0 0 0 1 1"]  # fmt: skip
+    (tmp_path / "proc/diskstats").write_text("\n".join(rows) + "\n")
+    assert Disks(tmp_path).sample() == [("transfers of sda", "operations total", 42)]
+    assert Disks(tmp_path / "nothing").sample() == []
+
+
+def test_system_calls_are_counted_where_the_kernel_lets_us(tmp_path: Path) -> None:
+    assert SystemCalls.allowed(tmp_path) is None, "there is no tracefs"
+    counted = SystemCalls.allowed()
+    if counted is None:  # Not allowed here: show says so.
+        assert "System calls were not counted" in NO_CALLS
+        return
+    before = counted.sample()[0][2]
+    for _ in range(1000):
+        Path("/nothing").exists()
+    assert counted.sample()[0][2] - before >= 1000

@@ -10,7 +10,7 @@ import pytest
 
 import dsbench
 from dsbench.analysis.fairness import Evenness
-from dsbench.analysis.resources import CLIENT_CPU, RESCHEDULING, SERVER_CPU
+from dsbench.analysis.resources import CALLS, CLIENT_CPU, RESCHEDULING, SERVER_CPU, SWITCHES
 from dsbench.analysis.values import Resource
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report import cost_table, finish, tables
@@ -60,6 +60,16 @@ def test_wake_ups_have_a_line_where_they_dominate(archive: dsbench.Archive) -> N
 def test_the_slowest_and_the_fastest_are_those_of_the_worst_cycle(archive: dsbench.Archive) -> None:
     rows = cost_table.of_clients(_with(archive.evaluate(), {CLIENT_CPU: 20.0}))
     assert [row[-1] for row in rows] == ["0.7", "1.2"]
+
+
+def test_where_the_machine_is_at_its_limit_is_told_per_second(archive: dsbench.Archive) -> None:
+    named = {"CPU idle": 1.5e6, "CPU time, user": 0.5e6, SWITCHES: 300.0, CALLS: 1400.0,
+             "transfers of sda": 24.0, "transfers of sdb": 18.0}  # fmt: skip
+    evaluation = _with(archive.evaluate(), named)
+    assert [row[-1] for row in cost_table.per_second(evaluation)] == ["75", "1,400", "300", "24"]
+    assert cost_table.NO_CALLS not in cost_table.text(evaluation)
+    without = _with(evaluation, {"CPU idle": 1.5e6})
+    assert cost_table.NO_CALLS in cost_table.text(without)
 
 
 def test_an_archive_that_tells_nothing_says_so(archive: dsbench.Archive) -> None:

@@ -30,6 +30,8 @@ class Shown:
 
 CLIENT_CPU, SERVER_CPU = "client CPU time", "server CPU time"
 RESCHEDULING = "rescheduling interrupts"
+SWITCHES, CALLS, TRANSFERS = "context switches", "system calls", "transfers of "
+"""The latter is the beginning of a name: the device follows."""
 
 
 def _tasks(scope: Literal["client", "server"]) -> tuple[Shown, ...]:
@@ -49,7 +51,8 @@ SHOWN: tuple[Shown, ...] = (
     Shown("CPU waiting for I/O", "µs", US_PER_S, "system", "os", ("cpu_iowait",)),
     Shown("CPU idle", "µs", US_PER_S, "system", "os", ("cpu_idle",)),
     Shown("CPU stolen by the host", "µs", US_PER_S, "system", "os", ("cpu_steal",)),
-    Shown("context switches", "switches", 1, "system", "os", ("context_switches",)),
+    Shown(SWITCHES, "switches", 1, "system", "os", ("context_switches",)),
+    Shown(CALLS, "calls", 1, "system", "calls", ("system_calls",)),
     Shown(RESCHEDULING, "interrupts", 1, "system", "interrupts", ("rescheduling_interrupts",)),
     Shown("function call interrupts", "interrupts", 1, "system", "interrupts", ("function_call_interrupts",)),
     Shown("disk reads", "operations", 1, "device", "device", ("reads",)),
@@ -163,8 +166,8 @@ def costs(counters: Iterable[Counter], committed: Mapping[int, int]) -> tuple[Re
 
 def _plain(counter: Counter) -> Shown:
     scopes: dict[str, Scope] = {
-        "os": "system", "interrupts": "system", "device": "device", "network": "network", "client": "client",
-        "client_tasks": "client",
+        "os": "system", "interrupts": "system", "device": "device", "disks": "device", "network": "network",
+        "client": "client", "client_tasks": "client",
     }  # fmt: skip
     unit, factor = counter.unit.removesuffix(" total"), 1.0
     if unit == "s":

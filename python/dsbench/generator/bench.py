@@ -76,6 +76,13 @@ class Bench:
             self._core.refuse(spec.population == "procedure", spec.pace == "terminals")
         for stage in self.stages:
             load_of(stage, spec, self.scale, 0, max(spec.nodes, 1))
+        counts = any(g.until and g.until.kind != "time" for stage in self.stages if stage.repeated for g in stage.groups)
+        for flag, asked in (("--precision", spec.precision is not None), ("--find-ramp-up", spec.find_ramp_up)):
+            if counts and asked:
+                words = f"{flag}: the cycles of {spec.workload} end by count, not by time; leave it out"
+                raise CoreError("configuration", "", words)
+        if spec.peak and spec.precision is not None:
+            raise CoreError("configuration", "", "--peak and --precision: each decides how many cycles; leave one out")
         if spec.several_threads and not any(stage.repeated for stage in self.stages):
             listed = ",".join(map(str, spec.thread_numbers))
             words = f"--threads {listed}: the stages of {spec.workload} are run once each; give one number"

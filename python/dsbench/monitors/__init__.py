@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from dsbench.monitors.calls import SystemCalls
 from dsbench.monitors.client import Client
-from dsbench.monitors.device import StorageDevice
+from dsbench.monitors.device import Disks, StorageDevice
 from dsbench.monitors.firebird import Firebird
 from dsbench.monitors.machine import RUN, SERVER, Known, Look, beside, between, look, with_sessions
 from dsbench.monitors.monitor import Lagging, Monitor, Queries, Value
@@ -55,7 +56,10 @@ def monitors_for(
     database system, ``None`` where there is none to ask; ``known`` says which processes are the server's.
     """
     known = known or Known({})
-    monitors: list[Monitor] = [OperatingSystem(), Network(), Client(), Interrupts(), Tasks(RUN, known)]
+    monitors: list[Monitor] = [OperatingSystem(), Network(), Client(), Interrupts(), Disks(), Tasks(RUN, known)]
+    calls = SystemCalls.allowed()
+    if calls is not None:
+        monitors.append(calls)
     if SERVER in known.roots.values():
         monitors.append(Tasks(SERVER, known))
     device = StorageDevice.holding(directory) if directory is not None else None

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from dsbench.monitors.monitor import Value
 from dsbench.storage import Device, device_of
+
+_VIRTUAL: Final = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
+"""Beginnings of the names of devices that are none, or that pass their transfers on to others."""
 
 SECTOR_BYTES = 512
 """The kernel's unit in its counters, whatever the sectors of the device are."""
@@ -45,3 +49,24 @@ class StorageDevice:
             ("write_time", "s total", write_ms / 1000),
             ("busy_time", "s total", busy_ms / 1000),
         ]
+
+
+class Disks:
+    """Transfers of every disk of the machine, wherever the data lie."""
+
+    name = "disks"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self.notes: list[str] = []
+        self._file, self._blocks = root / "proc/diskstats", root / "sys/block"
+
+    def sample(self) -> list[Value]:
+        """Finished reads and writes of each since the start of the machine; nothing where the system does not tell."""
+        try:
+            lines = [line.split() for line in self._file.read_text().splitlines()]
+            whole = {path.name for path in self._blocks.iterdir() if not path.name.startswith(_VIRTUAL)}
+        except OSError:
+            return []
+        # Name, reads and writes: fields 3, 4 and 8 of the kernel's Documentation/admin-guide/iostats.rst.
+        counts = [(line[2], int(line[3]) + int(line[7])) for line in lines if len(line) > 7 and line[2] in whole]
+        return [(f"transfers of {name}", "operations total", count) for name, count in counts if count]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isnan
 from typing import Final
 
 import numpy as np
 
 from dsbench.analysis.fairness import Evenness
+from dsbench.analysis.resources import CALLS, SWITCHES, TRANSFERS
 from dsbench.analysis.values import Floats, Resource
 from dsbench.analysis.waking import waking
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.series import headings
 
 NONE: Final = "no monitor gave samples, and there is one client or several groups of them"
+NO_CALLS: Final = (
+    "System calls were not counted: that needs tracefs, and root, CAP_PERFMON or kernel.perf_event_paranoid=-1."
+)
+_CPU: Final = ("CPU time, user", "CPU time, system", "CPU waiting for I/O", "CPU idle", "CPU stolen by the host")
 NOTE: Final = (
     "Interrupts are those of the whole machine; switches, moves between CPUs and waits are sums over all threads of "
     "client or server. Slowest and fastest client: rate by the mean of all, in the worst cycle."
@@ -64,12 +70,43 @@ def text(evaluation: Evaluation) -> str:
         body = [*rows(part), *of_clients(part)]
         if not body:
             continue
-        shown = [["per transaction", *heads(part)[1:]], *body]
-        widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]))]
         lines += [heading] if heading else []
-        lines += [_line(row, widths) for row in shown]
-        lines += ["", *waking_lines(part)]
-    return "\n".join([*lines, NOTE]) if lines else NONE
+        lines += _table("per transaction", part, body)
+        lines += [*_table("per second, of the machine", part, per_second(part)), *waking_lines(part)]
+    counted = any(r.name == CALLS for _, part in parts for found in part.resources.values() for r in found)
+    return "\n".join([*lines, NOTE, *([] if counted else [NO_CALLS])]) if lines else NONE
+
+
+def per_second(evaluation: Evaluation) -> list[list[str]]:
+    """Where a machine is at its limit, in the columns of McDonell (1987), section 3: idle CPUs, system calls, context
+    switches, and transfers of the device that had most of them."""
+    told = _told(evaluation)
+    by_name = {x: {r.name: r.per_second for r in found} for x, found in told.items()}
+    figures = {
+        "CPUs idle [%]": {x: _idle(found) for x, found in by_name.items()},
+        f"{CALLS} [1/s]": {x: found.get(CALLS, np.nan) for x, found in by_name.items()},
+        f"{SWITCHES} [1/s]": {x: found.get(SWITCHES, np.nan) for x, found in by_name.items()},
+        f"{TRANSFERS}the busiest device [1/s]": {x: _busiest(found) for x, found in by_name.items()},
+    }
+    scales = _scales(evaluation)
+    return [[name, "system", *(_number(found.get(x, np.nan)) for x in scales)] for name, found in figures.items()]
+
+
+def _idle(per_s: Mapping[str, float]) -> float:
+    """Of all time of all CPUs, what was idle, waiting for storage included; nan where it is not told."""
+    whole = sum(per_s.get(name, 0.0) for name in _CPU)
+    idle = per_s.get("CPU idle", np.nan) + per_s.get("CPU waiting for I/O", 0.0)
+    return 100 * idle / whole if whole > 0 else np.nan
+
+
+def _busiest(per_s: Mapping[str, float]) -> float:
+    return max((rate for name, rate in per_s.items() if name.startswith(TRANSFERS)), default=np.nan)
+
+
+def _table(title: str, evaluation: Evaluation, body: list[list[str]]) -> list[str]:
+    shown = [[title, *heads(evaluation)[1:]], *body]
+    widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]))]
+    return [*(_line(row, widths) for row in shown), ""]
 
 
 def _line(row: list[str], widths: list[int]) -> str:
