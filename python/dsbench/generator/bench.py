@@ -76,7 +76,8 @@ class Bench:
             self._core.refuse(spec.population == "procedure", spec.pace == "terminals")
         for stage in self.stages:
             load_of(stage, spec, self.scale, 0, max(spec.nodes, 1))
-        counts = any(g.until and g.until.kind != "time" for stage in self.stages if stage.repeated for g in stage.groups)
+        groups = [group for stage in self.stages if stage.repeated for group in stage.groups]
+        counts = any(group.until is not None and group.until.kind != "time" for group in groups)
         for flag, asked in (("--precision", spec.precision is not None), ("--find-ramp-up", spec.find_ramp_up)):
             if counts and asked:
                 words = f"{flag}: the cycles of {spec.workload} end by count, not by time; leave it out"
