@@ -7,7 +7,7 @@ from pathlib import Path
 import dsbench
 from dsbench import runner, spec
 from dsbench.archive import Archive
-from dsbench.report.tables import peak_lines, results_txt
+from dsbench.report.tables import peak_lines, results_txt, to_json
 from dsbench.runner.events import Moment
 from dsbench.spec.run import peak_numbers
 
@@ -34,6 +34,8 @@ def test_a_run_tries_a_few_numbers_and_tells_the_best(tmp_path: Path) -> None:
     assert "it may lie beyond" in line
     assert line in results_txt(archive.evaluate(), archive.run)
     assert archive.spec.peak
+    told = to_json(archive.evaluate())["peak"]["1"]
+    assert (told["threads"], told["at_the_end"], told["sure"], told["neighbours"][0][0]) == (6, True, False, 4)
 
 
 class _Stops(runner.Silent):

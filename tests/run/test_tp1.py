@@ -99,3 +99,9 @@ def test_without_its_history_the_refusal_names_the_remedy(tmp_path: Path) -> Non
     settings = {"history": "partitioned"}
     with pytest.raises(Exception, match="use heap or indexed"):
         dsbench.run("private:sqlite", workload="tp1", scales=(1,), workload_settings=settings, out=tmp_path)
+
+
+@pytest.mark.parametrize("more", [{"precision": 5.0}, {"find_ramp_up": True}], ids=["precision", "ramp-up"])
+def test_a_fixed_number_of_transactions_is_not_stopped_by_time(tmp_path: Path, more: dict[str, object]) -> None:
+    with pytest.raises(Exception, match="end by count, not by time; leave it out"):
+        dsbench.run("private:sqlite", workload="t2", scales=(1,), duration=20, out=tmp_path, **more)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dsbench.analysis.efficiency import BORDERS, Efficiency
-from dsbench.analysis.peak import in_words, peak
+from dsbench.analysis.peak import Peak, in_words, peak
 from dsbench.analysis.values import Doubt, Index, Interval, ScaleResult, percent, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
@@ -153,12 +153,16 @@ def summary_notes(evaluation: Evaluation) -> list[str]:
 
 def peak_lines(evaluation: Evaluation) -> list[str]:
     """For each scale that was run at several numbers of threads, that with the greatest rate, and how sure it is."""
+    return [f"scale {scale}: {in_words(found)}" for scale, found in _peaks(evaluation).items()]
+
+
+def _peaks(evaluation: Evaluation) -> dict[int, Peak]:
     parts = [part for key, part in evaluation.series.items() if key.stage == evaluation.stage]
-    lines = []
-    for scale in sorted({x for part in parts for x in part.cycle_rates if x not in part.void_scales}):
-        found = peak({part.threads: part.cycle_rates[scale].tolist() for part in parts if scale in part.cycle_rates})
-        lines += [f"scale {scale}: {in_words(found)}"] if found is not None else []
-    return lines
+    scales = sorted({x for part in parts for x in part.cycle_rates if x not in part.void_scales})
+    peaks = {
+        x: peak({part.threads: part.cycle_rates[x].tolist() for part in parts if x in part.cycle_rates}) for x in scales
+    }
+    return {x: found for x, found in peaks.items() if found is not None}
 
 
 def _index_lines(evaluation: Evaluation) -> list[str]:
@@ -201,6 +205,7 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
         ]
         for scale, rows in evaluation.kinds.items()
     }
+    result["peak"] = {str(x): {**_plain(found), "sure": found.sure} for x, found in _peaks(evaluation).items()}
     result["efficiency"] = {
         str(scale): _efficiency(one) for scale, one in evaluation.efficiency.items()
     }
