@@ -81,13 +81,17 @@ def _apart(rates: Mapping[int, Sequence[float]], trio: Sequence[int]) -> bool:
     return found is not None and all(ratio.low > 1 for _, ratio in found.neighbours)
 
 
+def _short(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
 def in_words(found: Peak) -> str:
     """One line: ``peak 1,234 tps at 8 threads: 1.10 [1.05, 1.14] times the rate at 6 …``."""
     parts = []
     for threads, ratio in found.neighbours:
         within = "" if isnan(ratio.low) else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
         parts.append(f"{ratio.value:.2f}{within} times the rate at {threads:,}")
-    words = f"peak {found.rate_tps:,.4g} tps at {found.threads:,} threads: {', '.join(parts)}"
+    words = f"peak {_short(found.rate_tps)} tps at {found.threads:,} threads: {', '.join(parts)}"
     if found.at_the_end:
         return f"{words}; it may lie beyond, at more threads"
     return words if found.sure else f"{words}; chance may have made it: a neighbour may be as good"

@@ -34,7 +34,9 @@ class Measured:
     """``on``, or the switches of durability that are off."""
     scale: int
     rates: tuple[tuple[int, float], ...]
-    """(clients of all nodes, tps), rising; the sum of the streams' own rates where they do a fixed number."""
+    """(clients of all nodes, tps), rising: medians of the cycles' rates from the first start to the last end. Sums of
+    the streams' own rates would count a server several times whose streams run one after the other, as writers do on
+    SQLite."""
 
     @property
     def peak(self) -> tuple[int, float]:
@@ -106,8 +108,6 @@ def _measured(archive: Archive) -> Iterator[Measured]:
 
 
 def _rate(part: Evaluation, scale: int) -> float:
-    if scale in part.definitions:
-        return part.definitions[scale][0]
     return next((row.rate_median_tps for row in part.scales if row.scale == scale), float("nan"))
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import altair as alt
 
-from dsbench.evaluation.bounds import Bound, Bounds, Measured
+from dsbench.evaluation.bounds import SAFE, Bound, Bounds, Measured
 from dsbench.report import render
 from dsbench.report.diagrams.axes import ValueAxis
 from dsbench.report.diagrams.connections import across
@@ -17,6 +17,7 @@ NOTE: Final = (
     "Minimum time: what the parts of one transaction take at their peak rates, one after another; the upper bound is "
     "its inverse. Logging: switches of durability that are off, else on."
 )
+BEYOND: Final = "faster than its bound: the parts were disturbed; repeat their runs on a quiet machine"
 NONE: Final = "no run with all its parts: name those of one server and scale, such as tp1, t1 and t2"
 
 
@@ -26,6 +27,7 @@ def text(bounds: Bounds) -> str:
     if bounds.bounds:
         heads = ["system", "workload", "minimum time", "bound tps", "observed tps", "% of bound", "logging", "of parts"]
         lines += [*_aligned([heads, *map(_row, bounds.bounds)]), "", NOTE, ""]
+        lines += [f"doubt: {one.whole.system}, {one.whole.label}: {BEYOND}" for one in bounds.bounds if one.share > 1]
     else:
         lines += [NONE, ""]
     heads = ["system", "workload", "scale", "peak tps", "threads", "logging"]
@@ -67,7 +69,7 @@ def files(bounds: Bounds) -> dict[str, bytes]:
 def spec(bounds: Bounds, system: str) -> Spec:
     """Rates of all runs of ``system`` over their clients, with the bounds as lines across."""
     runs = [one for one in bounds.measured if one.system == system]
-    names = {one: one.label + ("" if one.logging == "on" else f" [{one.logging}]") for one in runs}
+    names = {one: f"{one.label} [{'logging on' if one.logging == SAFE else one.logging}]" for one in runs}
     rows: list[Row] = [
         {"run": names[one], "threads": clients, "tps": rate} for one in runs for clients, rate in one.rates
     ]
