@@ -8,7 +8,6 @@ import dsbench
 from dsbench import runner, spec
 from dsbench.archive import Archive
 from dsbench.report.tables import peak_lines, results_txt, to_json
-from dsbench.runner.events import Moment
 from dsbench.spec.run import peak_numbers
 
 LITTLE = {"workload": "select", "scales": (1,), "cycles": 2, "duration": 0.05, "threads": 6, "peak": True}
@@ -38,22 +37,18 @@ def test_a_run_tries_a_few_numbers_and_tells_the_best(tmp_path: Path) -> None:
     assert (told["threads"], told["at_the_end"], told["sure"], told["neighbours"][0][0]) == (6, True, False, 4)
 
 
-class _Stops(runner.Silent):
-    """Stops the run in its third cycle."""
+class _Impatient(runner.Silent):
+    """Ends the run when its second cycle is kept."""
 
-    def __init__(self) -> None:
-        self.stop = runner.Stop()
-
-    def moment(self, moment: Moment) -> None:
-        if moment.phase == "cycle" and moment.cycle == 3:
-            self.stop.request("enough")
+    def message(self, text: str) -> None:
+        if text.startswith("scale 1, cycle 2,"):
+            raise runner.RunError("enough", "go on")
 
 
 def test_a_search_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
-    observer = _Stops()
     asked = spec.build({"target": {"url": "mock:?latency_us=500"}, **LITTLE})
-    cut = runner.execute(asked, tmp_path, observer, stop=observer.stop)
-    assert cut.status == "cut-short"
+    cut = runner.execute(asked, tmp_path, _Impatient())
+    assert cut.status == "failed"
     before = tried(Archive.open(cut.archive))
     assert sum(map(len, before.values())) == 2
     again = runner.resume(cut.archive, None, runner.Silent())
