@@ -49,6 +49,7 @@ def test_every_layer_of_the_stack_is_there_in_order(described: Described) -> Non
     ]  # fmt: skip
     items = {name: value for layer in described.layers for name, value in layer["items"].items()}
     assert items["interface"] == "PostgreSQL wire protocol 3.0"
+    assert items["parsed each time"] == "one Query, values in its text"
     assert items["transport"] == "Unix socket"
     assert items["block size"]
 
