@@ -12,6 +12,9 @@ use crate::error::raise;
 use crate::hearing::hearing;
 use crate::target::Target;
 
+/// Of one writer: its number, how many rows it has, and the last number among them.
+type Rows = (i64, i64, i64);
+
 /// A ledger at a target.
 #[pyclass(frozen, module = "dsbench._core")]
 pub struct Ledger(Arc<Core>);
@@ -47,7 +50,7 @@ impl Ledger {
     }
 
     /// What the database has: (writer, number of rows, last number) of each, and rows without their twin.
-    fn found(&self, py: Python<'_>) -> PyResult<(Vec<(i64, i64, i64)>, i64)> {
+    fn found(&self, py: Python<'_>) -> PyResult<(Vec<Rows>, i64)> {
         self.ask(py, |core| core.found().map(|found| (found.rows, found.halves)))
     }
 
