@@ -123,8 +123,8 @@ fn from_disk(file: &File, counts: u64, offset: u64, into: &mut [u8]) -> io::Resu
 mod tests {
     use super::*;
 
-    fn file(bytes: &[u8]) -> File {
-        let path = std::env::temp_dir().join(format!("forgetful-{}-{:p}", std::process::id(), bytes));
+    fn file(name: &str, bytes: &[u8]) -> File {
+        let path = std::env::temp_dir().join(format!("dsbench-forgetful-{}-{name}", std::process::id()));
         std::fs::write(&path, bytes).unwrap();
         let file = File::options().read(true).write(true).open(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_stays_off_the_disk_until_it_is_flushed() {
-        let disk = file(&[7; 10_000]);
+        let disk = file("written", &[7; 10_000]);
         let mut content = Content::default();
         content.write(&disk, 4_090, &[1; 20]).unwrap();
         content.write(&disk, 9_999, &[2; 5_000]).unwrap();
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_was_cut_off_is_zero_when_the_file_grows_again() {
-        let disk = file(&[7; 10_000]);
+        let disk = file("cut", &[7; 10_000]);
         let mut content = Content::default();
         content.write(&disk, 100, &[1; 5_000]).unwrap();
         content.resize(&disk, 200).unwrap();
