@@ -194,8 +194,8 @@ fn what_cannot_be_is_refused_with_a_remedy() {
 fn inputs_are_a_function_of_seed_client_and_number() {
     let folder = Folder::new();
     let engine = folder.engine();
-    // The rehearsal draws none.
-    for name in dsbench_workloads::names().into_iter().filter(|name| *name != "rehearsal") {
+    // The rehearsal draws none, and a stream of T1 amends the same row each time.
+    for name in dsbench_workloads::names().into_iter().filter(|name| !["rehearsal", "t1"].contains(name)) {
         let workload = open(&*engine, name, Call::Statements, 50);
         let inputs = |seed, client, numbers: &[u64]| -> Vec<String> {
             let mut client = workload.client(ClientId::alone(client), seed);
