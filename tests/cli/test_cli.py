@@ -162,7 +162,7 @@ def _check_refusal(done: subprocess.CompletedProcess[str], tmp_path: Path, names
     ("words", "offered"),
     [
         ("--isolation ", ["read-committed", "repeatable-read", "serializable"]),
-        ("--workload s", ["select"]),
+        ("--workload s", ["select", "scripted"]),
         ("private", [f"private:{name}" for name in ("sqlite", "postgresql", "mariadb", "mysql", "firebird")]),
         ("fire", ["firebird"]),
     ],

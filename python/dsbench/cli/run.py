@@ -97,7 +97,7 @@ def command(
 def specification(params: Mapping[str, Any], config: Path | None) -> spec.Merged:
     """What the parameters of the command ask for, over the file ``config``; ``SpecError`` where that cannot be."""
     names = (*spec.OPTIONS, *spec.SCRIPTS)
-    values = {name: params[name] for name in names if params.get(name) not in (None, [])}
+    values = {name: params[name] for name in names if params.get(name) not in (None, [], ())}
     target, texts = values.pop("target", None), values.pop("workload_settings", [])
     if "limits" in values:
         values["limits"] = settings.pairs(values["limits"], "--limit", "memory=1GiB")
