@@ -105,3 +105,15 @@ def test_without_its_history_the_refusal_names_the_remedy(tmp_path: Path) -> Non
 def test_a_fixed_number_of_transactions_is_not_stopped_by_time(tmp_path: Path, more: dict[str, object]) -> None:
     with pytest.raises(Exception, match="end by count, not by time; leave it out"):
         dsbench.run("private:sqlite", workload="t2", scales=(1,), duration=20, out=tmp_path, **more)
+
+
+def test_a_private_server_has_a_partitioned_history(tmp_path: Path) -> None:
+    """Its run asks for the stages before there is a server: of an engine that organises nothing."""
+    asked = {"history": "partitioned", "transactions": "64"}
+    archive = dsbench.run(
+        "private:postgresql?fsync=off", workload="tp1", scales=(1,), cycles=1, duration=0.1, threads=1,
+        workload_settings=asked, out=tmp_path,
+    )  # fmt: skip
+    (cycle,) = archive.table("cycles").to_pylist()
+    assert cycle["committed"] >= 64
+    assert cycle["committed"] % 64 == 0

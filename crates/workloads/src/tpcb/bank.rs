@@ -93,6 +93,8 @@ impl Bank {
             return Err(Error::configuration(format!("scale {scale} is out of range: choose 1 to {LARGEST_SCALE}")));
         }
         let wide = scale > LARGEST_OF_32_BITS || settings.get("keys") == Some("64");
+        // What keeps no data organises none: a run asks it for the stages before there is a database.
+        let history = if dialect.keeps_data { shape.history } else { "heap" };
         // SQLite's integers have the length of their value, and no other type is the number of the row itself.
         let accounts = ACCOUNTS / shape.branches;
         let (of_branch, made) = (accounts.to_string(), (1 + TELLERS + accounts).to_string());
@@ -103,7 +105,7 @@ impl Bank {
         if !shape.foreign_keys {
             words.extend([("{to branch}", ""), ("{to teller}", ""), ("{to account}", "")]);
         }
-        if shape.history == "partitioned" {
+        if history == "partitioned" {
             words.push(("{end of history}", "{partitioned}"));
         }
         if shape.room {
@@ -111,13 +113,13 @@ impl Bank {
         }
         let sql = Sections::with(dialect, FILES, &words)?;
         let has = |section: &str| !sql.all(section).is_empty();
-        match shape.history {
+        match history {
             "hashed" if !has("history_hashed") => return Err(refused(dialect, "hashed", "no hash index")),
             "partitioned" if !has("{partitioned}") => return Err(refused(dialect, "partitioned", "no partitions")),
             _ => {}
         }
         let (branches, before) = (u64::from(scale) * shape.branches, u64::from(scale) * shape.before);
-        let (foreign_keys, history) = (shape.foreign_keys, shape.history.to_string());
+        let (foreign_keys, history) = (shape.foreign_keys, history.to_string());
         Ok(Self { branches, accounts, before, foreign_keys, history, wide, dialect, sql })
     }
 
