@@ -17,7 +17,10 @@ NOTE: Final = (
     "Minimum time: what the parts of one transaction take at their peak rates, one after another; the upper bound is "
     "its inverse. Logging: switches of durability that are off, else on."
 )
-BEYOND: Final = "faster than its bound: the parts were disturbed; repeat their runs on a quiet machine"
+BEYOND: Final = (
+    "faster than its bound: each part pays for its own commit and round trip, which the whole pays for once; "
+    "or the parts were disturbed"
+)
 NONE: Final = "no run with all its parts: name those of one server and scale, such as tp1, t1 and t2"
 
 
