@@ -64,8 +64,8 @@ def test_precise_is_never_what_one_cycle_decided_or_too_few_are() -> None:
     assert enough(just[: first + 1], 0.02, 2)
 
 
-def test_nothing_is_known_of_two_cycles_or_of_rates_of_zero() -> None:
-    for rates in ([], [10.0], [10.0, 11.0], [0.0, 10.0, 10.0]):
+def test_nothing_is_known_of_few_cycles_or_of_rates_of_zero() -> None:
+    for rates in ([], [10.0], [10.0, 11.0], [9.0, 10.0, 11.0, 12.0], [0.0, *[10.0] * 5]):
         assert isnan(median_interval(np.array(rates)).low)
 
 

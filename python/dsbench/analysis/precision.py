@@ -25,8 +25,9 @@ _BATCHES = 10
 """At least so many batches, where the course has the seconds for them."""
 
 
-def median_interval(rates: Floats, level: float = LEVEL) -> Interval:
-    """The median of T_i (eq. 7, tps) with its interval at ``level`` (0-1), symmetric in lg T; bounds nan where unknown.
+def median_interval(rates: Floats, level: float = LEVEL, fewest: int = FEWEST) -> Interval:
+    """The median of T_i (eq. 7, tps) with its interval at ``level`` (0-1), symmetric in lg T; bounds nan
+    where unknown, as below ``fewest`` cycles (3 or more).
 
     Variance of the median from two order statistics: Price and Bonett, Estimating the Variance of the Sample Median,
     Journal of Statistical Computation and Simulation 68 (2001): a few cycles with a checkpoint do not widen it as they
@@ -34,7 +35,7 @@ def median_interval(rates: Floats, level: float = LEVEL) -> Interval:
     independent cycles for a correlation r of neighbouring ones (Law and Kelton, Simulation Modeling and Analysis).
     """
     value = float(np.median(rates)) if rates.size else nan
-    if rates.size < 3 or not (rates > 0).all():
+    if rates.size < fewest or not (rates > 0).all():
         return Interval(value, nan, nan, level)
     logs = np.log(rates)
     independent = max(rates.size * (1 - (r := alike(logs))) / (1 + r), 2.0)
@@ -44,7 +45,7 @@ def median_interval(rates: Floats, level: float = LEVEL) -> Interval:
 
 def half_width(rates: Floats) -> float:
     """By which share (0-1) the interval of ``median_interval`` reaches beyond the median; nan where it has no ends."""
-    found = median_interval(rates)
+    found = median_interval(rates, fewest=3)  # ``enough`` looks at one cycle less than ``FEWEST``, too.
     return found.high / found.value - 1 if isfinite(found.high) else nan
 
 
