@@ -357,7 +357,8 @@ def test_a_server_does_not_show_the_log_of_another(target: Make) -> None:
         assert str(one.directory) not in "\n".join(other.log_tail(200))
         _sweep(other)
         assert str(other.directory) in "\n".join(other.log_tail(200))
-        assert one.log_tail(200) == logged.splitlines()
+        # Lines that name no server may be added by any, at any time.
+        assert str(other.directory) not in "\n".join(one.log_tail(200))
 
 
 @pytest.mark.parametrize(

@@ -79,18 +79,19 @@ def run(command: Sequence[str | Path], user: User | None, env: Mapping[str, str]
 class Process:
     """A server process.
 
-    On Linux the kernel sends it ``ending`` when this program dies, even by SIGKILL (parent death signal).
+    On Linux the kernel sends it ``orphaned`` when this program dies, even by SIGKILL (parent death signal).
     The kernel ties that to the *thread* that started it: a thread is kept for each server, as long as it
     lives, and waits for its end.
     """
 
     def __init__(
         self, command: Sequence[str | Path], *, user: User | None, env: Mapping[str, str], log: Path,
-        ending: signal.Signals, group: Group | None = None,
+        ending: signal.Signals, orphaned: signal.Signals | None = None, group: Group | None = None,
     ) -> None:  # fmt: skip
-        """Starts ``command`` within ``group``; what it prints goes to the file ``log``. Raises ``ServerError``."""
+        """Starts ``command`` within ``group``; what it prints goes to the file ``log``. ``ending`` asks it to stop,
+        and is ``orphaned``, too, unless that is another. Raises ``ServerError``."""
         gate = _GATE if group is not None else []
-        self._command = [*gate, *_dying_with_us(ending), *(str(part) for part in command)]
+        self._command = [*gate, *_dying_with_us(orphaned or ending), *(str(part) for part in command)]
         self._group = group
         self._user, self._env, self._log, self._ending = user, dict(env), log, ending
         self._popen: subprocess.Popen[bytes] | None = None
@@ -197,9 +198,9 @@ def _setpriv() -> str | None:
     return path if "--pdeathsig" in says.stdout + says.stderr else None
 
 
-def _dying_with_us(ending: signal.Signals) -> list[str]:
+def _dying_with_us(by: signal.Signals) -> list[str]:
     path = _setpriv()
-    return [path, "--pdeathsig", ending.name.removeprefix("SIG"), "--"] if path else []
+    return [path, "--pdeathsig", by.name.removeprefix("SIG"), "--"] if path else []
 
 
 def _not_startable(program: str | Path, user: User | None, error: OSError | None) -> ServerError:

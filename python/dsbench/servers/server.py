@@ -121,6 +121,8 @@ class OwnProcess(Server):
     """The setting that names its port."""
     ENDING: tuple[signal.Signals, ...] = (signal.SIGTERM,)
     """What it is ended by, from the mildest to the hardest before SIGKILL."""
+    ORPHANED: signal.Signals | None = None
+    """What ends it when this program dies, where that is not the mildest."""
 
     def __init__(
         self, base: Path, name: str, account: str, foreign: tuple[str, ...], env: Mapping[str, str],
@@ -170,7 +172,9 @@ class OwnProcess(Server):
         mild, *harder = self.ENDING
         command = self._command(port)
         self._confine()
-        self._process = Process(command, user=self._user, env=self._env, log=out, ending=mild, group=self._group)
+        self._process = Process(
+            command, user=self._user, env=self._env, log=out, ending=mild, orphaned=self.ORPHANED, group=self._group
+        )
         self._folders[0].serves(self._process.pid)
         deadline = time.monotonic() + self.START_TIMEOUT_S
         while True:

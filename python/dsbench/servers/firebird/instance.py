@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +27,8 @@ class Instance(OwnProcess):
     """A running private Firebird server: reached by TCP on its own port, with a password made for it."""
 
     PORT = "RemoteServicePort"
+    # A SIGTERM that comes while sessions end can be lost until the listener's next look, a minute later.
+    ORPHANED = getattr(signal, "SIGKILL", None)
 
     def __init__(
         self, binaries: Server, base: Path, settings: Mapping[str, str], group: Group | None = None
