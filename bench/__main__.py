@@ -31,6 +31,8 @@ def main() -> None:
     more = [part for part in parts.parts(asked) if not asked.quick and _wanted(asked, part.name)]
     todo = [cell for cell in chosen if asked.again or not finished.has(cell.name, plan.of(cell))]
     left = [part for part in more if asked.again or not finished.has(part.name, part.settings)]
+    if asked.page:
+        todo, left = [], []
     if not chosen and not more:
         raise BenchError("no cell has such a name; python -m bench --list shows all of them")
     if asked.list:
@@ -45,7 +47,9 @@ def main() -> None:
         plan = replace(plan, settings=replace(at, bare_program=bare.build()))
     measuring.measure(plan, todo, finished, lambda cell: _shown(cell, finished, before))
     parts.measure(left, finished)
-    text = "\n".join([*machine.description(), page.document(chosen if asked.quick else known, finished, before)])
+    # The page shows what was ever kept, whatever was asked for now.
+    shown = chosen if asked.quick else cells.table(tuple(sorted({*cells.COUNTS, *asked.clients})))
+    text = "\n".join([*machine.description(), page.document(shown, finished, before)])
     print(text)
     if asked.write is not None:
         path = asked.write / f"{machine.name()}.md"
@@ -93,6 +97,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--only", action="append", default=[], help="what has this text in its name; several times")
     parser.add_argument("--list", action="store_true", help="say what would be measured, how long it takes, and end")
     parser.add_argument("--again", action="store_true", help="measure finished cells as well")
+    parser.add_argument("--page", action="store_true", help="measure nothing: write the page of what is kept")
     parser.add_argument("--quick", action="store_true", help="few cells, five minutes, beside the last such run")
     parser.add_argument("--beside", action="append", default=[], metavar="NAME=VALUE",
                         help="dsbench once more in each cell, with this setting of a run; several times")  # fmt: skip

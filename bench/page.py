@@ -17,13 +17,15 @@ from bench.sweeps import Spread, costs, rates
 from dsbench.analysis.fairness import CHANCE, UNEVEN, by_chance
 
 BEGIN = "<!-- measured: `python -m bench` writes anew what stands between the two marks -->\n"
+MIDDLE = 1.15
+"""What the cell in the middle should reach, by the rate of its best peer."""
 END = "<!-- end of what is written anew -->\n"
 Found = Mapping[str, Sequence[Measured]]
 
 _HEAD = (
     "| clients | transport | dsbench tps | best peer | its tps | rate ratio, goal ≥ 1.00 | CPU µs | of the peer "
-    "| CPU ratio | spread | of the peer | slowest client | rate by that of others |\n"
-    "|--:|---|--:|---|--:|---|--:|--:|--:|--:|--:|---|---|"
+    "| CPU ratio | spread | of the peer | slowest client | rate by that of others | runs |\n"
+    "|--:|---|--:|---|--:|---|--:|--:|--:|--:|--:|---|---|---|"
 )
 _STEADY = "| work | clients | transport | runs | spread of dsbench | of the peers |\n|---|--:|---|--:|---|---|"
 LEGEND = (
@@ -40,8 +42,9 @@ def best(found: Found, prefix: str = "") -> str | None:
     return max(names, key=lambda name: _median(found[name], "rate_tps"), default=None)
 
 
-def row(cell: Cell, found: Found, before: Found | None = None) -> str:
-    """The cell as a row of its table. ``before``: what it was in an earlier run, whose ratio is put beside it."""
+def row(cell: Cell, found: Found, before: Found | None = None, seconds: float | None = None) -> str:
+    """The cell as a row of its table. ``before``: what it was in an earlier run, whose ratio is put beside it.
+    ``seconds``: of each run."""
     ours, peer = found[DSBENCH], best(found)
     cells = [str(cell.clients), cell.transport, f"{_median(ours, 'rate_tps'):,.0f}"]
     cpu, spread = f"{_median(ours, 'cpu_us'):.2f}", f"{variation(ours):.1%}"
@@ -57,6 +60,7 @@ def row(cell: Cell, found: Found, before: Found | None = None) -> str:
         ]  # fmt: skip
     others = (name for name in found if name not in (DSBENCH, peer))
     cells += [_slowest(cell, ours), ", ".join(f"{name} {rates(ours, found[name]).median:.2f}" for name in others)]
+    cells += [f"{len(ours)}" + (f" of {seconds:g} s" if seconds else "")]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -109,13 +113,14 @@ def document(cells: Iterable[Cell], kept: Kept, before: Kept | None = None) -> s
     """All that is kept of ``cells``: goals, a table for each work, steadiness, and the parts that are no cells."""
     here = [(cell, kept.pieces[cell.name]) for cell in cells if cell.name in kept.pieces]
     done = [(cell, one.found) for cell, one in here if not one.failure]
-    lines = [line for cell, found in done for line in goals(cell, found)]
-    text = [LEGEND, "", *(["Goals of single cells:", "", *lines, ""] if lines else [])]
+    lasting = {cell: one.settings.get("duration") for cell, one in here}
+    lines = [*_whole(done), *(line for cell, found in done for line in goals(cell, found))]
+    text = [LEGEND, "", *(["Goals:", "", *lines, ""] if lines else [])]
     tables: dict[str, list[str]] = {}
     for cell, found in done:
         earlier = before.pieces.get(cell.name) if before else None
         if not cell.steady:
-            made = row(cell, found, earlier.found if earlier and not earlier.failure else None)
+            made = row(cell, found, earlier.found if earlier and not earlier.failure else None, lasting[cell])
             tables.setdefault(f"### {cell.server}: {cell.work.title}", []).append(made)
     for title, rows in tables.items():
         text += [title, "", _HEAD, *rows, ""]
@@ -126,6 +131,22 @@ def document(cells: Iterable[Cell], kept: Kept, before: Kept | None = None) -> s
     parts = [one for one in kept.pieces.values() if one.lines]
     when = _when([*(one for _, one in here), *parts])
     return "\n".join([*text, "", *(line for one in parts for line in one.lines), "", *when])
+
+
+def _whole(done: Sequence[tuple[Cell, Found]]) -> Iterator[str]:
+    """How many cells of each server reach the best peer, and the cell in the middle."""
+    for server in dict.fromkeys(cell.server for cell, _ in done):
+        ratios = [
+            rates(found[DSBENCH], found[peer]).median
+            for cell, found in done
+            if cell.server == server and not cell.steady and (peer := best(found)) is not None
+        ]
+        if len(ratios) > 1:
+            reach, middle = sum(ratio >= LEAST_OF_BEST for ratio in ratios), statistics.median(ratios)
+            yield (
+                f"- {server}: {reach} of {len(ratios)} measured cells reach the rate of the best peer; the cell in the "
+                f"middle has {middle:.2f} ({_goal(middle >= MIDDLE, f'≥ {MIDDLE:.2f}')})"
+            )
 
 
 def _when(found: Iterable[Finished]) -> Iterator[str]:

@@ -62,7 +62,12 @@ def run(command: Sequence[str], env: Mapping[str, str], limit_s: float = 300, fo
     before = _children()
     try:
         done = subprocess.run(
-            command, env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=limit_s,
+            command,
+            env={**os.environ, **env},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=limit_s,
             cwd=folder,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
