@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dsbench import spec
-from dsbench.servers import ServerError, acquire, cache, unpacking
+from dsbench.servers import ServerError, acquire, cache, sources, unpacking
 from dsbench.servers.mysql import binaries as mysql
 from dsbench.servers.postgresql import binaries as postgresql
 
@@ -188,3 +188,74 @@ def test_the_superusers_servers_lie_where_others_may_read(monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setenv("XDG_CACHE_HOME", "/home/me/.cache")
     assert cache.folder() == Path("/home/me/.cache/dsbench/servers")
+
+
+_POLICY = """postgresql-15:
+  Installed: 15.18-0+deb12u1
+  Version table:
+     15.20-0+deb12u1 500
+        500 http://deb.example/debian bookworm/main amd64 Packages
+ *** 15.18-0+deb12u1 100
+        100 /var/lib/dpkg/status
+"""
+_STANZAS = """Types: deb
+URIs: http://deb.example/debian
+Suites: bookworm bookworm-updates
+Components: main
+Signed-By: /usr/share/keyrings/debian.gpg
+
+Types: deb
+URIs: http://elsewhere.example/apt
+Suites: stable
+Components: main
+"""
+
+
+def test_a_block_size_is_built_from_the_source_of_where_the_package_comes_from(
+    system: list[str], place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    system += ["gcc", "make", "bzip2"]
+    said = {"policy": _POLICY, "show": "Package: postgresql\nVersion: 15+248\n"}
+    monkeypatch.setattr(sources, "_said", lambda *command: said[command[1]])
+    (tmp_path / "apt/sources.list.d").mkdir(parents=True)
+    (tmp_path / "apt/sources.list").write_text("deb [arch=amd64] http://deb.example/debian bookworm main\n# deb x y\n")
+    (tmp_path / "apt/sources.list.d/debian.sources").write_text(_STANZAS)
+    monkeypatch.setattr(sources, "_APT_FOLDER", tmp_path / "apt")
+    plan = acquire.plan("postgresql", None, 16)
+    assert plan.build is not None
+    assert plan.build.sources.splitlines() == [
+        "deb-src [arch=amd64] http://deb.example/debian bookworm main",
+        "deb-src [signed-by=/usr/share/keyrings/debian.gpg] http://deb.example/debian bookworm main",
+        "deb-src [signed-by=/usr/share/keyrings/debian.gpg] http://deb.example/debian bookworm-updates main",
+    ]
+    words = "\n".join(plan.described())
+    assert "--with-blocksize=16" in words
+    assert f"--prefix={place}/postgresql-15-16k" in words
+    assert "source --download-only --tar-only postgresql-15=" in words
+    system.remove("make")
+    with pytest.raises(ServerError, match="make is not installed"):
+        acquire.plan("postgresql", "15", 16)
+    with pytest.raises(spec.SpecError, match="blocks of any size"):
+        acquire.plan("mariadb", None, 16)
+
+
+def test_what_was_built_is_put_beside_the_others_whole(place: Path, tmp_path: Path) -> None:
+    home = sources.prefix("15", 4)
+    step = f"mkdir -p {sources.FOLDER}/out{home}/bin && touch {sources.FOLDER}/out{home}/bin/postgres"
+    build = sources.Build((("sh", "-c", step),), "deb-src x\n", home, ())
+    acquire.carry_out(acquire.Plan("postgresql", build.commands, build=build), lambda _command: None)
+    assert [path.name for path in place.iterdir()] == ["postgresql-15-4k"]
+    assert (home / "bin/postgres").is_file()
+    assert sources.block_of(home) == 4
+    assert sources.block_of(place / "postgresql-15.18") is None
+
+
+@pytest.mark.parametrize(("text", "block"), [("16", 16), ("16k", 16), ("16kB", 16), ("16384", 16), ("8192", 8)])
+def test_a_block_size_is_said_in_several_ways(text: str, block: int) -> None:
+    assert sources.checked(text) == block
+
+
+@pytest.mark.parametrize("text", ["3", "64", "", "16M", "k"])
+def test_other_block_sizes_are_refused(text: str) -> None:
+    with pytest.raises(spec.SpecError, match="no blocks of"):
+        sources.checked(text)

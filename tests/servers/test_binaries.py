@@ -77,3 +77,21 @@ def test_the_versions_of_this_machine_are_offered() -> None:
     offered = [i for i in installations() if i.product == "postgresql"]
     assert [i.version for i in offered] == [f"PostgreSQL {b.version}" for b in binaries.found()]
     assert all(i.path is not None and (i.path / "psql").exists() for i in offered)
+
+
+def test_programs_with_other_blocks_are_taken_by_these_only(only: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DSBENCH_SERVERS", str(only / "own"))
+    monkeypatch.setattr(binaries, "_PLACES", (f"{only}/usual-*/bin",))
+    _install(only / "usual-15" / "bin", "15.18")
+    for name, version in (("postgresql-15-16k", "15.20"), ("postgresql-14-16k", "14.9"), ("postgresql-18.6", "18.6")):
+        _install(only / "own" / name / "bin", version)
+    assert binaries.find(None).version == binaries.find("15").version == "15.18"
+    assert binaries.find(None, 8).version == "15.18", "without a build of that size: the usual one"
+    assert binaries.find(None, 16).version == "15.20"
+    assert binaries.find("14", 16).version == "14.9"
+    _install(only / "own" / "postgresql-15-8k" / "bin", "15.20")
+    assert binaries.find(None, 8).version == "15.20", "builds that are alike are compared"
+    assert binaries.find(None).version == "15.18"
+    with pytest.raises(spec.SpecError) as refused:
+        binaries.find("15", 32)
+    assert "dsbench servers install postgresql --version 15 --block-size 32" in refused.value.remedy

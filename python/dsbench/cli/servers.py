@@ -20,7 +20,7 @@ from dsbench.cli.options import completing
 from dsbench.cli.progress import Counting
 from dsbench.generator import CoreError
 from dsbench.runner import RunError
-from dsbench.servers import acquire
+from dsbench.servers import acquire, sources
 
 app = typer.Typer(help="Private servers: which there are, how to get more, whether they do what they document.")
 
@@ -40,7 +40,8 @@ def listed(as_json: AsJson = False) -> None:
         print(f"{'private:' + one.product:<{width}}  {one.version + place if one.version else 'none; ' + one.remedy}")
 
 
-@app.command(epilog="Examples: dsbench servers install mariadb | dsbench servers install postgresql --version 18 --yes")
+@app.command(epilog="Examples: dsbench servers install mariadb | dsbench servers install postgresql --version 18 --yes "
+             "| dsbench servers install postgresql --block-size 16")  # fmt: skip
 def install(
     product: Annotated[
         str,
@@ -49,11 +50,15 @@ def install(
     version: Annotated[
         str | None, typer.Option(help="Version, such as 18 (postgresql) or 5 (firebird); default: the system's.")
     ] = None,
+    block_size: Annotated[
+        str | None,
+        typer.Option(help="Size of PostgreSQL's blocks in KiB, 1 to 32: it is built from the distribution's source."),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the commands.")] = False,
 ) -> None:
     """Install a database server by the system's package manager, or unpack one into dsbench's own folder."""
-    plan = acquire.plan(product, version)
+    plan = acquire.plan(product, version, None if block_size is None else sources.checked(block_size))
     for line in plan.described():
         print(line)
     if dry_run:

@@ -20,7 +20,7 @@ OF_WORKLOAD: Final = "spec.workload_settings."
 OF_SERVER: Final = "spec.target.settings."
 _LISTING: Final = frozenset({"postgres", "mysql"})
 """Engines whose ``settings`` are all those that are not at the product's default."""
-_NO_VARIABLES: Final = frozenset({"storage_engine", "listen_addresses", "bind_address", "port"})
+_NO_VARIABLES: Final = frozenset({"storage_engine", "listen_addresses", "bind_address", "port", "block_size"})
 """Settings of private servers that are none of the product's, or that no archive lists."""
 
 

@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsbench import spec
-from dsbench.servers import cache, unpacking
+from dsbench.servers import cache, sources, unpacking
 from dsbench.servers.errors import ServerError
 
 Command = tuple[str, ...]
 
-_DOWNLOADS = "{downloads}"
-"""Stands in commands for a folder that is there only while they run."""
+_DOWNLOADS = sources.FOLDER
 
 _PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "apt-get": {
@@ -64,22 +63,31 @@ class Plan:
     unpack: bool = False
     """Whether the commands download an archive that is unpacked into dsbench's own folder."""
     notes: tuple[str, ...] = ()
+    build: sources.Build | None = None
+    """Where it is built out of its source."""
 
     def described(self) -> list[str]:
         """The commands as they would be typed, and what happens beside them."""
         lines = [shlex.join(part.replace(_DOWNLOADS, "FOLDER") for part in command) for command in self.commands]
         if self.unpack:
             lines.append(f"# then what is in FOLDER is unpacked into {cache.folder()}")
+        if self.build is not None:
+            listed = [f"#   {line}" for line in self.build.sources.splitlines() if line]
+            lines = ["# FOLDER/sources.list has:", *listed, *lines]
+            lines.append(f"# then what was built is put into {self.build.prefix}")
         return [*lines, *(f"# {note}" for note in self.notes)]
 
 
-def plan(product: str, version: str | None) -> Plan:
-    """How to get ``product``, in ``version`` or in the one that the system has.
+def plan(product: str, version: str | None, block: int | None = None) -> Plan:
+    """How to get ``product``, in ``version`` or in the one that the system has; PostgreSQL also with blocks of
+    ``block`` KiB.
 
     Raises ``spec.SpecError`` for what is not to be had in this way, and ``ServerError`` when a tool is missing.
     """
     if product not in PRODUCTS:
         raise spec.SpecError("PRODUCT", f"{product!r} cannot be installed", f"use one of {', '.join(PRODUCTS)}")
+    if block is not None:
+        return _by_source(product, version, block)
     manager = next((name for name in _PACKAGES if shutil.which(name)), None)
     packages = _PACKAGES.get(manager or "", {}).get(product)
     if version is None and manager is not None and packages:
@@ -102,6 +110,18 @@ def _by_manager(product: str, manager: str, packages: Sequence[str]) -> Plan:
     return Plan(product, (*update, install), notes=(note,))
 
 
+def _by_source(product: str, version: str | None, block: int) -> Plan:
+    if product != "postgresql":
+        remedy = "leave it out: the others take it as a setting, innodb_page_size or page_size"
+        raise spec.SpecError("--block-size", f"the programs of {product} take blocks of any size", remedy)
+    build = sources.plan(version, block, os.cpu_count() or 1)
+    if missing := [name for name in build.needs if shutil.which(name) is None]:
+        problem = f"{', '.join(missing)} is not installed, without which nothing can be built"
+        raise ServerError(problem, f"as root: apt-get install {build.packages}")
+    note = "it takes minutes, and some 500 MB while it is built; compare it with builds that were made alike"
+    return Plan(product, build.commands, notes=(note,), build=build)
+
+
 def _by_pip(product: str, version: str | None) -> Plan:
     wanted = f"{_PIP[product]}=={version}.*" if version else _PIP[product]
     # The package asks for a newer Python than it needs: nothing of it is imported.
@@ -122,6 +142,8 @@ def _by_maven(version: str) -> Plan:
 def carry_out(wanted: Plan, tell: Callable[[Command], None]) -> None:
     """Runs the commands of a plan, each told before, and unpacks what they download. Raises ``ServerError``."""
     with tempfile.TemporaryDirectory(prefix="dsbench-download-") as name:
+        if wanted.build is not None:
+            (Path(name) / "sources.list").write_text(wanted.build.sources)
         for template in wanted.commands:
             command = tuple(part.replace(_DOWNLOADS, name) for part in template)
             tell(command)
@@ -129,6 +151,13 @@ def carry_out(wanted: Plan, tell: Callable[[Command], None]) -> None:
         if wanted.unpack:
             for archive in sorted(Path(name).iterdir()):
                 unpacking.unpack(wanted.product, archive, cache.folder())
+        if wanted.build is not None:
+            home = wanted.build.prefix
+            home.parent.mkdir(parents=True, exist_ok=True)
+            # Beside its destination: it is moved there whole, or not at all.
+            with tempfile.TemporaryDirectory(prefix=".building-", dir=home.parent) as beside:
+                built = shutil.copytree(Path(name, "out", *home.parts[1:]), Path(beside, "built"), symlinks=True)
+                unpacking.put(built, home)
 
 
 def _run(command: Command) -> None:

@@ -40,7 +40,7 @@ def unpack(product: str, archive: Path, into: Path) -> Path:
             home = _home(product, root)
             if home is None:
                 raise ServerError(f"{archive.name} holds no {product} server", "name another version")
-            return _put(home, into / f"{product}-{_version(product, archive, home)}")
+            return put(home, into / f"{product}-{_version(product, archive, home)}")
     except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
         problem = f"{archive.name} cannot be unpacked into {into}: {error}"
         raise ServerError(problem, "see its space and rights, or name another place: DSBENCH_SERVERS") from None
@@ -100,7 +100,8 @@ def _version(product: str, archive: Path, home: Path) -> str:
     return match[0] if match else "unknown"
 
 
-def _put(home: Path, target: Path) -> Path:
+def put(home: Path, target: Path) -> Path:
+    """Moves the folder of a server to ``target``, in place of what is there, and lets every user read it."""
     for path in home.rglob("*"):
         if path.is_file() and not path.is_symlink():
             _let_all_read(path)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from dsbench import spec
+from dsbench.servers import sources
 from dsbench.servers.installation import Installation
 from dsbench.servers.limits import Group
 from dsbench.servers.postgresql import binaries
 from dsbench.servers.postgresql.instance import Instance
+
+_BLOCKS = "block_size"
 
 __all__ = ["Instance", "installations", "start"]
 
@@ -16,12 +19,17 @@ __all__ = ["Instance", "installations", "start"]
 def start(target: spec.Target, base: Path, connections: int, group: Group | None = None) -> Instance:
     """Makes a cluster in a new folder of ``base`` and starts its server.
 
+    The setting ``block_size``, in KiB or bytes, chooses programs that were built with it: no server can change its own.
     Raises ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
     """
-    return Instance(binaries.find(target.version), base, target.settings, connections, group)
+    settings = {name: value for name, value in target.settings.items() if name.lower() != _BLOCKS}
+    wanted = next((value for name, value in target.settings.items() if name.lower() == _BLOCKS), None)
+    block = None if wanted is None else sources.checked(wanted, "--set block_size")
+    return Instance(binaries.find(target.version, block), base, settings, connections, group)
 
 
 def installations() -> list[Installation]:
     """Versions found here, the newest first, or one line that says how to get one."""
-    found = [Installation("postgresql", f"PostgreSQL {b.version}", b.folder) for b in binaries.found()]
+    blocks = {b: f", blocks of {b.block} KiB" if b.block else "" for b in binaries.found()}
+    found = [Installation("postgresql", f"PostgreSQL {b.version}{words}", b.folder) for b, words in blocks.items()]
     return found or [Installation("postgresql", "", None, binaries.REMEDY)]

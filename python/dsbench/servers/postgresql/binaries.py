@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsbench import spec
-from dsbench.servers import cache
+from dsbench.servers import cache, sources
 from dsbench.servers.errors import ServerError
 
 REMEDY = "install one: dsbench servers install postgresql [--version 18]"
+
+_USUAL = 8
+"""Size of PostgreSQL's blocks in KiB unless it is built with another."""
 
 _PLACES = (
     "/usr/lib/postgresql/*/bin",  # Debian, Ubuntu
@@ -37,6 +40,8 @@ class Binaries:
     folder: Path
     version: str
     """As the server says it: ``15.18``, ``18beta1``."""
+    block: int | None = None
+    """Size of its blocks in KiB where it was built here for that; else it has the usual 8."""
 
     def program(self, name: str) -> Path:
         """Path of one program."""
@@ -50,22 +55,36 @@ class Binaries:
         return (major, int(re.fullmatch(r"[\d.]+", self.version) is not None), minor)
 
 
-def find(wish: str | None) -> Binaries:
+def find(wish: str | None, block: int | None = None) -> Binaries:
     """The newest installed version, or the newest that fits ``wish`` (``15`` fits every 15.x).
 
-    One that was unpacked beside them, to compare with, is taken by its version, or when there is no other.
+    One that was unpacked beside them, to compare with, is taken by its version, or when there is no other. With
+    ``block`` it is one that was built with blocks of so many KiB; where there is none with the usual 8, any other.
     """
-    every = found()
+    here = found()
+    every = [b for b in here if b.block == block]
+    if block is not None and not any(_fits(b, wish) for b in every):
+        every = [b for b in here if b.block is None] if block == _USUAL else []
+        if not any(_fits(b, wish) for b in every):
+            version = f" --version {wish.partition('.')[0]}" if wish else ""
+            raise spec.SpecError(
+                "--set", f"no PostgreSQL {wish or ''} with blocks of {block} KiB is here".replace("  ", " "),
+                f"build one: dsbench servers install postgresql{version} --block-size {block}",
+            )  # fmt: skip
     if wish is None:
-        fitting = [b for b in every if not cache.holds(b.folder)] or every
+        fitting = [b for b in every if b.block or not cache.holds(b.folder)] or every
     else:
-        fitting = [b for b in every if b.version == wish or b.version.startswith(f"{wish}.")]
+        fitting = [b for b in every if _fits(b, wish)]
     if fitting:
         return fitting[0]
     if not every:
         raise ServerError("no PostgreSQL server is installed here", REMEDY)
     have = ", ".join(b.version for b in every)
     raise spec.SpecError("TARGET.version", f"no PostgreSQL {wish} is installed here", f"use one of {have}, or {REMEDY}")
+
+
+def _fits(one: Binaries, wish: str | None) -> bool:
+    return wish is None or one.version == wish or one.version.startswith(f"{wish}.")
 
 
 def found() -> list[Binaries]:
@@ -76,7 +95,7 @@ def found() -> list[Binaries]:
         home = Binaries(folder, "").program("postgres").resolve().parent
         version = _version(home) if home not in distinct else None
         if version is not None:
-            distinct[home] = Binaries(home, version)
+            distinct[home] = Binaries(home, version, sources.block_of(home.parent))
     return sorted(distinct.values(), key=lambda b: b.order, reverse=True)
 
 
