@@ -31,6 +31,12 @@ def test_what_is_not_well_has_a_remedy() -> None:
         assert name in names
 
 
+def test_file_systems_that_can_be_made_are_told() -> None:
+    found = _named(doctor.findings(), "file systems")
+    assert "ext4" in found.found
+    assert "f2fs" in found.found, "it is not here: why stands beside it"
+
+
 def test_servers_are_told_with_version_and_place() -> None:
     newest = binaries.found()[0]
     found = _named(doctor.findings(), "private:postgresql")

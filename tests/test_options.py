@@ -19,19 +19,20 @@ from dsbench.report.page.command import command_line, config_file
 from dsbench.spec import OPTIONS, Option, RunSpec, SpecError, about
 from fixtures.archives import MS, cycle_row, run_json, write
 
-KEPT_APART = {"several_threads"}
-"""Fields that nobody sets: what ``threads`` was given as."""
+KEPT_APART = {"several_threads", "erase"}
+"""What ``threads`` was given as, and the word of who starts a run, which no file repeats."""
 OF_CHOICE: dict[str, Any] = {
     "target": {"url": "private:postgresql", "settings": {"fsync": "off"}, "version": '1"5', "directory": "/a b"},
     "workload": "tpcc", "label": "it's \"new\" 5", "workload_settings": {"affinity": "off"}, "profile": "dsi", "threads": [10, 20],
     "levels": [0.5, 0.9999], "call": "statements", "limits": {"memory": "1GiB", "cpus": "1.5"},
+    "storage": {"type": "ext4", "block": "1k", "data": "journal", "size": "1GiB"},
     "checked": "of check.json",
 }  # fmt: skip
 """Other values than the default, where the type does not lead to one."""
 STAYS = {"target": {"url": "sqlite:///kept.db"}}
 TOGETHER: dict[str, dict[str, Any]] = {
     "terminals": {"pace": "terminals"}, "workload_settings": {"workload": "tpcc"}, "keep": STAYS, "reuse": STAYS,
-    "limits": {"target": {"url": "private:postgresql"}},
+    "limits": {"target": {"url": "private:postgresql"}}, "storage": {"target": {"url": "private:sqlite"}},
 }  # fmt: skip
 """What a setting needs beside it."""
 

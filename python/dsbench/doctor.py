@@ -19,6 +19,9 @@ from dsbench.monitors import Known, Look, beside, between, look
 from dsbench.servers import cache
 from dsbench.servers.installation import Installation
 from dsbench.stack import core, described, system
+from dsbench.storage.claims import StorageError
+from dsbench.storage.filesystems import KINDS, Storage
+from dsbench.storage.volume import check as check_storage
 
 try:
     import resource
@@ -61,7 +64,7 @@ def findings() -> list[Finding]:
     base = Path(tempfile.gettempdir()).resolve()
     checks: list[Callable[[], list[Finding]]] = [
         _core, _servers, _more_servers, lambda: _account(base), lambda: _stale(base), lambda: _storage(base),
-        _open_files, _clock, _governor, _huge_pages, _extras,
+        lambda: _file_systems(base), _open_files, _clock, _governor, _huge_pages, _extras,
     ]  # fmt: skip
     known = Known(beside())
     before, began_s = look(known), time.monotonic()
@@ -151,6 +154,20 @@ def _storage(base: Path) -> list[Finding]:
         device = storage.device_of(base)
         found.append(Finding("storage", True, f"{base} lies on {kind}" + (f", device {device.name}" if device else "")))
     return found
+
+
+def _file_systems(base: Path) -> list[Finding]:
+    """Which a run can have made for it."""
+    here: list[str] = []
+    missing: dict[str, str] = {}
+    for kind in KINDS:
+        try:
+            check_storage(Storage.of(kind), base)
+            here.append(kind)
+        except StorageError as error:
+            missing.setdefault(f"{error.problem} ({error.remedy})", kind)
+    words = f"--storage makes {', '.join(here) or 'none'}"
+    return [Finding("file systems", True, "; ".join([words, *(f"{kind}: {why}" for why, kind in missing.items())]))]
 
 
 def _open_files() -> list[Finding]:

@@ -59,6 +59,8 @@ class Asked(Recorded):
     label: str = ""
     workload_settings: dict[str, str] = Field(default_factory=dict)
     limits: dict[str, str] = Field(default_factory=dict)
+    storage: dict[str, str] = Field(default_factory=dict)
+    probes: str = "none"
     scales: tuple[Whole, ...] = ()
     cycles: Whole = 0
     precision: Real | None = None

@@ -17,6 +17,7 @@ from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress, clock
 from dsbench.library.repeating import earlier
 from dsbench.spec import about
+from dsbench.storage.filesystems import joined
 
 EPILOG = (
     "Examples: dsbench run | dsbench run private:postgresql --scales 1,10,100 --cycles 3 --duration 20 | "
@@ -25,7 +26,8 @@ EPILOG = (
     "dsbench run private:postgresql --builtin tpcb-like --threads 8 | "
     "dsbench run private:mariadb --script my.sql@3 --builtin select-only --define size=100 --scales 10 | "
     "dsbench run private:postgresql --workload tpcc --scales 5 --pace terminals --threads 8 --ramp-up 60 | "
-    "dsbench run private:postgresql --limit memory=1GiB --limit write=20MiB/s --limit cpus=1.5"
+    "dsbench run private:postgresql --limit memory=1GiB --limit write=20MiB/s --limit cpus=1.5 | "
+    "dsbench run private:postgresql --storage 'ext4?data=journal&block=1k'"
 )
 
 Option = typer.Option
@@ -58,6 +60,15 @@ def command(
         bool,
         Option("--example-config", help="Print such a file with every setting, explained.", rich_help_panel=about.WORK),
     ] = False,
+    erase: Annotated[
+        str,
+        Option(
+            metavar="DEVICE",
+            help="The device of --storage once more: all that it holds may be lost. One that is in use or holds data "
+            "is refused even so.",
+            rich_help_panel=about.WORK,
+        ),
+    ] = "",
     out: Annotated[Path, Option(help="Folder for the archive.")] = Path("archives"),
     resume: Annotated[Path | None, Option(help="Go on with this archive, which was cut short.")] = None,
     cluster: Annotated[
@@ -77,7 +88,7 @@ def command(
         _refuse_changes(context)
         _resume(resume, target, joining, as_json, quiet)
         return
-    asked = specification(context.params, config)
+    asked = specification({**context.params, "erase": erase}, config)
     if not asked.spec.nodes and (idle := _given(context, "cluster", "patience")):
         raise spec.SpecError(", ".join(idle), "nothing to do for it: the load is made here", "add --nodes N")
     if dry_run:
@@ -99,6 +110,10 @@ def specification(params: Mapping[str, Any], config: Path | None) -> spec.Merged
     names = (*spec.OPTIONS, *spec.SCRIPTS)
     values = {name: params[name] for name in names if params.get(name) not in (None, [], ())}
     target, texts = values.pop("target", None), values.pop("workload_settings", [])
+    if "storage" in values:
+        values["storage"] = joined(values["storage"])
+    if params.get("erase"):
+        values["erase"] = params["erase"]
     if "limits" in values:
         values["limits"] = settings.pairs(values["limits"], "--limit", "memory=1GiB")
     before = earlier(config)

@@ -39,6 +39,9 @@ def run(
         bool, typer.Option("--dry-run", help="Show its trials, time and space, and touch nothing.")
     ] = False,
     again: Annotated[bool, typer.Option("--again", help="Make those trials again as well that failed.")] = False,
+    erase: Annotated[
+        str, typer.Option(metavar="DEVICE", help="The device of its storage once more: all that it holds may be lost.")
+    ] = "",
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -56,7 +59,7 @@ def run(
     if not quiet:
         print(ahead_of(study, expected, whole=False), file=sys.stderr)
     stop = Stop(signals=True)
-    study = conduct(study, _Watch(expected.time_s, quiet=quiet), stop, again=again)
+    study = conduct(study, _Watch(expected.time_s, quiet=quiet), stop, again=again, erase=erase)
     if stop.signal is not None:
         left = len(study.counted("planned"))
         errors.tell(f"stopped, {left} trials are left", f"go on with: dsbench study run {study.folder}")

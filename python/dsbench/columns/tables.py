@@ -270,6 +270,20 @@ _TABLES: Final = (
             Column("value", "double", "The statistic."),
         ),
     ),
+    Table(
+        "probes",
+        "Only with --probes: what storage tools found beside the data, around the cycles of each load stage.",
+        (
+            _SCALE,
+            _STAGE,
+            Column("cycle", "uint32", "Cycle that was made before; 0 before the first."),
+            Column("moment", "string", "before the first cycle of the stage, or after the last."),
+            Column("tool", "string", "dd, fio, bonnie++ or postmark."),
+            Column("test", "string", "What it did."),
+            Column("unit", "string", "Unit of the value."),
+            Column("value", "double", "What it found; more is faster."),
+        ),
+    ),
 )  # fmt: skip
 
 TABLES: Final = {table.name: table for table in _TABLES}

@@ -16,6 +16,7 @@ from dsbench.analysis.tpcc import Nopm
 from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Index, Interval, Ints, Resource, ScaleResult
 from dsbench.analysis.windows import Window
 from dsbench.columns import ONLY_STAGE
+from dsbench.evaluation.probed import Probed
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,8 @@ class Evaluation:
     """Scale to kind to its residence times; empty where there is one kind."""
     kind_response: Mapping[int, Mapping[str, Frequency]] = field(default_factory=dict)
     """The same from the intended starts; empty in the closed loop."""
+    probes: Mapping[int, tuple[Probed, ...]] = field(default_factory=dict)
+    """Scale to what storage tools found around its cycles; empty without them."""
     nopm: Mapping[int, Nopm] = field(default_factory=dict)
     """By scale; empty where the workload has no special analysis."""
     windows: Mapping[int, tuple[Window, ...]] = field(default_factory=dict)

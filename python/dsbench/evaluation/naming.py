@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dsbench.analysis.values import Index
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
+from dsbench.storage.filesystems import Storage
 
 _ENGINES = {"postgres": "PostgreSQL", "mysql": "MySQL", "sqlite": "SQLite", "firebird": "Firebird"}
 _STORAGE_ENGINES = {"innodb": "InnoDB", "rocksdb": "MyRocks"}
@@ -28,9 +29,11 @@ def pacing(run: RunRecord) -> str:
 
 
 def limited(run: RunRecord) -> str:
-    """What the server may use of its machine: ``server limited to memory 1GiB, cpus 2``; empty without a limit."""
+    """What the server was given of its machine: ``server limited to memory 1GiB, cpus 2; data on xfs (block 1k)``;
+    empty without a limit and a file system of dsbench's."""
     limits = ", ".join(f"{name} {value}" for name, value in run.spec.limits.items())
-    return f"server limited to {limits}" if limits else ""
+    words = Storage(run.spec.storage).words if run.spec.storage else ""
+    return "; ".join([f"server limited to {limits}"] * bool(limits) + [f"data on {words}"] * bool(words))
 
 
 def listed(numbers: Iterable[int]) -> str:

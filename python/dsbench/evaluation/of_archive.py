@@ -47,6 +47,7 @@ from dsbench.evaluation.measured import Measured, measured
 from dsbench.evaluation.modelled import fall_of, over_clients, over_scales
 from dsbench.evaluation.node_shares import apart, shares
 from dsbench.evaluation.operations import group_courses, live_bytes
+from dsbench.evaluation.probed import probed
 from dsbench.evaluation.scale_results import phases_of, result
 from dsbench.evaluation.series import together
 from dsbench.evaluation.stage_costs import Tables as OfSeries
@@ -68,7 +69,7 @@ def evaluate(archive: Archive) -> Evaluation:
     if len(keys) == 1:
         (key,) = keys
         one = _evaluate(archive.name, run.of_stage(key.stage), _of_stage(tables, key), key, live, alone=True)
-        return replace(one, stages={key: one.efficiency})
+        return replace(one, stages={key: one.efficiency}, probes=probed(tables["probes"]))
     parts = {}
     for key in keys:
         of_stage = _of_stage(tables, key)
@@ -77,7 +78,8 @@ def evaluate(archive: Archive) -> Evaluation:
     between = timed(run.stages, tables["phases"], apart(tables["monitors"], run), live)
     whole_run = together(parts, noticed(run))
     models = (*over_clients(parts, run), *whole_run.models)
-    return replace(whole_run, models=models, stages=_in_order(run, parts, between))
+    stages = _in_order(run, parts, between)
+    return replace(whole_run, models=models, stages=stages, probes=probed(tables["probes"]))
 
 
 def _in_order(
@@ -91,7 +93,7 @@ def _in_order(
 
 def _of_stage(tables: Tables, key: Series) -> Tables:
     """The rows of one stage; what is timed or read around the cycles concerns all stages of a scale."""
-    around = ("phases", "statistics")
+    around = ("phases", "statistics", "probes")
     here = pc.field("stage") == key.stage
     return {name: rows if name in around else rows.filter(here) for name, rows in tables.items()}
 

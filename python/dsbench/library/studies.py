@@ -11,9 +11,9 @@ from dsbench.spec import RunSpec
 from dsbench.study import Study, Watch
 
 
-def conduct(study: Study, watch: Watch, stop: Stop, *, again: bool = False) -> Study:
+def conduct(study: Study, watch: Watch, stop: Stop, *, again: bool = False, erase: str = "") -> Study:
     """Makes the trials of ``study`` that are left; see ``dsbench.study.conduct``."""
-    return room.conduct(study, _make, watch, stop, again=again)
+    return room.conduct(study, _make, watch, stop, again=again, erase=erase)
 
 
 def _make(spec: RunSpec, out: Path, observer: Observer, stop: Stop) -> Outcome:

@@ -100,6 +100,7 @@ def _settings(found: Found) -> Iterator[Row]:
             "asked of server": run.spec.target.settings.items(),
             "workload": run.spec.workload_settings.items(),
             "limits": (run.spec.described().get("limits") or {}).items(),
+            "storage": run.spec.storage.items(),
             "durability": ((switch.switch, switch.value) for switch in run.durability),
             **{layer.layer: layer.items.items() for layer in run.stack},
         }

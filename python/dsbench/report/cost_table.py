@@ -74,7 +74,21 @@ def text(evaluation: Evaluation) -> str:
         lines += _table("per transaction", part, body)
         lines += [*_table("per second, of the machine", part, per_second(part)), *waking_lines(part)]
     counted = any(r.name == CALLS for _, part in parts for found in part.resources.values() for r in found)
-    return "\n".join([*lines, NOTE, *([] if counted else [NO_CALLS])]) if lines else NONE
+    scales, tests = of_probes(evaluation)
+    tools = [PROBED, *_aligned([scales, *tests])] if tests else []
+    return "\n".join([*lines, NOTE, *([] if counted else [NO_CALLS]), *tools] if lines else [NONE, *tools])
+
+
+PROBED: Final = "Storage tools beside the data, before and after the cycles"
+
+
+def of_probes(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of what storage tools found, test by test; no rows without them."""
+    scales = list(evaluation.probes)
+    known = {x: {(p.name, p.unit): f"{p.before:.4g}, {p.after:.4g}" for p in evaluation.probes[x]} for x in scales}
+    names = dict.fromkeys(name for found in known.values() for name in found)
+    rows = [[f"{name} [{unit}]", *(known[x].get((name, unit), "–") for x in scales)] for name, unit in names]
+    return ["tool", *(f"scale {x}" for x in scales)], rows
 
 
 def per_second(evaluation: Evaluation) -> list[list[str]]:
@@ -104,9 +118,12 @@ def _busiest(per_s: Mapping[str, float]) -> float:
 
 
 def _table(title: str, evaluation: Evaluation, body: list[list[str]]) -> list[str]:
-    shown = [[title, *heads(evaluation)[1:]], *body]
+    return [*_aligned([[title, *heads(evaluation)[1:]], *body]), ""]
+
+
+def _aligned(shown: list[list[str]]) -> list[str]:
     widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]))]
-    return [*(_line(row, widths) for row in shown), ""]
+    return [_line(row, widths) for row in shown]
 
 
 def _line(row: list[str], widths: list[int]) -> str:

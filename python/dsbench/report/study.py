@@ -8,7 +8,10 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any, Final
 
+import numpy as np
+
 from dsbench.analysis.effects import LEVEL, Effect, Effects, Share
+from dsbench.analysis.ranks import spearman
 from dsbench.report import render
 from dsbench.report.diagrams.study import specs
 from dsbench.report.page.markup import number
@@ -114,6 +117,7 @@ def grids(found: Outcomes) -> Iterator[Grid]:
     costs = list(_costs(found))
     if len(costs) > 1:
         yield "resources per transaction, median over the trials, at the largest scale", costs
+    yield from _foretold(found)
 
 
 def _cells(one: Effect) -> list[str]:
@@ -152,7 +156,7 @@ def _by_level(found: Outcomes) -> Iterator[list[str]]:
 
 _RESOURCES: Final = (
     "server CPU time", "client CPU time", "CPU waiting for I/O", "context switches", "disk reads", "read from disk",
-    "written to disk", "WAL", "blocks read", "page reads", "page writes",
+    "disk read time", "written to disk", "disk write time", "WAL", "blocks read", "page reads", "page writes",
 )  # fmt: skip
 """What is told by level, of those that a transaction took; the archives have all."""
 
@@ -170,6 +174,21 @@ def _costs(found: Outcomes) -> Iterator[list[str]]:
                 _median([c.per_transaction for one in alike for c in one.resources if c.name == cost]) for cost in names
             ]
             yield [name, found.levels[factor][level].name, *(number(value, 3) for value in cells)]
+
+
+def _foretold(found: Outcomes) -> Iterator[Grid]:
+    """How well storage tools foretell the rate (the paper, section 5.2); nothing where none measured."""
+    tests = list(dict.fromkeys(name for one in found.made for name in one.probes))
+    rates, indices = (np.array([of(one) for one in found.made]) for of in (found.value, lambda one: one.dsi))
+    rows = []
+    for test in tests:
+        values = np.array([one.probes.get(test, np.nan) for one in found.made])
+        with_rate, with_dsi = spearman(values, rates), spearman(values, indices)
+        cells = [f"{one.rho:+.2f} (p {one.p:.2g})" if isfinite(one.rho) else "–" for one in (with_rate, with_dsi)]
+        rows.append([test, *cells, str(with_rate.pairs)])
+    if rows:
+        heads = ["storage tool", f"with the {_SHORT[found.measure]}", "with the DSI", "trials"]
+        yield "rank correlation (Spearman) over the trials, at the largest scale; p: by chance alone", [heads, *rows]
 
 
 def _median(values: list[float]) -> float:

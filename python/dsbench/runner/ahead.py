@@ -12,7 +12,9 @@ from dsbench.generator import Bench, Target, load_of
 from dsbench.runner.journal import RunError
 from dsbench.runner.opening import told
 from dsbench.runner.plan import can_go_on, planned
+from dsbench.servers import volumes
 from dsbench.spec import OPTIONS, Merged, RunSpec
+from dsbench.storage.filesystems import Storage
 
 _BETWEEN_S: Final = 0.3
 """Around a cycle: its connections, its start, its files."""
@@ -110,6 +112,9 @@ def look_ahead(asked: Merged) -> Ahead:
         scales = tuple(_scale(spec, target, scale) for scale in spec.scales)
     folder = _folder(spec)
     free = shutil.disk_usage(folder).free if folder is not None and folder.is_dir() else None
+    if spec.storage and folder is not None:
+        volumes.refuse(folder, spec.storage)
+        free = Storage(spec.storage).size_bytes
     return Ahead(settings, scales, str(folder or ""), free)
 
 

@@ -23,6 +23,7 @@ from dsbench.runner.load import Loader
 from dsbench.runner.loads import in_words
 from dsbench.runner.opening import during, ended, is_lost, is_session_lost, lost
 from dsbench.runner.plan import Planned, several_loads
+from dsbench.runner.probing import Probes
 from dsbench.runner.rows import DETAILS, Names, group_rows, write_cycle, write_use
 from dsbench.runner.snapshots import Snapshots
 from dsbench.runner.surroundings import with_nodes
@@ -54,6 +55,7 @@ class Setting:
     stop: Stop
     moment: Moment
     snapshots: Snapshots
+    probes: Probes
 
     def of(self, cycle: Planned) -> Setting:
         """The same for one cycle: with its number of threads, where the run takes several, and its stage."""

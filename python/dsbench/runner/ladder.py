@@ -29,6 +29,7 @@ from dsbench.runner.journal import Journal, RunError
 from dsbench.runner.load import Joining, Loader, loader_of
 from dsbench.runner.opening import during, opened, told
 from dsbench.runner.plan import Planned, can_go_on, planned
+from dsbench.runner.probing import Probes
 from dsbench.runner.refine import next_scale
 from dsbench.runner.scale import Scale
 from dsbench.runner.sizing import is_fixed
@@ -117,6 +118,7 @@ class _Ladder:
         self.known = Known({})
         self.load = load
         self.statistics: Statistics | None = None
+        self.probes: Probes
 
     def climb(self, done: dict[int, int]) -> Outcome:
         """All scales, without the ``done`` first cycles of each."""
@@ -127,6 +129,7 @@ class _Ladder:
                     self.base.begin(self.journal)
                     with place.visible(self.target, self.base.mark, there=self.base.there):
                         self._describe()
+                self.probes = Probes(self.spec, self.server.folder if self.server else None, self.journal)
                 with surroundings.watched(self.known, self.journal, self.load):
                     self.load.begin(self.journal, self._url(), self._progress)
                     if not self.spec.nodes:
@@ -185,7 +188,8 @@ class _Ladder:
             journal.segment(scale, done + 1)
         snapshots = Snapshots(journal, self.statistics, scale, len(journal.record.segments))
         setting = Setting(
-            spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots
+            spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots,
+            self.probes,
         )
         of_scale = Scale(setting, scale, cycles, self.base, known)
         if not (of_scale.run() if cycles else of_scale.check(*self._unchecked(bench, scale))):

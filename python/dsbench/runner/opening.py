@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import psutil
 
@@ -12,6 +13,7 @@ from dsbench.archive import ArchiveError, OutError
 from dsbench.cluster import ClusterError
 from dsbench.generator import TAKEN, Bench, CoreError, Target
 from dsbench.runner.journal import RunError
+from dsbench.servers import volumes
 from dsbench.spec import Limits, RunSpec
 
 _SESSIONS_BESIDE = 4
@@ -56,12 +58,26 @@ def opened(spec: RunSpec) -> Iterator[tuple[Target, servers.Server | None]]:
         return
     with (
         told(spec.target.url),
+        _place(spec) as place,
         servers.start(
-            spec.target, sessions(spec), keep=spec.keep, reuse=spec.reuse, limits=Limits.of(spec.limits)
+            spec.target, sessions(spec), keep=spec.keep, reuse=spec.reuse, limits=Limits.of(spec.limits), on=place
         ) as server,
         closing(Target(server.url)) as target,
     ):
         yield target, server
+
+
+@contextmanager
+def _place(spec: RunSpec) -> Iterator[Path | None]:
+    """The file system that is made for the run, where one is asked for."""
+    if not spec.storage:
+        yield None
+        return
+    base = servers.base_directory(spec.target)
+    servers.clean_for(spec.target)
+    volumes.refuse(base, spec.storage)
+    with volumes.mounted(base, spec.storage, spec.erase) as place:
+        yield place
 
 
 def sessions(spec: RunSpec) -> int:

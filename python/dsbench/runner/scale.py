@@ -105,6 +105,8 @@ class Scale:
         if cycles and is_fixed(stage):
             setting = sized(setting, self._scale, cycles, lambda parts: self._counts.add((self._scale, 0), parts))
         ramp_up = RampUp(setting, self._scale, self._counts)
+        if cycles:
+            setting.probes.measure(self._scale, stage.name, cycles[0].number - 1, "before")
         for wanted in chosen(setting, self._scale, cycles):
             # The stage of a bench with another number of transactions is another one.
             cycle = replace(wanted, stage=setting.bench.load(stage.name))
@@ -117,6 +119,7 @@ class Scale:
                 setting.journal.say(f"scale {self._scale}: {self._known.told(cycle)}")
         if cycles:
             self._setting.snapshots.after(stage.name)
+            setting.probes.measure(self._scale, stage.name, cycles[-1].number, "after")
 
     def _work(self, stage: Stage) -> None:
         setting = self._setting

@@ -62,21 +62,21 @@ def products() -> list[str]:
 
 def start(
     target: spec.Target, connections: int, *, keep: bool = False, reuse: bool = False,
-    limits: spec.Limits = _UNLIMITED,
+    limits: spec.Limits = _UNLIMITED, on: Path | None = None,
 ) -> Server:  # fmt: skip
     """Starts the private server that ``target`` names, ready for ``connections`` sessions at once.
 
     ``reuse``: on the data that another one kept; ``keep``: it will be asked to keep its own. ``limits``: what its
-    processes may use together. Folders that killed runs
-    left in the same place are removed first. Raises ``spec.SpecError`` for a
+    processes may use together. ``on``: where its folder is made in place of ``base_directory``. Folders that killed
+    runs left in the same place are removed first. Raises ``spec.SpecError`` for a
     setting that cannot be and ``ServerError`` when the server is not to be had; neither leaves anything behind.
     """
     product = target.private or ""
     if product not in _PRODUCTS:
         known = ", ".join(f"private:{name}" for name in _PRODUCTS)
         raise spec.SpecError("TARGET", f"no private server called {product[:60]!r}", f"use one of {known}")
-    base = base_directory(target)
     clean_for(target)
+    base = on or base_directory(target)
     home = _home(target, base, keep=keep, reuse=reuse) if keep or reuse else None
     begin: Callable[[spec.Target, Path, int, Group | None], Server] = _module(product).start
     return begin(target, home or base, connections, planned(limits, base))
@@ -140,6 +140,8 @@ def variants() -> list[spec.Target]:
     for one in installations():
         numbers = re.search(r"\d+(?:\.\d+)+", one.version)
         version = numbers[0] if numbers and one.path is not None else None
+        if "blocks of" in one.version:  # The same product: it is named by its setting block_size.
+            continue
         embedded = "embedded" in one.version
         every = ({"embedded": "on"},) if embedded else _VARIANTS.get(one.product, ({},))
         if one.version:

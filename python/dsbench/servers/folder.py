@@ -23,6 +23,7 @@ import psutil
 from dsbench import storage
 from dsbench.servers import limits
 from dsbench.servers.errors import ServerError
+from dsbench.storage import volume
 
 try:
     import fcntl
@@ -33,6 +34,8 @@ PREFIX = "dsbench-"
 MARK = ".dsbench-private.json"
 KEPT = ".dsbench-kept.json"
 """Beside the mark where the data are left to later runs: it names their version."""
+_NESTED = 3
+"""Folders between one of ours and the deepest one within: ``fs``, ``data`` and that of a study."""
 _DATA = ("data", "run.*")
 """Of a folder that is kept: all else is made anew by the run that takes it up."""
 
@@ -223,7 +226,17 @@ def _said(file: Path) -> dict[str, Any]:
 
 
 def _stop_left_server(path: Path) -> None:
-    """Ends the server of a dead owner, when the process of that id really works in this folder, and its groups."""
+    """Ends the server of a dead owner, when the process of that id really works in this folder, and its groups.
+
+    Those of folders of ours within, too: a file system that was made for a server holds the server's own folder.
+    """
+    for depth in range(_NESTED + 1):
+        for inner in path.glob(f"{'*/' * depth}{PREFIX}*/{MARK}"):
+            _stop_marked(inner.parent)
+    _stop_marked(path)
+
+
+def _stop_marked(path: Path) -> None:
     mark = _mark(path)
     pid, groups = mark.get("server"), mark.get("groups")
     if isinstance(pid, int):
@@ -249,6 +262,7 @@ def _folder(item: Path) -> bool:
 
 def _removed(path: Path) -> bool:
     storage.detach_forgetful(path)
+    volume.release(path)
     # A server that was killed hard leaves children that write for a moment longer.
     for _ in range(50):
         # The mark goes last: by it a later run knows what was left where this program is killed in between.

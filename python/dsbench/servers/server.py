@@ -80,6 +80,11 @@ class Server(ABC):
         self._folders.append(folder)
         return folder.path
 
+    @property
+    def folder(self) -> Path:
+        """Its folder, which holds the data."""
+        return self._folders[0].path
+
     def log_tail(self, lines: int = 40) -> list[str]:
         """The last lines of what the server logged since its start; empty when it keeps no log."""
         return self._log.tail(lines)

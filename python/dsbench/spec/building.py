@@ -80,6 +80,7 @@ def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
         asked = asked.model_copy(update={"target": target})
     refuse_unused(asked.target, asked.workload)
     _refuse_limits(asked)
+    _refuse_storage(asked)
     if (asked.keep or asked.reuse) and asked.target.private is not None and asked.target.directory is None:
         problem = f"{asked.target.url} is gone with its run, and its database with it"
         remedy = f"name a folder that stays: {asked.target.url}?directory=FOLDER"
@@ -140,6 +141,19 @@ def _refuse_limits(asked: RunSpec) -> None:
         raise SpecError("--limit", problem, remedy)
     problem = "SQLite works in dsbench's process: a limit would hold back clients, records and monitors as well"
     raise SpecError("--limit", problem, "if that is wanted: systemd-run --scope -p MemoryMax=1G dsbench run …")
+
+
+def _refuse_storage(asked: RunSpec) -> None:
+    """``SpecError`` where nothing of dsbench's would lie on the file system, or would have to outlive it."""
+    if asked.erase and "device" not in asked.storage:
+        raise SpecError("--erase", f"no device {asked.erase} is used", "leave it out, or add --storage TYPE?device=…")
+    if asked.storage and asked.target.private is None:
+        problem = "dsbench makes a file system for the data of a server that it starts, and TARGET is none"
+        raise SpecError("--storage", problem, "name one, such as private:postgresql or private:sqlite")
+    if asked.storage and (asked.keep or asked.reuse):
+        problem = "the file system is gone with its run, and its database with it"
+        remedy = "mount one yourself and name a folder on it: private:PRODUCT?directory=FOLDER"
+        raise SpecError("--keep" if asked.keep else "--reuse", problem, remedy)
 
 
 def _spec_error(error: ValidationError) -> SpecError:

@@ -15,6 +15,7 @@ from dsbench.spec.scripts import NAMES, with_scripts
 from dsbench.spec.sizing import SIZED, default_workload
 from dsbench.spec.target import Target
 from dsbench.spec.words import SpecError
+from dsbench.storage.filesystems import values_of
 
 _DEFAULTS = {"seed": "chance", "retry": "default of the workload"}
 _LADDER = ("scales", "cycles", "duration")
@@ -48,6 +49,8 @@ def merged(
     wanted = with_scripts({**with_scripts(filed), **values})
     if isinstance(said_limits := values.get("limits"), Mapping) and isinstance(of_file := filed.get("limits"), Mapping):
         wanted["limits"] = {**of_file, **said_limits}
+    if isinstance(said_of := values.get("storage"), Mapping) and "type" not in said_of and filed.get("storage"):
+        wanted["storage"] = {**values_of(filed["storage"]), **said_of}
     if wanted.get("profile") in tuple(SIZED):
         wanted.setdefault("workload", default_workload())
     said = {*values, *(["target"] if target is not None else [])}

@@ -14,6 +14,8 @@ from dsbench.spec.about import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK,
 from dsbench.spec.limits import Limits
 from dsbench.spec.target import Frozen, Target, setting_text
 from dsbench.spec.words import per_cent
+from dsbench.storage import probes as storage_tools
+from dsbench.storage.filesystems import Storage
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
 Call = Literal["procedure", "statements"]
@@ -71,6 +73,18 @@ class RunSpec(Frozen):
         ),
     ] = Field(default_factory=dict)
     """What all processes of the server may use together; see ``Limits``."""
+    storage: Annotated[
+        dict[str, str],
+        About(
+            "File system that is made for the data of a private server: ext2, ext3, ext4, xfs, btrfs or f2fs with "
+            "size=4GiB, block=1k, data=journal, barrier=off, cow=off, compress=zstd, nodesize=4k, age=70% …; on a "
+            "file, or on device=/dev/sdb1 with --erase",
+            WORK, "told", metavar="TYPE[?NAME=VALUE&…]", flag="--storage",
+        ),
+    ] = Field(default_factory=dict)
+    """By name; see ``dsbench.storage.filesystems``. Empty: the file system that is there."""
+    erase: Annotated[str, Field(max_length=4096)] = ""
+    """The device whose content may be lost. It is the word of whoever starts a run, and stands in no archive."""
     profile: Annotated[
         str,
         About(
@@ -232,6 +246,14 @@ class RunSpec(Frozen):
         tuple[float, ...], About("Quantiles 0-1 of the confidence diagram", RECORDS, "told", brief=True)
     ] = LEVELS
     """Each has a column of its name from column 13 on."""
+    probes: Annotated[
+        str,
+        About(
+            "Storage tools that measure beside the data, before and after the cycles of each scale: none, all that are "
+            "installed, or some of " + ",".join(storage_tools.NAMES),
+            RECORDS, "told", metavar="TOOL,…", brief=True,
+        ),
+    ] = "none"
     seed: Annotated[
         int,
         Field(ge=0, lt=1 << 63),
@@ -309,6 +331,17 @@ class RunSpec(Frozen):
             return value
         return Limits.of({str(name): setting_text(limit) for name, limit in value.items()}).described()
 
+    @field_validator("storage", mode="before")
+    @classmethod
+    def _storage_in_one_way(cls, value: object) -> object:
+        return dict(Storage.of(value).values) if value else {}
+
+    @field_validator("probes")
+    @classmethod
+    def _probes_are_known(cls, value: str) -> str:
+        storage_tools.tools(value)
+        return value
+
     @field_validator("label")
     @classmethod
     def _label_is_a_line(cls, value: str) -> str:
@@ -377,7 +410,7 @@ class RunSpec(Frozen):
 
     def described(self) -> dict[str, Any]:
         """The specification as it is archived: JSON values, no password; ``threads`` a list where there are several."""
-        data = self.model_dump(mode="json", exclude={"several_threads"})
+        data = self.model_dump(mode="json", exclude={"several_threads", "erase"})
         data["threads"] = list(self.several_threads) or self.threads
         data["target"]["url"] = self.target.redacted
         return data

@@ -45,7 +45,8 @@ def _built(device: Device) -> str:
     below = _below(device)
     if below:
         inner = ", ".join(_built(part) for part in below)
-        return f"{device.name}{_kind(device)} on {inner}"
+        # The number of a loop device is that which was free: it tells no stacks apart.
+        return f"{'loop device' if device.name.startswith('loop') else device.name}{_kind(device)} on {inner}"
     return device.name if device.disk == device else f"{device.name} on {device.disk.name}"
 
 

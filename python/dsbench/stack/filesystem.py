@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import json
 import os
 import shutil
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from dsbench.stack.described import Items, Switch, present, size, unsafe
 from dsbench.storage import VOLATILE, Mount, mount_of, visible
+from dsbench.storage.volume import NOTE
 
 _PRIVATE_OPTIONS = {
     "username", "user", "password", "pass", "credentials", "domain", "addr", "clientaddr", "mountaddr", "ip", "unc",
@@ -30,7 +32,16 @@ def items(directory: Path) -> Items:
         "options": ",".join(_shown(mount)) if mount else "",
         "copy on write": _copy_on_write(mount, directory) if mount else "",
     }
-    return present(named | _room(directory))
+    return present(named | _room(directory) | (_made(mount) if mount else {}))
+
+
+def _made(mount: Mount) -> Items:
+    """How it was made, where dsbench made it for a run."""
+    try:
+        note = json.loads((mount.point / NOTE).read_text())
+        return {str(name): str(text) for name, text in note.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
 
 
 def _room(directory: Path) -> Items:
@@ -61,6 +72,8 @@ def durability(directory: Path | None) -> list[Switch]:
 def _source(mount: Mount) -> str:
     if mount.source.startswith("//") or ":" in mount.source:
         return "network share"
+    if mount.source.startswith("/dev/loop"):
+        return "loop device"
     return mount.source if mount.source.startswith("/dev/") else ""
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -12,9 +14,12 @@ from dsbench import servers
 from dsbench.archive import ArchiveError, claimed
 from dsbench.runner import Observer, Outcome, RunError, Stop
 from dsbench.runner.interrupts import listening
+from dsbench.runner.opening import told
+from dsbench.servers import volumes
 from dsbench.servers.folder import Folder
 from dsbench.spec import RunSpec, SpecError
-from dsbench.study.plan import Trial, asked, combination
+from dsbench.study.paths import AFTERWARDS
+from dsbench.study.plan import Asked, Trial, asked, combination
 from dsbench.study.record import Study, make_folder, store
 
 Make = Callable[[RunSpec, Path, Observer, Stop], Outcome]
@@ -31,8 +36,12 @@ class Watch(Protocol):
         """It ended, as ``trial`` tells."""
 
 
-def conduct(study: Study, make: Make, watch: Watch, stop: Stop, *, again: bool = False) -> Study:
+def conduct(
+    study: Study, make: Make, watch: Watch, stop: Stop, *, again: bool = False, erase: str = ""
+) -> Study:  # fmt: skip
     """Makes all trials that are planned, ``again`` those as well that failed; gives the study as it is then.
+
+    ``erase`` is the device that the user agreed to lose.
 
     A trial that was cut short by Ctrl-C or a kill is made anew, as a run that goes on after a break has another server
     than before it. Its first archive stays, and belongs to no trial. One that fails is told by name, and the study goes
@@ -46,17 +55,19 @@ def conduct(study: Study, make: Make, watch: Watch, stop: Stop, *, again: bool =
                 continue
             if stop.requested:
                 break
-            study = _one(study, trial, make, watch, stop)
+            study = _one(study, trial, make, watch, stop, erase)
     return study
 
 
-def _one(study: Study, trial: Trial, make: Make, watch: Watch, stop: Stop) -> Study:
+def _one(study: Study, trial: Trial, make: Make, watch: Watch, stop: Stop, erase: str) -> Study:
     trial = replace(trial, status="running", started=_now(), reason="", archive="", ended="")
     store(study := study.with_trial(trial))
     try:
         wanted = asked(study.spec, study.factors, combination(study.factors, trial), trial.block)
-        observer = watch.trial(study, trial, wanted.merged.spec)
-        outcome = _made(wanted.merged.spec, wanted.before, study, make, observer, stop)
+        agreed = wanted.merged.spec.model_copy(update={"erase": erase})
+        wanted = replace(wanted, merged=replace(wanted.merged, spec=agreed))
+        observer = watch.trial(study, trial, agreed)
+        outcome = _made(wanted, study, make, observer, stop)
     except (SpecError, RunError, ArchiveError) as error:
         trial = replace(trial, status="planned" if stop.requested else "failed", reason=str(error))
     else:
@@ -75,20 +86,46 @@ def _told(trial: Trial, outcome: Outcome) -> Trial:
     return replace(trial, status="planned" if outcome.status == "cut-short" else "failed", reason=str(outcome.error))
 
 
-def _made(spec: RunSpec, before: int, study: Study, make: Make, observer: Observer, stop: Stop) -> Outcome:
-    """The run of a trial; ``before`` runs are made on its database first."""
-    if not before:
+def _made(wanted: Asked, study: Study, make: Make, observer: Observer, stop: Stop) -> Outcome:
+    """The run of a trial, after those that are made on its database and its file system first."""
+    spec = wanted.merged.spec
+    if not wanted.before:
         return make(spec, study.archives, observer, stop)
-    # Where this program is killed, the next private server that is started there removes it.
-    folder = Folder.create(servers.base_directory(spec.target), "study")
-    try:
-        target = spec.target.model_copy(update={"directory": folder.path})
-        for number in range(before):
+    servers.clean_for(spec.target)
+    with told(spec.target.url), volumes.mounted(servers.base_directory(spec.target), spec.storage, spec.erase) as place:
+        return _aged(wanted, place, study, make, observer, stop)
+
+
+def _aged(wanted: Asked, place: Path, study: Study, make: Make, observer: Observer, stop: Stop) -> Outcome:
+    spec = wanted.merged.spec
+    with _shared(place, own=bool(spec.storage)) as folder:
+        target = spec.target.model_copy(update={"directory": folder})
+        for number in range(wanted.before):
             aging = spec.model_copy(update={"target": target, "keep": number == 0, "reuse": number > 0})
             outcome = make(aging, study.folder / "before", observer, stop)
             if outcome.status != "complete":
                 return outcome
+        if wanted.then != AFTERWARDS[0]:
+            {"defragment": volumes.lay_out_anew, "restart": volumes.restart}[wanted.then](folder)
         return make(spec.model_copy(update={"target": target, "reuse": True}), study.archives, observer, stop)
+
+
+@contextmanager
+def _shared(place: Path, *, own: bool) -> Iterator[Path]:
+    """A folder in ``place`` for the servers of several runs; on an ``own`` file system one that goes with that.
+
+    There it has no lock: an open file would keep the file system from being unmounted.
+    """
+    if own:
+        path = place / "history"
+        path.mkdir()
+        os.chown(path, place.stat().st_uid, place.stat().st_gid)
+        yield path
+        return
+    # Where this program is killed, the next private server that is started there removes it.
+    folder = Folder.create(place, "study")
+    try:
+        yield folder.path
     finally:
         folder.remove()
 

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dsbench.spec import OPTIONS, SpecError
+from dsbench.spec import OPTIONS, SpecError, Target
+from dsbench.storage import filesystems
 
 HISTORY: Final = "history.runs"
 """Runs that are made on the database before the one that counts."""
+THEN: Final = "history.then"
+"""What happens to its file system after them: one of ``AFTERWARDS``."""
+AFTERWARDS: Final = ("nothing", "defragment", "restart")
+_HISTORY: Final = (HISTORY, THEN)
+STORAGE: Final = "storage"
+"""Its path may stand alone: then the level is the whole of it, ``ext4?data=journal``."""
 _APART: Final = ("keep", "label", "target")
 _TABLES: Final = tuple(name for name, one in OPTIONS.items() if one.kind == "object" and name != "target")
 """Options that are names with values."""
-_OF_TARGET: Final = ("url", "product", "version", "directory", "settings")
+_OF_TARGET: Final = ("url", "product", "version", "directory", "settings", "block_size")
+_BLOCKS: Final = {"postgresql": "block_size", "mariadb": "innodb_page_size", "mysql": "innodb_page_size",
+                  "firebird": "page_size", "sqlite": "page_size"}  # fmt: skip
+"""By product: the setting that says how large the blocks of a database are."""
 
 
 def check(path: str, key: str) -> None:
@@ -20,14 +30,16 @@ def check(path: str, key: str) -> None:
     first, _, rest = path.partition(".")
     name = first.replace("-", "_")
     known = (
-        path == HISTORY
+        path in _HISTORY
         or (name == "target" and (not rest or rest in _OF_TARGET or rest.startswith("settings.")))
-        or (name in OPTIONS and name not in _APART and (rest != "") == (name in _TABLES))
+        or (name == STORAGE and (not rest or rest.replace("_", "-") in filesystems.NAMES))
+        or (name in OPTIONS and name not in (*_APART, STORAGE) and (rest != "") == (name in _TABLES))
     )
     if not known:
         names = ", ".join(name for name in OPTIONS if name not in (*_APART, *_TABLES))
         tables = ", ".join(f"{name}.NAME" for name in _TABLES)
-        remedy = f"use target.product, target.version, target.settings.NAME, {tables}, {HISTORY} or {names}"
+        more = f"{STORAGE}, {tables}, {HISTORY}, {THEN}"
+        remedy = f"use target.product, target.version, target.block_size, target.settings.NAME, {more} or {names}"
         raise SpecError(key, f"{path!r} leads to nothing in a run", remedy)
 
 
@@ -37,10 +49,13 @@ def put(values: dict[str, Any], path: str, value: Any) -> None:
     name = first.replace("-", "_")
     if name == "target":
         _put_target(values["target"], rest or "url", value)
-    elif rest and path != HISTORY:
+    elif name == STORAGE:
+        said = {rest: value} if rest else filesystems.values_of(value)
+        values[name] = {**filesystems.values_of(values.get(name, {})), **said}
+    elif rest and path not in _HISTORY:
         values[name] = {**values.get(name, {}), rest: value}
     else:
-        values[HISTORY if path == HISTORY else name] = value
+        values[path if path in _HISTORY else name] = value
 
 
 def _put_target(target: dict[str, Any], name: str, value: Any) -> None:
@@ -52,3 +67,16 @@ def _put_target(target: dict[str, Any], name: str, value: Any) -> None:
         target["settings"] = {**target.get("settings", {}), name.removeprefix("settings."): value}
     else:
         target[name] = str(value) if name == "version" else value
+
+
+def with_blocks(target: dict[str, Any]) -> dict[str, Any]:
+    """``target`` with the setting of its product for ``block_size``, such as 16k, where it has one."""
+    said = target.pop("block_size", None)
+    if said is None:
+        return target
+    product = Target.model_validate(target).private
+    if product not in _BLOCKS:
+        raise SpecError("target.block_size", f"{product or 'TARGET'} is no private server", "use private:PRODUCT")
+    if not (size := filesystems.bytes_of(str(said))):
+        raise SpecError("target.block_size", f"{str(said)[:60]!r} is no size", "write for instance 16k")
+    return {**target, "settings": {**target.get("settings", {}), _BLOCKS[product]: str(size)}}

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from dsbench.analysis import designs
 from dsbench.runner import Ahead, RunError, look_ahead
 from dsbench.spec import Merged, SpecError, merged
-from dsbench.study.paths import HISTORY, put
+from dsbench.study.paths import AFTERWARDS, HISTORY, THEN, put, with_blocks
 from dsbench.study.spec import Factor, StudySpec, level_name
 
 Status = Literal["planned", "running", "done", "void", "failed", "left out"]
@@ -46,6 +46,8 @@ class Asked:
     merged: Merged
     before: int = 0
     """Runs on the same database before the one that counts."""
+    then: str = AFTERWARDS[0]
+    """What happens to its file system after them."""
 
 
 def combinations(spec: StudySpec, factors: Sequence[Factor]) -> list[Combination]:
@@ -120,14 +122,21 @@ def asked(spec: StudySpec, factors: Sequence[Factor], at: Combination, block: in
         said.append(f"{factor.name} {chosen.name}")
         for path, value in chosen.sets.items():
             put(values, path, value)
+    values["target"] = with_blocks(values["target"])
     before = values.pop(HISTORY, 0)
     if not isinstance(before, int) or isinstance(before, bool) or not 0 <= before <= _MOST_BEFORE:
         raise SpecError(HISTORY, "has to be a whole number of runs", f"use 0 to {_MOST_BEFORE}")
+    then = values.pop(THEN, AFTERWARDS[0])
+    if then not in AFTERWARDS:
+        raise SpecError(THEN, f"{str(then)[:60]!r} is nothing that is done", f"use one of {', '.join(AFTERWARDS)}")
     values["label"] = ", ".join(said)[:60].strip()
     found = merged(values)
+    if then != AFTERWARDS[0] and not (before and found.spec.storage):
+        problem = "it is done after runs, to a file system that dsbench made for them"
+        raise SpecError(THEN, problem, f"add {HISTORY} = 1 or more, and a storage to the run")
     if before and (found.spec.target.private is None or found.spec.target.directory is not None):
         raise SpecError(HISTORY, "only a private server without a directory is aged", "use private:PRODUCT")
-    return Asked(found, before)
+    return Asked(found, before, then)
 
 
 def checked(

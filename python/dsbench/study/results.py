@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -42,6 +42,9 @@ class Made:
     """Committed transactions of each second of its cycles at its largest scale, in order."""
     resources: tuple[Resource, ...]
     """What a transaction cost there."""
+    probes: Mapping[str, float] = field(default_factory=dict)
+    """Tests of storage tools to what they found there."""
+    dsi: float = float("nan")
 
     def mean(self, points: Iterable[Point]) -> float:
         """Geometric mean over ``points``, or over its own where there are none; nan where one is missing or 0."""
@@ -170,7 +173,8 @@ def _made(study: Study, trial: Trial, evaluation: Evaluation, measure: str, head
     course = evaluation.seconds[largest][:, 0] if largest else np.empty(0)
     return Made(
         trial, combination(study.factors, trial), values, np.asarray(course, dtype=float),
-        evaluation.resources.get(largest, ()),
+        evaluation.resources.get(largest, ()), {one.name: one.mean for one in evaluation.probes.get(largest, ())},
+        evaluation.index.dsi.value if evaluation.index.dsi else float("nan"),
     )  # fmt: skip
 
 

@@ -200,8 +200,10 @@ def resources(evaluation: Evaluation) -> Html:
     per_second = table("Resources per second", heads, cost_table.rows(evaluation, "per_second"))
     second = tag("details", tag("summary", "The same per second"), per_second) if found else ""
     lines = [tag("p", line) for line in cost_table.waking_lines(evaluation)]
+    of_tools, tests = cost_table.of_probes(evaluation)
+    tools = join([tag("h3", cost_table.PROBED), table(cost_table.PROBED, of_tools, tests)]) if tests else ""
     note = tag("p", cost_table.NOTE, cls="note")
-    return section("Resources per transaction", *lines, first, note, second, key="resources")
+    return section("Resources per transaction", *lines, first, note, second, tools, key="resources")
 
 
 def errors(evaluation: Evaluation) -> Html:

@@ -1,0 +1,83 @@
+"""File systems that are made for private servers: each lies in a folder of ours, and goes with it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from dsbench import spec
+from dsbench.servers import folder
+from dsbench.servers.errors import ServerError
+from dsbench.storage.claims import StorageError
+from dsbench.storage.filesystems import Storage
+from dsbench.storage.volume import Volume, check
+
+_standing: list[Volume] = []
+"""Those that this program has mounted: a server whose folder lies on one is given no other."""
+
+
+@contextlib.contextmanager
+def mounted(base: Path, asked: Mapping[str, str], erase: str = "") -> Iterator[Path]:
+    """Where a private server makes its folder: ``base``, or a file system ``asked`` for that is made in it meanwhile.
+
+    Where ``base`` lies on one already, as the runs of one history share it, that one is used. ``erase`` is the device
+    that the user agreed to lose. Raises ``ServerError``; nothing is left behind in any case.
+    """
+    if not asked or standing(base) is not None:
+        yield base
+        return
+    try:
+        home = folder.Folder.create(base, "storage")
+    except OSError as error:
+        raise ServerError(f"cannot write to {base}: {error.strerror}", "name another folder: directory = …") from None
+    atexit.register(home.remove)
+    try:
+        try:
+            volume = Volume.make(Storage.of(asked), home.path, erase)
+        except StorageError as error:
+            raise ServerError(error.problem, error.remedy) from None
+        _standing.append(volume)
+        try:
+            yield volume.data
+        finally:
+            _standing.remove(volume)
+    finally:
+        home.remove()
+        atexit.unregister(home.remove)
+
+
+def standing(path: Path) -> Volume | None:
+    """The file system of ours that holds ``path``; ``None`` where there is none."""
+    return next((one for one in _standing if path.is_relative_to(one.point)), None)
+
+
+def lay_out_anew(path: Path) -> None:
+    """Defragments the file system of ours that holds ``path``. Raises ``ServerError``."""
+    _done_to(path, Volume.defragment)
+
+
+def restart(path: Path) -> None:
+    """Unmounts and mounts it: nothing of it is in memory then. Raises ``ServerError``."""
+    _done_to(path, Volume.remount)
+
+
+def _done_to(path: Path, change: Callable[[Volume], None]) -> None:
+    volume = standing(path)
+    if volume is None:
+        raise ServerError(f"{path} is on no file system of dsbench's", "add storage to the run")
+    try:
+        change(volume)
+    except StorageError as error:
+        raise ServerError(error.problem, error.remedy) from None
+
+
+def refuse(base: Path, asked: Mapping[str, str]) -> None:
+    """``SpecError`` where the file system ``asked`` for cannot be made in ``base``. Nothing is made."""
+    if not asked or standing(base) is not None:
+        return
+    try:
+        check(Storage.of(asked), base)
+    except StorageError as error:
+        raise spec.SpecError("--storage", error.problem, error.remedy) from None

@@ -1,0 +1,189 @@
+"""Tools that measure storage, beside a database: dd's way is built in, fio, bonnie++ and postmark where installed.
+
+Each works on files of its own in a folder that it is given, and leaves nothing there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from dsbench.storage.claims import StorageError
+
+_MIB: Final = 1 << 20
+_FILE_MIB: Final = 64
+"""Size of the files that tools write and read."""
+_TEST_S: Final = 1
+"""How long fio makes each of its tests."""
+_FIO: Final = {
+    "random reads of 8 KiB": ("randread", ["--direct=1"], "read"),
+    "random writes of 8 KiB": ("randwrite", ["--direct=1"], "write"),
+    "appended 8 KiB, each flushed": ("write", ["--fdatasync=1"], "write"),
+}
+"""Tests by name: fio's word, its options, and which of its figures counts. The last is what a log does."""
+_BONNIE: Final = {"blocks written": 9, "blocks rewritten": 11, "blocks read": 15, "seeks": 17}
+"""Tests to the place of their figure in the line that it prints for programs (version 1.98, -q)."""
+_POSTMARK: Final = "set location {folder}\nset size 500 50000\nset number 1000\nset transactions 20000\nrun\nquit\n"
+"""The script of the paper, section 5.2, with fewer files."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a tool found."""
+
+    tool: str
+    test: str
+    value: float
+    unit: str
+
+
+def tools(asked: str) -> tuple[str, ...]:
+    """Those that ``asked`` names: ``none``, ``all`` that are installed, or some with commas. ``ValueError``."""
+    if asked in ("none", ""):
+        return ()
+    if asked == "all":
+        return tuple(name for name in _TOOLS if installed(name))
+    named = tuple(dict.fromkeys(word.strip() for word in asked.split(",")))
+    if unknown := [name for name in named if name not in _TOOLS]:
+        raise ValueError(f"no tool {unknown[0][:60]!r}: use none, all, or some of {','.join(_TOOLS)}")
+    return named
+
+
+def installed(name: str) -> bool:
+    """Whether the tool ``name`` is here."""
+    return name == "dd" or _program(name) is not None
+
+
+def refuse(named: tuple[str, ...]) -> None:
+    """``StorageError`` where one of ``named`` is not here."""
+    if missing := [name for name in named if not installed(name)]:
+        raise StorageError(f"{', '.join(missing)} is not installed", f"as root: apt-get install {' '.join(missing)}")
+
+
+def measure(folder: Path, named: tuple[str, ...]) -> Iterator[Figure]:
+    """Runs the tools ``named``, one after another, in the folder ``folder``. Raises ``StorageError``."""
+    for name in named:
+        try:
+            for test, (value, unit) in _TOOLS[name](folder).items():
+                yield Figure(name, test, value, unit)
+        except (OSError, ValueError, KeyError, IndexError) as error:
+            raise StorageError(f"{name} gave nothing that can be read: {error}", "try it by hand") from None
+
+
+_Found = dict[str, tuple[float, str]]
+
+
+def _dd(folder: Path) -> _Found:
+    """Writes a file in blocks of 1 MiB up to its flush, lets it go from memory, and reads it (section 5.2)."""
+    path, block = folder / "dd", os.urandom(_MIB)
+    try:
+        began = time.monotonic()
+        with path.open("wb", buffering=0) as file:
+            for _ in range(_FILE_MIB):
+                file.write(block)
+            os.fsync(file.fileno())
+        written_s = time.monotonic() - began
+        with path.open("rb", buffering=0) as file:
+            if hasattr(os, "posix_fadvise"):
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            began = time.monotonic()
+            while file.read(_MIB):
+                pass
+            read_s = time.monotonic() - began
+    finally:
+        path.unlink(missing_ok=True)
+    return {"written": (_FILE_MIB / written_s, "MiB/s"), "read": (_FILE_MIB / read_s, "MiB/s")}
+
+
+def _fio(folder: Path) -> _Found:
+    found = {}
+    path = folder / "fio"
+    try:
+        for test, (kind, options, counts) in _FIO.items():
+            said = _said([
+                "fio", "--name=dsbench", f"--filename={path}", f"--size={_FILE_MIB}M", "--bs=8k", f"--rw={kind}",
+                "--ioengine=psync", f"--runtime={_TEST_S}", "--time_based", "--randseed=1", "--output-format=json",
+                *options,
+            ], folder)  # fmt: skip
+            found[test] = fio_rate(said, counts), "1/s"
+    finally:
+        path.unlink(missing_ok=True)
+    return found
+
+
+def fio_rate(said: str, counts: str) -> float:
+    """Operations per second out of fio's JSON, before which it may print lines of its own."""
+    document: Any = json.loads(said[said.index("{") :])
+    return float(document["jobs"][0][counts]["iops"])
+
+
+def _bonnie(folder: Path) -> _Found:
+    user = ["-u", "root"] if os.geteuid() == 0 else []
+    command = ["bonnie++", "-q", "-f", "-n", "0", "-s", f"{_FILE_MIB * 2}M", "-r", f"{_FILE_MIB}M", *user]
+    return bonnie_figures(_said([*command, "-d", str(folder)], folder))
+
+
+def bonnie_figures(said: str) -> _Found:
+    """Out of the last line that bonnie++ prints; tests that it calls too short to be measured (+++++) are left out."""
+    fields = said.strip().splitlines()[-1].split(",")
+    units = {"seeks": "1/s"}
+    return {
+        test: (float(fields[at]), units.get(test, "KiB/s"))
+        for test, at in _BONNIE.items()
+        if re.fullmatch(r"\d+(\.\d+)?", fields[at])
+    }
+
+
+def _postmark(folder: Path) -> _Found:
+    return postmark_figures(_said(["postmark"], folder, _POSTMARK.format(folder=folder)))
+
+
+def postmark_figures(said: str) -> _Found:
+    """Transactions per second out of its report."""
+    found = re.search(r"of transactions \((\d+) per second\)", said)
+    if found is None:
+        raise ValueError("its report tells no transactions per second")
+    return {"transactions on small files": (float(found[1]), "1/s")}
+
+
+_TOOLS: Final[dict[str, Callable[[Path], _Found]]] = {
+    "dd": _dd, "fio": _fio, "bonnie++": _bonnie, "postmark": _postmark,
+}  # fmt: skip
+NAMES: Final = tuple(_TOOLS)
+
+
+def _program(name: str) -> str | None:
+    return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"]))
+
+
+def _said(command: list[str], folder: Path, text: str = "") -> str:
+    """Output of a tool that works in ``folder``; ``StorageError`` where it fails."""
+    program = _program(command[0])
+    if program is None:
+        raise StorageError(f"{command[0]} is not installed", f"as root: apt-get install {command[0]}")
+    done = subprocess.run([program, *command[1:]], cwd=folder, input=text, capture_output=True, text=True,
+                          errors="replace", check=False)  # fmt: skip
+    if done.returncode != 0:
+        said = "; ".join((done.stderr or done.stdout).strip().splitlines()[-2:])
+        raise StorageError(f"{command[0]} failed: {said}", "try it by hand")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def folder_in(place: Path) -> Iterator[Path]:
+    """A folder in ``place`` that is gone afterwards, with all that a tool left in it."""
+    folder = place / "probes"
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

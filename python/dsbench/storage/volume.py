@@ -1,0 +1,223 @@
+"""A file system that is made for a run: on a file as a loop device, or on a device that the user named (Linux, root).
+
+The folder that holds it belongs to the caller, and has the image and the mount point. Whoever finds such a folder
+after a kill calls ``release``, which needs nothing but the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from dsbench.storage import ageing, mounts
+from dsbench.storage.claims import StorageError, refuse_device
+from dsbench.storage.filesystems import KINDS, Storage
+
+NOTE: Final = ".dsbench-volume.json"
+"""File at the root of the file system: how it was made, for the description of a run."""
+_IMAGE, _POINT = "image", "fs"
+_PATHS: Final = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+"""Ordinary users have no mkfs on theirs."""
+_PATIENCE_S: Final = 10.0
+_OWN: Final = "mount one yourself and name a folder on it: private:PRODUCT?directory=FOLDER"
+_DEFRAGMENT: Final = {
+    "btrfs": ["btrfs", "filesystem", "defragment", "-r"],
+    "ext4": ["e4defrag"],
+    "xfs": ["xfs_fsr", "-v"],
+}
+
+
+def check(storage: Storage, base: Path) -> None:
+    """``StorageError`` where ``storage`` cannot be made here: the rights, the kernel or a program is missing.
+
+    ``base`` is where its file would lie. Nothing is made.
+    """
+    if not sys.platform.startswith("linux"):
+        raise StorageError("file systems can be made on Linux only", _OWN)
+    if os.geteuid() != 0:
+        raise StorageError("only root may make and mount a file system", f"run dsbench as root, or {_OWN}")
+    package = KINDS[storage.type].package
+    needed = {f"mkfs.{storage.type}": package, "mount": "mount", "umount": "mount", "losetup": "mount"}
+    needed |= {"btrfs": package} if storage.values.get("subvolume") == "on" else {}
+    for name, one in needed.items():
+        if shutil.which(name, path=_PATHS) is None:
+            raise StorageError(f"{name} is not installed", f"as root: apt-get install {one}")
+    if not _in_kernel(storage.type):
+        have = ", ".join(name for name in KINDS if _in_kernel(name))
+        raise StorageError(f"this kernel has no {storage.type}", f"use one of {have}")
+    size = storage.size_bytes
+    if size is None:
+        return
+    if not Path("/dev/loop-control").exists():
+        raise StorageError("this system has no loop devices, on which a file becomes a file system",
+                           f"start the container with the right to make them (--privileged), or {_OWN}")  # fmt: skip
+    if (free := shutil.disk_usage(base).free) < size:
+        raise StorageError(f"{base} has {free >> 20} MiB free, less than the file of {size >> 20} MiB takes",
+                           "name a smaller size, or another folder: private:PRODUCT?directory=FOLDER")  # fmt: skip
+
+
+def _in_kernel(kind: str) -> bool:
+    with contextlib.suppress(OSError):
+        if kind in Path("/proc/filesystems").read_text().split():
+            return True
+    tool = shutil.which("modprobe", path=_PATHS)
+    known = [tool, "-n", "-q", kind] if tool is not None else ["false"]
+    return subprocess.run(known, capture_output=True, check=False).returncode == 0
+
+
+@dataclass
+class Volume:
+    """A mounted file system for the data of one run, or of the runs of one trial."""
+
+    storage: Storage
+    folder: Path
+    """That of the caller."""
+    source: str
+    """The loop device, or the one that was named."""
+
+    @classmethod
+    def make(cls, storage: Storage, folder: Path, erase: str = "") -> Volume:
+        """Makes and mounts ``storage`` in ``folder``; ``erase`` is the device that the user agreed to lose.
+
+        Raises ``StorageError``. In any case ``release`` takes back what is there of it.
+        """
+        check(storage, folder)
+        if storage.device is not None:
+            refuse_device(storage.device, erase, _PATHS)
+        try:
+            volume = cls(storage, folder, storage.device or _loop(folder / _IMAGE, storage.size_bytes or 0))
+            made = storage.mkfs(volume.source)
+            _do(made)
+            volume.point.mkdir()
+            volume._mount()
+            volume._furnish(made)
+        except OSError as error:
+            raise StorageError(f"{folder}: {error.strerror}", "see its space and rights") from None
+        return volume
+
+    @property
+    def point(self) -> Path:
+        """Where it is mounted."""
+        return self.folder / _POINT
+
+    @property
+    def data(self) -> Path:
+        """Where data go: the root, or a folder of their own where they have attributes of their own."""
+        apart = self.storage.values.get("subvolume") == "on" or self.storage.values.get("cow") == "chattr"
+        return self.point / "data" if apart else self.point
+
+    def _mount(self) -> None:
+        options = ["-o", self.storage.mount_options] if self.storage.mount_options else []
+        _do(["mount", "-t", self.storage.type, *options, self.source, str(self.point)])
+
+    def _furnish(self, made: Sequence[str]) -> None:
+        said = self.storage.values
+        if "age" in said:
+            ageing.age(self.point / "aged", int(said["age"].removesuffix("%")) / 100, int(said.get("age-seed", "1")))
+        if said.get("subvolume") == "on":
+            _do(["btrfs", "-q", "subvolume", "create", str(self.data)])
+        self.data.mkdir(exist_ok=True)
+        if said.get("cow") == "chattr":
+            _do(["chattr", "+C", str(self.data)])
+        # The server steps down to the user who owns the folder that it was given.
+        owner = self.folder.parent.stat()
+        os.chown(self.data, owner.st_uid, owner.st_gid)
+        seed = said.get("age-seed", "1")
+        aged = f"filled to {said['age']}, every second file deleted, seed {seed}" if "age" in said else ""
+        note = {
+            "made by": " ".join(made[:-1]), "mounted with": self.storage.mount_options, "aged": aged,
+            "lies on": self._ground(),
+        }  # fmt: skip
+        (self.point / NOTE).write_text(json.dumps({name: text for name, text in note.items() if text}))
+
+    def _ground(self) -> str:
+        if self.storage.device is not None:
+            return self.source
+        direct = Path("/sys/block", Path(self.source).name, "loop/dio")
+        how = "direct I/O" if direct.is_file() and direct.read_text().strip() == "1" else "the page cache"
+        return f"a file of {self.storage.values['size']}, by {how}"
+
+    def remount(self) -> None:
+        """Unmounts it and mounts it again: nothing of it is in memory then, as after a restart of the machine."""
+        _do(["umount", str(self.point)])
+        self._mount()
+
+    def defragment(self) -> None:
+        """Has its files laid out anew. ``StorageError`` where the type has no program for it."""
+        if self.storage.type not in _DEFRAGMENT:
+            problem = f"{self.storage.type} cannot be defragmented"
+            raise StorageError(problem, f"use one of {', '.join(_DEFRAGMENT)}")
+        _do([*_DEFRAGMENT[self.storage.type], str(self.point)])
+        _do(["sync", "-f", str(self.point)])
+
+
+def _loop(image: Path, size: int) -> str:
+    """A loop device on the new file ``image``. Its space is taken at once: a full disk shows now, and not as an error
+    of the device in the middle of a run. Direct I/O keeps its content from being in memory twice."""
+    with image.open("xb") as file:
+        file.truncate(size)
+    allocate = shutil.which("fallocate")
+    if allocate is not None:  # Some file systems cannot: there the space is taken as it is written.
+        subprocess.run([allocate, "-l", str(size), str(image)], capture_output=True, check=False)
+    command = ["losetup", "--find", "--show", "--direct-io=on", str(image)]
+    try:
+        return _do(command).strip()
+    except StorageError:  # Where the file lies in memory there is no direct I/O.
+        return _do([word for word in command if word != "--direct-io=on"]).strip()
+
+
+def _do(command: Sequence[str]) -> str:
+    """Runs a program to its end and gives what it says; ``StorageError`` with its last words where it fails."""
+    program = shutil.which(command[0], path=_PATHS)
+    if program is None:
+        raise StorageError(f"{command[0]} is not installed", "install it, or leave --storage out")
+    done = subprocess.run([program, *command[1:]], capture_output=True, text=True, errors="replace",
+                          stdin=subprocess.DEVNULL, check=False)  # fmt: skip
+    if done.returncode != 0:
+        said = "; ".join((done.stderr or done.stdout).strip().splitlines()[-3:])
+        raise StorageError(f"{' '.join(command)} failed: {said}", f"see what it says; or {_OWN}")
+    return done.stdout
+
+
+def release(below: Path) -> bool:
+    """Unmounts all that is mounted below ``below``, and detaches the loop devices whose files lie there.
+
+    False where something was still in use: it goes once its last user does. Harmless where nothing is there.
+    """
+    clear = True
+    for mount in reversed([one for one in mounts() if one.point != below and one.point.is_relative_to(below)]):
+        clear &= _unmounted(mount.point)
+    for device in _loops(below):
+        program = shutil.which("losetup", path=_PATHS) or "losetup"
+        subprocess.run([program, "-d", device], capture_output=True, check=False)
+    return clear
+
+
+def _unmounted(point: Path) -> bool:
+    """A server that was killed hard leaves children that hold their files for a moment longer."""
+    program, deadline = shutil.which("umount", path=_PATHS) or "umount", time.monotonic() + _PATIENCE_S
+    while subprocess.run([program, str(point)], capture_output=True, check=False).returncode != 0:
+        if time.monotonic() > deadline:
+            subprocess.run([program, "-l", str(point)], capture_output=True, check=False)
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def _loops(below: Path) -> list[str]:
+    """Loop devices whose files lie, or lay, below a folder."""
+    found = []
+    for file in Path("/sys/block").glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):
+            if Path(file.read_text().strip().removesuffix(" (deleted)")).is_relative_to(below):
+                found.append(f"/dev/{file.parts[3]}")
+    return found

@@ -1,0 +1,78 @@
+"""Storage tools beside a run: what they say is read, and how well they foretell is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dsbench.analysis.ranks import spearman
+from dsbench.report import study as shown
+from dsbench.storage import probes
+from dsbench.study import Study, outcomes
+
+BONNIE = (
+    "1.98,1.98,host,1,1700000000,128M,,8192,5,,,679123,80,279456,45,,,687001,40,1120.5,3,,,,,,,,,,,,,,,,,,,,,,,,,,,\n"
+)
+POSTMARK = "Time:\n\t2 seconds total\n\t1 seconds of transactions (20000 per second)\n\nFiles:\n"
+
+
+def test_fio_and_dd_measure_and_leave_nothing(tmp_path: Path) -> None:
+    assert probes.installed("fio"), "apt-get install fio"
+    with probes.folder_in(tmp_path) as folder:
+        found = list(probes.measure(folder, ("dd", "fio")))
+        assert list(folder.iterdir()) == []
+    assert [one.tool for one in found] == ["dd", "dd", "fio", "fio", "fio"]
+    assert all(one.value > 0 and one.unit in ("MiB/s", "1/s") for one in found)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reports_of_tools_are_read() -> None:
+    fields = BONNIE.strip().split(",")
+    assert probes.bonnie_figures(BONNIE)["blocks written"] == (float(fields[9]), "KiB/s")
+    assert probes.postmark_figures(POSTMARK) == {"transactions on small files": (20000.0, "1/s")}
+    assert probes.fio_rate('note: x\n{"jobs": [{"read": {"iops": 12.5}}]}', "read") == 12.5
+
+
+def test_tools_are_named_or_all() -> None:
+    assert probes.tools("none") == ()
+    assert probes.tools("fio, dd") == ("fio", "dd")
+    assert "dd" in probes.tools("all")
+    with pytest.raises(ValueError, match="use none, all"):
+        probes.tools("iozone")
+
+
+def test_rank_correlation_is_spearmans() -> None:
+    # Worked example of Kendall, Rank Correlation Methods (1948), table 1.1: mathematics and music, rho = 0.552.
+    mathematics, music = [7, 4, 3, 10, 6, 2, 9, 8, 1, 5], [5, 7, 3, 10, 1, 9, 6, 2, 8, 4]
+    one, other = np.array(mathematics, float), np.array(music, float)
+    expected = 1 - 6 * ((one - other) ** 2).sum() / (10 * 99)
+    assert spearman(one, other).rho == pytest.approx(expected)
+    assert spearman(one, np.exp(one)).rho == pytest.approx(1)
+    assert spearman(one, np.exp(one)).p < 0.001
+    assert spearman(one, other).p > 0.1
+    gap = np.array([1.0, np.nan, 2.0, 3.0])
+    assert spearman(gap, -gap)[::2] == (pytest.approx(-1), 3)
+    assert np.isnan(spearman(gap, np.ones(4)).rho)
+
+
+def test_chance_alone_is_rarely_called_anything() -> None:
+    random = np.random.default_rng(3)
+    found = [spearman(random.normal(size=8), random.normal(size=8), draws=500).p for _ in range(200)]
+    assert 0.01 < np.mean(np.array(found) <= 0.05) < 0.1
+
+
+def test_a_study_tells_which_tool_foretells_the_rate(made: Study) -> None:
+    found = outcomes(made)
+    random = np.random.default_rng(5)
+    tested = tuple(
+        replace(one, probes={"fio: flushed": found.value(one) * 3, "dd: read": float(random.random())}, dsi=float("nan"))
+        for one in found.made
+    )
+    text = shown.text(replace(found, made=tested))
+    line = next(line for line in text.splitlines() if line.startswith("fio: flushed"))
+    assert "+1.00 (p 0.0002)" in line
+    assert "–" in line
+    assert "rank correlation" not in shown.text(found)
