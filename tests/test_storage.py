@@ -99,11 +99,11 @@ def test_a_loop_device_is_found_below_its_file_system(loop: tuple[str, Path]) ->
 def test_what_is_built_on_it_is_told(loop: tuple[str, Path], tmp_path: Path) -> None:
     from dsbench.stack import backend
 
-    name, point = loop
+    _, point = loop
     below = device_of(tmp_path)
     assert below is not None
     items = backend.items(point)
-    assert items["device"] == f"{name} (file) on {below.name}"
+    assert items["device"] == f"loop device (file) on {below.name}"
     assert list(items) == ["device", f"disk {below.disk.name}"]
     assert str(tmp_path) not in str(items)
 

@@ -13,9 +13,7 @@ from dsbench.report import study as shown
 from dsbench.storage import probes
 from dsbench.study import Study, outcomes
 
-BONNIE = (
-    "1.98,1.98,host,1,1700000000,128M,,8192,5,,,679123,80,279456,45,,,687001,40,1120.5,3,,,,,,,,,,,,,,,,,,,,,,,,,,,\n"
-)
+BONNIE = "1.98,2.00a,vm,1,1795384314,128M,,8192,5,,,108200,7,146890,8,,,+++++,+++,14248,42" + "," * 19 + "50423us\n"
 POSTMARK = "Time:\n\t2 seconds total\n\t1 seconds of transactions (20000 per second)\n\nFiles:\n"
 
 
@@ -30,8 +28,9 @@ def test_fio_and_dd_measure_and_leave_nothing(tmp_path: Path) -> None:
 
 
 def test_reports_of_tools_are_read() -> None:
-    fields = BONNIE.strip().split(",")
-    assert probes.bonnie_figures(BONNIE)["blocks written"] == (float(fields[9]), "KiB/s")
+    assert probes.bonnie_figures(BONNIE) == {
+        "blocks written": (108200.0, "KiB/s"), "blocks rewritten": (146890.0, "KiB/s"), "seeks": (14248.0, "1/s")
+    }, "what was read in no time is left out"
     assert probes.postmark_figures(POSTMARK) == {"transactions on small files": (20000.0, "1/s")}
     assert probes.fio_rate('note: x\n{"jobs": [{"read": {"iops": 12.5}}]}', "read") == 12.5
 

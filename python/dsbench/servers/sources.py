@@ -95,6 +95,8 @@ def plan(version: str | None, block: int, cpus: int) -> Build:
         f"apt-get {own} source --download-only --tar-only {package}=$v && exit; done; exit 1",
         f"mkdir {FOLDER}/src && tar -xf {FOLDER}/{package}_*.orig.tar.* -C {FOLDER}/src --strip-components=1",
         f"cd {FOLDER}/src && nice ./configure -q {options}",
+        # Made by one: parts that are compiled at the same time would make these headers twice.
+        f"cd {FOLDER}/src && make -s -C src/backend generated-headers",
         f"cd {FOLDER}/src && for part in {parts}; do {make} -C $part install DESTDIR={FOLDER}/out || exit; done",
     )
     commands = (folders, ("apt-get", *_APT, "update"), *(("sh", "-c", step) for step in steps))
