@@ -43,6 +43,7 @@ _EXTRAS = {
     "cluster": ("distributed", "load from several machines"),
     "drivers": ("firebird.driver", "clients of others, to compare with"),
     "query": ("duckdb", "SQL over archives"),
+    "web": ("nicegui", "pages in a browser"),
 }
 """Optional packages of pyproject.toml: extra, module, what it is for."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dsbench.cli.progress import clock, describe
+from dsbench.report.moment_text import clock, describe
 from dsbench.runner import Moment, TimeLeft
 from dsbench.spec import build
 

@@ -105,12 +105,13 @@ def test_page_loads_nothing_from_elsewhere(text: str) -> None:
 
 
 def test_contents_lead_to_every_section(text: str) -> None:
-    reader = Reader(text)
+    reader, contents = Reader(text), Reader(text[text.index("<nav") : text.index("</nav>")])
     sections = [attributes["id"] for attributes in reader.named("section")]
-    assert [a["href"] for a in reader.named("a")] == [f"#{key}" for key in sections]
+    assert [a["href"] for a in contents.named("a")] == [f"#{key}" for key in sections]
     identifiers = [a["id"] for _, a in reader.elements if "id" in a]
     assert len(identifiers) == len(set(identifiers))
     assert {a["aria-labelledby"] for a in reader.named("section")} <= set(identifiers)
+    assert {str(a["href"]).removeprefix("#") for a in reader.named("a")} <= set(identifiers)
 
 
 def test_headline_gives_dsi_rating_and_status(text: str) -> None:

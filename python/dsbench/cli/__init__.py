@@ -31,6 +31,7 @@ from dsbench.cli import (
     study,
     trend,
     usage,
+    web,
     workloads,
 )
 from dsbench.cli.options import Grouped
@@ -60,7 +61,10 @@ def _dsbench(
     """Measure what a computer is worth as a database server."""
 
 
-for _module in (run, node, show, plot, compare, bound, ab, trend, query, check, drop, calibrate, doctor, workloads):
+_COMMANDS = (
+    run, node, show, plot, compare, bound, ab, trend, query, check, drop, calibrate, doctor, workloads, web,
+)  # fmt: skip
+for _module in _COMMANDS:
     app.command(_module.__name__.rpartition(".")[2], cls=Grouped, epilog=_module.EPILOG)(_module.command)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(servers.app, name="servers")

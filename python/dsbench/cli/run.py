@@ -12,10 +12,12 @@ import typer
 
 from dsbench import library, runner, spec
 from dsbench.cli import errors, example, settings
-from dsbench.cli.ahead import text_of
+from dsbench.cli.metrics import exported
 from dsbench.cli.options import taking_settings, targets
-from dsbench.cli.progress import Progress, clock
+from dsbench.cli.progress import Progress
 from dsbench.library.repeating import earlier
+from dsbench.report.ahead_text import text_of
+from dsbench.report.moment_text import clock
 from dsbench.spec import about
 from dsbench.storage.filesystems import joined
 
@@ -31,7 +33,7 @@ EPILOG = (
 )
 
 Option = typer.Option
-_WITH_RESUME = ("target", "resume", "cluster", "patience", "as_json", "quiet")
+_WITH_RESUME = ("target", "resume", "cluster", "patience", "metrics", "as_json", "quiet")
 """What a run that goes on takes: where it works and what it shows. All else is as it was."""
 
 
@@ -75,6 +77,9 @@ def command(
         Path, Option(help="Folder of the nodes' invitation (dsbench cluster invite); made when there is none.")
     ] = Path("cluster"),
     patience: Annotated[float, Option(help="Seconds to wait for the nodes to join.")] = 600.0,
+    metrics: Annotated[
+        str, Option(help="Tell Prometheus how it goes on, at a port of this machine or HOST:PORT.", metavar="PORT")
+    ] = "",
     as_json: Annotated[bool, Option("--json", help="Print the results as one JSON document.")] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
     **_settings: Any,
@@ -86,7 +91,7 @@ def command(
     joining = runner.Joining(cluster, patience)
     if resume is not None:
         _refuse_changes(context)
-        _resume(resume, target, joining, as_json, quiet)
+        _resume(resume, target, joining, metrics, as_json, quiet)
         return
     asked = specification({**context.params, "erase": erase}, config)
     if not asked.spec.nodes and (idle := _given(context, "cluster", "patience")):
@@ -100,8 +105,8 @@ def command(
         hint = f"profile quick: a glimpse. Comparable figures: --profile dsi ({hours} and the time to populate)"
         print(hint, file=sys.stderr)
     stop = runner.Stop(signals=True)
-    with Progress(asked.spec, quiet=quiet) as progress:
-        finished = library.perform(asked.spec, out, progress, stop, joining)
+    with Progress(asked.spec, quiet=quiet) as progress, exported(progress, asked.spec, metrics) as observer:
+        finished = library.perform(asked.spec, out, observer, stop, joining)
     _tell(finished, stop, as_json)
 
 
@@ -137,10 +142,12 @@ def _given(context: typer.Context, *names: str) -> list[str]:
     ]
 
 
-def _resume(path: Path, target: str | None, joining: runner.Joining, as_json: bool, quiet: bool) -> None:
-    stop = runner.Stop(signals=True)
-    with Progress(library.open(path).spec, quiet=quiet) as progress:
-        finished = library.going_on(path, target, progress, stop, joining)
+def _resume(
+    path: Path, target: str | None, joining: runner.Joining, metrics: str, as_json: bool, quiet: bool
+) -> None:
+    stop, begun = runner.Stop(signals=True), library.open(path).spec
+    with Progress(begun, quiet=quiet) as progress, exported(progress, begun, metrics) as observer:
+        finished = library.going_on(path, target, observer, stop, joining)
     _tell(finished, stop, as_json)
 
 

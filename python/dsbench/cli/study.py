@@ -14,7 +14,8 @@ import typer
 
 from dsbench.archive import ArchiveError, claimed, try_out
 from dsbench.cli import errors
-from dsbench.cli.progress import Progress, clock, describe
+from dsbench.cli.progress import Progress
+from dsbench.report.moment_text import clock, describe
 from dsbench.runner import Moment, Observer, Stop
 from dsbench.spec import RunSpec, SpecError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dsbench.cli.progress import clock
+from dsbench.report.moment_text import clock
 from dsbench.study import Estimate, Study
 
 

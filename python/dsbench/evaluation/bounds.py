@@ -84,13 +84,17 @@ def read(paths: Sequence[Path]) -> Bounds:
     their defaults else, once for each state of logging of the parts. Of several such runs the last one counts.
     """
     archives = [Archive.open(path) for path in paths]
-    found = [(archive.run, one) for archive in archives for one in _measured(archive)]
+    return of_evaluations([(archive.run, evaluate(archive)) for archive in archives])
+
+
+def of_evaluations(given: Sequence[tuple[RunRecord, Evaluation]]) -> Bounds:
+    """The same of what was read already."""
+    found = [(run, one) for run, evaluation in given for one in _measured(run, evaluation)]
     bounds = [bound for run, one in found for bound in _bounds(run, one, found)]
     return Bounds(tuple(bounds), tuple(one for _, one in found))
 
 
-def _measured(archive: Archive) -> Iterator[Measured]:
-    run, evaluation = archive.run, evaluate(archive)
+def _measured(run: RunRecord, evaluation: Evaluation) -> Iterator[Measured]:
     parts = list(evaluation.series.values()) or [evaluation]
     scales = {x for part in parts for x in part.cycle_rates if x not in part.void_scales}
     if not scales:
@@ -103,7 +107,7 @@ def _measured(archive: Archive) -> Iterator[Measured]:
         logging = ", ".join(f"{one.switch} {one.value}" for one in run.unsafe) or SAFE
         system = f"{server(run)} on {run.host}"
         yield Measured(
-            archive.name, system, ", ".join(words), run.entry.name, logging, scale, tuple(known)
+            evaluation.name, system, ", ".join(words), run.entry.name, logging, scale, tuple(known)
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from dsbench.report import render
 from dsbench.report.diagrams.axes import ValueAxis
 from dsbench.report.diagrams.connections import across
 from dsbench.report.diagrams.theme import HUES, SHAPES, Row, Spec, finish
+from dsbench.report.page.markup import Html, section, table, tag
 
 NOTE: Final = (
     "Minimum time: what the parts of one transaction take at their peak rates, one after another; the upper bound is "
@@ -24,12 +25,24 @@ BEYOND: Final = (
 NONE: Final = "no run with all its parts: name those of one server and scale, such as tp1, t1 and t2"
 
 
+HEADS: Final = ("system", "workload", "minimum time", "bound tps", "observed tps", "% of bound", "logging", "of parts")
+
+
+def section_of_bounds(bounds: Bounds) -> Html | None:
+    """The part of a page about them; ``None`` where no run has all its parts."""
+    if not bounds.bounds:
+        return None
+    rows = [_row(one) for one in bounds.bounds]
+    beyond = [tag("p", f"{one.whole.system}, {one.whole.label}: {BEYOND}") for one in bounds.bounds if one.share > 1]
+    body = table("Upper bounds", HEADS, rows, numbers=False)
+    return section("Upper bounds", body, tag("p", NOTE, cls="note"), *beyond, key="bounds")
+
+
 def text(bounds: Bounds) -> str:
     """The table of bounds, and below it every run with its peak."""
     lines = []
     if bounds.bounds:
-        heads = ["system", "workload", "minimum time", "bound tps", "observed tps", "% of bound", "logging", "of parts"]
-        lines += [*_aligned([heads, *map(_row, bounds.bounds)]), "", NOTE, ""]
+        lines += [*_aligned([HEADS, *map(_row, bounds.bounds)]), "", NOTE, ""]
         lines += [f"doubt: {one.whole.system}, {one.whole.label}: {BEYOND}" for one in bounds.bounds if one.share > 1]
     else:
         lines += [NONE, ""]

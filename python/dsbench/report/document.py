@@ -15,6 +15,7 @@ from dsbench.report import diagrams
 from dsbench.report.diagrams.theme import Spec
 from dsbench.report.model_text import section_of_models
 from dsbench.report.page import conditions, course, kind_sections, machine_section, node_section, results, stage_section
+from dsbench.report.page.glance import figure
 from dsbench.report.page.markup import Html, data, join, section, tag
 from dsbench.report.page.vega import vega
 
@@ -66,13 +67,13 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     absent = {key for key, part in optional.items() if part is None}
     body = tag(
         "main",
-        results.headline(evaluation, run),
+        results.headline(evaluation, run, figure("rate", _CAPTIONS["rate"]) if "rate" in specs else None),
         _contents(absent),
         results.doubts(evaluation),
         results.summary(evaluation),
         of_connections or "",
         of_kinds or "",
-        _diagrams(list(specs)),
+        _diagrams([name for name in specs if name != "rate"], any_drawn=bool(specs)),
         of_models or "",
         results.columns(evaluation),
         of_stages or "",
@@ -106,16 +107,14 @@ def _contents(absent: Set[str]) -> Html:
     return tag("nav", tag("ul", *links), aria_label="Contents")
 
 
-def _diagrams(names: list[str]) -> Html:
-    if not names:
+def _diagrams(names: list[str], *, any_drawn: bool) -> Html:
+    if not any_drawn:
         return section("Diagrams", tag("p", "No cycle was finished: there is nothing to draw."), key="diagrams")
-    figures = [
-        tag("figure", tag("div", cls="chart", data_diagram=name), tag("figcaption", _CAPTIONS[name])) for name in names
-    ]
+    figures = [figure(name, _CAPTIONS[name]) for name in names]
     without = Html("<noscript><p>The diagrams need JavaScript; results-*.svg and results-*.pdf do not.</p></noscript>")
     note = tag(
         "p", "Point at a mark for its figures. In the diagrams by cycle and of the frequency, Shift and wheel zooms, "
-        "dragging moves.", cls="note",
+        "dragging moves. The buttons below a diagram change its axis and hide its series.", cls="note",
     )
     return section("Diagrams", without, note, tag("div", *figures, cls="diagrams"), key="diagrams")
 

@@ -8,11 +8,15 @@ from math import isfinite
 from typing import Any
 
 from dsbench.analysis.values import Interval
+from dsbench.evaluation.bounds import of_evaluations
 from dsbench.evaluation.settings import OF_SERVER
 from dsbench.evaluation.side_by_side import TIMES, Comparison, Section
 from dsbench.evaluation.verdict import basis, verdicts
 from dsbench.report import render, stages_compared
+from dsbench.report.bounds import section_of_bounds
+from dsbench.report.bounds import spec as spec_of_bounds
 from dsbench.report.diagrams.several import specs
+from dsbench.report.diagrams.theme import Spec
 from dsbench.report.several_page import page
 from dsbench.report.stage_table import NAMES
 
@@ -237,16 +241,26 @@ def _interval(interval: Interval | None) -> dict[str, float | None] | None:
     return {name: _finite(getattr(interval, name)) for name in ("value", "low", "high", "level")}
 
 
+def html(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> str:
+    """The page; ``drawn`` are its diagrams, if they exist already."""
+    parts = [(section, list(grids(section, comparison.labels[0]))) for section in comparison.sections]
+    differences = list(difference_rows(comparison.differences, 200))
+    shown = dict(specs(comparison) if drawn is None else drawn)
+    known = [pair for side in comparison.sides for pair in zip(side.runs, side.evaluations, strict=True)]
+    bounds = of_evaluations(known)
+    if bounds.bounds:
+        shown["bound"] = spec_of_bounds(bounds, bounds.bounds[0].whole.system)
+    return page(comparison, shown, parts, differences, OVERALL, section_of_bounds(bounds))
+
+
 def files(comparison: Comparison) -> dict[str, bytes]:
     """File name to content: comparison.txt, .json and .html, and each diagram as .vl.json, .svg and .pdf."""
     drawn = specs(comparison)
     found = {
         f"{STEM}.txt": text(comparison).encode(),
         f"{STEM}.json": (json.dumps(document(comparison), indent=2, ensure_ascii=False) + "\n").encode(),
-        f"{STEM}.html": page(comparison, drawn, [
-            (section, list(grids(section, comparison.labels[0]))) for section in comparison.sections
-        ], list(difference_rows(comparison.differences, 200)), OVERALL).encode(),
-    }  # fmt: skip
+        f"{STEM}.html": html(comparison, drawn).encode(),
+    }
     for name, spec in drawn.items():
         found |= render.drawn_as(STEM if name == "rate" else f"{STEM}-{name}", spec)
     return found

@@ -10,6 +10,7 @@ from dsbench.evaluation.verdict import verdicts
 from dsbench.report import stages_compared
 from dsbench.report.diagrams.theme import Spec
 from dsbench.report.document import POLICY
+from dsbench.report.page.glance import figure
 from dsbench.report.page.markup import Html, data, join, section, table, tag
 from dsbench.report.page.vega import vega
 
@@ -20,6 +21,7 @@ _CAPTIONS = {
     "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
     "its slowest transactions.",
     "threads": "Rates over the number of threads, at the largest scale.",
+    "bound": "Rates over the number of clients, with the upper bound of the whole out of the peaks of its parts.",
 }
 
 
@@ -29,14 +31,13 @@ def page(
     parts: Sequence[tuple[Section, Sequence[tuple[str, list[list[str]]]]]],
     differences: Sequence[Sequence[str]],
     overall: str,
+    bounds: Html | None = None,
 ) -> str:
     """``parts`` are the tables of each section by title, ``differences`` the rows of what differs."""
     labels = comparison.labels
     title = f"{comparison.archives} archives side by side"
     doubts = [tag("li", line) for line in comparison.warnings()]
-    figures = [
-        tag("figure", tag("div", cls="chart", data_diagram=name), tag("figcaption", _CAPTIONS[name])) for name in drawn
-    ]
+    figures = [figure(name, _CAPTIONS[name]) for name in drawn]
     archives = [
         tag("li", f"{side.label}: {', '.join(one.name for one in side.evaluations)}") for side in comparison.sides
     ]
@@ -46,6 +47,7 @@ def page(
         section("Verdict", *(_verdict(comparison, part) for part, _ in parts), key="verdict"),
         section("Doubts", tag("ul", *doubts), key="doubts") if doubts else "",
         section("Diagrams", tag("div", *figures, cls="diagrams"), key="diagrams") if figures else "",
+        bounds or "",
         stages_compared.section_of_stages(comparison.stages, labels),
         *(_tables(number, part, grids, labels) for number, (part, grids) in enumerate(parts, start=1)),
         tag("p", f"mean: {overall}.", cls="note"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from math import isfinite
 from typing import Any, Final
@@ -14,6 +14,7 @@ from dsbench.analysis.effects import LEVEL, Effect, Effects, Share
 from dsbench.analysis.ranks import spearman
 from dsbench.report import render
 from dsbench.report.diagrams.study import specs
+from dsbench.report.diagrams.theme import Spec
 from dsbench.report.page.markup import number
 from dsbench.report.several import aligned
 from dsbench.report.study_page import page
@@ -264,15 +265,19 @@ def _finite(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
+def html(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> str:
+    """The page; ``drawn`` are its diagrams, if they exist already."""
+    shown = specs(found) if drawn is None else drawn
+    return page(found.study.spec.name, heading(found)[1:], verdict(found), notes(found), list(grids(found)), shown)
+
+
 def files(found: Outcomes) -> dict[str, bytes]:
     """File name to content: results.txt, .json and .html, and each diagram as .vl.json, .svg and .pdf."""
     drawn = specs(found)
     made = {
         f"{STEM}.txt": text(found).encode(),
         f"{STEM}.json": (json.dumps(document(found), indent=2, ensure_ascii=False) + "\n").encode(),
-        f"{STEM}.html": page(
-            found.study.spec.name, heading(found)[1:], verdict(found), notes(found), list(grids(found)), drawn
-        ).encode(),
+        f"{STEM}.html": html(found, drawn).encode(),
     }
     for name, spec in drawn.items():
         made |= render.drawn_as(f"{STEM}-{name}", spec)

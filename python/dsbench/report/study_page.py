@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dsbench.report.diagrams.theme import Spec
+from dsbench.report.page.glance import figure
 from dsbench.report.page.markup import Html, section, table, tag
 from dsbench.report.several_page import framed
 
@@ -29,10 +30,7 @@ def page(
     drawn: Mapping[str, Spec],
 ) -> str:
     """``grids`` are tables by title, whose first row has the heads."""
-    figures = [
-        tag("figure", tag("div", cls="chart", data_diagram=name), tag("figcaption", _CAPTIONS[name.partition("-")[0]]))
-        for name in drawn
-    ]
+    figures = [figure(name, _CAPTIONS[name.partition("-")[0]]) for name in drawn]
     body = tag(
         "main",
         tag("h1", title),

@@ -1,12 +1,138 @@
 "use strict";
-// Draws the Vega-Lite specifications that stand in the page, with vegaEmbed. Loads nothing.
+// Draws the Vega-Lite specifications that stand in the page, with vegaEmbed, and makes tables sort and copy.
+// Loads nothing.
 (() => {
-  const read = (id) => JSON.parse(document.getElementById(id).textContent);
-  // The menu of a diagram saves it and shows its source; the link to an editor on the web is left out.
-  const options = {renderer: "svg", actions: {export: true, source: true, compiled: false, editor: false}};
-  const draw = (place, spec) => vegaEmbed(place, spec, options).catch((error) => {
-    place.textContent = `This diagram cannot be drawn here: ${error.message}`;
+  const read = (id) => JSON.parse(document.getElementById(id)?.textContent ?? "{}");
+  const make = (name, properties, ...children) => {
+    const made = Object.assign(document.createElement(name), properties);
+    made.append(...children);
+    return made;
+  };
+
+  // --- Light and dark: as the system has it, until the button was pressed.
+  const root = document.documentElement, system = matchMedia("(prefers-color-scheme: dark)");
+  const kept = {  // A page in a sandbox may keep nothing.
+    get: () => { try { return localStorage.getItem("theme"); } catch { return null; } },
+    set: (theme) => { try { localStorage.setItem("theme", theme); } catch { /* until it is closed */ } },
+  };
+  const isDark = () => (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
+  if (["light", "dark"].includes(kept.get())) root.dataset.theme = kept.get();
+  const theme = make("button", {type: "button", className: "theme"});
+  const name = () => { theme.textContent = isDark() ? "Light" : "Dark"; };
+  theme.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    kept.set(root.dataset.theme);
+    name();
+    redraw();
   });
+  system.addEventListener("change", () => { name(); redraw(); });
+  name();
+  document.querySelector("main")?.prepend(theme);
+
+  // --- Diagrams. The menu saves one and shows its source; the link to an editor on the web is left out.
+  const options = {renderer: "svg", actions: {export: true, source: true, compiled: false, editor: false}};
+  const DARK = {
+    black: "#e8e6e3", white: "#161718", "#333333": "#c9c7c3", "#5a5a5a": "#a9a7a3", "#888888": "#85837f",
+    "#e4e4e4": "#303336", "#0072b2": "#4da3dc", "#8b5fbf": "#b493e0", "#a6761d": "#cf9d3f", "#c1121f": "#ff6b74",
+  };
+  const inDark = (value) => {
+    if (typeof value === "string") return DARK[value] ?? value;
+    if (Array.isArray(value)) return value.map(inDark);
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, key === "datasets" ? part : inDark(part)]));
+  };
+  const darkened = (spec) => {
+    const found = inDark(spec), ink = {labelColor: "#e8e6e3", titleColor: "#e8e6e3"};
+    const {axis, legend, title, text, ...rest} = found.config;
+    return {...found, config: {...rest, axis: {...axis, ...ink}, legend: {...legend, ...ink},
+      title: {...title, color: "#e8e6e3"}, text: {color: "#e8e6e3", ...text}}};
+  };
+
+  const units = (spec) => (spec.layer ?? spec.hconcat ?? spec.vconcat)?.flatMap(units) ?? [spec];
+  const copy = (spec) => ({...structuredClone({...spec, datasets: undefined}), datasets: spec.datasets});
+  const numeric = (spec) => units(spec).map((unit) => unit.encoding?.y).filter((y) => y?.type === "quantitative" && y.scale);
+  // The name of each series, and how a unit shows that it is one: by a constant, or by a field of its rows.
+  const series = (spec) => {
+    const found = new Set();
+    for (const {encoding, data} of units(spec)) {
+      const colour = encoding?.color;
+      if (typeof colour?.datum === "string") found.add(colour.datum);
+      else if (colour?.field && colour.type === "nominal")
+        for (const row of spec.datasets?.[data?.name ?? spec.data?.name] ?? []) if (row[colour.field] != null) found.add(row[colour.field]);
+    }
+    return [...found].filter((one) => typeof one === "string");
+  };
+  const without = (spec, hidden) => {
+    const keep = (part) => {
+      for (const key of ["layer", "hconcat", "vconcat"]) {
+        if (!part[key]) continue;
+        part[key] = part[key].filter((one) => !hidden.has(one.encoding?.color?.datum) || one.encoding.x?.axis || one.encoding.y?.axis);
+        part[key].forEach(keep);
+      }
+      const colour = part.encoding?.color;
+      if (hidden.has(colour?.datum)) part.mark = {...part.mark, opacity: 0, fillOpacity: 0, strokeOpacity: 0};
+      if (colour?.field && colour.type === "nominal")
+        part.transform = [...(part.transform ?? []), {filter: {not: {field: colour.field, oneOf: [...hidden]}}}];
+    };
+    keep(spec);
+  };
+  const flip = (spec) => {
+    for (const y of numeric(spec)) {
+      const log = y.scale.type !== "log";
+      const {domain, nice, ...scale} = y.scale;
+      y.scale = {...scale, type: log ? "log" : "linear", ...(log ? {} : {zero: true})};
+      const title = y.title ?? y.axis?.title;
+      const renamed = title && (log ? `${title}, log scale` : title.replace(", log scale", ""));
+      if (y.title) y.title = renamed;
+      if (y.axis) {
+        const {values, tickCount, ...axis} = y.axis;
+        y.axis = {...axis, ...(axis.title ? {title: renamed} : {})};
+      }
+    }
+  };
+
+  const drawn = [];
+  const draw = (place, spec) => {
+    const state = {flipped: false, hidden: new Set()}, names = series(spec), area = make("div");
+    const show = () => {
+      let shown = copy(spec);
+      if (state.flipped) flip(shown);
+      if (state.hidden.size) without(shown, state.hidden);
+      if (isDark()) shown = darkened(shown);
+      return vegaEmbed(area, shown, options).catch((error) => {
+        area.textContent = `This diagram cannot be drawn here: ${error.message}`;
+      });
+    };
+    const tools = make("div", {className: "tools"});
+    if (place.dataset.switch !== undefined && numeric(spec).length) {
+      const log = numeric(spec)[0].scale.type === "log";
+      const button = make("button", {type: "button", textContent: log ? "Linear axis" : "Log axis"});
+      button.setAttribute("aria-pressed", "false");
+      button.addEventListener("click", () => {
+        state.flipped = !state.flipped;
+        button.setAttribute("aria-pressed", String(state.flipped));
+        show();
+      });
+      tools.append(button);
+    }
+    if (names.length > 1 && names.length <= 30) {
+      const inner = make("div", {className: "series"});
+      for (const one of names) {
+        const box = make("input", {type: "checkbox", checked: true});
+        box.addEventListener("change", () => {
+          if (box.checked) state.hidden.delete(one); else state.hidden.add(one);
+          show();
+        });
+        inner.append(make("label", {}, box, ` ${one}`));
+      }
+      tools.append(make("details", {}, make("summary", {textContent: "Series"}), inner));
+    }
+    place.replaceChildren(area);
+    if (tools.childElementCount) place.after(tools);
+    drawn.push(show);
+    return show();
+  };
+  const redraw = () => drawn.forEach((show) => show());
 
   const specs = read("specs");
   for (const place of document.querySelectorAll("[data-diagram]")) draw(place, specs[place.dataset.diagram]);
@@ -24,5 +150,51 @@
     const place = part.querySelector("[data-course]");
     if (part.open) drawCourse(place);
     part.addEventListener("toggle", () => part.open && drawCourse(place));
+  }
+
+  // --- Tables: a head sorts, and a button copies all of it with tabs between.
+  const value = (cell) => {
+    const text = cell?.textContent.trim() ?? "", figure = parseFloat(text.replaceAll(",", ""));
+    return /^[-+±]?[\d.,]+(\s|%|$)/.test(text) && !Number.isNaN(figure) ? figure : text === "–" || text === "" ? null : text;
+  };
+  const order = (a, b) => typeof a !== typeof b ? (typeof a === "number" ? -1 : 1)
+    : typeof a === "number" ? a - b : a.localeCompare(b);
+  const sorting = (table, head, at) => {
+    const button = make("button", {type: "button", className: "sort"}, ...head.childNodes);
+    head.replaceChildren(button);
+    button.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") === "ascending", body = table.tBodies[0];
+      for (const other of head.parentElement.children) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const rows = [...body.rows].sort((a, b) => {
+        const [one, other] = [value(a.cells[at]), value(b.cells[at])];
+        if (one === null || other === null) return (one === null) - (other === null);  // What is missing stays last.
+        return (down ? -1 : 1) * order(one, other);
+      });
+      body.append(...rows);
+    });
+  };
+  const copied = async (text) => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {  // Neither has a file a clipboard everywhere, nor a sandbox.
+      const field = make("textarea", {value: text});
+      document.body.append(field);
+      field.select();
+      document.execCommand("copy");
+      field.remove();
+    }
+  };
+  for (const table of document.querySelectorAll("table")) {
+    if (table.tHead && table.tBodies[0]?.rows.length > 1)
+      [...table.tHead.rows[0].cells].forEach((head, at) => sorting(table, head, at));
+    const said = "Copy as TSV", button = make("button", {type: "button", className: "copy", textContent: said});
+    button.setAttribute("aria-label", `${said}: ${table.caption?.textContent ?? "table"}`);
+    button.addEventListener("click", async () => {
+      await copied([...table.rows].map((row) => [...row.cells].map((cell) => cell.innerText.trim().replace(/\s+/g, " ")).join("\t")).join("\n"));
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = said; }, 1500);
+    });
+    table.parentElement.after(button);
   }
 })();

@@ -10,33 +10,32 @@ import numpy as np
 from dsbench.analysis.values import Doubt, Index, ScaleResult, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.glance import best
 from dsbench.evaluation.naming import index_scales, server, subject
 from dsbench.evaluation.series import phrases
 from dsbench.report import cost_table
 from dsbench.report.diagrams.heading import conditions
+from dsbench.report.page.glance import answers
 from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
 from dsbench.workloads import Headline
 
 
-def headline(evaluation: Evaluation, run: RunRecord) -> Html:
-    """The DSI and the rating where T(X) = X, or NOPM, and what was run where and when."""
-    parts = list(evaluation.series.values()) or [evaluation]
-    sound = [(part, r) for part in parts for r in part.scales if r.scale not in part.void_scales]
-    rates = [(r.rate_median_tps, r.scale, part.key) for part, r in sound if r.rate_median_tps > 0]
+def headline(evaluation: Evaluation, run: RunRecord, curve: Html | None = None) -> Html:
+    """The DSI and the rating where T(X) = X, or NOPM; beside them ``curve``; and what was run where and when."""
     figures = [] if evaluation.staged else _ratings(evaluation.index)
     figures = [_nopm(evaluation, run.entry.headline)] if evaluation.nopm else figures
-    if rates:
-        best_tps, scale, key = max(rates)
-        shown = f" and {phrases(evaluation.series)[key]}" if evaluation.series else ""
-        note = f"median of the cycles, at scale {scale}{shown}"
-        figures.append(_figure("highest rate", f"{number(best_tps)} tps", note))
+    if found := best(evaluation):
+        shown = f" and {phrases(evaluation.series)[found.part.key]}" if evaluation.series else ""
+        note = f"median of the cycles, at scale {found.row.scale}{shown}"
+        figures.insert(0, _figure("highest rate", f"{number(found.row.rate_median_tps)} tps", note))
     facts = terms([
         ("server", server(run)), ("host", _host(run)), ("load", conditions(run)), ("placement", evaluation.placement),
          ("client's ceiling", _ceiling(run)),
         ("status", _status(run)), ("time", _times(run)), ("archive", evaluation.name),
         ("made with", f"dsbench {run.dsbench}"),
     ])  # fmt: skip
-    return tag("header", tag("h1", subject(run)), tag("div", *figures, cls="figures"), facts)
+    told = tag("div", tag("div", *figures, cls="figures"), answers(evaluation, run))
+    return tag("header", tag("h1", subject(run)), tag("div", told, curve or "", cls="glance"), facts)
 
 
 def _figure(name: str, value: str, note: str) -> Html:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dsbench.cli.progress import clock
+from dsbench.report.moment_text import clock
 from dsbench.runner import Ahead
 from dsbench.runner.ahead import ScaleAhead, StageAhead
 

@@ -1,0 +1,25 @@
+"""``dsbench web``: everything in a browser of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EPILOG = "Examples: dsbench web | dsbench web --port 0 --archives results"
+
+
+def command(
+    port: Annotated[int, typer.Option(help="Port of this machine to listen on; 0 takes any that is free.")] = 8080,
+    archives: Annotated[
+        Path, typer.Option(help="Folder of the archives: those that are shown, and where runs leave theirs.")
+    ] = Path("archives"),
+) -> None:
+    """Show runs, archives and studies in a browser of this machine, and begin runs there.
+
+    It listens on the loopback interface only; the address that it prints lets one browser in, once.
+    """
+    from dsbench.web.server import serve  # Late: what it needs is an extra.
+
+    serve(archives, port)

@@ -1,0 +1,136 @@
+"""From the texts of the form to a specification, and to the command and the file that ask for the same run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from dsbench.runner import Ahead, look_ahead
+from dsbench.spec import OPTIONS, Merged, Option, SpecError, merged
+from dsbench.spec.target import redact, secrets_of
+
+PASSWORD: Final = "password"
+"""Name of the field that is no option."""
+_KINDS: Final = {"integer": (int, "a whole number"), "number": (float, "a number")}
+
+Texts = Mapping[str, str]
+"""By name of an option, what stands in its field; empty fields say nothing."""
+
+
+def asked(texts: Texts) -> tuple[Merged, Ahead]:
+    """The run of a form, and what it will do. Raises ``SpecError`` or ``RunError``; see ``without_secrets``."""
+    values = _values(texts)
+    target, settings = values.pop("target", None), values.pop("workload_settings", {})
+    found = merged(values, target=target, settings=settings)
+    return found, look_ahead(found)
+
+
+def _values(texts: Texts) -> dict[str, Any]:
+    given = {name: text.strip() for name, text in texts.items() if text.strip()}
+    values: dict[str, Any] = {name: _value(OPTIONS[name], given[name]) for name in OPTIONS if name in given}
+    if PASSWORD in given:
+        values["target"] = _with_password(values.get("target", ""), given[PASSWORD])
+    return values
+
+
+def _value(option: Option, text: str) -> Any:
+    if option.kind == "object" and option.name != "target":
+        return dict(_pair(option, line) for line in text.splitlines() if line.strip())
+    if option.kind == "boolean":
+        return text == "yes"
+    if option.kind not in _KINDS or option.about.unit == "%":
+        return text
+    read, words = _KINDS[option.kind]
+    try:
+        return read(text)
+    except ValueError:
+        raise SpecError(option.flag, f"{text[:60]!r} is not {words}", "see the words below the field") from None
+
+
+def _pair(option: Option, line: str) -> tuple[str, str]:
+    name, equals, value = line.partition("=")
+    if not equals or not name.strip():
+        raise SpecError(option.flag, f"{line[:60]!r} is no setting", "write NAME=VALUE, one in a line")
+    return name.strip(), value.strip()
+
+
+def _with_password(url: str, password: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    user, at, host = rest.partition("@")
+    if not separator or not at or not user or ":" in user:
+        raise SpecError("password", "TARGET names no user to whom it belongs", "write scheme://user@host/database")
+    return f"{scheme}://{user}:{quote(password, safe='')}@{host}"
+
+
+def without_secrets(words: str, texts: Texts) -> str:
+    """``words`` without the passwords that stand in the form: an error may repeat what it is about."""
+    url, password = texts.get("target", ""), texts.get(PASSWORD, "").strip()
+    for secret in (*secrets_of(url), *((password, quote(password, safe="")) if password else ())):
+        words = words.replace(secret, "***")
+    return words.replace(url, redact(url)) if url else words
+
+
+def command(texts: Texts) -> str:
+    """The command line; passwords read ``***``."""
+    words = ["dsbench", "run"]
+    for name, value in _values(_shown(texts)).items():
+        words += [value] if name == "target" else OPTIONS[name].words(value)
+    return shlex.join(words)
+
+
+def toml(texts: Texts) -> str:
+    """The configuration file; passwords read ``***``."""
+    lines = []
+    for name, value in _values(_shown(texts)).items():
+        option = OPTIONS[name]
+        if option.kind == "array":
+            numbers = option.numbers(value)
+            value = numbers[0] if len(numbers) == 1 and option.about.several else list(numbers)
+        lines.append(f"{name} = {_toml(value)}")
+    return "\n".join(lines)
+
+
+def _shown(texts: Texts) -> dict[str, str]:
+    """What may be shown of the form."""
+    shown = {name: text for name, text in texts.items() if name != PASSWORD}
+    return {**shown, "target": redact(shown["target"].strip())} if shown.get("target") else shown
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        pairs = ((name if re.fullmatch(r"[\w-]+", name, re.ASCII) else json.dumps(name), _toml(one))
+                 for name, one in value.items())  # fmt: skip
+        return "{ " + ", ".join(f"{name} = {one}" for name, one in pairs) + " }"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def texts_of(described: Mapping[str, Any]) -> dict[str, str]:
+    """The texts of the form for a specification as ``run.json`` holds it, which has no password."""
+    target = described.get("target", {})
+    inner = dict(target.get("settings", {}))
+    url = str(target.get("url", ""))
+    if url.startswith("private:") and target.get("version"):
+        url += f"@{target['version']}"
+    found = {"target": url}
+    for name, option in OPTIONS.items():
+        value = described.get(name)
+        if name == "workload_settings":
+            value = {**(value or {}), **inner}
+        if name == "target" or value in (None, "", {}, option.default):
+            continue
+        found[name] = _text(value)
+    return found
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "\n".join(f"{name}={one}" for name, one in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ",".join(map(_text, value))
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

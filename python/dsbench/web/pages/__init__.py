@@ -1,0 +1,35 @@
+"""The pages, in the order of the menu. One file a page; adding one is a file here and one line below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dsbench.web.house import House
+from dsbench.web.pages import archive, archives, compare, doctor, live, new, study
+
+Asked = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page."""
+
+    path: str
+    heading: str
+    build: Callable[[House, Any], None]
+    """Makes its content out of what its address asks."""
+    title: str = ""
+    """In the menu; empty where it is reached from another page."""
+
+
+PAGES: Final = (
+    Page("/", "New run", new.build, "New run"),
+    Page("/live", "Runs", live.build, "Runs"),
+    Page("/archives", "Archives", archives.build, "Archives"),
+    Page("/archive", "Archive", archive.build),
+    Page("/compare", "Compare", compare.build, "Compare"),
+    Page("/study", "Studies", study.build, "Studies"),
+    Page("/doctor", "This machine", doctor.build, "This machine"),
+)

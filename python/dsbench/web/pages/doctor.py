@@ -1,0 +1,37 @@
+"""What can run on this machine, what is missing, and what would spoil figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nicegui import run, ui
+
+from dsbench import doctor
+from dsbench.web.house import House
+from dsbench.web.parts import button, copying, tag
+
+
+def build(house: House, _asked: Mapping[str, str]) -> None:
+    """Makes the page. While a run goes on nothing is looked at before it is asked for: it takes CPU for a second."""
+    place = tag("div", aria_live="polite")
+    if house.runs.going() is None:
+        with place:
+            tag("p", "Looking at the machine, for a second or two …")
+        ui.timer(0, lambda: _place(place), once=True)
+        return
+    with place:
+        tag("p", "A run goes on. Looking at the machine takes CPU from it for a second.")
+        button("Look all the same", lambda: _place(place))
+
+
+async def _place(place: Any) -> None:
+    found = await run.io_bound(doctor.findings) or []
+    place.clear()
+    with place, tag("ul", cls="findings"):
+        for number, one in enumerate(found):
+            with tag("li", cls="ok" if one.ok else "look"):
+                tag("strong", f"{'ok' if one.ok else 'look'}: {one.name}")
+                tag("p", one.found)
+                if one.remedy:
+                    copying(f"remedy-{number}", one.remedy)

@@ -1,0 +1,154 @@
+"""The runs that the browser began: one as it goes on, with what can stop it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from nicegui import ui
+
+from dsbench.report.moment_text import clock
+from dsbench.web.course import Course, svg
+from dsbench.web.house import House
+from dsbench.web.parts import button, fields, link, number, problem, table, tag
+from dsbench.web.state import State
+
+_EVERY_S: Final = 1.0
+_WORDS: Final = {"complete": "complete", "cut-short": "stopped", "failed": "failed"}
+
+
+def build(house: House, asked: Mapping[str, str]) -> None:
+    """Makes the page of one run, of that which goes on, or of the last."""
+    states = house.runs.states()
+    key = asked.get("run", "") or next((one.key for one in states if one.goes_on), states[0].key if states else "")
+    state = house.runs.state(key)
+    if state is None:
+        tag("p", "No run was begun here yet.")
+        link("Begin one", "/")
+        return
+    _Watching(house, state).place()
+    others = [one for one in states if one.key != key]
+    if others:
+        tag("h2", "Earlier runs")
+        table("Earlier runs", ["begun", "what", "status"], [
+            [lambda one=one: link(_when(one), f"/live?run={one.key}"), _name(one), _status(one)] for one in others
+        ])  # fmt: skip
+
+
+def _name(state: State) -> str:
+    return ", ".join(part for part in (state.label, state.workload, state.target) if part)
+
+
+def _when(state: State) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(state.began))
+
+
+def _status(state: State) -> str:
+    if state.goes_on:
+        return "going on"
+    return _WORDS.get(state.status, "ended without a word") if state.ended else "ended without a word"
+
+
+class _Watching:
+    """One run. Only what has changed is sent to the browser."""
+
+    def __init__(self, house: House, state: State) -> None:
+        self._house, self._key = house, state.key
+        self._shown: State | None = None
+        self._course = Course()
+
+    def place(self) -> None:
+        """Makes the elements, and looks at the run once a second while the page is open."""
+        self._title = tag("p", "", "subject")
+        with tag("div", cls="go"):
+            self._status = tag("p", "", "status", role="status")
+            self._stop = button("Stop", self._ask, "danger")
+        self._over = tag("div")
+        with tag("div", cls="figures"):
+            self._figures = {name: _figure(name) for name in ("rate", "cycle", "failed", "time left")}
+        tag("h2", "Rate of the cycle")
+        self._picture = ui.html("", sanitize=False).classes("chart live")
+        tag("h2", "Cycles so far")
+        self._cycles = tag("div")
+        tag("h2", "Log")
+        self._log = tag("pre", "", "log", tabindex=0, role="log", aria_label="Log of the run")
+        self._look()
+        if self._goes_on():
+            self._timer = ui.timer(_EVERY_S, self._look)
+
+    def _goes_on(self) -> bool:
+        state = self._house.runs.state(self._key)
+        return state is not None and state.goes_on
+
+    def _ask(self) -> None:
+        self._house.runs.stop(self._key)
+        self._shown = None
+        self._look()
+
+    def _look(self) -> None:
+        state = self._house.runs.state(self._key)
+        if state is None or (state is self._shown and state.goes_on):
+            return
+        self._shown, stopping = state, self._house.runs.stopping(self._key)
+        self._title.text = f"{_name(state)}, begun {_when(state)}"
+        self._stop.set_visibility(state.goes_on)
+        self._stop.props["disabled"] = stopping
+        self._tell(state, stopping)
+        if (lines := "\n".join(reversed(state.log))) != self._log.text:
+            self._log.text = lines
+        if state.archive and self._course.look(Path(state.archive), whole=not state.goes_on):
+            self._cycles.clear()
+            with self._cycles:
+                table("Cycles so far", self._course.heads, self._course.rows, numbers=True)
+                if self._course.nodes:
+                    tag("h2", "Nodes in the last cycle")
+                    table("Nodes", ["node", "tps", "failed"], self._course.nodes, numbers=True)
+        if not state.goes_on:
+            self._end(state)
+
+    def _tell(self, state: State, stopping: bool) -> None:
+        in_cycle = state.phase == "cycle" and state.elapsed_s > 0
+        doing = " ".join((state.phase or state.status).replace("_", " ").split())
+        where = f"scale {state.scale} ({state.scale_number} of {state.scales}): {doing}" if state.scale else doing
+        share = f", {100 * state.done / state.total:.0f} %" if state.total else ""
+        self._status.text = ("stopping: " if stopping and state.goes_on else "") + (
+            where + share if state.goes_on else _status(state)
+        )
+        now = state.seconds[-1] if state.seconds else state.rate_tps
+        self._set("rate", f"{number(now)} tps" if in_cycle else "–", f"{number(state.rate_tps)} in this cycle")
+        threads = f", {state.threads} threads" if state.threads else ""
+        elapsed = f"{max(state.elapsed_s, 0):.0f} s" if in_cycle else ""
+        cycle = f"{state.cycle} of {state.cycles}" if state.cycle else "–"
+        self._set("cycle", cycle, f"{elapsed}{threads}".strip(", "))
+        self._set("failed", f"{state.failed:,}", "attempts in this cycle")
+        self._set("time left", clock(state.left_s) if state.goes_on and state.left_s else "–", "about")
+        self._picture.content = svg(state.seconds)
+
+    def _set(self, name: str, value: str, note: str) -> None:
+        for element, text in zip(self._figures[name], (value, note), strict=True):
+            if element.text != text:
+                element.text = text
+
+    def _end(self, state: State) -> None:
+        if (timer := getattr(self, "_timer", None)) is not None:
+            timer.deactivate()
+        self._over.clear()
+        with self._over:
+            if state.problem:
+                problem(state.problem, state.remedy)
+            elif not state.ended:
+                problem("The process of the run has ended without a word: it was killed, or the machine was.",
+                        "see what it left among the archives; dsbench run --resume goes on with it")  # fmt: skip
+            if state.archive:
+                name = Path(state.archive).name
+                fields([("archive", name)])
+                if name in self._house.shelf.names():
+                    link("Open the report", f"/archive?name={name}", "primary")
+
+
+def _figure(name: str) -> tuple[Any, Any]:
+    with tag("p"):
+        tag("span", name, "name")
+        return tag("strong", "–"), tag("span", "")

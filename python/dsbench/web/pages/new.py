@@ -1,0 +1,170 @@
+"""A form for a run, what it will do, and the command and the file that ask for the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from nicegui import run, ui
+
+from dsbench import servers, workloads
+from dsbench.library import RunError, SpecError
+from dsbench.report.ahead_text import text_of
+from dsbench.spec import OPTIONS, PROFILE_NAMES, Option
+from dsbench.spec.about import GROUPS
+from dsbench.web import form
+from dsbench.web.house import House
+from dsbench.web.parts import button, copying, fields, go, link, on_text, problem, tag
+
+_FIRST: Final = ("target", "workload", "profile", "label", "scales", "cycles", "duration", "threads")
+"""What a first run asks for; all else is folded away under its heading."""
+_NAMES: Final = {"target": "Database", "workload_settings": "Settings", "duration": "Duration of a cycle",
+                 "most_cycles": "Most cycles", "scales": "Scales", form.PASSWORD: "Password"}  # fmt: skip
+_LONG: Final = 3000
+
+
+def build(house: House, asked: Mapping[str, str]) -> None:
+    """Makes the page; ``repeat`` names an archive whose settings the form begins with."""
+    texts: dict[str, str] = {}
+    if name := asked.get("repeat", ""):
+        texts = form.texts_of(_described(house, name))
+    with tag("div", cls="columns"):
+        with tag("form", cls="form", autocomplete="off", aria_label="Settings of the run").on(
+            "submit", js_handler="(event) => event.preventDefault()"
+        ):
+            view = _Ahead(house, texts)
+            for option in _FIRST:
+                _field(OPTIONS[option], texts, view.show)
+                if option == "target":
+                    _password(texts, view.show)
+            for group in GROUPS:
+                rest = [one for one in OPTIONS.values() if one.about.group == group and one.name not in _FIRST]
+                said = any(one.name in texts for one in rest)
+                with tag("details", open=True if said else None):
+                    tag("summary", f"More: {group.lower()}")
+                    for one in rest:
+                        _field(one, texts, view.show)
+        with tag("section", cls="ahead", aria_label="What will be done"):
+            view.place()
+    view.show()
+    ui.timer(0, lambda: _machine(view.machine), once=True)
+
+
+def _described(house: House, name: str) -> Mapping[str, Any]:
+    from dsbench.library import Archive
+
+    return Archive.open(house.shelf.path(name)).run.spec.described()
+
+
+class _Ahead:
+    """What will be done, beside the form."""
+
+    def __init__(self, house: House, texts: dict[str, str]) -> None:
+        self._house, self._texts = house, texts
+        self.machine: Any = None
+
+    def place(self) -> None:
+        """Makes the elements."""
+        with tag("div", cls="go"):
+            self._start = button("Start the run", self._begin, "primary")
+            self._hint = tag("p", "", "note")
+        self._told = tag("div", role="status", aria_live="polite")
+        tag("h2", "What it will do")
+        self._plan = tag("pre", "", tabindex=0, id="plan")
+        tag("h2", "The same elsewhere")
+        tag("h3", "Command line")
+        self._command = copying("command")
+        tag("h3", "Configuration file")
+        self._file = copying("file")
+        tag("h2", "This machine")
+        self.machine = tag("div")
+
+    def show(self) -> None:
+        """Tells what the form asks for as it stands."""
+        self._told.clear()
+        going = self._house.runs.going()
+        try:
+            _, ahead = form.asked(self._texts)
+            self._plan.text = text_of(ahead).partition("\nplan\n")[2]
+            self._command.text, self._file.text = form.command(self._texts), form.toml(self._texts) or "# defaults"
+            self._start.props["disabled"] = going is not None
+        except (SpecError, RunError) as error:
+            self._refuse(str(error), error.remedy)
+        self._hint.text = "" if going is None else "A run goes on: a second one would spoil the figures of both."
+
+    def _refuse(self, words: str, remedy: str) -> None:
+        self._start.props["disabled"] = True
+        with self._told:
+            problem(*(form.without_secrets(text, self._texts)[:_LONG] for text in (words, remedy)))
+
+    def _begin(self) -> None:
+        try:
+            merged, _ = form.asked(self._texts)
+            key = self._house.runs.begin(merged.spec)
+        except (SpecError, RunError) as error:
+            self._told.clear()
+            self._refuse(str(error), error.remedy)
+        else:
+            go(f"/live?run={key}")
+
+
+def _field(option: Option, texts: dict[str, str], changed: Any) -> None:
+    """A label, a control and the words of --help."""
+    name = option.name
+    label = _NAMES.get(name, name.replace("_", " ").capitalize())
+    unit = f" [{option.about.unit}]" if option.about.unit else ""
+    with tag("div", cls="field"):
+        tag("label", label + unit, for_=f"field-{name}")
+        control = _control(option, texts.get(name, ""))
+        control.props["id"] = f"field-{name}"
+        control.props["aria-describedby"] = f"help-{name}"
+        tag("small", option.help, id=f"help-{name}")
+    _listening(control, name, texts, changed)
+
+
+def _listening(control: Any, name: str, texts: dict[str, str], changed: Any) -> None:
+    def heard(text: str) -> None:
+        texts[name] = text
+        changed()
+
+    on_text(control, heard)
+
+
+def _control(option: Option, value: str) -> Any:
+    default = option.about.default or option.shown(option.default)
+    known = {"workload": tuple(workloads.names()), "profile": PROFILE_NAMES}.get(option.name, option.choices)
+    if option.kind == "boolean":
+        known = ("yes", "no")
+    if known:
+        chosen = tag("select")
+        with chosen:
+            for one in ("", *known):
+                text = one or (f"default: {default}" if default else "default")
+                tag("option", text, value=one, selected=True if one == value else None)
+        return chosen
+    if option.kind == "object" and option.name != "target":
+        return tag("textarea", rows=2, placeholder=option.about.metavar, spellcheck="false", defaultValue=value or None)
+    made = tag("input", type="text", placeholder=default, spellcheck="false", defaultValue=value or None)
+    if option.name == "target":
+        made.props["list"] = "targets"
+        with tag("datalist", id="targets"):
+            for product in servers.products():
+                tag("option", value=f"private:{product}")
+    return made
+
+
+def _password(texts: dict[str, str], changed: Any) -> None:
+    with tag("div", cls="field"):
+        tag("label", _NAMES[form.PASSWORD], for_="field-password")
+        control = tag("input", type="password", id="field-password", autocomplete="new-password",
+                      aria_describedby="help-password")  # fmt: skip
+        tag("small", "Of a database that asks for one. It is never shown, and never written.", id="help-password")
+    _listening(control, form.PASSWORD, texts, changed)
+
+
+async def _machine(place: Any) -> None:
+    """Tells which private servers there are, and how to get the others."""
+    found = await run.io_bound(servers.installations)
+    with place:
+        fields([(f"private:{one.product}", one.version or f"not installed: {one.remedy}") for one in found or ()])
+        link("All checks of this machine", "/doctor")

@@ -1,0 +1,118 @@
+"""Elements of pages: those of HTML itself, which browsers and screen readers know, with text that is never markup."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from nicegui import ui
+from nicegui.elements.mixins.text_element import TextElement
+
+Handler = Callable[[], Any]
+
+_COPY: Final = """(event) => {
+  const text = document.getElementById(event.currentTarget.dataset.from).textContent;
+  const said = event.currentTarget.dataset.said, button = event.currentTarget;
+  navigator.clipboard.writeText(text).then(() => { button.textContent = "Copied"; });
+  setTimeout(() => { button.textContent = said; }, 1500);
+}"""
+
+
+def tag(name: str, text: str = "", cls: str = "", **attributes: object) -> Any:
+    """An element of HTML with a text; ``_`` in the name of an attribute is ``-``, ``None`` leaves it out."""
+    made = TextElement(tag=name, text=text)
+    for key, value in {**attributes, "class": cls or None}.items():
+        if key == "class":
+            made.classes(cls)
+        elif value is not None:
+            made.props[key.rstrip("_").replace("_", "-")] = value
+    return made
+
+
+def button(text: str, pressed: Handler, cls: str = "", **attributes: object) -> Any:
+    """A button."""
+    return tag("button", text, cls, type="button", **attributes).on("click", pressed, args=[])
+
+
+def link(text: str, to: str, cls: str = "") -> Any:
+    """A link within this server."""
+    return tag("a", text, cls, href=to)
+
+
+def copying(name: str, text: str = "") -> Any:
+    """A text that can be copied; gives the element that holds it."""
+    with tag("div", cls="copying"):
+        shown = tag("pre", text, id=name, tabindex=0)
+        tag("button", "Copy", "small", type="button", data_from=name, data_said="Copy").on("click", js_handler=_COPY)
+    return shown
+
+
+def problem(words: str, remedy: str = "") -> None:
+    """An error, and what to do about it."""
+    with tag("div", cls="box severe", role="alert"):
+        tag("p", words)
+        if remedy:
+            tag("p", f"What to do: {remedy}")
+
+
+def on_text(control: Any, heard: Callable[[str], Any]) -> None:
+    """Hears the text of a field while it is typed, not at every key, and at once when the field is left."""
+    last = [""]
+
+    def changed(event: Any) -> None:
+        if str(event.args) != last[0]:
+            last[0] = str(event.args)
+            heard(last[0])
+
+    tell = "(event) => emit(event.target.value)"
+    control.on("input", changed, throttle=0.3, leading_events=False, js_handler=tell)
+    control.on("change", changed, js_handler=tell)
+
+
+def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], *, numbers: bool = False) -> None:
+    """A table within a frame that scrolls; a cell is a text, or a function that makes its content."""
+    with (
+        tag("div", cls="scroll", tabindex=0, role="region", aria_label=caption),
+        tag("table", cls="numbers" if numbers else ""),
+    ):
+        tag("caption", caption)
+        with tag("thead"), tag("tr"):
+            for head in heads:
+                tag("th", head, scope="col")
+        with tag("tbody"):
+            for row in rows:
+                with tag("tr"):
+                    for at, cell in enumerate(row):
+                        name, scope = ("th", "row") if at == 0 else ("td", None)
+                        if callable(cell):
+                            with tag(name, scope=scope):
+                                cell()
+                        else:
+                            tag(name, str(cell), scope=scope)
+
+
+def fields(pairs: Sequence[tuple[str, str]]) -> None:
+    """Names with what they are; those that are nothing are left out."""
+    with tag("dl"):
+        for name, value in pairs:
+            if value:
+                tag("dt", name)
+                tag("dd", value)
+
+
+def frame_of(title: str, address: str) -> None:
+    """A page that was made from archives, kept apart from this one: see ``reports``."""
+    tag("iframe", cls="report", src=address, title=title, allow="clipboard-write")
+
+
+def go(address: str) -> None:
+    """Leads to another page."""
+    ui.navigate.to(address)
+
+
+def number(value: float) -> str:
+    """Four significant digits; a dash where there is none."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:,.4g}"

@@ -1,0 +1,73 @@
+"""Pages that are made from archives, each kept apart: an archive may come from a stranger.
+
+The browser shows them in a sandbox. Whatever script they hold has no cookie of this server and reaches nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+
+from dsbench.archive import Archive, ArchiveError
+from dsbench.spec import SpecError
+from dsbench.web import studies
+from dsbench.web.house import House
+
+_APART: Final = (
+    "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
+    "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+
+
+def add(app: FastAPI, house: House) -> None:
+    """Serves the report of an archive, a comparison and the results of a study."""
+    app.add_route("/report", _made(lambda request: _report(house.shelf.path(request.query_params.get("name", "")))))
+    app.add_route("/comparison", _made(lambda request: _comparison(
+        [house.shelf.path(name) for name in request.query_params.getlist("a")])))  # fmt: skip
+    app.add_route("/effects", _made(lambda request: _effects(
+        studies.folder(house.archives, request.query_params.get("name", "")))))  # fmt: skip
+
+
+def _made(page: Callable[[Request], str]) -> Callable[[Request], object]:
+    async def answer(request: Request) -> Response:
+        try:
+            text = await asyncio.to_thread(page, request)
+        except (ArchiveError, SpecError) as error:
+            return PlainTextResponse(f"{error}\n{error.remedy}\n", 404, {"content-security-policy": _APART})
+        return HTMLResponse(text, headers={"content-security-policy": _APART})
+
+    return answer
+
+
+def _report(path: Path) -> str:
+    """The page that the run wrote; drawn where it wrote none, as one that goes on has not."""
+    archive = Archive.open(path)
+    try:
+        return archive.read("report.html").decode("utf-8", "replace")
+    except (KeyError, OSError):
+        from dsbench.evaluation import evaluate  # Late: its libraries take a second, and most archives have a page.
+        from dsbench.report.document import page
+
+        return page(evaluate(archive), archive.run)
+
+
+def _comparison(paths: list[Path]) -> str:
+    if len(paths) < 2:
+        raise SpecError("Compare", "one archive has nothing beside it", "choose two or more")
+    from dsbench.evaluation.side_by_side import read
+    from dsbench.report import several
+
+    return several.html(read(paths))
+
+
+def _effects(folder: Path) -> str:
+    from dsbench.report import study as report
+    from dsbench.study import load, outcomes
+
+    return report.html(outcomes(load(folder)))

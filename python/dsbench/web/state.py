@@ -1,0 +1,105 @@
+"""What the process of a run tells the web server: one small file, written anew about once a second."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+
+from dsbench.archive import ArchiveError
+from dsbench.archive.parts import replace
+
+FOLDER: Final = ".live"
+"""Below the archives: the files of runs that the browser began."""
+
+
+@dataclass
+class State:
+    """A run that the browser began."""
+
+    key: str
+    """Name of its files."""
+    pid: int
+    born: float
+    """When its process began, as the system tells: another one may have its number later."""
+    target: str
+    """Without its password."""
+    workload: str
+    label: str
+    status: str = "starting"
+    """"starting", "running", or as the archive has it at its end."""
+    began: float = 0.0
+    ended: float = 0.0
+    """Seconds since 1970; ``ended`` is 0 while it goes on."""
+    archive: str = ""
+    """Path; empty until it is there."""
+    phase: str = ""
+    stage: str = ""
+    scale: int = 0
+    scale_number: int = 0
+    scales: int = 0
+    threads: int = 0
+    cycle: int = 0
+    cycles: int = 0
+    done: int = 0
+    total: int = 0
+    failed: int = 0
+    elapsed_s: float = 0.0
+    rate_tps: float = 0.0
+    left_s: float = 0.0
+    """As ``Moment`` and ``TimeLeft`` have it."""
+    seconds: list[float] = field(default_factory=list)
+    """Rates of the last seconds of the cycle."""
+    log: list[str] = field(default_factory=list)
+    problem: str = ""
+    remedy: str = ""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether its process is there."""
+        return not self.ended and alive(self.pid, self.born)
+
+
+def alive(pid: int, born: float) -> bool:
+    """Whether the process that began then is there and has not ended."""
+    try:
+        process = psutil.Process(pid)
+        return abs(process.create_time() - born) < 1 and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def write(folder: Path, state: State) -> None:
+    """Writes the file whole, or not at all. ``ArchiveError`` where that fails."""
+    replace(folder / f"{state.key}.json", json.dumps(asdict(state), ensure_ascii=False).encode())
+
+
+def read(path: Path) -> State | None:
+    """The state in a file; ``None`` where it holds none."""
+    try:
+        values: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        known = {one.name for one in fields(State)}
+        return State(**{name: value for name, value in values.items() if name in known})
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
+
+
+def make_folder(archives: Path) -> Path:
+    """The folder of these files, which is made for its owner alone. ``ArchiveError`` where it cannot be."""
+    folder = archives / FOLDER
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(13, "Permission denied")
+    except OSError as error:
+        raise ArchiveError(f"cannot write to {folder}: {error.strerror}", "name another folder: --archives") from None
+    return folder
+
+
+def stop_file(folder: Path, key: str) -> Path:
+    """The file whose being there is the wish that the run ends."""
+    return folder / f"{key}.stop"

@@ -1,0 +1,30 @@
+"""The studies that a house knows: those of the folder ``studies`` beside the archives, and those among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dsbench.archive import ArchiveError
+from dsbench.study import is_study
+
+
+def folders(archives: Path) -> dict[str, Path]:
+    """By name; the folder of the archives may be that of a study itself."""
+    around = archives.resolve().parent
+    places = [around, *_below(around / "studies"), *_below(archives)]
+    return {path.name: path for path in places if is_study(path)}
+
+
+def _below(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir())
+    except OSError:
+        return []
+
+
+def folder(archives: Path, name: str) -> Path:
+    """One of them; ``ArchiveError`` for all others."""
+    found = folders(archives)
+    if name not in found:
+        raise ArchiveError(f"no study {name[:80]!r} near {archives}", "choose one of the page Studies", usage=True)
+    return found[name]

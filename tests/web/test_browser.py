@@ -1,0 +1,226 @@
+"""The pages in a real browser: every page, a whole run, stopping, and texts of others that want to be scripts."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import json
+import os
+import re
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import copy
+from typing import Any
+
+import psutil
+import pytest
+
+from fixtures.web import Seen, browsed, served
+
+STORED = Path(__file__).parents[1] / "data" / "archives"
+BAD = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script>{{window.hacked=1}}`${window.hacked=1}`"
+NAMED = "<img src=x onerror=window.hacked=1>"
+PAGES = ("/", "/live", "/archives", "/archive?name=pg", "/compare", "/compare?a=pg&a=sqlite-tpcb", "/study", "/doctor")
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("web") / "archives"
+    (folder / ".live").mkdir(parents=True)
+    for name in ("pg", "sqlite-tpcb"):
+        copy(STORED / f"{name}.zip", folder)
+    _of_a_stranger(STORED / "mock-open.zip", folder / f"{NAMED}.zip")
+    (folder / "notes.json").write_text(json.dumps({"pg": {"tags": [BAD], "text": BAD}}))
+    begun = psutil.Process().create_time()
+    state = {"key": "bad", "pid": os.getpid(), "born": begun, "target": BAD, "workload": BAD, "label": BAD, "began": 1.0,
+             "ended": 2.0, "log": [BAD], "problem": BAD, "remedy": BAD, "phase": BAD, "status": BAD}  # fmt: skip
+    (folder / ".live" / "bad.json").write_text(json.dumps(state))
+    return folder
+
+
+def _of_a_stranger(source: Path, target: Path) -> None:
+    """A copy of an archive whose texts, and whose page, hold scripts."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name.endswith("run.json"):
+                values = json.loads(data)
+                values["host"] = values["server_version"] = values["spec"]["label"] = BAD
+                data = json.dumps(values).encode()
+            new.writestr(name, data)
+        inside = "try { parent.hacked = 1 } catch (error) {} document.title = 'cookie ' + (() => { try { return " \
+            "document.cookie } catch (error) { return 'none' } })()"  # fmt: skip
+        head = old.namelist()[0].partition("/")[0]
+        new.writestr(f"{head}/report.html", f"<!doctype html><title>x</title><h1>theirs</h1><script>{inside}</script>")
+
+
+@pytest.fixture(scope="module")
+def address(archives: Path) -> Iterator[str]:
+    with served(archives) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def context(address: str) -> Iterator[Any]:
+    with browsed() as browser:
+        found = browser.new_context(viewport={"width": 1280, "height": 900})
+        found.set_default_timeout(60_000)
+        page = found.new_page()
+        page.goto(address)
+        page.wait_for_selector("h1")
+        page.close()
+        yield found
+
+
+@pytest.fixture
+def page(context: Any) -> Iterator[Any]:
+    made = context.new_page()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def base(address: str) -> str:
+    return address.partition("/?")[0]
+
+
+def test_every_page_opens_and_screen_readers_can_read_it(page: Any, base: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    seen, axe, found = Seen(page), Axe(), []
+    for path in PAGES:
+        page.goto(base + path)
+        page.wait_for_selector("h1")
+        page.wait_for_function("!document.querySelector('.page').innerText.match(/Reading the|Looking at the/)")
+        for dark in ("light", "dark"):
+            page.get_by_label("Colours").select_option(dark)
+            page.wait_for_function(f"document.body.classList.contains('body--dark') === {str(dark == 'dark').lower()}")
+            for wrong in axe.run(page).response["violations"]:
+                found += [f"{path}, {dark}: {wrong['id']}: {node['html'][:300]}" for node in wrong["nodes"]]
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
+    assert found == []
+    assert seen.well()
+
+
+def test_a_run_from_the_form_to_its_report(context: Any, base: str, archives: Path) -> None:
+    page = context.new_page()
+    seen = Seen(page)
+    page.goto(base)
+    page.get_by_label("Scales").fill("1")
+    page.get_by_label("Cycles", exact=True).fill("3")
+    page.get_by_label("Duration of a cycle").fill("1")
+    page.get_by_label("Threads").fill("2")
+    page.get_by_label("Label").fill(NAMED)
+    page.get_by_label("Threads").focus()
+    page.wait_for_function("document.getElementById('command').textContent.includes('--label')")
+    assert "3 cycles of 1 s with 2 threads" in page.locator("#plan").text_content()
+    page.get_by_role("button", name="Start the run").click()
+    page.wait_for_url("**/live?run=*")
+    page.get_by_text("going on", exact=False).or_(page.get_by_text("scale 1")).first.wait_for()
+    page.reload()
+    at, seen_well = page.url, seen.well()
+    page.close()
+    first, second = context.new_page(), context.new_page()
+    for one in (first, second):
+        one.goto(at)
+        assert one.get_by_role("table", name="Cycles so far").wait_for() is None
+    first.get_by_role("link", name="Open the report").click()
+    report = first.frame_locator("iframe.report")
+    report.get_by_role("heading", level=1).wait_for()
+    second.get_by_role("link", name="Open the report").wait_for()
+    rows = second.get_by_role("table", name="Cycles so far").get_by_role("row")
+    assert rows.count() == 4, "a head and three cycles"
+    assert seen_well
+    assert all(one.evaluate("window.hacked === undefined") for one in (first, second))
+    first.close()
+    second.close()
+
+
+def test_stop_ends_a_run_and_only_one_goes_on(page: Any, base: str) -> None:
+    page.goto(base)
+    page.get_by_label("Database").fill("mock:?latency_us=500")
+    page.get_by_label("Duration of a cycle").fill("600")
+    page.wait_for_function("document.getElementById('command').textContent.includes('--duration 600')")
+    page.get_by_role("button", name="Start the run").click()
+    page.get_by_role("button", name="Stop").wait_for()
+    page.wait_for_function("/\\d tps/.test(document.querySelector('.figures strong').textContent)")
+    live = page.url
+    page.goto(base)
+    assert page.get_by_role("button", name="Start the run").is_disabled()
+    page.goto(live)
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_text("stopped", exact=True).first.wait_for()
+    page.get_by_role("link", name="Open the report").wait_for()
+
+
+def test_a_password_comes_back_in_no_page(page: Any, base: str) -> None:
+    page.goto(base)
+    page.get_by_label("Database").fill("postgresql://me:inurl77@nowhere.invalid/db")
+    page.get_by_label("Label").fill("x")
+    page.wait_for_function("document.getElementById('command').textContent.includes('me:***@nowhere.invalid')")
+    page.get_by_label("Database").fill("postgresql://me@127.0.0.1:1/db")
+    page.get_by_label("Password").fill("infield77")
+    page.get_by_label("Label").fill("y")
+    page.wait_for_function("document.getElementById('command').textContent.includes('--label y')")
+    page.get_by_role("button", name="Start the run").click()
+    page.get_by_role("alert").wait_for()
+    assert not re.search("(infield|inurl)77", page.content())
+    assert "failed" in page.locator(".status").text_content()
+
+
+def test_texts_of_others_are_no_scripts(page: Any, base: str, archives: Path) -> None:
+    seen = Seen(page)
+    page.goto(f"{base}/archives")
+    page.get_by_label("Search").fill("onerror")
+    page.get_by_text(re.compile("^[23] of")).wait_for()
+    page.get_by_role("link", name=re.compile("2026")).last.click()
+    page.wait_for_url("**/archive?name=*")
+    page.goto(f"{base}/archive?name=pg")
+    page.get_by_label("Note").fill(BAD + " more")
+    page.get_by_role("button", name="Keep", exact=True).click()
+    page.get_by_text("kept", exact=True).wait_for()
+    assert json.loads((archives / "notes.json").read_text())["pg"] == {"tags": [BAD[:60]], "text": BAD + " more"}
+    page.goto(f"{base}/live?run=bad")
+    page.get_by_role("log").wait_for()
+    assert BAD in page.get_by_role("log").text_content()
+    page.goto(f"{base}/archive?name={NAMED}")
+    theirs = page.frame_locator("iframe.report")
+    theirs.get_by_role("heading", name="theirs").wait_for()
+    frame = next(one for one in page.frames if "/report" in one.url)
+    assert frame.title() in ("cookie none", "cookie ")
+    assert seen.well()
+
+
+def test_an_archive_is_deleted_once_it_was_confirmed(page: Any, base: str, archives: Path) -> None:
+    page.goto(f"{base}/archive?name=sqlite-tpcb")
+    page.get_by_role("button", name="Delete …").click()
+    page.get_by_role("button", name="Keep it").click()
+    assert (archives / "sqlite-tpcb.zip").is_file()
+    page.get_by_role("button", name="Delete …").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.wait_for_url("**/archives")
+    assert not (archives / "sqlite-tpcb.zip").exists()
+
+
+def test_another_site_reaches_nothing(page: Any, base: str, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<!doctype html><title>theirs</title>")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        answers = page.evaluate(
+            """async (base) => {
+              const socket = new WebSocket(base.replace("http", "ws") + "/_nicegui_ws/socket.io/?EIO=4&transport=websocket");
+              const opened = await new Promise((told) => {
+                socket.onopen = () => told("open"); socket.onerror = () => told("refused"); });
+              const asked = await fetch(base + "/", {credentials: "include"}).then(() => "read", () => "refused");
+              const sent = await fetch(base + "/", {credentials: "include", mode: "no-cors", method: "POST"}).then(
+                () => "sent", () => "refused");
+              return [opened, asked, sent];
+            }""",
+            base,
+        )
+        server.shutdown()
+    assert answers == ["refused", "refused", "refused"]

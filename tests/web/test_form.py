@@ -1,0 +1,59 @@
+"""What a form asks for, and what is shown of it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+import dsbench
+from dsbench.runner import RunError
+from dsbench.spec import RunSpec, SpecError, load_toml
+from dsbench.web import form
+
+TEXTS = {
+    "target": "postgresql://me@host/db", "password": "s3cr/t", "scales": "1,2", "cycles": "3", "duration": "0.5",
+    "threads": "2,4", "precision": "2%", "retry": "yes", "workload": "tpcb", "label": "it's", "call": "",
+}  # fmt: skip
+
+
+def test_form_command_and_file_ask_for_the_same_and_show_no_password(tmp_path: Path) -> None:
+    asked = form.asked(TEXTS)[0].spec
+    assert asked.target.url == "postgresql://me:s3cr%2Ft@host/db"
+    assert (asked.scales, asked.several_threads, asked.precision, asked.label) == ((1, 2), (2, 4), 2.0, "it's")
+    path = tmp_path / "run.toml"
+    path.write_text(form.toml(TEXTS))
+    values = load_toml(path)
+    assert values.pop("target") == "postgresql://me@host/db"
+    filed = dsbench.specify(asked.target, **values)
+    assert filed.model_copy(update={"seed": asked.seed}) == asked
+    words = shlex.split(form.command(TEXTS))
+    assert words[:3] == ["dsbench", "run", "postgresql://me@host/db"]
+    assert words[words.index("--label") + 1] == "it's"
+    shown = form.command(TEXTS) + form.toml(TEXTS) + str(form.texts_of(asked.described()))
+    assert "s3cr" not in shown
+
+
+def test_a_specification_comes_back_from_json_as_it_was() -> None:
+    asked = form.asked({**TEXTS, "password": ""})[0].spec
+    assert RunSpec.model_validate(asked.model_dump(mode="json")) == asked
+    again = form.asked(form.texts_of(asked.described()))[0].spec
+    assert again == asked
+
+
+@pytest.mark.parametrize(
+    ("texts", "option"),
+    [
+        ({"cycles": "many"}, "--cycles"),
+        ({"workload_settings": "no sign"}, "--set"),
+        ({"target": "postgresql://host/db", "password": "s3cret"}, "password"),
+        ({"target": "nonsense://me:s3cret@host/db"}, ""),
+        ({"scales": "1,x"}, "--scales"),
+    ],
+)
+def test_what_is_wrong_is_named_without_the_password(texts: dict[str, str], option: str) -> None:
+    with pytest.raises((SpecError, RunError)) as raised:
+        form.asked(texts)
+    assert option in str(raised.value)
+    assert "s3cret" not in form.without_secrets(str(raised.value), texts)
