@@ -49,9 +49,9 @@ def test_caches_are_those_of_the_storage_engine_and_what_is_named_stays() -> Non
 
     assert settings("private:mariadb") == {"innodb_buffer_pool_size": str(GIB * 3 // 8)}
     assert settings("private:mariadb?storage_engine=RocksDB") == {
-        "rocksdb_block_cache_size": str(GIB // 4), "rocksdb_db_write_buffer_size": str(GIB // 8),
-        "rocksdb_default_cf_options": f"write_buffer_size={GIB // 16}",
-        "rocksdb_merge_buf_size": str(GIB // 16), "rocksdb_merge_combine_read_size": str(GIB // 8),
+        "rocksdb_block_cache_size": str(GIB // 8), "rocksdb_db_write_buffer_size": str(GIB // 16),
+        "rocksdb_default_cf_options": f"write_buffer_size={GIB // 32}",
+        "rocksdb_merge_buf_size": str(GIB // 64), "rocksdb_merge_combine_read_size": str(GIB // 32),
     }  # fmt: skip
     assert settings("private:postgresql?shared_buffers=1MB") == {"shared_buffers": "1MB"}
 
