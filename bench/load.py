@@ -33,7 +33,7 @@ class Cycle:
     call: str | None = None
     prepare: bool = True
     carriers: int = 0
-    more: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of the specification."""
 
 
@@ -71,10 +71,12 @@ def _run(cycle: Cycle) -> Mapping[str, Any]:
             "isolation": "read-committed", **cycle.more,
         }
     )  # fmt: skip
-    target = Target(cycle.url)
+    target = Target(cycle.url, existing=spec.existing)
     if target.dialect.name == "mock":
         target.create("bench")
-    bench = Bench(target, cycle.workload, cycle.scale, cycle.call)
+    bench = Bench(
+        target, cycle.workload, cycle.scale, cycle.call, spec.workload_settings, cycle.threads, existing=spec.existing
+    )
     own = psutil.Process()
     before = own.memory_info().rss
     clients = bench.cycle(spec, seed=now_ns() % 1_000_003, trace=None)

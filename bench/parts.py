@@ -1,4 +1,4 @@
-"""What is measured beside the cells: populations, memory, the archive, the Insert Benchmark, TPC-C."""
+"""What is measured beside the cells: populations, memory, scripts, the archive, the Insert Benchmark, TPC-C."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bench import archives, iibench, kept, many, memory, page, place, population, tpcc
+from bench import archives, iibench, kept, many, memory, page, place, population, scripted, tpcc
 from bench.kept import Finished, Kept
 from bench.measuring import say
 from bench.place import Place
@@ -51,6 +51,11 @@ def parts(asked: argparse.Namespace) -> Iterator[Part]:
         "memory of a long run", {"transactions": asked.transactions}, asked.transactions / 1e6,
         lambda: [page.memory_line(memory.measure(asked.transactions))],
     )  # fmt: skip
+    for name in scripted.NAMES:
+        yield Part(
+            name, {"sweeps": pairs, "duration": duration}, pairs * 4 * (duration + 1.2) + 15,
+            partial(scripted.section, name, pairs, duration, scale),
+        )  # fmt: skip
     yield Part("archive", {}, 60, lambda: page.archive_lines(archives.measure()))
     yield Part("Insert Benchmark", {"sweeps": pairs}, pairs * 120.0, lambda: iibench.section(pairs))
     yield Part(

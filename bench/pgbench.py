@@ -42,6 +42,16 @@ def measure(
     return _measured(load, start)
 
 
+def of_script(
+    place: Place, script: list[str], threads: int, clients: int, duration: float, schema: str
+) -> Measured:
+    """The same of a builtin or another script, prepared, on the tables of ``schema``."""
+    command = [_program(), "-n", *script, "-M", "prepared", "-c", str(clients), "-j", str(min(threads, clients))]
+    env = {**place.environment("unix socket"), "PGOPTIONS": f"-c search_path={schema}"}
+    start = run([*command, "-t", "1"], env)
+    return _measured(run([*command, "-T", str(round(duration))], env), start)
+
+
 def initialise(place: Place, scale: int) -> Ended:
     """``pgbench -i`` with foreign keys, in a schema that is called like its user's own."""
     env = {**place.environment("unix socket"), "PGOPTIONS": "-c search_path=public"}
