@@ -5,8 +5,9 @@
 
 #![cfg(unix)]
 
+mod pgbench;
+
 use std::path::PathBuf;
-use std::process::Command;
 
 use dsbench_null::{Address, Server};
 use dsbench_script::{Random, Scripts, Source, Value};
@@ -100,15 +101,6 @@ impl Maker {
     }
 }
 
-fn pgbench() -> PathBuf {
-    let found = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let of_versions = found.map(|entry| entry.path().join("bin/pgbench"));
-    let on_path = std::env::var("PATH").unwrap_or_default();
-    let on_path: Vec<PathBuf> = on_path.split(':').map(|folder| PathBuf::from(folder).join("pgbench")).collect();
-    let mut all = of_versions.chain(on_path);
-    all.find(|path| path.is_file()).expect("pgbench, which comes with PostgreSQL's server: install it")
-}
-
 fn shown(value: Value) -> String {
     let mut text = Vec::new();
     value.write(&mut text);
@@ -146,26 +138,16 @@ fn ours(expressions: &[String]) -> Vec<Option<String>> {
 }
 
 /// What pgbench makes of them.
-fn theirs(pgbench: &PathBuf, server: &Server, expressions: &[&String], file: &PathBuf) -> (Vec<String>, String) {
-    let Address::Tcp(port) = *server.address() else { panic!("the null server listens elsewhere") };
+fn theirs(server: &Server, expressions: &[&String], file: &PathBuf) -> (Vec<String>, String) {
     let lines: Vec<String> = expressions.iter().map(|text| format!("\\set x debug({text})\n")).collect();
     std::fs::write(file, lines.concat()).unwrap();
-    let mut command = Command::new(pgbench);
-    command.args(["-n", "-t", "1", "-h", "127.0.0.1", "-U", "null", "--random-seed", &SEED.to_string(), "-f"]);
-    command.arg(file).args(["-p", &port.to_string()]);
-    for (name, text) in DEFINED {
-        command.arg(format!("-D{name}={text}"));
-    }
-    let output = command.env("PGSSLMODE", "disable").arg("null").output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    let told = said.lines().filter_map(|line| line.strip_prefix("debug(script=0,command=")?.split_once("): "));
-    (told.map(|(_, value)| value.to_string()).collect(), said.clone())
+    pgbench::told(server, file, SEED, 1, DEFINED)
 }
 
 #[test]
 fn expressions_have_the_values_that_pgbench_gives_them() {
     let wanted = std::env::var("DSBENCH_EXPRESSIONS").map_or(4000, |text| text.parse().unwrap());
-    let (pgbench, server) = (pgbench(), Server::start(&Address::Tcp(0)).unwrap());
+    let server = Server::start(&Address::Tcp(0)).unwrap();
     let file = std::env::temp_dir().join(format!("dsbench-expressions-{}.sql", std::process::id()));
     let (mut compared, mut refused, mut round) = (0, 0, 0);
     while compared < wanted {
@@ -175,7 +157,7 @@ fn expressions_have_the_values_that_pgbench_gives_them() {
         let ours = ours(&expressions);
         let right: Vec<&String> =
             expressions.iter().zip(&ours).filter(|(_, value)| value.is_some()).map(|(text, _)| text).collect();
-        let (told, said) = theirs(&pgbench, &server, &right, &file);
+        let (told, said) = theirs(&server, &right, &file);
         for (at, (text, value)) in right.iter().zip(ours.iter().flatten()).enumerate() {
             assert_eq!(told.get(at), Some(value), "{text}\n{}", said.lines().last().unwrap_or_default());
         }
@@ -183,7 +165,7 @@ fn expressions_have_the_values_that_pgbench_gives_them() {
         // Some of those that this crate refuses, pgbench refuses, too. Alone they would draw other random numbers.
         let wrong = expressions.iter().zip(&ours).filter(|(_, value)| value.is_none()).map(|(text, _)| text);
         for text in wrong.filter(|text| !text.contains("random(")).take(2) {
-            let (told, said) = theirs(&pgbench, &server, &[text], &file);
+            let (told, said) = theirs(&server, &[text], &file);
             assert!(told.is_empty(), "{text}: {told:?} {said}");
             refused += 1;
         }
