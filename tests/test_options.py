@@ -33,6 +33,7 @@ STAYS = {"target": {"url": "sqlite:///kept.db"}}
 TOGETHER: dict[str, dict[str, Any]] = {
     "terminals": {"pace": "terminals"}, "workload_settings": {"workload": "tpcc"}, "keep": STAYS, "reuse": STAYS,
     "limits": {"target": {"url": "private:postgresql"}}, "storage": {"target": {"url": "private:sqlite"}},
+    "max_tries": {"retry": True}, "existing": {"workload": "scripted", "scales": [1], **STAYS},
 }  # fmt: skip
 """What a setting needs beside it."""
 

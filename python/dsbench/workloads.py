@@ -124,6 +124,8 @@ class Entry:
     isolation: str = ""
     """The default of ``--isolation``; empty for that of most."""
     fills_by_procedure: bool = False
+    existing: bool = False
+    """Whether its load may run on tables that somebody else made."""
     hot_row: bool = False
     """Whether every transaction changes the one row of its unit of scale, so that writers collide there."""
     indexed: bool = False

@@ -46,6 +46,7 @@ FIT = Fit(threads=1, kinds=1, groups=1)
         {"seconds": np.array([[0, 0, 7, *[0] * (SECOND_WORDS - 3)]], "<u8")},
         {"errors": ((0, 9, "e", "c", 1, "x"),)},
         {"errors": ((0, 0, "e", 5, 1, "x"),)},
+        {"statements": ((0, 0, 0, 0, 0, 0, 0, np.zeros((1, 3), "<u8")),)},
         {"placements": ((1, "follow", 1),)},
         {"placements": ((0, "follow", 2),)},
         {"placements": ((0, 5, 1),)},

@@ -38,6 +38,7 @@ def results(draw: st.DrawFn) -> CycleResult:
         groups=np.array(draw(st.lists(words, min_size=threads, max_size=threads)), dtype="<u8"),
         histograms=tuple((0, kind, "residence", uints(draw(rows), 3)) for kind in range(kinds)),
         seconds=uints(draw(seconds), SECOND_WORDS),
+        statements=tuple((*draw(st.tuples(*[words] * 7)), uints(draw(rows), 3)) for _ in range(draw(st.integers(0, 2)))),
         errors=tuple(draw(st.lists(st.tuples(words, words, text, text, words, text), max_size=2))),
         sums=draw(st.dictionaries(text, st.integers(-(2**63), 2**63 - 1), max_size=2)),
         failure=draw(st.none() | st.builds(CoreError, text, text, text)),
@@ -58,6 +59,8 @@ def test_every_number_comes_back(result: CycleResult, times: list[int]) -> None:
     assert np.array_equal(back.seconds, result.seconds)
     assert [h[:2] for h in back.histograms] == [h[:2] for h in result.histograms]
     assert all(np.array_equal(a[2], b[2]) for a, b in zip(back.histograms, result.histograms, strict=True))
+    assert [one[:7] for one in back.statements] == [one[:7] for one in result.statements]
+    assert all(np.array_equal(a[7], b[7]) for a, b in zip(back.statements, result.statements, strict=True))
     assert (back.errors, dict(back.sums), back.cpu_ns) == (result.errors, dict(result.sums), result.cpu_ns)
     assert back.placements == result.placements
     assert str(back.failure) == str(result.failure)
@@ -95,7 +98,7 @@ def test_a_nodes_names_of_programs_are_plain_and_short() -> None:
 
 @given(st.binary(max_size=60))
 def test_what_is_no_result_is_refused(data: bytes) -> None:
-    for bytes_ in (data, b"dsbench cycle 3\n" + data, b"dsbench cycle 3\n" + zlib.compress(data)):
+    for bytes_ in (data, b"dsbench cycle 4\n" + data, b"dsbench cycle 4\n" + zlib.compress(data)):
         with pytest.raises(DamagedError):
             decode(bytes_, "alba")
 

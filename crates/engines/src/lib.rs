@@ -15,6 +15,7 @@ mod authority;
 mod datetime;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod decimal;
+mod existing;
 #[cfg(feature = "firebird")]
 pub mod firebird;
 mod misuse;
@@ -56,6 +57,11 @@ const REGISTRY: &[(&str, Open)] = &[
 /// The URL schemes that [`open`] knows.
 pub fn schemes() -> Vec<&'static str> {
     REGISTRY.iter().map(|(scheme, _)| *scheme).collect()
+}
+
+/// The same for tables that somebody else made: see [`existing`].
+pub fn open_existing(url: &str) -> Result<Box<dyn Engine>> {
+    Ok(Box::new(existing::Existing::new(open(url)?)))
 }
 
 /// Binds an engine to a target URL; no connection is made yet. No error repeats what may be a password.

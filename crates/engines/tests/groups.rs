@@ -83,7 +83,7 @@ fn group(name: &str, role: u8, threads: usize, pacing: Pacing, until: Until) -> 
         session: Session { isolation: Isolation::RepeatableRead, in_place: false },
         prepare: Prepare::Once,
         connections: 1,
-        retry: false,
+        tries: 1,
         reconnect: false,
         patience: 0,
     };
@@ -101,6 +101,7 @@ fn plan(groups: Vec<Group>) -> LoadPlan {
         ramp_up: 0,
         seed: 7,
         trace: None,
+        statements: false,
     }
 }
 

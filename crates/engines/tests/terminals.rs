@@ -123,7 +123,7 @@ fn run(count: u64, latency: Nanos, ramp_up: Nanos, duration: Nanos) -> Found {
         session: Session { isolation: Isolation::RepeatableRead, in_place: false },
         prepare: Prepare::Once,
         connections: 3,
-        retry: false,
+        tries: 1,
         reconnect: false,
         patience: 0,
     };

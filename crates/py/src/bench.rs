@@ -9,7 +9,7 @@ use dsbench_core::engine::Engine;
 use dsbench_core::error::Error;
 use dsbench_core::placement::Placement;
 use dsbench_core::threads::LoadPlan;
-use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress, Workload};
+use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress, StatementName, Workload};
 use dsbench_workloads::{default_call, find, open, refuse, Call, Options, Settings};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -38,6 +38,7 @@ pub struct CycleOptions {
     ramp_up_ns: u64,
     seed: u64,
     trace: Option<PathBuf>,
+    statements: bool,
 }
 
 /// A workload bound to a target and a scale.
@@ -88,6 +89,12 @@ impl Bench {
     /// Kinds of transactions, by number.
     fn kinds(&self) -> Vec<&'static str> {
         self.workload.kinds().to_vec()
+    }
+
+    /// Statements whose times can be kept, by number: (number of the kind, line, text).
+    fn statements(&self) -> Vec<(usize, usize, String)> {
+        let plain = |one: StatementName| (usize::from(one.kind), one.line, one.text);
+        self.workload.statements().into_iter().map(plain).collect()
     }
 
     /// Rows of a full population.
@@ -181,6 +188,7 @@ impl Bench {
             ramp_up: options.ramp_up_ns,
             seed: options.seed,
             trace: options.trace,
+            statements: options.statements,
         };
         let remote = find(&self.name).map_err(raise)?.remote.map(|remote| remote.sum);
         Cycle::spawn(&plan, remote).map_err(raise)

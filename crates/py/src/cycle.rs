@@ -117,6 +117,7 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome, remote: Option<&st
         [group, second, kind, s.count, s.failed, s.p50_ns, s.p99_ns, s.max_ns]
     });
     dict.set_item("seconds", bytes(py, seconds))?;
+    dict.set_item("statements", statements(py, outcome)?)?;
     dict.set_item("errors", errors(outcome))?;
     dict.set_item("sums", sums(outcome))?;
     dict.set_item("placements", placements(outcome))?;
@@ -142,6 +143,24 @@ fn histograms<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<'p
             let response = merged(tallies().filter_map(|tally| tally.response.as_ref()));
             list.append((group, kind, "response", triples(py, &response)))?;
         }
+    }
+    Ok(list)
+}
+
+/// A list of (group, statement, failed, retried, sum, least and greatest time in ns, low/high/count triples), merged over
+/// clients; empty unless statements were timed.
+fn statements<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    let groups = outcome.clients.iter().map(|client| client.group + 1).max().unwrap_or(0);
+    let count = outcome.clients.first().map_or(0, |client| client.recorder.statement_tallies().len());
+    for (group, number) in (0..groups).flat_map(|group| (0..count).map(move |number| (group, number))) {
+        let clients = || outcome.clients.iter().filter(move |client| client.group == group);
+        let tallies = || clients().map(move |client| &client.recorder.statement_tallies()[number]);
+        let times = merged(tallies().map(|tally| &tally.times));
+        let failed: u64 = tallies().map(|tally| tally.failed).sum();
+        let retried: u64 = tallies().map(|tally| tally.retried).sum();
+        let spans = (times.sum(), times.min(), times.max());
+        list.append((group, number, failed, retried, spans.0, spans.1, spans.2, triples(py, &times)))?;
     }
     Ok(list)
 }

@@ -30,6 +30,7 @@ pub fn workload_entry(py: Python<'_>, name: &str, settings: BTreeMap<String, Str
     )?;
     dict.set_item("retries", entry.retries)?;
     dict.set_item("fills_by_procedure", entry.fills_by_procedure)?;
+    dict.set_item("existing", entry.existing)?;
     dict.set_item("row_bytes", entry.row_bytes)?;
     let loaded = match entry.loaded_rows {
         "" => 0,

@@ -98,7 +98,7 @@ pub struct GroupOptions {
     patience_ns: u64,
     isolation: String,
     prepare: bool,
-    retry: bool,
+    tries: u32,
     reconnect: bool,
 }
 
@@ -111,7 +111,7 @@ pub fn group_of(options: &GroupOptions) -> PyResult<Group> {
             session: Session { isolation: isolation_of(&options.isolation)?, in_place: true },
             prepare: if options.prepare { Prepare::Once } else { Prepare::Never },
             connections: options.connections,
-            retry: options.retry,
+            tries: options.tries,
             reconnect: options.reconnect,
             patience: options.patience_ns,
         },

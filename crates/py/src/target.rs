@@ -61,9 +61,12 @@ type TextRows = Vec<Vec<Option<String>>>;
 
 #[pymethods]
 impl Target {
+    /// `existing`: the database as it stands, in which dsbench has no place.
     #[new]
-    fn new(url: &str) -> PyResult<Self> {
-        let engine: Arc<dyn Engine> = dsbench_engines::open(url).map_err(raise)?.into();
+    #[pyo3(signature = (url, existing=false))]
+    fn new(url: &str, existing: bool) -> PyResult<Self> {
+        let open = if existing { dsbench_engines::open_existing } else { dsbench_engines::open };
+        let engine: Arc<dyn Engine> = open(url).map_err(raise)?.into();
         Ok(Self { admin: Arc::new(Admin::new(Arc::clone(&engine))), engine })
     }
 

@@ -51,6 +51,17 @@ pub enum Unit {
     S,
 }
 
+impl Unit {
+    /// Its word in a script.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Us => "us",
+            Self::Ms => "ms",
+            Self::S => "s",
+        }
+    }
+}
+
 /// How long a sleep takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pause {
@@ -113,6 +124,8 @@ pub enum Action {
 pub struct Command {
     /// Line of the file where it begins, from 1.
     pub line: usize,
+    /// Where in that line it begins, in characters from 1.
+    pub column: usize,
     /// What it does.
     pub action: Action,
 }

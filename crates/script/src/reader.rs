@@ -63,6 +63,11 @@ impl Reader<'_, '_> {
         1 + self.source.text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count()
     }
 
+    fn column(&self, at: usize) -> usize {
+        let before = &self.source.text[..at];
+        1 + before[before.rfind('\n').map_or(0, |end| end + 1)..].chars().count()
+    }
+
     fn plain(&self, line: usize, message: String) -> Error {
         Error { source: self.source.name.clone(), line, column: None, message, text: None }
     }
@@ -89,6 +94,7 @@ impl Reader<'_, '_> {
 
     fn statements(&mut self, raws: Vec<Raw>) -> Result<(), Error> {
         let mut parts = Vec::new();
+        let column = raws.first().map_or(1, |raw| self.column(raw.start));
         for raw in raws {
             let line = self.line(raw.start);
             if raw.names.len() > MOST_PARAMETERS {
@@ -108,7 +114,7 @@ impl Reader<'_, '_> {
             parts.push(Part { line, pieces: raw.pieces, slots });
         }
         if let Some(first) = parts.first() {
-            self.commands.push(Command { line: first.line, action: Action::Sql(parts, None) });
+            self.commands.push(Command { line: first.line, column, action: Action::Sql(parts, None) });
         }
         Ok(())
     }
@@ -153,7 +159,8 @@ impl Reader<'_, '_> {
     }
 
     fn push(&mut self, place: Place<'_>, action: Action) {
-        self.commands.push(Command { line: self.line(place.start), action });
+        let (line, column) = (self.line(place.start), self.column(place.start));
+        self.commands.push(Command { line, column, action });
     }
 
     fn expression(&mut self, place: Place<'_>, at: usize) -> Result<(Program, usize), Error> {

@@ -54,6 +54,8 @@ pub struct Entry {
     pub isolation: &'static str,
     /// Whether a stored procedure can write its rows.
     pub fills_by_procedure: bool,
+    /// Whether its load may run on tables that somebody else made.
+    pub existing: bool,
     /// People at terminals for each unit of scale when nobody says how many; `None` without people.
     pub terminals_per_unit: Option<u32>,
     /// Its settings.
@@ -214,6 +216,7 @@ impl Entry {
             retries: false,
             isolation: "",
             fills_by_procedure: false,
+            existing: false,
             terminals_per_unit: None,
             settings: &[],
             rules: &[],

@@ -74,7 +74,7 @@ fn conduct() -> Conduct {
         session: Session { isolation: Isolation::RepeatableRead, in_place: false },
         prepare: Prepare::Once,
         connections: 3,
-        retry: true,
+        tries: 0,
         reconnect: false,
         patience: 0,
     }
@@ -162,6 +162,7 @@ fn what_64_threads_count_is_what_the_database_holds() {
         ramp_up: 0,
         seed: 5,
         trace: None,
+        statements: false,
     };
     let cycle = Cycle::spawn(&plan).unwrap();
     while cycle.ready() < 64 {

@@ -92,6 +92,18 @@ def quantile_ns(values: Histogram, quantile: float) -> float:
     return float(min(max(middle, values.min_ns), values.max_ns))
 
 
+def deviation_ns(values: Histogram) -> float:
+    """Standard deviation of the values about their mean, as pgbench has it (divided by n); nan for none.
+
+    Each value is taken for the midpoint of its bucket: off by at most ``RELATIVE_ERROR`` of the values.
+    """
+    if values.count == 0:
+        return np.nan
+    middles = np.clip((values.low_ns + values.high_ns) / 2, values.min_ns, values.max_ns)
+    mean = np.average(middles, weights=values.counts)
+    return float(np.sqrt(np.average((middles - mean) ** 2, weights=values.counts)))
+
+
 def quantiles_ns(values: Histogram, quantiles: Iterable[float]) -> Mapping[float, float]:
     """``quantile_ns`` for several quantiles, by quantile, rising."""
     return {q: quantile_ns(values, q) for q in sorted(set(quantiles))}

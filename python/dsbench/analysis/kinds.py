@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dsbench.analysis.histogram import Histogram, merge, quantiles_ns
+from dsbench.analysis.histogram import Histogram, deviation_ns, merge, quantiles_ns
 from dsbench.analysis.windows import binomial_interval
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999, 1.0)
@@ -81,6 +81,8 @@ class KindResult:
     """Quantile (0-1) to response time: intended start to end."""
     limit_s: float | None
     """What 90 % of the response times must not exceed by the workload's rules; ``None`` without such a rule."""
+    response_deviation_ns: float = np.nan
+    """Standard deviation of the response times."""
     rows: int = 0
     """Rows that the committed worked on; 0 where the workload counts none."""
     rows_per_s: float = 0.0
@@ -140,6 +142,7 @@ def kind_results(
             else np.nan,
             response_ns=quantiles_ns(answered if response else served, QUANTILES),
             limit_s=limits_s.get(kind),
+            response_deviation_ns=deviation_ns(answered if response else served),
             rows=count.rows,
             rows_per_s=count.rows / measured_s,
         )

@@ -74,6 +74,8 @@ class Asked(Recorded):
     nodes: Whole = 0
     isolation: str = ""
     retry: bool = False
+    max_tries: Whole = 0
+    existing: bool = False
     reconnect: bool = False
     rate: Real | None = None
     arrival: str = "poisson"

@@ -9,7 +9,10 @@ from typing import Annotated
 
 import typer
 
-EPILOG = "Example: dsbench show archives/20261121T100000Z_host_sqlite_tpcb.zip --json"
+EPILOG = (
+    "Examples: dsbench show archives/20261121T100000Z_host_sqlite_tpcb.zip --json | "
+    "dsbench show archives/20261121T100000Z_host_postgresql_scripted.zip --by statement"
+)
 
 
 class By(StrEnum):
@@ -17,6 +20,7 @@ class By(StrEnum):
 
     SCALE = "scale"
     STAGE = "stage"
+    STATEMENT = "statement"
     COST = "cost"
     NODE = "node"
     MACHINE = "machine"
@@ -29,6 +33,8 @@ def command(
         By,
         typer.Option(
             help="scale: the results; stage: what each stage reached and took of the machine, with its response times; "
+            "statement: tps, latency, failures and retries as pgbench -r tells them, and the times of each statement "
+            "of scripts with --per-statement; "
             "cost: what a transaction cost, and how evenly clients got theirs; "
             "node: what each remote node did, and why one was missing; machine: what else "
             "each machine did in each cycle; checklist: what decides whether the figures may be compared."

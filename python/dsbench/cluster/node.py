@@ -110,11 +110,12 @@ class Node:
 
     def _prepare(self, _link: Answers, _key: str, order: Mapping[str, Any]) -> bytes:
         """What the coordinator wants to know before it relies on this node: above all, that it reaches the database."""
-        target, watched = Target(order["url"]), _Watched(order.get("beside", {}))
+        spec, watched = _spec(order), _Watched(order.get("beside", {}))
+        target = Target(order["url"], existing=spec.existing)
         try:
             target.state()
             watched.begin()
-            said = {"failure": "", **self._describe(_spec(order), target, order["url"])}
+            said = {"failure": "", **self._describe(spec, target, order["url"])}
             watched.end()
             said["noticed"] = [words for words, _ in noticed(watched.used, {})] if watched.used else []
         except Exception as error:  # whatever it is, the coordinator has to hear of it
@@ -124,10 +125,14 @@ class Node:
         return json.dumps(said).encode()
 
     def _load(self, link: Answers, key: str, order: Mapping[str, Any]) -> bytes:
-        spec, target = _spec(order), Target(order["url"])
-        if not target.dialect.keeps_data and target.state()[0] == "absent":
+        spec = _spec(order)
+        target = Target(order["url"], existing=spec.existing)
+        if not (target.dialect.keeps_data or spec.existing) and target.state()[0] == "absent":
             target.create("node")  # The mock lives in each process for itself.
-        bench = Bench(target, spec.workload, order["scale"], spec.call, spec.workload_settings, spec.clients)
+        bench = Bench(
+            target, spec.workload, order["scale"], spec.call, spec.workload_settings, spec.clients,
+            existing=spec.existing,
+        )  # fmt: skip
         cycle = bench.cycle(
             spec, order["seed"], None, stage=order["stage"], node=order["number"], nodes=order["nodes"]
         )

@@ -105,7 +105,10 @@ class Nodes:
         loads = (load_of(wanted.stage, spec, scale, node, spec.nodes) for node in range(spec.nodes))
         load = max(loads, key=lambda one: one.threads)
         self._cycles[turn.key] = (scale, number)
-        self._fits[turn.key] = fit = Fit(load.threads, len(wanted.bench.kinds), len(load.groups))
+        self._fits[turn.key] = fit = Fit(
+            load.threads, len(wanted.bench.kinds), len(load.groups),
+            len(wanted.bench.statements) if spec.per_statement else 0,
+        )  # fmt: skip
         return RemoteCycle(coordinator, turn, spec, load, fit, self._lead, tell)
 
     def pids(self) -> list[int]:

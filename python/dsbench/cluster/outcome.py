@@ -23,7 +23,7 @@ from dsbench.cluster.errors import plain
 from dsbench.columns import COUNTERS
 from dsbench.generator import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
 
-_MAGIC: Final = b"dsbench cycle 3\n"
+_MAGIC: Final = b"dsbench cycle 4\n"
 MISSED: Final = "it was not armed in time for the common start"
 """Why a node that is well takes no part in a cycle."""
 
@@ -121,6 +121,7 @@ def encode(
         "shape": result.counters.shape,
         "histograms": [(*key, len(rows)) for *key, rows in result.histograms],
         "seconds": len(result.seconds),
+        "statements": [(*key, len(rows)) for *key, rows in result.statements],
         "errors": result.errors,
         "sums": dict(result.sums),
         "placements": result.placements,
@@ -131,6 +132,7 @@ def encode(
         "machine": asdict(machine) if machine is not None else None,
     }
     arrays = [result.counters, result.groups, *(rows for *_, rows in result.histograms), result.seconds]
+    arrays += [rows for *_, rows in result.statements]
     text = json.dumps(head).encode()
     body = b"".join(np.ascontiguousarray(array, dtype="<u8").tobytes() for array in arrays)
     return _MAGIC + zlib.compress(struct.pack("<I", len(text)) + text + body, 1)
@@ -150,6 +152,7 @@ class _Head:
     shape: tuple[_Count, _Count, _Count]
     histograms: list[tuple[_Word, _Word, Literal["residence", "response"], _Count]]
     seconds: _Count
+    statements: list[tuple[_Word, _Word, _Word, _Word, _Word, _Word, _Word, _Count]]
     errors: list[tuple[_Word, _Word, _Text, _Text, _Word, _Text]]
     sums: dict[_Text, _Signed]
     placements: list[tuple[_Word, _Text, _Word]]
@@ -170,6 +173,8 @@ class Fit:
     threads: int
     kinds: int
     groups: int
+    statements: int = 0
+    """That are timed; 0 where none are."""
 
     def check(self, result: CycleResult) -> None:
         """``DamagedError`` for a result with numbers that the cycle does not have."""
@@ -185,6 +190,9 @@ class Fit:
             all(group < self.groups and kind < self.kinds for group, kind, *_ in result.errors),
             all(_below(rows, _NUMBER) and (rows[:, 0] <= rows[:, 1]).all() for *_, rows in result.histograms),
             all(error[4] < _NUMBER for error in result.errors),
+            all(one[0] < self.groups and one[1] < self.statements for one in result.statements),
+            all(number < _NUMBER for one in result.statements for number in one[2:7]),
+            all(_below(one[7], _NUMBER) and (one[7][:, 0] <= one[7][:, 1]).all() for one in result.statements),
             all(group < self.groups and clients <= self.threads for group, _, clients in result.placements),
             all(abs(amount) < _NUMBER for amount in result.sums.values()),
         ]
@@ -236,7 +244,10 @@ def _decode(data: bytes, node: str) -> NodeResult:
     wanted: list[tuple[int, ...]] = [(threads, kinds, width), (threads,)]
     wanted += [(rows, BUCKET_WORDS) for *_, rows in said.histograms]
     wanted += [(said.seconds, SECOND_WORDS)]
-    counters, groups, *histograms, seconds = _arrays(words, wanted)
+    wanted += [(rows, BUCKET_WORDS) for *_, rows in said.statements]
+    counters, groups, *rest = _arrays(words, wanted)
+    at = len(said.histograms)
+    histograms, seconds, timed = rest[:at], rest[at], rest[at + 1 :]
     result = CycleResult(
         counters=counters,
         groups=groups,
@@ -245,6 +256,7 @@ def _decode(data: bytes, node: str) -> NodeResult:
             for (group, kind, measure, _), rows in zip(said.histograms, histograms, strict=True)
         ),
         seconds=seconds,
+        statements=tuple((*one[:7], rows) for one, rows in zip(said.statements, timed, strict=True)),
         errors=tuple(said.errors),
         sums=said.sums,
         placements=tuple((group, plain(words, _LONGEST_PLACEMENT), n) for group, words, n in said.placements),

@@ -22,6 +22,7 @@ _KEY = (
     Column("threads", "uint32", "Threads of each node in the cycle.", "threads"),
 )
 _KIND = Column("kind", "string", "Kind of transaction.")
+_STATEMENT = Column("statement", "uint32", "Number of the statement among those of all scripts, from 1.")
 
 
 _COUNTERS: Final = (
@@ -129,6 +130,37 @@ _TABLES: Final = (
             Column("low_ns", "uint64", "Least time of the bucket.", "ns"),
             Column("high_ns", "uint64", "Greatest time of the bucket.", "ns"),
             Column("count", "uint64", "Transactions in it.", "transactions", "sum"),
+        ),
+    ),
+    Table(
+        "statements",
+        "Only with --per-statement: the statements of scripts, each as it was executed in a cycle.",
+        (
+            *_KEY,
+            _GROUP,
+            _KIND,
+            _STATEMENT,
+            Column("line", "uint32", "Where it stands in its script, from 1."),
+            Column("text", "string", "What it says, in one line.", few=True),
+            Column("count", "uint64", "Executions without an error.", "statements", "sum"),
+            Column("failed", "uint64", "Errors that ended their transaction.", "statements", "sum"),
+            Column("retried", "uint64", "Errors after which the transaction was tried again.", "statements", "sum"),
+            Column("sum_ns", "uint64", "Sum of the times of the executions without an error.", "ns", "sum"),
+            Column("min_ns", "uint64", "Least of these times; 0 where there is none.", "ns", "min"),
+            Column("max_ns", "uint64", "Greatest of these times.", "ns", "max"),
+        ),
+    ),
+    Table(
+        "statement_buckets",
+        "Only with --per-statement: how many executions of a statement lie between two bounds, both inclusive.",
+        (
+            *_KEY,
+            _GROUP,
+            _KIND,
+            _STATEMENT,
+            Column("low_ns", "uint64", "Least time of the bucket.", "ns"),
+            Column("high_ns", "uint64", "Greatest time of the bucket.", "ns"),
+            Column("count", "uint64", "Executions in it.", "statements", "sum"),
         ),
     ),
     Table(

@@ -12,6 +12,7 @@ from dsbench.analysis.fairness import Evenness
 from dsbench.analysis.fits import Fit
 from dsbench.analysis.kinds import KindResult
 from dsbench.analysis.machine import CycleUse
+from dsbench.analysis.statements import StatementResult
 from dsbench.analysis.tpcc import Nopm
 from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Index, Interval, Ints, Resource, ScaleResult
 from dsbench.analysis.windows import Window
@@ -120,6 +121,8 @@ class Evaluation:
     """The same from the intended starts; empty in the closed loop."""
     probes: Mapping[int, tuple[Probed, ...]] = field(default_factory=dict)
     """Scale to what storage tools found around its cycles; empty without them."""
+    statement_times: Mapping[int, tuple[StatementResult, ...]] = field(default_factory=dict)
+    """Scale to the statements of scripts in their order; empty where they were not timed."""
     nopm: Mapping[int, Nopm] = field(default_factory=dict)
     """By scale; empty where the workload has no special analysis."""
     windows: Mapping[int, tuple[Window, ...]] = field(default_factory=dict)

@@ -57,7 +57,7 @@ def judge(
                 scatter=scatter(part.cycles, rates, list(full)),
                 checkpoints=checkpoints.get(scale, ()),
                 uses=uses.get(scale, ()),
-                checked=scale in run.checks,
+                checked=scale in run.checks or run.spec.existing,
                 broken=broken.get(scale, ()),
                 populations=_populations(run, scale, part),
                 nodes=_nodes(nodes, scale),

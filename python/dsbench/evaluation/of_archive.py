@@ -52,6 +52,7 @@ from dsbench.evaluation.scale_results import phases_of, result
 from dsbench.evaluation.series import together
 from dsbench.evaluation.stage_costs import Tables as OfSeries
 from dsbench.evaluation.stage_costs import efficiencies, timed
+from dsbench.evaluation.statements import statements_of
 from dsbench.spec import PROFILES
 from dsbench.workloads import Entry
 
@@ -185,6 +186,9 @@ def _evaluate(
         kind_errors=errors_of_kinds(failed, kinds),
         kind_frequency=kind_frequency,
         kind_response=kind_response,
+        statement_times=statements_of(
+            of_cycles(tables["statements"], cycles), of_cycles(tables["statement_buckets"], cycles)
+        ),
         nopm=nopm_of(run, cycles, load, kinds),
         windows=windows,
         changes=changes_of(tables["statistics"], key.stage),

@@ -1,6 +1,6 @@
 """The face of the Rust core: targets, phases and cycles. It and ``workloads`` alone import ``dsbench._core``."""
 
-from dsbench.generator.bench import UNCOUNTED, Bench, Condition, Counted, PhaseResult
+from dsbench.generator.bench import UNCOUNTED, Bench, Condition, Counted, PhaseResult, StatementName
 from dsbench.generator.core import (
     NULL_SERVER,
     CoreError,
@@ -52,6 +52,7 @@ __all__ = [
     "Pacing",
     "PhaseResult",
     "Stage",
+    "StatementName",
     "Stopped",
     "Target",
     "UInts",

@@ -43,6 +43,17 @@ class Timed:
 
 
 @dataclass(frozen=True)
+class StatementName:
+    """A statement whose times can be kept."""
+
+    kind: int
+    """Number of the kind of transactions that it belongs to."""
+    line: int
+    """Where it stands in its script, from 1."""
+    text: str
+
+
+@dataclass(frozen=True)
 class PhaseResult:
     """What a phase took, the conditions where it was a check, its pieces where they were timed."""
 
@@ -56,19 +67,25 @@ class Bench:
 
     def __init__(
         self, target: Target, workload: str, scale: int, call: str | None, settings: Mapping[str, str] | None = None,
-        clients: int = 1,
+        clients: int = 1, *, existing: bool = False,
     ) -> None:
         """``settings``: those of this workload alone, by name; ``CoreError`` of kind "configuration" for others.
 
-        ``clients``: those that the run asks for, on all nodes; a workload may have a table for each.
+        ``clients``: those that the run asks for, on all nodes; a workload may have a table for each. ``existing``: the
+        tables are there, and nothing is done but the load.
         """  # fmt: skip
         with errors():
             self._core = _core.Bench(target._core, workload, scale, call, dict(settings or {}), clients)
         self.scale = scale
         self.kinds = self._core.kinds()
-        self.rows = self._core.rows()
+        self.rows = 0 if existing else self._core.rows()
         self.call = self._core.call()
-        self.stages = tuple(stage_of(raw) for raw in self._core.stages())
+        self.statements = tuple(StatementName(*raw) for raw in self._core.statements())
+        """By number; empty where the workload times none."""
+        stages = [stage_of(raw) for raw in self._core.stages()]
+        if existing:
+            stages = [replace(stage, cleaned=False) for stage in stages if stage.work == "load"]
+        self.stages = tuple(stages)
 
     def refuse(self, spec: RunSpec) -> None:
         """``CoreError`` of kind "configuration" for what ``spec`` wants and engine or workload do not have."""
@@ -82,6 +99,9 @@ class Bench:
             if counts and asked:
                 words = f"{flag}: the cycles of {spec.workload} end by count, not by time; leave it out"
                 raise CoreError("configuration", "", words)
+        if spec.per_statement and not self.statements:
+            words = f"--per-statement: {spec.workload} does not time its statements, scripts do; leave it out"
+            raise CoreError("configuration", "", words)
         if spec.peak and spec.precision is not None:
             raise CoreError("configuration", "", "--peak and --precision: each decides how many cycles; leave one out")
         if spec.several_threads and not any(stage.repeated for stage in self.stages):

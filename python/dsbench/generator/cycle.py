@@ -66,6 +66,8 @@ class CycleResult:
     """CPU time of all clients' threads: (user, system). The sum is exact, the kernel may only estimate its parts."""
     trace: Path | None = None
     """File of the trace, 40 bytes a transaction (see ``TRACE_WORDS``); ``None`` without a trace."""
+    statements: tuple[tuple[int, int, int, int, int, int, int, UInts], ...] = ()
+    """(group, statement, failed, retried, sum, least and greatest time in ns, buckets as those of ``histograms``)."""
     untraced: int = 0
     """Transactions that are missing in it, because it could not be written as fast as they came."""
 
@@ -156,6 +158,7 @@ class Cycle:
             groups=_words(raw["groups"], 1).reshape(-1),
             histograms=tuple((*key, _words(data, BUCKET_WORDS)) for *key, data in raw["histograms"]),
             seconds=_words(raw["seconds"], SECOND_WORDS),
+            statements=tuple((*key, _words(data, BUCKET_WORDS)) for *key, data in raw["statements"]),
             errors=tuple(raw["errors"]),
             sums=raw["sums"],
             placements=tuple(raw["placements"]),

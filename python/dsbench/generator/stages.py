@@ -130,7 +130,7 @@ class CycleLoad:
             "patience_ns": 5_000_000_000,
             "isolation": spec.isolation,
             "prepare": spec.prepare,
-            "retry": spec.retry,
+            "tries": spec.tries,
             "reconnect": spec.reconnect,
         }
         return {
@@ -140,6 +140,7 @@ class CycleLoad:
             "ramp_up_ns": self.ramp_up_ns,
             "seed": seed,
             "trace": trace,
+            "statements": spec.per_statement,
         }
 
 

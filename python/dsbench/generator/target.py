@@ -26,9 +26,11 @@ class Dialect:
 class Target:
     """The database behind a URL: its place (what dsbench may create and drop) and queries."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, existing: bool = False) -> None:
+        """``existing``: the database as it stands, with tables that somebody else made. It has no place then: whatever
+        would make, mark or drop one is refused."""
         with errors():
-            self._core = _core.Target(url)
+            self._core = _core.Target(url, existing)
         self.dialect = Dialect(**self._core.dialect())
 
     def state(self) -> tuple[str, str]:

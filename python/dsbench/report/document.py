@@ -42,6 +42,7 @@ _CAPTIONS: Final = {
 _ZOOMED: Final = ("cycle", "freq", "kinds")
 _LINKS: Final = (
     ("doubts", "Doubts"), ("summary", "Summary"), ("connections", "Connections"), ("kinds", "Kinds"),
+    ("per-statement", "Statements"),
     ("diagrams", "Diagrams"), ("models", "Models"), ("results", "Results"), ("stages", "Stages"),
     ("resources", "Resources"),
     ("machine", "Machine"), ("statistics", "Database statistics"), ("course", "Course"), ("nodes", "Nodes"),
@@ -56,13 +57,13 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     specs = dict(drawn) if drawn is not None else diagrams.specs(evaluation, run)
     own = run_shown(run, evaluation)
     of_connections, of_kinds = kind_sections.by_connections(evaluation), kind_sections.kinds(evaluation)
-    statistics = kind_sections.statistics(evaluation)
+    of_statements, statistics = kind_sections.statements(evaluation), kind_sections.statistics(evaluation)
     of_machines = machine_section.section_of_machines(evaluation)
     of_models = section_of_models(evaluation)
     of_stages = stage_section.section_of_stages(evaluation, run)
     optional = {
-        "stages": of_stages, "connections": of_connections, "kinds": of_kinds, "statistics": statistics,
-        "machine": of_machines, "models": of_models,
+        "stages": of_stages, "connections": of_connections, "kinds": of_kinds, "per-statement": of_statements,
+        "statistics": statistics, "machine": of_machines, "models": of_models,
     }
     absent = {key for key, part in optional.items() if part is None}
     body = tag(
@@ -73,6 +74,7 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         results.summary(evaluation),
         of_connections or "",
         of_kinds or "",
+        of_statements or "",
         _diagrams([name for name in specs if name != "rate"], any_drawn=bool(specs)),
         of_models or "",
         results.columns(evaluation),

@@ -12,7 +12,17 @@ from dsbench.evaluation import evaluate
 from dsbench.evaluation.checklist import checklist
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import limited
-from dsbench.report import checklist_text, cost_table, diagrams, machine_table, node_table, render, stage_table, tables
+from dsbench.report import (
+    checklist_text,
+    cost_table,
+    diagrams,
+    machine_table,
+    node_table,
+    render,
+    stage_table,
+    statement_table,
+    tables,
+)
 from dsbench.report.diagrams.axes import Form
 from dsbench.report.document import page
 
@@ -65,6 +75,7 @@ _BY: Final[dict[str, Callable[[Evaluation, RunRecord], str]]] = {
     "node": lambda evaluation, _run: node_table.text(evaluation),
     "machine": lambda evaluation, _run: machine_table.text(evaluation),
     "stage": stage_table.text,
+    "statement": lambda evaluation, _run: statement_table.text(evaluation),
     "checklist": lambda evaluation, run: checklist_text.text(checklist(run, evaluation)),
 }
 

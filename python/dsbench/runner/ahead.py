@@ -108,7 +108,7 @@ def look_ahead(asked: Merged) -> Ahead:
         SettingAhead(name, said[name], _shown(name, said[name], spec), asked.origins[name]) for name in OPTIONS
     )
     with told(spec.target.redacted):
-        target = Target(_url(spec))
+        target = Target(_url(spec), existing=spec.existing)
         scales = tuple(_scale(spec, target, scale) for scale in spec.scales)
     folder = _folder(spec)
     free = shutil.disk_usage(folder).free if folder is not None and folder.is_dir() else None
@@ -146,7 +146,9 @@ def _folder(spec: RunSpec) -> Path | None:
 
 
 def _scale(spec: RunSpec, target: Target, scale: int) -> ScaleAhead:
-    bench = Bench(target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients)
+    bench = Bench(
+        target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients, existing=spec.existing
+    )
     bench.refuse(spec)
     if spec.reuse and not can_go_on(bench.stages):
         raise RunError(f"the stages of {spec.workload} need a database that is made for them", "leave --reuse out")
@@ -169,6 +171,6 @@ def _scale(spec: RunSpec, target: Target, scale: int) -> ScaleAhead:
     entry = workloads.find(spec.workload, spec.workload_settings)
     least, most = entry.row_bytes
     rows = bench.rows + entry.loaded_rows * scale * spec.clients
-    size = (rows * least, rows * most) if least else None
+    size = (rows * least, rows * most) if least and not spec.existing else None
     populate = (0.0, 0.0) if spec.reuse else (bench.rows / _ROWS_PER_S[0], bench.rows / _ROWS_PER_S[1])
     return ScaleAhead(scale, rows, size, tuple(stages), load_s, populate, bool(entry.loaded_rows))

@@ -248,7 +248,7 @@ def _write(setting: Setting, key: dict[str, Any], measured: _Measured) -> None:
             writer.rows("nodes", name, [{**key, **_took_part(part)} for part in parts])
         rows = group_rows(measured.load, [result for _key, result in results])
         writer.rows("groups", name, [{**key, **row} for row in rows])
-        write_cycle(writer, name, Names(setting.bench.kinds, measured.load.groups), results)
+        write_cycle(writer, name, Names(setting.bench.kinds, measured.load.groups, setting.bench.statements), results)
     except BaseException:
         if not writer.has("cycles", name):
             writer.forget(DETAILS, name)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dsbench import servers
 from dsbench.archive.record import Age
-from dsbench.generator import Counted, Target
+from dsbench.generator import CoreError, Counted, Target
 from dsbench.runner import kept, place
 from dsbench.runner.journal import Journal, RunError, this_process
 from dsbench.runner.kept import Kept
-from dsbench.spec import RunSpec
+from dsbench.spec import RunSpec, needs_pgbench
 
 
 def base_of(spec: RunSpec, target: Target, server: servers.Server | None, name: str = "") -> Base:
@@ -18,6 +18,8 @@ def base_of(spec: RunSpec, target: Target, server: servers.Server | None, name: 
     """
     if (spec.keep or spec.reuse) and not target.dialect.keeps_data:
         raise RunError("this target keeps no data", "leave --keep and --reuse out, or name a database", usage=True)
+    if spec.existing:
+        return Existing(spec, target, server, None)
     if spec.reuse:
         return Base(spec, target, server, place.reusable(target, spec))
     text = place.unused(target) if spec.keep and name else None
@@ -25,6 +27,33 @@ def base_of(spec: RunSpec, target: Target, server: servers.Server | None, name: 
         return Base(spec, target, server, None, own)
     place.check_free(target)
     return Base(spec, target, server, None)
+
+
+def claimed(spec: RunSpec, target: Target) -> RunSpec:
+    """Claims the target for the run of ``spec``, and gives that at the scale which is known now.
+
+    Tables that are there are nobody's to claim. For builtin scripts their scale is the number of branches, as pgbench
+    counts it.
+    """
+    if not spec.existing:
+        place.lock(target)
+    elif needs_pgbench(spec.workload, spec.workload_settings):
+        return spec.model_copy(update={"scales": (_branches(target),)})
+    return spec
+
+
+def _branches(target: Target) -> int:
+    remedy = "make them: pgbench -i -s 10 DATABASE; or name files by --script"
+    try:
+        (row,) = target.fetch("SELECT count(*) AS branches FROM pgbench_branches")
+    except CoreError as error:
+        if error.kind not in ("syntax", "statement"):
+            raise
+        raise RunError(f"--existing: builtin scripts need pgbench's tables: {error}", remedy, usage=True) from None
+    found = int(next(iter(row.values())) or 0)
+    if not found:
+        raise RunError("--existing: pgbench_branches has no rows", remedy, usage=True)
+    return found
 
 
 class Base:
@@ -101,6 +130,19 @@ class Base:
             place.hand_over(self.target, self.mark, left.marked({}))
         elif self.server is None:
             place.remove(self.target, self.mark)
+
+
+class Existing(Base):
+    """Tables that somebody else made: they are as they were before, but for what the load does."""
+
+    @property
+    def there(self) -> bool:
+        """They are."""
+        return True
+
+    def begin(self, journal: Journal) -> None:
+        """There is nothing to mark."""
+        journal.say("the tables that are there: nothing is made, cleared, vacuumed or dropped but by the load itself")
 
 
 def _age(found: Kept) -> Age:

@@ -60,7 +60,7 @@ def execute(
     """
     promised.read(spec.checked)  # Before a server is started for nothing.
     with listening(stop) as stop, opened(spec) as (target, server):
-        place.lock(target)
+        spec = keeping.claimed(spec, target)
         base = keeping.base_of(spec, target, server)
         _bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
         load = loader_of(spec, joining or Joining())
@@ -90,7 +90,7 @@ def resume(
         raise RunError("an archive keeps no password", remedy, usage=True)
     done = resumption.finished(path)
     with listening(stop) as stop, opened(spec) as (found, server):
-        place.lock(found)
+        keeping.claimed(spec, found)  # Its scale stays that of the beginning.
         base = keeping.base_of(spec, found, server, begun.name)
         _bench(spec, found, spec.scales[0])  # The target may be another than that of the beginning.
         load = loader_of(spec, joining or Joining())
@@ -233,7 +233,7 @@ class _Ladder:
         self.monitors = monitors_for(name, directory, queries, self.known)
         # The files of a database without a server may lie in a folder among others.
         own = directory if self.server or name in _DIRECTORIES else None
-        if self.target.dialect.keeps_data:
+        if self.target.dialect.keeps_data and not self.spec.existing:
             self.monitors += (Sizes(self.target.size_bytes, own, self.known),)
         version = described.server_version or (self.server.version if self.server else "")
         before = self.journal.record.server_version
@@ -299,7 +299,9 @@ class _Ladder:
 
 
 def _bench(spec: RunSpec, target: Target, scale: int) -> Bench:
-    bench = Bench(target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients)
+    bench = Bench(
+        target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients, existing=spec.existing
+    )
     bench.refuse(spec)
     if spec.reuse and not can_go_on(bench.stages):
         problem = f"the stages of {spec.workload} need a database that is made for them"

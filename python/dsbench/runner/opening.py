@@ -53,7 +53,7 @@ def opened(spec: RunSpec) -> Iterator[tuple[Target, servers.Server | None]]:
     """The target of ``spec``; a private server is started for it and is gone afterwards."""
     if spec.target.private is None:
         servers.clean_for(spec.target)
-        with told(spec.target.redacted), closing(Target(spec.target.url)) as target:
+        with told(spec.target.redacted), closing(Target(spec.target.url, existing=spec.existing)) as target:
             yield target, None
         return
     with (

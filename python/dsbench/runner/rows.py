@@ -15,7 +15,7 @@ import pyarrow as pa
 from dsbench.analysis.machine import Used
 from dsbench.archive import TABLES, Writer
 from dsbench.columns import COUNTERS
-from dsbench.generator import TRACE_WORDS, CycleLoad, CycleResult, Group, UInts
+from dsbench.generator import TRACE_WORDS, CycleLoad, CycleResult, Group, StatementName, UInts
 
 Key = Mapping[str, Any]
 """scale, stage, cycle, node and threads: the first columns of most tables."""
@@ -23,7 +23,10 @@ Key = Mapping[str, Any]
 
 _ONCE = ("missed", "remote", "cpu_ns")
 """Counters that a client has once, not for each kind."""
-DETAILS = ("groups", "monitors", "machine", "programs", "nodes", "errors", "sums", "seconds", "buckets", "trace")
+DETAILS = (
+    "groups", "monitors", "machine", "programs", "nodes", "errors", "sums", "seconds", "buckets", "statements",
+    "statement_buckets", "trace",
+)  # fmt: skip
 """Tables of a cycle beside ``cycles``, whose part makes it count."""
 
 
@@ -33,6 +36,7 @@ class Names:
 
     kinds: Sequence[str]
     groups: Sequence[Group]
+    statements: Sequence[StatementName] = ()
 
     def of_groups(self, numbers: Iterable[int]) -> list[str]:
         """Names of groups by number."""
@@ -117,6 +121,7 @@ def _write_details(writer: Writer, part: str, key: Key, names: Names, result: Cy
     writer.rows("sums", part, [{**key, "name": name, "value": value} for name, value in sorted(result.sums.items())])
     writer.table("seconds", part, _seconds(key, names, result))
     writer.table("buckets", part, _buckets(key, names, result))
+    _write_statements(writer, part, key, names, result)
     if result.trace is not None:
         _write_trace(writer, part, key, names.kinds, result.trace)
 
@@ -162,6 +167,25 @@ def _buckets(key: Key, names: Names, result: CycleResult) -> pa.Table:
         for group, kind, measure, rows in result.histograms
     ]
     return pa.concat_tables(parts) if parts else TABLES["buckets"].empty_table()
+
+
+def _write_statements(writer: Writer, part: str, key: Key, names: Names, result: CycleResult) -> None:
+    """Nothing where no statement was timed. Groups have rows of the kinds that they run."""
+    rows, tables = [], []
+    for group, number, failed, retried, sum_ns, min_ns, max_ns, buckets in result.statements:
+        known = names.statements[number]
+        if not names.runs(group, known.kind):
+            continue
+        of = {"group": names.groups[group].name, "kind": names.kinds[known.kind], "statement": number + 1}
+        counted = {"count": int(buckets[:, 2].sum()), "failed": failed, "retried": retried}
+        times = {"sum_ns": sum_ns, "min_ns": min_ns, "max_ns": max_ns}
+        rows.append({**key, **of, "line": known.line, "text": known.text, **counted, **times})
+        columns: dict[str, Any] = {name: [value] * len(buckets) for name, value in of.items()}
+        columns |= {name: buckets[:, at] for at, name in enumerate(("low_ns", "high_ns", "count"))}
+        tables.append(_keyed("statement_buckets", key, columns, len(buckets)))
+    writer.rows("statements", part, rows)
+    if tables:
+        writer.table("statement_buckets", part, pa.concat_tables(tables))
 
 
 def _seconds(key: Key, names: Names, result: CycleResult) -> pa.Table:

@@ -14,11 +14,12 @@ from dsbench.spec.run import (
     terminals_of,
 )
 from dsbench.spec.scripts import NAMES as SCRIPTS
+from dsbench.spec.scripts import needs_pgbench
 from dsbench.spec.target import Target, redact, secrets_of
 from dsbench.spec.words import SpecError, per_cent, plain
 
 __all__ = [
     "DSI_SCALES", "LEVELS", "OPTIONS", "PROFILES", "PROFILE_NAMES", "SCRIPTS", "Limits", "Merged", "Option", "RunSpec",
-    "SpecError", "Target", "build", "dsi_seconds", "known_workload", "load_toml", "merged", "per_cent", "plain",
-    "printed", "recorded", "redact", "refuse_unused", "secrets_of", "terminals_of",
+    "SpecError", "Target", "build", "dsi_seconds", "known_workload", "load_toml", "merged", "needs_pgbench", "per_cent",
+    "plain", "printed", "recorded", "redact", "refuse_unused", "secrets_of", "terminals_of",
 ]  # fmt: skip

@@ -45,6 +45,8 @@ def profiled(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
     if profile in SIZED:
         return sized(profile, values)
     named, workload = PROFILES.get(profile, {}), values.get("workload")
+    if values.get("existing"):
+        return {name: value for name, value in named.items() if name != "scales"}
     if profile == "quick" and isinstance(workload, str) and workload in workloads.names():
         return {**named, "scales": workloads.find(workload).quick_scales}
     return named

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from dsbench import workloads
 from dsbench.spec.about import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About
 from dsbench.spec.limits import Limits
+from dsbench.spec.scripts import said_scale
 from dsbench.spec.target import Frozen, Target, setting_text
 from dsbench.spec.words import per_cent
 from dsbench.storage import probes as storage_tools
@@ -208,6 +209,15 @@ class RunSpec(Frozen):
     ] = False
     """Run a transaction again that a serialization failure or a deadlock ended; the workload may have it as
     the default."""
+    max_tries: Annotated[
+        int,
+        Field(ge=0, le=1_000_000),
+        About(
+            "Attempts of a transaction at most, which says --retry above 1; 0: until it succeeds or the cycle ends",
+            TRANSACTIONS, "load", brief=True,
+        ),
+    ] = 0
+    """With ``retry``."""
     prepare: Annotated[bool, About("Prepare statements once", TRANSACTIONS, "load")] = False
     reconnect: Annotated[bool, About("Open and close a connection per transaction", TRANSACTIONS, "load")] = False
     rate: Annotated[
@@ -242,6 +252,13 @@ class RunSpec(Frozen):
         ),
     ] = False
     trace: Annotated[bool, About("Keep every single residence time", RECORDS, "told")] = False
+    per_statement: Annotated[
+        bool,
+        About(
+            "Keep the times of each statement of scripts, for dsbench show --by statement", RECORDS, "told", brief=True
+        ),
+    ] = False
+    """Costs two readings of the clock for each statement."""
     levels: Annotated[
         tuple[float, ...], About("Quantiles 0-1 of the confidence diagram", RECORDS, "told", brief=True)
     ] = LEVELS
@@ -267,6 +284,14 @@ class RunSpec(Frozen):
         bool, About("Run on the database that --keep left, and leave it there again", WORK, "told", brief=True)
     ] = False
     """It has to be of the same workload, scale, settings and product."""
+    existing: Annotated[
+        bool,
+        About(
+            "Run scripts on tables that are there: nothing is made, cleared, vacuumed, marked or dropped but by them",
+            WORK, "load", brief=True,
+        ),
+    ] = False
+    """The tables belong to somebody else."""
     checked: Annotated[
         str,
         Field(max_length=4096),
@@ -310,7 +335,10 @@ class RunSpec(Frozen):
             return values
         entry = workloads.find(str(values.get("workload", cls.model_fields["workload"].default)))
         isolation = {"isolation": entry.isolation} if entry.isolation else {}
-        return {"retry": entry.retries, **isolation, **values}
+        said = values.get("workload_settings")
+        scales = {"scales": (said_scale(said if isinstance(said, dict) else {}),)} if values.get("existing") else {}
+        retries = entry.retries if "max_tries" not in values else values["max_tries"] != 1
+        return {"retry": retries, **isolation, **scales, **values}
 
     @field_validator("several_threads")
     @classmethod
@@ -377,6 +405,8 @@ class RunSpec(Frozen):
             raise _misfit("--most-cycles", f"has to be {self.cycles} or more, as --cycles is the least")
         if self.refine != "none" and (self.keep or self.reuse):
             raise _misfit("--refine", "further scales need databases of their own: leave out --keep and --reuse")
+        if self.max_tries > 1 and not self.retry:
+            raise _misfit("--max-tries", "without --retry there is one attempt: add it, or leave --max-tries out")
         if self.find_ramp_up and self.ramp_up:
             raise _misfit("--find-ramp-up", "leave it out, or --ramp-up, which says it")
         for rule in workloads.find(self.workload).rules:
@@ -384,10 +414,34 @@ class RunSpec(Frozen):
                 raise _misfit("--set", rule.why)
         return self
 
+    @model_validator(mode="after")
+    def _changes_nothing(self) -> Self:
+        """An error for what cannot be had on tables that somebody else made."""
+        if not self.existing:
+            return self
+        entry = workloads.find(self.workload)
+        tables = {setting.name: setting.default for setting in entry.settings}.get("tables")
+        on = self.workload_settings.get("tables", tables)
+        if not entry.existing or on != tables:
+            own = on if entry.existing else self.workload
+            raise _misfit("--existing", f"the workload {own} makes its own tables: name --script or --builtin alone")
+        if self.target.private is not None:
+            raise _misfit("--existing", f"{self.target.url} has no tables but dsbench's: name a database that has some")
+        if len(self.scales) > 1:
+            raise _misfit("--existing", "the tables that are there have one size: leave --scales out, or name one")
+        if self.keep or self.reuse or self.refine != "none":
+            raise _misfit("--existing", "no database is made here: leave out --keep, --reuse and --refine")
+        return self
+
     @property
     def thread_numbers(self) -> tuple[int, ...]:
         """Numbers of threads in the order in which they are run; one at least."""
         return self.several_threads or (self.threads,)
+
+    @property
+    def tries(self) -> int:
+        """Attempts of a transaction at most; 0: as many as it needs."""
+        return self.max_tries if self.retry else 1
 
     @property
     def largest(self) -> int:

@@ -13,6 +13,8 @@ from dsbench.spec.words import SpecError
 NAMES: Final = ("script", "builtin", "define")
 """What may be said beside the options of a run, by name: lists of texts, or one of them."""
 
+_LARGEST_SCALE: Final = 200_000
+
 _LONGEST: Final = 1_000_000
 """Bytes of a script."""
 
@@ -39,6 +41,19 @@ def with_scripts(values: Mapping[str, Any]) -> dict[str, Any]:
         settings["tables"] = str(workload)
     inner = rest.get("workload_settings") or {}
     return {**rest, "workload": scripted, "workload_settings": {**inner, **settings}}
+
+
+def said_scale(settings: Mapping[str, Any]) -> int:
+    """The scale of tables that are there where nobody counts it: of ``--define scale=N``, else 1, as in pgbench."""
+    lines = str(settings.get("define", "")).splitlines()
+    said = [text for name, _, text in (line.partition("=") for line in lines) if name == "scale"]
+    return int(said[-1]) if said and said[-1].isdecimal() and 0 < int(said[-1]) <= _LARGEST_SCALE else 1
+
+
+def needs_pgbench(workload: str, settings: Mapping[str, str]) -> bool:
+    """Whether a builtin script is among those of the workload under ``settings``: without any it is one."""
+    takes = any(one.name == "builtin" for one in workloads.find(workload).settings)
+    return takes and (bool(settings.get("builtin")) or not settings.get("scripts"))
 
 
 def _scripted() -> str:

@@ -94,6 +94,12 @@ pub trait Engine: Send + Sync {
     /// `Configuration` when the target makes no sense.
     fn connect(&self, session: Session) -> Result<Box<dyn Connection>>;
 
+    /// Opens a session of load on tables that somebody else made: in the database of the target as it stands, which
+    /// needs no place and no mark. It sets nothing that outlives the session.
+    fn connect_existing(&self, isolation: Isolation) -> Result<Box<dyn Connection>> {
+        self.connect(Session { isolation, in_place: false })
+    }
+
     /// The place that dsbench makes for itself at the target, and may drop.
     fn place(&self) -> &dyn Place;
 
@@ -186,6 +192,11 @@ pub trait Connection: Send {
         None
     }
 
+    /// Statements that are sent without waiting, where the engine's protocol has such a thing.
+    fn pipeline(&mut self) -> Option<&mut dyn Pipeline> {
+        None
+    }
+
     /// The CPU on which the server's process that works for this session ran last, or why that cannot be told, in
     /// words such as "the server is on another machine". Asked between transactions.
     fn server_cpu(&mut self) -> std::result::Result<usize, &'static str> {
@@ -202,6 +213,35 @@ pub trait Connection: Send {
 pub trait Interrupt: Send + Sync {
     /// Ends the call under way, and all later ones, with kind `Disconnected` (or `Unknown` in commit).
     fn interrupt(&self);
+}
+
+/// What a pipeline takes.
+#[derive(Debug, Clone, Copy)]
+pub enum Piped<'a> {
+    /// The beginning of a transaction.
+    Begin,
+    /// A statement that was prepared once; its rows are dropped.
+    Statement(StatementId, &'a [Value<'a>]),
+    /// The end of a transaction.
+    Commit,
+    /// The end of a transaction that leaves nothing.
+    Rollback,
+}
+
+/// Ability: statements that are sent without waiting for the answers to those before them. What is added between two
+/// points of synchronisation is one transaction, unless it says otherwise; after an error the rest of it is left out.
+pub trait Pipeline {
+    /// Adds to what is sent next. Error `Configuration` for a statement that was not prepared once.
+    fn add(&mut self, what: Piped<'_>) -> Result<()>;
+
+    /// Sends what was added, with a point of synchronisation behind it; waits for nothing.
+    fn sync(&mut self) -> Result<()>;
+
+    /// The same, and reads all answers: the first error counts. A connection that is lost is an error of kind `Unknown`.
+    fn finish(&mut self) -> Result<()>;
+
+    /// Forgets what was added and not sent, and reads the answers to the rest.
+    fn discard(&mut self) -> Result<()>;
 }
 
 /// Where rows of a bulk load come from.

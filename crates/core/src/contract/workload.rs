@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use crate::clock::{Clock, Monotonic, Nanos};
 use crate::engine::{Connection, Prepare};
@@ -56,6 +56,34 @@ pub struct Drawn {
     pub shape: Shape,
 }
 
+/// How long one statement of a transaction took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatementTime {
+    /// Its number: the index in [`Workload::statements`].
+    pub statement: u16,
+    /// From its sending to its answer, in ns.
+    pub took: Nanos,
+    /// Whether it ended in an error.
+    pub failed: bool,
+}
+
+/// A statement whose times can be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatementName {
+    /// Kind of the transactions that it belongs to.
+    pub kind: KindId,
+    /// Where it stands in its source, from 1.
+    pub line: usize,
+    /// What it says, in one line.
+    pub text: String,
+}
+
+/// Tells a client that it should end a pause which it makes itself.
+pub trait Bell: Send + Sync {
+    /// Whether the cycle is over or the run is to stop.
+    fn rung(&self) -> bool;
+}
+
 /// One simulated user: owns the random stream, the drawn inputs and the statement numbers.
 pub trait Client: Send {
     /// Prepares its statements on a connection, always in the same order.
@@ -76,6 +104,19 @@ pub trait Client: Send {
     /// Rows that the transaction executed last worked on, for a workload that counts them.
     fn rows(&self) -> u64 {
         0
+    }
+
+    /// Asks it to note the times of its statements, for [`Client::timed`]. Only then they cost anything.
+    fn time_statements(&mut self) {}
+
+    /// The statements of the attempt executed last, in order, the one that failed included; empty unless they are timed.
+    fn timed(&self) -> &[StatementTime] {
+        &[]
+    }
+
+    /// Gives it the bell by which it ends pauses that it makes within a transaction.
+    fn heed(&mut self, bell: Arc<dyn Bell>) {
+        let _ = bell;
     }
 
     /// The inputs drawn last, in words: for comparing the streams of two runs, not for load.
@@ -255,6 +296,11 @@ pub struct Condition {
 pub trait Workload: Send + Sync {
     /// Kinds of transactions, by number.
     fn kinds(&self) -> &'static [&'static str];
+
+    /// The statements that its clients can time, by number; empty where they time none.
+    fn statements(&self) -> Vec<StatementName> {
+        Vec::new()
+    }
 
     /// How long a simulated person takes around a transaction of this kind, where the workload says it.
     fn pace(&self, kind: KindId) -> Option<Pace> {

@@ -30,8 +30,9 @@ pub struct Conduct {
     pub prepare: Prepare,
     /// C: connections of each thread, used round robin.
     pub connections: usize,
-    /// Repeat a transaction that failed retryably, with the same inputs, until it succeeds.
-    pub retry: bool,
+    /// Attempts of a transaction at most: one that failed retryably is repeated with the same inputs. 1 repeats none, 0
+    /// repeats until it succeeds.
+    pub tries: u32,
     /// Open and close a connection for each transaction.
     pub reconnect: bool,
     /// How long a connection is tried to be opened again before the cycle fails.
@@ -212,6 +213,9 @@ impl<'a, C: Clock> Runner<'a, C> {
             }
             // Before a failure ends the cycle: a commit of unknown end may be in the database all the same.
             recorder.record(&Sample { kind: drawn.kind, intended, started, ended, retries, rows, outcome });
+            if recorder.times_statements() && matches!(outcome, Outcome::Committed | Outcome::RolledBack) {
+                recorder.statements(self.seats[turn.seat].client.timed(), ended, false);
+            }
             quota.ended(outcome, rows);
             able?;
             if ended >= self.look_at {
@@ -278,12 +282,14 @@ impl<'a, C: Clock> Runner<'a, C> {
             }
             recorder.attempt_failed(kind, &error, now);
             let able = self.recover(index, seat, &error);
-            if able.is_err() || error.kind == ErrorKind::Unknown {
-                return (outcome, retries, able);
-            }
             let over = now >= self.deadline || self.stop.load(Ordering::Relaxed);
-            if !self.conduct.retry || !error.kind.is_retryable() || over {
-                return (outcome, retries, Ok(()));
+            let spent = self.conduct.tries != 0 && retries + 1 >= self.conduct.tries;
+            let again = able.is_ok() && error.kind.is_retryable() && !spent && !over;
+            if recorder.times_statements() {
+                recorder.statements(self.seats[seat].client.timed(), now, again);
+            }
+            if !again {
+                return (outcome, retries, able);
             }
             retries += 1;
         }

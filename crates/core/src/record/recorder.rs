@@ -7,7 +7,7 @@ use crate::course::Course;
 use crate::error::{Code, Error, ErrorKind};
 use crate::histogram::Histogram;
 use crate::trace::{Trace, TraceRecord};
-use crate::workload::KindId;
+use crate::workload::{KindId, StatementTime};
 
 /// How a transaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +74,17 @@ pub struct Tally {
     pub response: Option<Histogram>,
 }
 
+/// What is kept of one statement, where statements are timed.
+#[derive(Debug, Default)]
+pub struct StatementTally {
+    /// Times of its executions without an error, in ns.
+    pub times: Histogram,
+    /// How often it ended its transaction.
+    pub failed: u64,
+    /// How often it failed in an attempt after which another one came.
+    pub retried: u64,
+}
+
 /// Failed attempts of one class: kind of transaction, kind of error and native code.
 #[derive(Debug, Clone)]
 pub struct ErrorClass {
@@ -100,6 +111,8 @@ pub struct Recorder {
     classes: Vec<ErrorClass>,
     course: Arc<Course>,
     trace: Option<Trace>,
+    /// Empty unless statements are timed.
+    statements: Vec<StatementTally>,
 }
 
 impl Recorder {
@@ -107,7 +120,35 @@ impl Recorder {
     pub fn new(kinds: usize, open_loop: bool, course: Arc<Course>, trace: Option<Trace>) -> Self {
         let tally = || Tally { response: open_loop.then(Histogram::default), ..Tally::default() };
         let tallies = (0..kinds).map(|_| tally()).collect();
-        Self { start: 0, end: 0, tallies, classes: Vec::with_capacity(CLASSES), course, trace }
+        let classes = Vec::with_capacity(CLASSES);
+        Self { start: 0, end: 0, tallies, classes, course, trace, statements: Vec::new() }
+    }
+
+    /// The same, which keeps the times of so many statements.
+    pub fn timing(mut self, statements: usize) -> Self {
+        self.statements.resize_with(statements, StatementTally::default);
+        self
+    }
+
+    /// Whether it keeps times of statements.
+    #[inline]
+    pub fn times_statements(&self) -> bool {
+        !self.statements.is_empty()
+    }
+
+    /// Records the statements of an attempt that ended at `at`; `again`: it failed, and another one follows.
+    pub fn statements(&mut self, timed: &[StatementTime], at: Nanos, again: bool) {
+        if at < self.start || at > self.end {
+            return;
+        }
+        for one in timed {
+            let Some(tally) = self.statements.get_mut(usize::from(one.statement)) else { continue };
+            match (one.failed, again) {
+                (false, _) => tally.times.record(one.took),
+                (true, true) => tally.retried += 1,
+                (true, false) => tally.failed += 1,
+            }
+        }
     }
 
     /// Sets the interval in which transactions count: `[start, end]`.
@@ -198,6 +239,11 @@ impl Recorder {
     /// Failed attempts by class.
     pub fn classes(&self) -> &[ErrorClass] {
         &self.classes
+    }
+
+    /// What was kept of each statement.
+    pub fn statement_tallies(&self) -> &[StatementTally] {
+        &self.statements
     }
 
     /// Hands over what is left of the trace.

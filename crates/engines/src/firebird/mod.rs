@@ -147,6 +147,10 @@ impl Engine for Firebird {
         Ok(Box::new(self.administration.connect(Box::new(move || attach(api, &target, isolation)))?))
     }
 
+    fn connect_existing(&self, isolation: Isolation) -> Result<Box<dyn Connection>> {
+        Ok(Box::new(attach(self.api()?, &self.target, isolation)?))
+    }
+
     fn place(&self) -> &dyn Place {
         self
     }

@@ -1,11 +1,12 @@
 //! The verbs of a session.
 
-use dsbench_core::engine::{BulkLoad, Connection, Described, Interrupt, Prepare, Statement, StatementId};
+use dsbench_core::engine::{BulkLoad, Connection, Described, Interrupt, Pipeline, Prepare, Statement, StatementId};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Table, Value};
 
 use super::interrupt::{Cancel, Handle};
 use super::login::LoggedIn;
+use super::pipeline::Piping;
 use super::reply::rows_changed;
 use super::statement::{parse_and_describe, Prepared};
 use super::text::{self, Template};
@@ -16,14 +17,14 @@ use crate::misuse::{nothing_to_commit, open_already, unknown};
 use crate::net::whereabouts::Whereabouts;
 
 /// Parse, Bind and Execute of BEGIN, without a Sync: it leaves with the first statement of its transaction.
-const BEGIN: &[u8] = b"P\0\0\0\x0d\0BEGIN\0\0\0B\0\0\0\x0c\0\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0";
+pub(super) const BEGIN: &[u8] = b"P\0\0\0\x0d\0BEGIN\0\0\0B\0\0\0\x0c\0\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0";
 /// BEGIN in a separate flight.
 const BEGIN_ALONE: &[u8] = b"Q\0\0\0\x0aBEGIN\0";
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 const ROLLBACK: &[u8] = b"Q\0\0\0\x0dROLLBACK\0";
 
 /// A statement, as it was made known.
-enum Known {
+pub(super) enum Known {
     /// The server has it.
     Parsed(Prepared),
     /// It is sent anew each time.
@@ -33,7 +34,8 @@ enum Known {
 /// A session with a PostgreSQL server.
 pub struct PostgresConnection {
     pub(super) wire: Wire,
-    statements: Vec<Known>,
+    pub(super) statements: Vec<Known>,
+    pub(super) piped: Piping,
     /// Names that were given out; one of a statement that could not be prepared is not used again.
     names: u32,
     cancel: Cancel,
@@ -47,6 +49,7 @@ impl PostgresConnection {
         Self {
             wire: session.wire,
             statements: Vec::new(),
+            piped: Piping::default(),
             names: 0,
             cancel: session.cancel,
             #[cfg(target_os = "linux")]
@@ -192,6 +195,10 @@ impl Connection for PostgresConnection {
     }
 
     fn bulk(&mut self) -> Option<&mut dyn BulkLoad> {
+        Some(self)
+    }
+
+    fn pipeline(&mut self) -> Option<&mut dyn Pipeline> {
         Some(self)
     }
 

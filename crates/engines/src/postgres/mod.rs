@@ -1,7 +1,7 @@
 //! PostgreSQL, by a client of our own: a prepared statement is one send and one receive, out of and
 //! into buffers that are kept. `url` and `options` say where; `socket`, `tls`, `auth` and `login`
 //! open a session; `wire`, `input`, `reply`, `statement`, `types` and `text` speak the protocol (version 3.0);
-//! `connection`, `simple`, `copy` and `place` are what the loop calls.
+//! `connection`, `simple`, `copy`, `pipeline` and `place` are what the loop calls.
 
 mod auth;
 mod connection;
@@ -13,6 +13,7 @@ mod login;
 mod numeric;
 mod options;
 mod passfile;
+mod pipeline;
 mod place;
 mod placeholders;
 mod reply;

@@ -12,6 +12,9 @@ use crate::misuse::wrong_count;
 /// What follows the parameters: all results in binary, then Execute without a row limit, then Sync.
 const TAIL: &[u8] = b"\0\x01\0\x01E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 
+/// What ends a flight.
+pub const SYNC: &[u8] = b"S\0\0\0\x04";
+
 /// A statement of one connection.
 pub struct Prepared {
     /// The whole flight with room for values, where all parameters have a fixed width: the values of

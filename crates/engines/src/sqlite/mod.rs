@@ -4,7 +4,7 @@
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
-//! | `journal_mode` | `wal` | wal, delete, truncate, persist, memory, off |
+//! | `journal_mode` | `wal` | wal, delete, truncate, persist, memory, off; a file that is there keeps its own |
 //! | `synchronous` | `full` | off, normal, full, extra; full makes every commit durable |
 //! | `foreign_keys` | `on` | whether foreign keys are enforced, as other engines do |
 //! | `cache_size`, `mmap_size` | SQLite's | as the pragmas of these names |
@@ -33,7 +33,7 @@ mod raw;
 mod target;
 mod waiting;
 
-use dsbench_core::engine::{Connection, Dialect, Engine, Place, PlaceState, Session};
+use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, PlaceState, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
 
 use place::{set_up, FilePlace};
@@ -61,7 +61,7 @@ impl Engine for Sqlite {
     fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
         let db = match self.place.look()? {
             (PlaceState::Marked(_), Some(db)) => {
-                place::set_journal_mode(&db, self.place.0.journal_mode).map_err(set_up)?;
+                place::set_journal_mode(&db, self.place.0.journal_mode()).map_err(set_up)?;
                 db
             }
             _ if !session.in_place => self.place.open_memory()?,
@@ -70,6 +70,15 @@ impl Engine for Sqlite {
         };
         let opened = connection::Session::new(db, &self.place.0).map_err(set_up)?;
         Ok(Box::new(opened))
+    }
+
+    /// The journal mode, which stays with the file, is left alone unless the URL names one.
+    fn connect_existing(&self, _isolation: Isolation) -> Result<Box<dyn Connection>> {
+        let db = self.place.open_existing()?;
+        if let Some(mode) = self.place.0.journal_mode {
+            place::set_journal_mode(&db, mode).map_err(set_up)?;
+        }
+        Ok(Box::new(connection::Session::new(db, &self.place.0).map_err(set_up)?))
     }
 
     fn place(&self) -> &dyn Place {

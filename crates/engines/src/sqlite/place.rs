@@ -38,6 +38,14 @@ impl FilePlace {
         self.open_path(&self.0.path.to_string_lossy(), create)
     }
 
+    /// Opens the file whoever made it; an error of kind `Setup` where there is none.
+    pub(super) fn open_existing(&self) -> Result<Db> {
+        if !self.0.path.is_file() {
+            return Err(refuse("connect", format!("{} is no file: name the database that is there", self.name())));
+        }
+        self.open(false)
+    }
+
     /// Opens an empty database in memory, which waits as the file would.
     pub(super) fn open_memory(&self) -> Result<Db> {
         self.open_path(":memory:", true)
@@ -118,7 +126,7 @@ impl FilePlace {
             ),
             During::Connect,
         )?;
-        set_journal_mode(&db, self.0.journal_mode)
+        set_journal_mode(&db, self.0.journal_mode())
     }
 }
 

@@ -13,8 +13,8 @@ pub(super) struct Target {
     pub path: PathBuf,
     /// Statements that set a session, in their order, journal mode apart.
     pub pragmas: Vec<String>,
-    /// Journal mode, which the file system or another session may refuse.
-    pub journal_mode: &'static str,
+    /// Journal mode that was asked for, which the file system or another session may refuse.
+    pub journal_mode: Option<&'static str>,
     /// Bytes of a page of a new file.
     pub page_size: Option<u32>,
     /// How long a session waits for the lock of another.
@@ -41,7 +41,7 @@ impl Target {
         let path = std::path::absolute(decode("the path", path)?)
             .map_err(|e| Error::configuration(format!("the path in the target's URL cannot be used: {e}")))?;
         let journal = ["wal", "delete", "truncate", "persist", "memory", "off"];
-        let journal_mode = query.word("journal_mode", &journal)?.unwrap_or("wal");
+        let journal_mode = query.word("journal_mode", &journal)?;
         let synchronous = query.word("synchronous", &["full", "off", "normal", "extra"])?.unwrap_or("full");
         let foreign_keys = query.word("foreign_keys", &["on", "off"])?.unwrap_or("on");
         let mut pragmas = vec![format!("synchronous={synchronous}"), format!("foreign_keys={foreign_keys}")];
@@ -71,6 +71,11 @@ impl Target {
         }
     }
 
+    /// Journal mode of a file that dsbench makes.
+    pub(super) fn journal_mode(&self) -> &'static str {
+        self.journal_mode.unwrap_or("wal")
+    }
+
     /// The file whose name is this one's with `suffix`: "-wal", "-shm" or "-journal".
     pub(super) fn beside(&self, suffix: &str) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
@@ -94,7 +99,7 @@ mod tests {
     #[test]
     fn the_defaults_are_durable_and_wait() {
         let target = Target::parse("sqlite:///f.db").unwrap();
-        assert_eq!((target.journal_mode, target.busy_timeout_ms, target.begin), ("wal", 5000, "BEGIN IMMEDIATE"));
+        assert_eq!((target.journal_mode(), target.busy_timeout_ms, target.begin), ("wal", 5000, "BEGIN IMMEDIATE"));
         assert_eq!(target.pragmas, ["synchronous=full", "foreign_keys=on"]);
     }
 
@@ -102,7 +107,7 @@ mod tests {
     fn parameters_are_read_and_wrong_ones_refused() {
         let url = "sqlite:///f.db?journal_mode=DELETE&synchronous=off&cache_size=-64000&page_size=8192&busy_timeout_ms=0&begin=deferred";
         let target = Target::parse(url).unwrap();
-        assert_eq!((target.journal_mode, target.page_size, target.begin), ("delete", Some(8192), "BEGIN DEFERRED"));
+        assert_eq!((target.journal_mode(), target.page_size, target.begin), ("delete", Some(8192), "BEGIN DEFERRED"));
         assert_eq!(target.pragmas, ["synchronous=off", "foreign_keys=on", "cache_size=-64000"]);
         for wrong in [
             "sqlite://file.db",

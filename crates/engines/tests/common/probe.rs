@@ -89,7 +89,7 @@ pub fn plan(engine: Box<dyn Engine>, workload: Probe, threads: usize) -> LoadPla
         session: Session { isolation: Isolation::ReadCommitted, in_place: false },
         prepare: Prepare::Once,
         connections: 1,
-        retry: false,
+        tries: 1,
         reconnect: false,
         patience: 10_000_000_000,
     };
@@ -102,6 +102,7 @@ pub fn plan(engine: Box<dyn Engine>, workload: Probe, threads: usize) -> LoadPla
         ramp_up: 0,
         seed: 7,
         trace: None,
+        statements: false,
     }
 }
 

@@ -32,7 +32,7 @@ fn without_retry_a_collision_fails_and_the_next_inputs_follow() {
 #[test]
 fn a_retry_repeats_the_same_inputs_and_counts_into_the_residence_time() {
     let mut trial = Trial::new(MS, Shape::Block).event(When::Every(2), Action::Fail(ErrorKind::Deadlock));
-    trial.conduct.retry = true;
+    trial.conduct.tries = 0;
     trial.duration = 16 * MS;
     let found = trial.run();
     let tally = &found.recorder.tallies()[0];
@@ -46,7 +46,7 @@ fn a_retry_repeats_the_same_inputs_and_counts_into_the_residence_time() {
 #[test]
 fn a_retry_ends_with_the_cycle() {
     let mut trial = Trial::new(MS, Shape::Single).event(When::Every(1), Action::Fail(ErrorKind::Conflict));
-    trial.conduct.retry = true;
+    trial.conduct.tries = 0;
     let found = trial.run();
     let tally = &found.recorder.tallies()[0];
     assert_eq!((found.outcome, tally.committed, tally.failed), (Ok(0), 0, 100));
@@ -126,7 +126,7 @@ fn a_lost_connection_is_a_failure_and_the_client_goes_on() {
 fn a_connection_lost_in_commit_is_unknown_and_never_retried() {
     let mut trial = Trial::new(MS, Shape::Block).event(When::At(10), Action::Fail(ErrorKind::Disconnected));
     trial.script.calls = Calls::Commits;
-    trial.conduct.retry = true;
+    trial.conduct.tries = 0;
     let found = trial.run();
     let tally = &found.recorder.tallies()[0];
     assert_eq!((tally.unknown, tally.retries), (1, 0));

@@ -3,22 +3,20 @@
 //! A variable keeps its value from one transaction to the next, as in pgbench: only of scripts that set what they read
 //! are the inputs a function of seed, client and number alone.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
-use dsbench_core::clock::{Clock, Monotonic};
-use dsbench_core::engine::{Connection, Prepare, Statement, StatementId};
+use dsbench_core::clock::{Monotonic, Nanos};
+use dsbench_core::engine::{Connection, Piped, Pipeline, Prepare, Statement, StatementId};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::random::Stream;
 use dsbench_core::value::{Rows, Value};
-use dsbench_core::workload::{Client, ClientId, Drawn, End, KindId, Shape};
-use dsbench_script::{Action, Memory, Pause, Random, Slot, Value as Held, Wrong};
+use dsbench_core::workload::{Bell, Client, ClientId, Drawn, End, KindId, Shape, StatementTime};
+use dsbench_script::{Action, Memory, Random, Slot, Value as Held, Wrong};
 
 use super::giving::Giving;
+use super::piping::{pipeline, placed, Open};
 use super::plan::{at, Bound, Plan, Word};
-
-/// Never set: a client that sleeps is not woken, as the loop gives it no sign.
-static NEVER: AtomicBool = AtomicBool::new(false);
+use super::sleeping::sleep;
 
 /// Where the transaction drawn last goes on once its clock has started.
 type Pending = std::result::Result<Option<usize>, (usize, Wrong)>;
@@ -42,6 +40,10 @@ pub(super) struct ScriptClient {
     /// Numbers of the builtin scripts that write.
     writing: Arc<[KindId]>,
     sum: i64,
+    bell: Option<Arc<dyn Bell>>,
+    timing: bool,
+    /// Commands of the last attempt, where they are timed; it never grows beyond the longest script.
+    timed: Vec<StatementTime>,
 }
 
 impl ScriptClient {
@@ -73,66 +75,129 @@ impl ScriptClient {
             delta,
             writing: Arc::clone(writing),
             sum: 0,
+            bell: None,
+            timing: false,
+            timed: Vec::new(),
         }
     }
 
     /// Runs the commands from `next` on; gives whether the last transaction was rolled back by its own words.
-    fn run(&mut self, conn: &mut dyn Connection, mut next: Option<usize>, open: &mut bool) -> Result<End> {
-        let script = &self.plan.scripts.scripts[self.script];
+    fn run(&mut self, conn: &mut dyn Connection, mut next: Option<usize>, open: &mut Open) -> Result<End> {
         let mut end = End::Commit;
         while let Some(number) = next {
-            match &script.commands[number].action {
-                Action::Sleep(pause) => sleep(*pause, &self.memory).map_err(|wrong| failed(script, number, &wrong))?,
-                Action::Sql(_, store) => {
-                    for place in self.plan.places[self.script][number].clone() {
-                        let bound = &self.bound[place];
-                        match bound.word {
-                            // PostgreSQL only warns of a second BEGIN, and of an end without one.
-                            Word::Begin if *open => {}
-                            Word::Begin => {
-                                conn.begin()?;
-                                *open = true;
-                            }
-                            Word::Commit | Word::Rollback if !*open => {}
-                            Word::Commit => {
-                                // Whatever comes of it, nothing is left to roll back.
-                                *open = false;
-                                conn.commit()?;
-                                end = End::Commit;
-                            }
-                            Word::Rollback => {
-                                *open = false;
-                                conn.rollback()?;
-                                end = End::Rollback;
-                            }
-                            Word::Plain | Word::Opens => {
-                                let values = self.giving.values(bound, &self.memory)?;
-                                let id = self.ids.get(place).copied().unwrap_or(StatementId(u32::MAX));
-                                if bound.columns.is_empty() {
-                                    conn.execute(id, values.as_slice())?;
-                                } else {
-                                    conn.query(id, values.as_slice(), &mut self.rows)?;
-                                    let all = store.as_ref().is_some_and(|store| store.all);
-                                    keep(&self.rows, bound, all, &mut self.memory)
-                                        .map_err(|wrong| failed(script, number, &wrong))?;
-                                }
-                                *open |= bound.word == Word::Opens;
-                            }
-                        }
-                    }
-                }
-                _ => {}
+            let began = if self.timing { Monotonic.now() } else { 0 };
+            let done = self.command(conn, number, open, &mut end);
+            if self.timing {
+                self.note(number, began, done.is_err());
             }
+            done?;
+            let script = &self.plan.scripts.scripts[self.script];
             let tell = &mut |command, value| debug(self.script, command, value);
             let advanced = script.advance(number + 1, &mut self.memory, tell);
             next = advanced.map_err(|(number, wrong)| failed(script, number, &wrong))?;
         }
-        if *open {
-            let last = script.commands.len() - 1;
-            let words = "end of script reached without completing the last transaction";
-            return Err(at(&script.name, script.commands[last].line, words));
+        let words = match *open {
+            Open { transaction: false, pipeline: false } => return Ok(end),
+            Open { pipeline: true, .. } => "end of script reached with pipeline open",
+            Open { .. } => "end of script reached without completing the last transaction",
+        };
+        let script = &self.plan.scripts.scripts[self.script];
+        let last = script.commands.len() - 1;
+        Err(at(&script.name, script.commands[last].line, words))
+    }
+
+    /// Runs one command that needs the database or the clock.
+    #[inline]
+    fn command(&mut self, conn: &mut dyn Connection, number: usize, open: &mut Open, end: &mut End) -> Result<()> {
+        let script = &self.plan.scripts.scripts[self.script];
+        let store = match &script.commands[number].action {
+            Action::Sleep(pause) => {
+                return sleep(*pause, &self.memory, self.bell.as_deref())
+                    .map_err(|wrong| failed(script, number, &wrong));
+            }
+            Action::Sql(_, store) => store,
+            action => return pipeline(conn, action, open).map_err(|error| placed(script, number, error)),
+        };
+        if open.pipeline {
+            return self.queue(conn, number, open, end);
         }
-        Ok(end)
+        for place in self.plan.places[self.script][number].clone() {
+            let bound = &self.bound[place];
+            match bound.word {
+                // PostgreSQL only warns of a second BEGIN, and of an end without one.
+                Word::Begin if open.transaction => {}
+                Word::Begin => {
+                    conn.begin()?;
+                    open.transaction = true;
+                }
+                Word::Commit | Word::Rollback if !open.transaction => {}
+                Word::Commit => {
+                    // Whatever comes of it, nothing is left to roll back.
+                    open.transaction = false;
+                    conn.commit()?;
+                    *end = End::Commit;
+                }
+                Word::Rollback => {
+                    open.transaction = false;
+                    conn.rollback()?;
+                    *end = End::Rollback;
+                }
+                Word::Plain | Word::Opens => {
+                    let values = self.giving.values(bound, &self.memory)?;
+                    let id = self.ids.get(place).copied().unwrap_or(StatementId(u32::MAX));
+                    if bound.columns.is_empty() {
+                        conn.execute(id, values.as_slice())?;
+                    } else {
+                        conn.query(id, values.as_slice(), &mut self.rows)?;
+                        let all = store.as_ref().is_some_and(|store| store.all);
+                        keep(&self.rows, bound, all, &mut self.memory)
+                            .map_err(|wrong| failed(script, number, &wrong))?;
+                    }
+                    open.transaction |= bound.word == Word::Opens;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the statements of a command to the pipeline; their answers come with its end.
+    fn queue(&mut self, conn: &mut dyn Connection, number: usize, open: &mut Open, end: &mut End) -> Result<()> {
+        let script = &self.plan.scripts.scripts[self.script];
+        for place in self.plan.places[self.script][number].clone() {
+            let bound = &self.bound[place];
+            let values = self.giving.values(bound, &self.memory)?;
+            if !bound.columns.is_empty() {
+                return Err(failed(script, number, &Wrong("\\gset is not allowed in pipeline mode".into())));
+            }
+            let what = match bound.word {
+                Word::Begin if open.transaction => continue,
+                Word::Commit | Word::Rollback if !open.transaction => continue,
+                Word::Begin => Piped::Begin,
+                Word::Commit => Piped::Commit,
+                Word::Rollback => Piped::Rollback,
+                Word::Plain | Word::Opens => {
+                    let id = self.ids.get(place).copied().unwrap_or(StatementId(u32::MAX));
+                    Piped::Statement(id, values.as_slice())
+                }
+            };
+            match bound.word {
+                Word::Begin | Word::Opens => open.transaction = true,
+                Word::Commit | Word::Rollback => {
+                    open.transaction = false;
+                    *end = if bound.word == Word::Commit { End::Commit } else { End::Rollback };
+                }
+                Word::Plain => {}
+            }
+            conn.pipeline().map_or(Ok(()), |pipeline| pipeline.add(what)).map_err(|e| placed(script, number, e))?;
+        }
+        Ok(())
+    }
+
+    /// Notes the time of a command that began at `began`.
+    fn note(&mut self, number: usize, began: Nanos, failed: bool) {
+        if let Some(statement) = self.plan.numbers[self.script][number] {
+            self.timed.push(StatementTime { statement, took: Monotonic.now() - began, failed });
+        }
     }
 }
 
@@ -149,12 +214,6 @@ fn debug(script: usize, command: usize, value: Held) {
     let name = if value == Held::Null { "" } else { value.type_name() };
     let shown = if value == Held::Null { "null".to_string() } else { format!("{name} {text}") };
     eprintln!("debug(script={script},command={}): {shown}", command + 1);
-}
-
-fn sleep(pause: Pause, memory: &Memory) -> std::result::Result<(), Wrong> {
-    let until = Monotonic.now() + pause.microseconds(memory)?.saturating_mul(1000);
-    Monotonic.sleep_until(until, &NEVER);
-    Ok(())
 }
 
 /// Keeps the last row in variables; without `all` there has to be one row.
@@ -214,16 +273,22 @@ impl Client for ScriptClient {
         if std::mem::replace(&mut self.attempted, true) && self.plan.changing[self.script] {
             self.memory.restore(&self.drawn);
         }
+        self.timed.clear();
         let next = match &self.pending {
             Ok(next) => *next,
             Err((number, wrong)) => return Err(failed(&self.plan.scripts.scripts[self.script], *number, wrong)),
         };
-        let mut open = false;
+        let mut open = Open::default();
         let done = self.run(conn, next, &mut open);
-        if let (Err(error), true) = (&done, open) {
-            if !matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown) {
-                conn.rollback()?;
-            }
+        let Err(error) = &done else { return done };
+        let lost = matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown);
+        if !lost && open.pipeline {
+            open.transaction = true;
+            // The error that ended the script counts; this brings the connection in step.
+            drop(conn.pipeline().map(Pipeline::discard));
+        }
+        if !lost && open.transaction {
+            conn.rollback()?;
         }
         done
     }
@@ -234,6 +299,19 @@ impl Client for ScriptClient {
                 self.sum += delta;
             }
         }
+    }
+
+    fn time_statements(&mut self) {
+        self.timing = true;
+        self.timed.reserve(self.plan.scripts.scripts.iter().map(|script| script.commands.len()).max().unwrap_or(0));
+    }
+
+    fn timed(&self) -> &[StatementTime] {
+        &self.timed
+    }
+
+    fn heed(&mut self, bell: Arc<dyn Bell>) {
+        self.bell = Some(bell);
     }
 
     fn describe(&self) -> String {

@@ -12,6 +12,7 @@ pub static ENTRY: Entry = Entry {
     unit: Unit { name: "branch", about: "a branch of pgbench: 10 tellers and 100,000 accounts" },
     row_bytes: (110, 220),
     isolation: "read-committed",
+    existing: true,
     settings: SETTINGS,
     names_of: Some(names_of),
     ..Entry::plain(

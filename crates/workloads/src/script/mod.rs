@@ -7,8 +7,10 @@ mod builtin;
 mod client;
 pub mod entry;
 mod giving;
+mod piping;
 mod plan;
 mod settings;
+mod sleeping;
 mod tables;
 
 use std::collections::BTreeSet;
@@ -17,7 +19,9 @@ use std::sync::{Arc, Mutex};
 use dsbench_core::engine::Connection;
 use dsbench_core::error::{Error, Result};
 use dsbench_core::locking::lock;
-use dsbench_core::workload::{Client, ClientId, Condition, Expected, KindId, Part, Population, Progress, Workload};
+use dsbench_core::workload::{
+    Client, ClientId, Condition, Expected, KindId, Part, Population, Progress, StatementName, Workload,
+};
 use dsbench_script::Scripts;
 
 use crate::steps;
@@ -187,6 +191,10 @@ impl Workload for Script {
                 Ok(vec![Condition { name: "conditions".into(), holds: true, detail }])
             }
         }
+    }
+
+    fn statements(&self) -> Vec<StatementName> {
+        self.plan.statements()
     }
 
     fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {

@@ -7,7 +7,8 @@ use dsbench_core::engine::{Connection, Dialect, Wanted};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::locking::lock;
 use dsbench_core::value::Type;
-use dsbench_script::{Action, Kinds, Part, Scripts, Slot, Store};
+use dsbench_core::workload::{KindId, StatementName};
+use dsbench_script::{Action, Command, Kinds, Part, Pause, Script, Scripts, Slot, Store};
 
 /// First words of statements after which others may work on what they made.
 const MAKING: [&str; 3] = ["CREATE", "ALTER", "DROP"];
@@ -47,6 +48,8 @@ pub(super) struct Plan {
     numbered: bool,
     /// Of each script, for each command: its statements in `bound`.
     pub(super) places: Vec<Vec<Range<usize>>>,
+    /// Of each script, for each command: its number among those that are timed.
+    pub(super) numbers: Vec<Vec<Option<u16>>>,
     /// Of each script, whether variables may change once its first statement was sent.
     pub(super) changing: Vec<bool>,
     bound: Mutex<Option<Arc<[Bound]>>>,
@@ -56,6 +59,8 @@ impl Plan {
     /// Errors of kind `Configuration` with file and line: what the product cannot do.
     pub(super) fn new(scripts: Scripts, dialect: &Dialect) -> Result<Self> {
         let numbered = dialect.name == "postgres";
+        // One that only plays a database stands in for any.
+        let postgres = numbered || !dialect.keeps_data;
         let (mut places, mut changing, mut next) = (Vec::new(), Vec::new(), 0);
         for script in &scripts.scripts {
             let mut of_script = Vec::new();
@@ -65,14 +70,18 @@ impl Plan {
                 let count = match &command.action {
                     Action::Sql(parts, store) => {
                         for part in parts {
-                            word_of(part, numbered).map_err(|why| at(&script.name, part.line, &why))?;
+                            word_of(part, postgres).map_err(|why| at(&script.name, part.line, &why))?;
                         }
                         (sent, changes) = (true, changes || store.is_some());
                         parts.len()
                     }
+                    Action::StartPipeline | Action::SyncPipeline | Action::EndPipeline if !postgres => {
+                        let why = format!("column {}: only PostgreSQL's protocol has pipelines", command.column);
+                        return Err(at(&script.name, command.line, &why));
+                    }
                     Action::StartPipeline | Action::SyncPipeline | Action::EndPipeline => {
-                        let why = "pipelines are not sent: leave \\startpipeline and \\endpipeline out";
-                        return Err(at(&script.name, command.line, why));
+                        sent = true;
+                        0
                     }
                     Action::Set(..) => {
                         changes |= sent;
@@ -90,7 +99,43 @@ impl Plan {
             places.push(of_script);
             changing.push(changes);
         }
-        Ok(Self { scripts, numbered, places, changing, bound: Mutex::new(None) })
+        let mut timed = 0..u16::MAX;
+        let mut number = |command: &Command| if is_timed(&command.action) { timed.next() } else { None };
+        let numbers = scripts.scripts.iter().map(|script| script.commands.iter().map(&mut number).collect()).collect();
+        Ok(Self { scripts, numbered, places, numbers, changing, bound: Mutex::new(None) })
+    }
+
+    /// What is timed, by number: statements and pauses.
+    pub(super) fn statements(&self) -> Vec<StatementName> {
+        let of_script = |(kind, script): (usize, &Script)| {
+            let name = |command: &Command| {
+                let text = self.text(&command.action);
+                StatementName { kind: kind as KindId, line: command.line, text }
+            };
+            let timed = script.commands.iter().filter(|command| is_timed(&command.action));
+            timed.map(name).collect::<Vec<_>>()
+        };
+        self.scripts.scripts.iter().enumerate().flat_map(of_script).take(usize::from(u16::MAX)).collect()
+    }
+
+    /// A command in one line, as its script has it.
+    fn text(&self, action: &Action) -> String {
+        let names = self.scripts.names();
+        let variable = |slot: Slot| names.get(usize::from(slot)).map_or("", String::as_str);
+        match action {
+            Action::Sql(parts, _) => {
+                let one = |part: &Part| {
+                    let sql = part.sql(|number| format!(":{}", variable(part.slots[number - 1])));
+                    sql.split_whitespace().collect::<Vec<_>>().join(" ")
+                };
+                parts.iter().map(one).collect::<Vec<_>>().join(" \\; ")
+            }
+            Action::Sleep(Pause::Of(count, unit)) => format!("\\sleep {count} {}", unit.name()),
+            Action::Sleep(Pause::Variable(slot, unit)) => format!("\\sleep :{} {}", variable(*slot), unit.name()),
+            Action::SyncPipeline => "\\syncpipeline".into(),
+            Action::EndPipeline => "\\endpipeline".into(),
+            _ => String::new(),
+        }
     }
 
     /// The statements of all scripts, in order, as the database of `conn` describes them. Whoever comes before the first
@@ -193,6 +238,11 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Whether it takes time of its own: all else is evaluated between statements.
+fn is_timed(action: &Action) -> bool {
+    matches!(action, Action::Sql(..) | Action::Sleep(_) | Action::SyncPipeline | Action::EndPipeline)
 }
 
 /// An error of a script with its place.

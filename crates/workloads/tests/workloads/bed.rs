@@ -150,7 +150,7 @@ pub fn cycle_of(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>, load: Load
         session: LOAD,
         prepare: Prepare::Once,
         connections: load.connections,
-        retry: true,
+        tries: 0,
         reconnect: false,
         patience: 1_000_000_000,
     };
@@ -165,6 +165,7 @@ pub fn cycle_of(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>, load: Load
         ramp_up: load.ramp_up,
         seed: 7,
         trace: None,
+        statements: false,
     };
     let cycle = Cycle::spawn(&plan).unwrap();
     // The clock is not to run while clients still connect: a login of Firebird's may take longer than the cycle.

@@ -18,6 +18,7 @@ from dsbench.report.kind_text import (
     window_cells,
 )
 from dsbench.report.page.markup import Html, join, number, section, table, tag
+from dsbench.report.statement_table import HEADS, statement_cells
 
 
 def by_connections(evaluation: Evaluation) -> Html | None:
@@ -81,6 +82,17 @@ def _of_scale(evaluation: Evaluation, scale: int) -> list[Html]:
                 for window in found]  # fmt: skip
         parts.append(table(f"Windows of a valid run, {title}", heads, body, numbers=False, marked=bad))
     return parts
+
+
+def statements(evaluation: Evaluation) -> Html | None:
+    """The times of each statement of scripts; ``None`` where none were timed."""
+    parts = []
+    for scale, rows in sorted(evaluation.statement_times.items()):
+        for kind in dict.fromkeys(row.kind for row in rows):
+            title = f"Statements of {kind} [ms], scale {scale}, {evaluation.connections} connections"
+            cells = [statement_cells(row) for row in rows if row.kind == kind]
+            parts.append(table(title, (HEADS[-1], *HEADS[:-1]), [(row[-1], *row[:-1]) for row in cells]))
+    return section("Statements", *parts, key="per-statement") if parts else None
 
 
 def _unbroken(text: str) -> str:

@@ -21,7 +21,7 @@ use crate::recorder::Recorder;
 use crate::seats::Seat;
 use crate::stage::Whose;
 use crate::terminals::Terminals;
-use crate::workload::{Client, ClientId};
+use crate::workload::{Bell, Client, ClientId};
 
 /// Counts a client as ended, however it ends and even when it never began. Otherwise the cycle would wait
 /// for it for ever.
@@ -88,7 +88,7 @@ fn bodies<'a>(plan: &'a LoadPlan, shared: &'a Arc<Shared>, crew: Crew) -> impl I
     crew.into_iter().map(move |(index, recorder)| {
         let (plan, ending) = (plan.clone(), Ending(Arc::clone(shared)));
         let body = move || {
-            let shared = &*ending.0;
+            let shared = &ending.0;
             let run = AssertUnwindSafe(|| client_thread(&plan, shared, index, recorder));
             // The other clients of this thread end in order.
             let outcome = catch_unwind(run).map_err(|panic| defect(panic.as_ref()).map(|error| shared.fail(error)));
@@ -145,7 +145,7 @@ fn ends() {
 }
 
 /// Thread `index` of all groups.
-fn client_thread(plan: &LoadPlan, shared: &Shared, index: usize, mut recorder: Recorder) -> ClientOutcome {
+fn client_thread(plan: &LoadPlan, shared: &Arc<Shared>, index: usize, mut recorder: Recorder) -> ClientOutcome {
     sleep_precisely();
     let (number, within) = plan.seat(index);
     let group = &plan.groups[number];
@@ -153,6 +153,13 @@ fn client_thread(plan: &LoadPlan, shared: &Shared, index: usize, mut recorder: R
     let who = |id| ClientId { role: group.role, id, clients: group.clients };
     let mut clients: Vec<Box<dyn Client>> =
         group.clients_of(within).map(|id| plan.workload.client(who(id), seed)).collect();
+    let bell: Arc<dyn Bell> = Arc::new(Over { shared: Arc::clone(shared), group: number });
+    for client in &mut clients {
+        client.heed(Arc::clone(&bell));
+        if plan.statements {
+            client.time_statements();
+        }
+    }
     let thread = Thread { plan, shared, index, number, within, seed };
     let done = thread.load(&mut clients, &mut recorder).unwrap_or_else(|error| {
         shared.fail(error);
@@ -167,6 +174,19 @@ fn client_thread(plan: &LoadPlan, shared: &Shared, index: usize, mut recorder: R
     let sums = clients.iter().flat_map(|client| client.sums()).collect();
     let (missed, (placed, moves)) = (done.missed, done.placed);
     ClientOutcome { group: number, recorder, missed, sums, placed, moves, cpu_ns: (0, 0) }
+}
+
+/// The end of a cycle for the clients of one group.
+struct Over {
+    shared: Arc<Shared>,
+    group: usize,
+}
+
+impl Bell for Over {
+    fn rung(&self) -> bool {
+        let limit = &self.shared.limits[self.group];
+        self.shared.stop.load(Ordering::Relaxed) || Monotonic.now() >= limit.deadline()
+    }
 }
 
 /// Groups draw other inputs than each other; a group that is alone draws those of the cycle's seed.

@@ -269,7 +269,9 @@ impl Cycle {
     fn recorder(&self, plan: &LoadPlan, index: usize) -> Recorder {
         let trace = self.trace.as_ref().map(|writer| writer.client(index as u64));
         let open_loop = !plan.groups[plan.seat(index).0].has_no_schedule();
-        Recorder::new(plan.workload.kinds().len(), open_loop, Arc::clone(&self.shared.courses[index]), trace)
+        let statements = if plan.statements { plan.workload.statements().len() } else { 0 };
+        let course = Arc::clone(&self.shared.courses[index]);
+        Recorder::new(plan.workload.kinds().len(), open_loop, course, trace).timing(statements)
     }
 
     /// Clients that are connected and wait for the start.

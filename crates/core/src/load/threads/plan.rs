@@ -93,6 +93,8 @@ pub struct LoadPlan {
     pub seed: u64,
     /// Where to write the full trace, if at all.
     pub trace: Option<PathBuf>,
+    /// Whether the times of statements are kept.
+    pub statements: bool,
 }
 
 /// Threads of load by how they share those of the operating system.

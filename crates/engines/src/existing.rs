@@ -1,0 +1,61 @@
+//! A database as it stands, with tables that somebody else made. It has no place: nothing can be created, marked,
+//! measured or dropped there by dsbench, whoever asks for it.
+
+use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, PlaceState, Session};
+use dsbench_core::error::Result;
+
+use crate::place::{refuse, CREATE, DROP, REMARK};
+
+/// An engine all of whose sessions are in the database of the target.
+pub(crate) struct Existing(Box<dyn Engine>);
+
+impl Existing {
+    pub(crate) fn new(engine: Box<dyn Engine>) -> Self {
+        Self(engine)
+    }
+}
+
+impl Engine for Existing {
+    fn dialect(&self) -> &'static Dialect {
+        self.0.dialect()
+    }
+
+    fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
+        self.0.connect_existing(session.isolation)
+    }
+
+    fn place(&self) -> &dyn Place {
+        self
+    }
+
+    fn waits_in_sockets(&self) -> bool {
+        self.0.waits_in_sockets()
+    }
+}
+
+fn never<T>(doing: &'static str) -> Result<T> {
+    Err(refuse(doing, "the tables that are there belong to somebody else: nothing is made or dropped".into()))
+}
+
+impl Place for Existing {
+    /// There is none. An error where no session can be had.
+    fn state(&self) -> Result<PlaceState> {
+        self.0.connect_existing(Isolation::ReadCommitted).map(|_| PlaceState::Absent)
+    }
+
+    fn create(&self, _mark: &str) -> Result<()> {
+        never(CREATE)
+    }
+
+    fn remark(&self, _mark: &str) -> Result<()> {
+        never(REMARK)
+    }
+
+    fn drop(&self) -> Result<()> {
+        never(DROP)
+    }
+
+    fn size_bytes(&self) -> Result<u64> {
+        never("measure the place")
+    }
+}
