@@ -83,8 +83,9 @@ def caches(limits: Mapping[str, str], product: str, settings: Mapping[str, str])
     if product in ("mariadb", "mysql"):
         own = {"innodb_buffer_pool_size": str(memory * 3 // 8)}
         if engine == "rocksdb":
-            # By default rows that wait to be flushed take twice 64 MiB or more, and the making of an index 1 GiB. What it
-            # has of its own takes twice its size from the system's allocator, so an eighth is a quarter of the memory.
+            # By default rows that wait to be flushed take twice 64 MiB or more, and the making of an index 1 GiB. What
+            # it has of its own takes twice its size from the system's allocator, so an eighth is a quarter of the
+            # memory.
             own = {
                 "rocksdb_block_cache_size": str(memory // 8), "rocksdb_db_write_buffer_size": str(memory // 16),
                 "rocksdb_default_cf_options": f"write_buffer_size={memory // 32}",
