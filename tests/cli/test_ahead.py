@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from dsbench import spec
+from dsbench import servers, spec
 from dsbench.cli import example
+from dsbench.runner import look_ahead
 from dsbench.spec import OPTIONS
 from fixtures.program import Program, only_archive
 
@@ -112,3 +113,9 @@ def test_the_example_file_has_every_setting_explained_and_is_read(called: Progra
         assert option.about.help in " ".join(word.removeprefix("# ") for word in words)
         beside = {"pace": "terminals"} if name == "terminals" else {}
         assert name in spec.build({**beside, **tomllib.loads(line.removeprefix("#"))}).described()
+
+
+@pytest.mark.parametrize("product", servers.products())
+def test_every_private_server_is_looked_ahead(product: str) -> None:
+    ahead = look_ahead(spec.merged({"scales": (1, 2)}, target=f"private:{product}"))
+    assert [one.scale for one in ahead.scales] == [1, 2]

@@ -134,7 +134,8 @@ def _url(spec: RunSpec) -> str:
         return spec.target.url
     if product not in servers.products():
         servers.start(spec.target, 1)  # Its error.
-    return "sqlite:///run" if product == "sqlite" else f"{product}://localhost/run"
+    user = "dsbench@" if product in ("mariadb", "mysql") else ""
+    return "sqlite:///run" if product == "sqlite" else f"{product}://{user}localhost/run"
 
 
 def _folder(spec: RunSpec) -> Path | None:
