@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 
 from pydantic import TypeAdapter
 
@@ -172,6 +174,21 @@ def find(name: str, settings: Mapping[str, str] | None = None) -> Entry:
     nothing: whoever needs to refuse them does.
     """
     return _find(name, tuple(sorted((settings or {}).items())))
+
+
+def refused(name: str, settings: Mapping[str, str]) -> str:
+    """Why the core refuses ``settings`` of the workload ``name``; empty where it does not."""
+    try:
+        _core.workload_entry(name, dict(settings))
+    except _core.CoreError as error:
+        return str(error)
+    return ""
+
+
+def brief(text: str, longest: int = 0) -> str:
+    """The value of a setting; where it holds files and is longer than ``longest``, the first's name and a digest."""
+    files = re.match(r"\d+ ([^\n]+)\n", text) if len(text) > longest else None
+    return f"{files[1]} #{sha256(text.encode()).hexdigest()[:12]}" if files else text
 
 
 @cache

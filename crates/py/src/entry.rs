@@ -15,12 +15,13 @@ use crate::error::raise;
 pub fn workload_entry(py: Python<'_>, name: &str, settings: BTreeMap<String, String>) -> PyResult<Py<PyDict>> {
     let settings = Settings::new(settings);
     let entry = find(name).and_then(|entry| entry.check(&settings).map(|()| entry)).map_err(raise)?;
+    let said = entry.said(&settings).map_err(raise)?;
     let dict = texts(
         py,
         &[
             ("name", entry.name),
-            ("label", entry.label),
-            ("about", entry.about),
+            ("label", said.label),
+            ("about", said.about),
             ("specification", entry.specification),
             ("disclaimer", entry.disclaimer),
             ("analysis", entry.analysis),
@@ -43,14 +44,14 @@ pub fn workload_entry(py: Python<'_>, name: &str, settings: BTreeMap<String, Str
     dict.set_item("hot_row", entry.hot_row)?;
     dict.set_item("indexed", entry.indexed)?;
     dict.set_item("terminals_per_unit", entry.terminals_per_unit)?;
-    dict.set_item("unit", texts(py, &[("name", entry.unit.name), ("about", entry.unit.about)])?)?;
+    dict.set_item("unit", texts(py, &[("name", said.unit.name), ("about", said.unit.about)])?)?;
     dict.set_item("kinds", kinds(py, entry, &settings)?)?;
     let of_settings = entry.settings.iter().map(|one| setting(py, one)).collect::<PyResult<Vec<_>>>()?;
     dict.set_item("settings", of_settings)?;
     let rules = entry.rules.iter().map(|one| rule(py, one)).collect::<PyResult<Vec<_>>>()?;
     dict.set_item("rules", rules)?;
     dict.set_item("parts", entry.parts.to_vec())?;
-    dict.set_item("headline", headline(py, &entry.headline)?)?;
+    dict.set_item("headline", headline(py, &said.headline)?)?;
     dict.set_item("remote", entry.remote(&settings).map(|one| remote(py, one)).transpose()?)?;
     Ok(dict.unbind())
 }

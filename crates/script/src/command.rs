@@ -145,6 +145,14 @@ pub struct Script {
 pub type Failed = (usize, Wrong);
 
 impl Script {
+    /// Its statements, in order.
+    pub fn statements(&self) -> impl Iterator<Item = &Part> {
+        self.commands.iter().flat_map(|command| match &command.action {
+            Action::Sql(parts, _) => parts.as_slice(),
+            _ => &[],
+        })
+    }
+
     /// Runs from command number `at` on whatever needs no database and no clock, and gives the number of the first
     /// command that does, which the caller runs; it goes on with the number after it. `None` at the end of the script.
     ///

@@ -43,6 +43,7 @@ pub(crate) enum Function {
     Gaussian,
     Exponential,
     Zipfian,
+    Zipf,
     Murmur2,
     Fnv1a,
     Permute,
@@ -57,7 +58,7 @@ pub(crate) enum Arity {
     WithSeed(usize),
 }
 
-/// Functions by name, in pgbench's spelling.
+/// Functions by name, in pgbench's spelling. `zipf` is dsbench's own: `random_zipfian` with any exponent above 0.
 const NAMED: &[(&str, Arity, Function)] = &[
     ("mod", Arity::Exactly(2), Function::Mod),
     ("abs", Arity::Exactly(1), Function::Abs),
@@ -74,6 +75,7 @@ const NAMED: &[(&str, Arity, Function)] = &[
     ("random_gaussian", Arity::Exactly(3), Function::Gaussian),
     ("random_exponential", Arity::Exactly(3), Function::Exponential),
     ("random_zipfian", Arity::Exactly(3), Function::Zipfian),
+    ("zipf", Arity::Exactly(3), Function::Zipf),
     ("pow", Arity::Exactly(2), Function::Power),
     ("power", Arity::Exactly(2), Function::Power),
     ("hash", Arity::WithSeed(2), Function::Murmur2),
@@ -110,7 +112,7 @@ impl Function {
             Self::Mod | Self::BitAnd | Self::BitOr | Self::BitXor | Self::ShiftLeft | Self::ShiftRight => {
                 self.of_integers(args[0].int()?, args[1].int()?)
             }
-            Self::Random | Self::Gaussian | Self::Exponential | Self::Zipfian => self.draw(args, random),
+            Self::Random | Self::Gaussian | Self::Exponential | Self::Zipfian | Self::Zipf => self.draw(args, random),
             _ => self.of_others(args),
         }
     }
@@ -179,6 +181,13 @@ impl Function {
             }
             Self::Zipfian => {
                 Err(Wrong::new(format!("zipfian parameter must be in range [1.001, 1000] (not {parameter:.6})")))
+            }
+            Self::Zipf if parameter > 0.0 && parameter <= 1000.0 => {
+                let count = high.abs_diff(low) + 1;
+                Ok(Value::Int(low - 1 + random.zipf(count, parameter) as i64))
+            }
+            Self::Zipf => {
+                Err(Wrong::new(format!("zipf exponent must be above 0 and at most 1000 (not {parameter:.6})")))
             }
             _ if parameter > 0.0 => Ok(Value::Int(random.exponential(low, high, parameter))),
             _ => Err(Wrong::new(format!("exponential parameter must be greater than zero (not {parameter:.6})"))),

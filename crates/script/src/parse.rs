@@ -100,6 +100,18 @@ impl Scripts {
         0
     }
 
+    /// The same among `some`, by numbers; `drawn` is below the sum of their weights.
+    #[inline]
+    pub fn pick_among(&self, some: &[u8], mut drawn: u64) -> usize {
+        for at in some.iter().map(|at| usize::from(*at)) {
+            match drawn.checked_sub(self.scripts[at].weight) {
+                Some(rest) => drawn = rest,
+                None => return at,
+            }
+        }
+        0
+    }
+
     /// Types flow from variable to variable: gone through until nothing is added.
     fn find_kinds(&self) -> Vec<Kinds> {
         let mut kinds = vec![Kinds::default(); self.names.len()];

@@ -17,6 +17,19 @@ pub type Open = fn(&Options) -> Result<Box<dyn Workload>>;
 /// The names of the kinds that there are under settings.
 pub type NamesOf = fn(&Settings) -> Result<Vec<&'static str>>;
 
+/// What a workload says of itself under settings that decide it.
+#[derive(Debug, Clone, Copy)]
+pub struct Said {
+    /// In place of [`Entry::label`].
+    pub label: &'static str,
+    /// In place of [`Entry::about`].
+    pub about: &'static str,
+    /// In place of [`Entry::unit`].
+    pub unit: Unit,
+    /// In place of [`Entry::headline`].
+    pub headline: Headline,
+}
+
 /// A workload as the registry knows it. [`Entry::plain`] is one that leaves everything special out.
 #[derive(Debug)]
 pub struct Entry {
@@ -66,6 +79,8 @@ pub struct Entry {
     pub kinds: &'static [Kind],
     /// The names of its kinds under settings that decide which there are, where they do; of these nothing is asked.
     pub names_of: Option<NamesOf>,
+    /// What settings decide of label, unit and headline, where they do.
+    pub said: Option<fn(&Settings) -> Result<Said>>,
     /// The figure by which runs are told apart.
     pub headline: Headline,
     /// Transactions that reach another unit of scale, where there should be a certain share of them.
@@ -222,6 +237,7 @@ impl Entry {
             rules: &[],
             kinds,
             names_of: None,
+            said: None,
             headline: TPS,
             remote: None,
             hot_row: false,
@@ -237,6 +253,12 @@ impl Entry {
             true => self.call,
             false => Call::Statements,
         }
+    }
+
+    /// Label, sentence, unit and headline under these settings.
+    pub fn said(&self, settings: &Settings) -> Result<Said> {
+        let Self { label, about, unit, headline, .. } = *self;
+        self.said.map_or(Ok(Said { label, about, unit, headline }), |said| said(settings))
     }
 
     /// Refuses, with errors of kind `Configuration`, settings that it does not declare and values out of range.

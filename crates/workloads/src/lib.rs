@@ -13,6 +13,7 @@ pub use entry::Entry;
 pub use settings::Settings;
 
 pub mod entry;
+pub mod file;
 pub mod insert;
 pub mod rehearsal;
 pub mod script;
@@ -54,6 +55,7 @@ pub static REGISTRY: &[&Entry] = &[
     &select::entry::ENTRY,
     &insert::entry::ENTRY,
     &script::entry::ENTRY,
+    &file::entry::ENTRY,
     &tp1::entry::TP1,
     &tp1::entry::T1,
     &tp1::entry::T2,

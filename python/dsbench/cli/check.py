@@ -101,9 +101,10 @@ def command(
 def _consistent(
     where: spec.Target, scale: int | None, workload: str | None, given: list[str] | None, as_json: bool
 ) -> None:
-    if workload is not None:
-        spec.known_workload(workload)
     asked = {"workload": workload, "scales": scale and (scale,), "workload_settings": settings.pairs(given or [])}
+    asked = spec.with_file(asked)
+    if workload is not None:
+        spec.known_workload(asked["workload"])
     if where.private is not None and where.directory is None:
         remedy = (
             "name the URL of a database in which a run has left its tables, or the folder of a private server; or try "

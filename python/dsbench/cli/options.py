@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from dsbench import generator, servers, workloads
-from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, about
+from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, about, examples
 
 _TYPES: Final = {"boolean": bool, "integer": int, "number": float, "object": list[str]}
 """What the parser makes of a value; all else stays text, which the specification reads."""
@@ -63,7 +63,7 @@ def _of_scripts(name: str, metavar: str, text: str) -> inspect.Parameter:
 
 def _values(option: Option) -> tuple[str, ...]:
     """What a shell may offer for ``option``."""
-    return {"workload": tuple(workloads.names()), "profile": PROFILE_NAMES}.get(option.name, option.choices)
+    return {"workload": (*workloads.names(), *examples()), "profile": PROFILE_NAMES}.get(option.name, option.choices)
 
 
 def completing(values: Sequence[str]) -> Callable[[str], list[str]]:

@@ -29,6 +29,8 @@ EPILOG = (
     "dsbench run postgresql://me@host/db --script my.sql --threads 8 --duration 60 --existing | "
     "dsbench run private:postgresql --builtin tpcb-like --scales 10 --max-tries 3 --per-statement | "
     "dsbench run private:mariadb --script my.sql@3 --builtin select-only --define size=100 --scales 10 | "
+    "dsbench run private:postgresql --workload ycsb-a --scales 10,100 --threads 8 | "
+    "dsbench run private:sqlite --workload my.toml | "
     "dsbench run private:postgresql --workload tpcc --scales 5 --pace terminals --threads 8 --ramp-up 60 | "
     "dsbench run private:postgresql --limit memory=1GiB --limit write=20MiB/s --limit cpus=1.5 | "
     "dsbench run private:postgresql --storage 'ext4?data=journal&block=1k'"

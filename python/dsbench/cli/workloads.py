@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,23 +14,37 @@ from dsbench import spec, workloads
 from dsbench.cli.options import completing
 from dsbench.workloads import Entry, Kind
 
-EPILOG = "Example: dsbench workloads tpcc"
+EPILOG = "Examples: dsbench workloads tpcc | dsbench workloads ycsb-a"
+_NAMES = [*workloads.names(), *spec.examples()]
 
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(help="One of them. Default: all.", autocompletion=completing(workloads.names()))
+        str | None, typer.Argument(help="One of them. Default: all.", autocompletion=completing(_NAMES))
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print them as one JSON document.")] = False,
 ) -> None:
     """What can be run: each workload with its unit of scale, its kinds of transactions and its settings."""
-    if name is not None:
+    shipped = spec.examples()
+    if name is not None and name not in shipped:
         spec.known_workload(name, option="NAME")
-    entries = [workloads.find(one) for one in ([name] if name is not None else workloads.names())]
+    named = [name] if name is not None else [*workloads.names(), *shipped]
+    entries = [_shipped(one) if one in shipped else workloads.find(one) for one in named]
     if as_json:
         print(json.dumps([asdict(entry) for entry in entries], indent=2, ensure_ascii=False))
         return
-    print("\n\n".join("\n".join(_lines(entry)) for entry in entries))
+    print("\n\n".join("\n".join([*_lines(entry), *_file(shipped.get(entry.name))]) for entry in entries))
+
+
+def _shipped(name: str) -> Entry:
+    """What a workload file that ships says of itself, under its own name."""
+    settings = spec.with_file({"workload": name})["workload_settings"]
+    return replace(workloads.find(spec.taking("file"), settings), name=name, settings=())
+
+
+def _file(path: Path | None) -> Iterator[str]:
+    if path is not None:
+        yield f"  file: {path}"
 
 
 def _lines(entry: Entry) -> Iterator[str]:

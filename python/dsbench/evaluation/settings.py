@@ -10,6 +10,7 @@ from typing import Any, Final
 from dsbench.archive import RunRecord
 from dsbench.evaluation.naming import server, subject
 from dsbench.spec import OPTIONS
+from dsbench.workloads import brief
 
 SAYS_NOTHING: Final = frozenset({
     *(f"spec.{name}" for name, option in OPTIONS.items() if option.about.compared == "chance"),
@@ -39,6 +40,7 @@ def _of_run(run: RunRecord) -> dict[str, str]:
     defaults = {name: option.default for name, option in OPTIONS.items() if option.default is not None}
     asked = {**defaults, "retry": run.entry.retries, **run.spec.described()}
     found = {"server": server(run), **_flat(asked, "spec.")}
+    found |= {name: brief(value) for name, value in found.items() if name.startswith(OF_WORKLOAD)}
     for name in [name for name in found if name.startswith(OF_SERVER) and _at_default(run, name)]:
         del found[name]
     # What was in force counts, not what was asked for.

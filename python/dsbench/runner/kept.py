@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import Final
 from urllib.parse import parse_qsl
 
 from pydantic import TypeAdapter, ValidationError
@@ -97,6 +98,8 @@ class Kept:
 
 
 _MARK = TypeAdapter(Kept)
+_LONGEST: Final = 1000
+"""Letters of a setting in the mark, which has 4,000 on some products: of longer files it has name and digest."""
 
 
 def of_mark(text: str) -> Kept | None:
@@ -119,12 +122,13 @@ def of_mark(text: str) -> Kept | None:
 
 def wanted_of(spec: RunSpec, target: Target, scale: int, run: str = "") -> Kept:
     """What ``spec`` makes, or needs, at ``scale`` on ``target``."""
+    defaults = {one.name: one.default for one in workloads.find(spec.workload).settings}
     query = dict(parse_qsl(spec.target.url.partition("?")[2])) | spec.target.settings
     return Kept(
         run=run,
         product=_product(target),
         workload=spec.workload,
-        settings={one.name: one.default for one in workloads.find(spec.workload).settings} | spec.workload_settings,
+        settings=defaults | {name: workloads.brief(text, _LONGEST) for name, text in spec.workload_settings.items()},
         layout={name: query[name] for name in _LAYOUT if name in query},
         scale=scale,
         clients=spec.clients,

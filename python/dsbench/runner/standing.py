@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ def check_target(target: TargetSpec, asked: Mapping[str, Any]) -> Standing:
             raise RunError(problem, "check a target in which a run has left its database", usage=True)
         there = kept.of_mark(text)
         if there is not None:
+            _refuse_unnamed(there, asked.get("workload_settings") or {})
             named = {"workload": there.workload, "workload_settings": there.settings, "scales": (there.scale,), **asked}
             named["threads"] = there.clients
             spec = build({**named, "target": target, **private})
@@ -53,6 +55,14 @@ def check_target(target: TargetSpec, asked: Mapping[str, Any]) -> Standing:
         bench = _bench(spec, found)
         result = bench.check(there.counted if there else None, lambda _done, _total: stop.check())
         return Standing(_words(there) if there else "", result.conditions)
+
+
+def _refuse_unnamed(there: Kept, given: Mapping[str, str]) -> None:
+    """``RunError`` where the mark has but name and digest of the files that the database was made by."""
+    for name, text in there.settings.items():
+        if re.search(r" #[0-9a-f]{12}$", text) and name not in given:
+            file = text.partition(" #")[0]
+            raise RunError(f"the database was made by {file}", f"name that file: --workload {file}", usage=True)
 
 
 def drop_target(target: TargetSpec, agreed: Callable[[str], bool]) -> str:

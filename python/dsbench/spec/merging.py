@@ -9,6 +9,7 @@ from typing import Any
 
 from dsbench import workloads
 from dsbench.spec.building import PROFILES, build, load_toml
+from dsbench.spec.files import examples
 from dsbench.spec.options import OPTIONS
 from dsbench.spec.run import RunSpec
 from dsbench.spec.scripts import NAMES, with_scripts
@@ -96,7 +97,8 @@ def known_workload(name: str, option: str = "--workload") -> None:
     """``SpecError`` for a workload that there is not."""
     known = workloads.names()
     if name not in known:
-        raise SpecError(option, f"no workload {name[:60]!r}", f"use one of {', '.join(known)}")
+        remedy = f"use one of {', '.join([*known, *examples()])}, or name a file: FILE.toml, FILE.sql"
+        raise SpecError(option, f"no workload {name[:60]!r}", remedy)
 
 
 def dsi_seconds() -> float:

@@ -55,7 +55,11 @@ class RunSpec(Frozen):
     ] = Target()
     workload: Annotated[
         str,
-        About(f"{workloads.choices()}. dsbench workloads tells what each is, and its settings", WORK, "told"),
+        About(
+            f"{workloads.choices()}; a file of yours, FILE.toml or FILE.sql; or one that ships, such as ycsb-a. "
+            "dsbench workloads tells what each is, and its settings",
+            WORK, "told",
+        ),
     ] = "tpcb"
     workload_settings: Annotated[
         dict[str, str],

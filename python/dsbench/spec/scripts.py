@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dsbench import workloads
+from dsbench.spec.files import taking, with_file
 from dsbench.spec.words import SpecError
 
 NAMES: Final = ("script", "builtin", "define")
@@ -26,6 +27,7 @@ def with_scripts(values: Mapping[str, Any]) -> dict[str, Any]:
     Another workload that is named beside files is the one on whose tables they work. Raises ``SpecError`` for a file
     that cannot be read.
     """
+    values = with_file(values)
     rest = {name: value for name, value in values.items() if name not in NAMES}
     files, builtin, defined = (_listed(name, values.get(name)) for name in NAMES)
     workload = rest.get("workload")
@@ -36,10 +38,15 @@ def with_scripts(values: Mapping[str, Any]) -> dict[str, Any]:
         return rest
     said = {"scripts": "\n".join(map(_read, files)), "builtin": ",".join(builtin), "define": "\n".join(defined)}
     settings = {name: text for name, text in said.items() if text or (name == "scripts" and files)}
-    scripted = _scripted()
+    scripted = taking("scripts")
+    inner = rest.get("workload_settings") or {}
+    if workload == taking("file"):
+        if files or builtin:
+            remedy = "put it into the file: [transactions.NAME] with sql = { file = \"my.sql\" }"
+            raise SpecError("--script" if files else "--builtin", "a workload file has its own transactions", remedy)
+        return {**rest, "workload_settings": {**inner, "define": settings["define"]}}
     if workload not in (None, scripted):
         settings["tables"] = str(workload)
-    inner = rest.get("workload_settings") or {}
     return {**rest, "workload": scripted, "workload_settings": {**inner, **settings}}
 
 
@@ -54,12 +61,6 @@ def needs_pgbench(workload: str, settings: Mapping[str, str]) -> bool:
     """Whether a builtin script is among those of the workload under ``settings``: without any it is one."""
     takes = any(one.name == "builtin" for one in workloads.find(workload).settings)
     return takes and (bool(settings.get("builtin")) or not settings.get("scripts"))
-
-
-def _scripted() -> str:
-    """The workload that takes scripts."""
-    takes = (name for name in workloads.names() if any(one.name == "scripts" for one in workloads.find(name).settings))
-    return next(takes)
 
 
 def _listed(name: str, value: Any) -> list[str]:

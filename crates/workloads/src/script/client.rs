@@ -17,11 +17,12 @@ use super::giving::Giving;
 use super::piping::{pipeline, placed, Open};
 use super::plan::{at, Bound, Plan, Word};
 use super::sleeping::sleep;
+use crate::tpcb::rows::fill;
 
 /// Where the transaction drawn last goes on once its clock has started.
 type Pending = std::result::Result<Option<usize>, (usize, Wrong)>;
 
-pub(super) struct ScriptClient {
+pub(crate) struct ScriptClient {
     plan: Arc<Plan>,
     bound: Arc<[Bound]>,
     ids: Vec<StatementId>,
@@ -35,19 +36,31 @@ pub(super) struct ScriptClient {
     attempted: bool,
     giving: Giving,
     rows: Rows,
-    /// The variable that builtin scripts add to the balances, and what their transactions added.
-    delta: Option<Slot>,
-    /// Numbers of the builtin scripts that write.
-    writing: Arc<[KindId]>,
-    sum: i64,
     bell: Option<Arc<dyn Bell>>,
     timing: bool,
     /// Commands of the last attempt, where they are timed; it never grows beyond the longest script.
     timed: Vec<StatementTime>,
+    beside: Arc<Beside>,
+    /// What was added up, for each of the sums.
+    sums: Vec<i64>,
+    /// Kinds of transactions among which it picks, with the sum of their weights; none: all.
+    role: (Vec<KindId>, u64),
+    letters: Vec<u8>,
+}
+
+/// What a workload knows of its scripts beside their texts.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    /// What clients add up over committed transactions of a kind: name of the sum, variable.
+    pub(crate) sums: Vec<(KindId, &'static str, Slot)>,
+    /// The kinds of each role; empty: all are of one.
+    pub(crate) roles: Vec<Vec<KindId>>,
+    /// Variables that have other letters in each transaction of a kind, with their least and most lengths.
+    pub(crate) texts: Vec<(KindId, Slot, (usize, usize))>,
 }
 
 impl ScriptClient {
-    pub(super) fn new(plan: &Arc<Plan>, writing: &Arc<[KindId]>, scale: u32, who: ClientId, seed: u64) -> Self {
+    pub(crate) fn new(plan: &Arc<Plan>, beside: &Arc<Beside>, scale: u32, who: ClientId, seed: u64) -> Self {
         let mut memory = plan.scripts.memory();
         let default_seed = Random::new(seed).bits() as i64;
         for (name, value) in [
@@ -58,7 +71,8 @@ impl ScriptClient {
         ] {
             memory.define(name, Held::Int(value));
         }
-        let delta = plan.scripts.names().iter().position(|name| name == "delta").map(|slot| slot as Slot);
+        let kinds = beside.roles.get(usize::from(who.role)).cloned().unwrap_or_default();
+        let weight = kinds.iter().map(|kind| plan.scripts.scripts[usize::from(*kind)].weight).sum();
         Self {
             plan: Arc::clone(plan),
             bound: Arc::from([]),
@@ -72,12 +86,13 @@ impl ScriptClient {
             attempted: false,
             giving: Giving::default(),
             rows: Rows::new(),
-            delta,
-            writing: Arc::clone(writing),
-            sum: 0,
             bell: None,
             timing: false,
             timed: Vec::new(),
+            sums: vec![0; beside.sums.len()],
+            beside: Arc::clone(beside),
+            role: (kinds, weight),
+            letters: Vec::new(),
         }
     }
 
@@ -254,11 +269,17 @@ impl Client for ScriptClient {
     fn draw(&mut self, number: u64) -> Drawn {
         let mut stream = Stream::new(self.seed, self.id, number);
         let scripts = &self.plan.scripts;
-        if scripts.scripts.len() > 1 {
-            self.script = scripts.pick(stream.below(scripts.weight()));
-        }
+        self.script = match &self.role {
+            (kinds, weight) if !kinds.is_empty() => scripts.pick_among(kinds, stream.below(*weight)),
+            _ if scripts.scripts.len() > 1 => scripts.pick(stream.below(scripts.weight())),
+            _ => 0,
+        };
         self.memory.random = Random::new(stream.next_u64());
         let script = self.script;
+        for (_, slot, (least, most)) in self.beside.texts.iter().filter(|text| usize::from(text.0) == script) {
+            self.letters.resize(least + stream.below((most - least) as u64 + 1) as usize, 0);
+            self.memory.set_text(*slot, fill(&mut self.letters, stream.next_u64()));
+        }
         let tell = &mut |command, value| debug(script, command, value);
         self.pending = scripts.scripts[script].advance(0, &mut self.memory, tell);
         if self.plan.changing[script] {
@@ -294,9 +315,11 @@ impl Client for ScriptClient {
     }
 
     fn committed(&mut self) {
-        if let (true, Some(slot)) = (self.writing.contains(&(self.script as KindId)), self.delta) {
-            if let (Some(Held::Int(delta)), _) = self.memory.parameter(slot) {
-                self.sum += delta;
+        for ((kind, _, slot), sum) in self.beside.sums.iter().zip(&mut self.sums) {
+            if let (true, (Some(Held::Int(added)), _)) =
+                (usize::from(*kind) == self.script, self.memory.parameter(*slot))
+            {
+                *sum += added;
             }
         }
     }
@@ -321,12 +344,15 @@ impl Client for ScriptClient {
         format!("{}{}", script.name, values.collect::<String>())
     }
 
-    /// `delta`: sum of what builtin scripts added to balances.
+    /// What transactions added, by the names of their variables: `delta` of builtin scripts.
     fn sums(&self) -> Vec<(&'static str, i64)> {
-        if self.writing.is_empty() {
-            Vec::new()
-        } else {
-            vec![("delta", self.sum)]
+        let mut all: Vec<(&'static str, i64)> = Vec::new();
+        for ((_, name, _), sum) in self.beside.sums.iter().zip(&self.sums) {
+            match all.iter_mut().find(|(known, _)| known == name) {
+                Some((_, all)) => *all += sum,
+                None => all.push((name, *sum)),
+            }
         }
+        all
     }
 }

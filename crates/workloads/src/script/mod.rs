@@ -4,12 +4,12 @@
 //! their words are put into the engine's own verbs, which costs a round trip less on PostgreSQL.
 
 mod builtin;
-mod client;
+pub(crate) mod client;
 pub mod entry;
 mod giving;
 mod piping;
-mod plan;
-mod settings;
+pub(crate) mod plan;
+pub(crate) mod settings;
 mod sleeping;
 mod tables;
 
@@ -22,12 +22,12 @@ use dsbench_core::locking::lock;
 use dsbench_core::workload::{
     Client, ClientId, Condition, Expected, KindId, Part, Population, Progress, StatementName, Workload,
 };
-use dsbench_script::Scripts;
+use dsbench_script::{Scripts, Slot};
 
 use crate::steps;
 use crate::tpcb::check::not_checkable;
 use crate::{Call, Options, Settings};
-use client::ScriptClient;
+use client::{Beside, ScriptClient};
 use plan::Plan;
 use settings::Asked;
 use tables::Tables;
@@ -35,7 +35,7 @@ use tables::Tables;
 /// The names of scripts stay: few are ever made, and each once.
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-fn kept(name: &str) -> &'static str {
+pub(crate) fn kept(name: &str) -> &'static str {
     let mut names = lock(&NAMES);
     if let Some(known) = names.get(name) {
         return known;
@@ -51,12 +51,14 @@ fn names(asked: &Asked) -> Result<Vec<&'static str>> {
 }
 
 fn read(asked: &Asked) -> Result<Scripts> {
-    Scripts::parse(&asked.sources, &asked.defined).map_err(|error| {
-        // In one line: messages hold no others.
-        let column = error.column.map_or(String::new(), |column| format!(" at column {column}"));
-        let text = error.text.map_or(String::new(), |text| format!(": {text}"));
-        Error::configuration(format!("{}:{}: {}{column}{text}", error.source, error.line, error.message))
-    })
+    Scripts::parse(&asked.sources, &asked.defined).map_err(told)
+}
+
+/// An error of a script in one line: messages hold no others.
+pub(crate) fn told(error: dsbench_script::Error) -> Error {
+    let column = error.column.map_or(String::new(), |column| format!(" at column {column}"));
+    let text = error.text.map_or(String::new(), |text| format!(": {text}"));
+    Error::configuration(format!("{}:{}: {}{column}{text}", error.source, error.line, error.message))
 }
 
 /// On which tables the scripts work.
@@ -72,6 +74,7 @@ struct Script {
     kinds: &'static [&'static str],
     builtins: usize,
     writing: Arc<[KindId]>,
+    beside: Arc<Beside>,
     scale: u32,
 }
 
@@ -93,11 +96,15 @@ fn open(options: &Options) -> Result<Box<dyn Workload>> {
             On::Other(crate::open(other, &options)?)
         }
     };
+    let writing = writing(&kinds, asked.builtins);
+    let delta = scripts.names().iter().position(|name| name == "delta").map(|slot| slot as Slot);
+    let sums = writing.iter().filter_map(|kind| Some((*kind, "delta", delta?))).collect();
     Ok(Box::new(Script {
         on,
         keeps_data: options.dialect.keeps_data,
         plan: Arc::new(Plan::new(scripts, options.dialect)?),
-        writing: writing(&kinds, asked.builtins),
+        writing,
+        beside: Arc::new(Beside { sums, ..Beside::default() }),
         kinds: all_kept(kinds),
         builtins: asked.builtins,
         scale: options.scale,
@@ -105,7 +112,7 @@ fn open(options: &Options) -> Result<Box<dyn Workload>> {
 }
 
 /// Lists of kinds stay as their names do.
-fn all_kept(kinds: Vec<&'static str>) -> &'static [&'static str] {
+pub(crate) fn all_kept(kinds: Vec<&'static str>) -> &'static [&'static str] {
     static LISTS: Mutex<BTreeSet<&'static [&'static str]>> = Mutex::new(BTreeSet::new());
     let mut lists = lock(&LISTS);
     if let Some(known) = lists.get(kinds.as_slice()) {
@@ -198,6 +205,6 @@ impl Workload for Script {
     }
 
     fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {
-        Box::new(ScriptClient::new(&self.plan, &self.writing, self.scale, who, seed))
+        Box::new(ScriptClient::new(&self.plan, &self.beside, self.scale, who, seed))
     }
 }

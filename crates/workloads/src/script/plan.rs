@@ -15,7 +15,7 @@ const MAKING: [&str; 3] = ["CREATE", "ALTER", "DROP"];
 
 /// What a statement is to the transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
+pub(crate) enum Word {
     /// It is sent as it is.
     Plain,
     /// It is sent as it is, and opens a transaction.
@@ -30,7 +30,7 @@ pub(super) enum Word {
 
 /// A statement with what the database has said of it.
 #[derive(Debug)]
-pub(super) struct Bound {
+pub(crate) struct Bound {
     /// File and line.
     place: String,
     pub(super) word: Word,
@@ -43,8 +43,8 @@ pub(super) struct Bound {
 }
 
 /// Scripts for one dialect.
-pub(super) struct Plan {
-    pub(super) scripts: Scripts,
+pub(crate) struct Plan {
+    pub(crate) scripts: Scripts,
     numbered: bool,
     /// Of each script, for each command: its statements in `bound`.
     pub(super) places: Vec<Vec<Range<usize>>>,
@@ -57,7 +57,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Errors of kind `Configuration` with file and line: what the product cannot do.
-    pub(super) fn new(scripts: Scripts, dialect: &Dialect) -> Result<Self> {
+    pub(crate) fn new(scripts: Scripts, dialect: &Dialect) -> Result<Self> {
         let numbered = dialect.name == "postgres";
         // One that only plays a database stands in for any.
         let postgres = numbered || !dialect.keeps_data;
@@ -106,7 +106,7 @@ impl Plan {
     }
 
     /// What is timed, by number: statements and pauses.
-    pub(super) fn statements(&self) -> Vec<StatementName> {
+    pub(crate) fn statements(&self) -> Vec<StatementName> {
         let of_script = |(kind, script): (usize, &Script)| {
             let name = |command: &Command| {
                 let text = self.text(&command.action);

@@ -30,14 +30,18 @@ impl Asked {
         }
         let builtins = sources.len();
         sources.extend(files);
-        let lines = settings.get("define").unwrap_or_default().lines().filter(|line| !line.is_empty());
-        let pair = |line: &str| match line.split_once('=') {
-            Some((name, text)) if !name.is_empty() => Ok((name.to_string(), text.to_string())),
-            _ => Err(wrong("define", line, "invalid variable definition; write NAME=VALUE")),
-        };
-        let defined = lines.map(pair).collect::<Result<_>>()?;
-        Ok(Self { sources: told_apart(sources), builtins, defined })
+        Ok(Self { sources: told_apart(sources), builtins, defined: defined(settings)? })
     }
+}
+
+/// The variables of the setting `define`, with their texts.
+pub(crate) fn defined(settings: &Settings) -> Result<Vec<(String, String)>> {
+    let lines = settings.get("define").unwrap_or_default().lines().filter(|line| !line.is_empty());
+    let pair = |line: &str| match line.split_once('=') {
+        Some((name, text)) if !name.is_empty() => Ok((name.to_string(), text.to_string())),
+        _ => Err(wrong("define", line, "invalid variable definition; write NAME=VALUE")),
+    };
+    lines.map(pair).collect()
 }
 
 fn wrong(setting: &str, value: &str, why: &str) -> Error {
@@ -52,21 +56,29 @@ fn weighted(text: &str) -> Result<(&str, u64)> {
     number.map(|number| (name, number.into())).ok_or_else(|| wrong("script", text, why))
 }
 
-/// The setting `scripts`: for each script a line `BYTES NAME@WEIGHT` and its text, of so many bytes, on lines after it.
-fn files(mut text: &str) -> Result<Vec<Source>> {
+/// Texts as settings hold them: for each a line `BYTES NAME`, then so many bytes on lines after it. `None`: there are none
+/// like that.
+pub(crate) fn texts(mut text: &str) -> Option<Vec<(&str, &str)>> {
     let mut found = Vec::new();
-    let broken = || Error::configuration("--set scripts: it holds the texts of scripts; name their files by --script");
     while !text.is_empty() {
         let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
-        let (length, name) = head.split_once(' ').ok_or_else(broken)?;
-        let length = length.parse().map_err(|_| broken())?;
-        let (name, weight) = weighted(name)?;
-        let script = rest.get(..length).ok_or_else(broken)?;
-        found.push(Source { name: name.into(), weight, text: script.into() });
-        text = &rest[length..];
+        let (length, name) = head.split_once(' ')?;
+        let inner = rest.get(..length.parse().ok()?)?;
+        found.push((name, inner));
+        text = &rest[inner.len()..];
         text = text.strip_prefix('\n').unwrap_or(text);
     }
-    Ok(found)
+    Some(found)
+}
+
+/// The setting `scripts`: the name of each has its weight behind it.
+fn files(text: &str) -> Result<Vec<Source>> {
+    let broken = || Error::configuration("--set scripts: it holds the texts of scripts; name their files by --script");
+    let source = |(name, text): (&str, &str)| {
+        let (name, weight) = weighted(name)?;
+        Ok(Source { name: name.into(), weight, text: text.into() })
+    };
+    texts(text).ok_or_else(broken)?.into_iter().map(source).collect()
 }
 
 /// Scripts of one name get numbers: their figures are told apart by their names.

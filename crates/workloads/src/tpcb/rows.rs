@@ -141,7 +141,7 @@ static PAIRS: [[u8; 2]; 4096] = {
 
 /// Fills `buffer` with letters, digits, '-' and '_' drawn from `seed`: 6 random bits in each byte, no
 /// two rows alike, so that no layer below stores less than it was given.
-fn fill(buffer: &mut [u8], seed: u64) -> &str {
+pub(crate) fn fill(buffer: &mut [u8], seed: u64) -> &str {
     for (at, ten) in buffer.chunks_mut(10).enumerate() {
         let mut bits = mix(seed.wrapping_add(at as u64));
         for two in ten.chunks_mut(2) {

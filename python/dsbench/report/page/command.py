@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dsbench.spec import OPTIONS
+from dsbench.spec.files import said
 
 _FILE: Final = "repeat.toml"
 
@@ -17,7 +18,7 @@ def command_line(spec: Mapping[str, Any]) -> str:
 
     What of the target has no option stands in a file: see ``config_file``. A password reads ``***``.
     """
-    target = spec.get("target", {})
+    spec, target = said(spec), spec.get("target", {})
     # Both kinds of settings have one option; the program knows which are the workload's.
     given = {**spec, "workload_settings": {**spec.get("workload_settings", {}), **target.get("settings", {})}}
     words = ["dsbench", "run", str(target.get("url", ""))]

@@ -1,0 +1,133 @@
+//! The conditions of a workload file against the database.
+
+use dsbench_core::engine::Connection;
+use dsbench_core::error::Result;
+use dsbench_core::value::Table;
+use dsbench_core::workload::{Condition, Expected};
+use dsbench_script::Value;
+
+use super::described::{Described, Wanted};
+use super::expression::Expression;
+
+/// Part of a number by which a double may lie beside it.
+const CLOSE: f64 = 1e-9;
+
+/// All conditions; without `expected` those that need no counts of the clients.
+pub(super) fn check(
+    described: &Described,
+    kinds: &[&str],
+    conn: &mut dyn Connection,
+    expected: Option<&Expected>,
+) -> Result<Vec<Condition>> {
+    let mut all = Vec::new();
+    for wanted in &described.conditions {
+        let counts = |name: &String| name.starts_with("committed") || name.starts_with("sum_");
+        let counting = wanted.equals.as_ref().is_some_and(|equals| equals.names().iter().any(counts));
+        if counting && expected.is_none() {
+            continue;
+        }
+        let found = conn.fetch(&wanted.step.sql).map_err(|error| wanted.step.placed(error))?;
+        let (holds, detail) = match &wanted.equals {
+            None => no_row(&found),
+            Some(equals) => equal(equals, wanted, kinds, &found, expected)?,
+        };
+        all.push(Condition { name: wanted.name.clone(), holds, detail });
+    }
+    if all.is_empty() && described.conditions.is_empty() {
+        let detail = "not checkable: the workload file has no [conditions]".to_string();
+        all.push(Condition { name: "conditions".into(), holds: true, detail });
+    }
+    Ok(all)
+}
+
+fn no_row(found: &Table) -> (bool, String) {
+    let Some(first) = found.rows.first() else { return (true, "found no row".into()) };
+    let cell = |(name, cell): (&String, &Option<String>)| format!("{name} {}", cell.as_deref().unwrap_or("NULL"));
+    let cells: Vec<String> = found.columns.iter().zip(first).map(cell).collect();
+    (false, format!("found {} rows, the first: {}", found.rows.len(), cells.join(", ")))
+}
+
+fn equal(
+    equals: &Expression,
+    wanted: &Wanted,
+    kinds: &[&str],
+    found: &Table,
+    expected: Option<&Expected>,
+) -> Result<(bool, String)> {
+    let [row] = found.rows.as_slice() else {
+        return Ok((false, format!("found {} rows, and one is needed: {}", found.rows.len(), wanted.step.place)));
+    };
+    let text = row.first().cloned().flatten().unwrap_or_else(|| "NULL".into());
+    let unknown = expected.map_or(0, |expected| expected.unknown.iter().fold(0, |sum: u64, n| sum.saturating_add(*n)));
+    if unknown > 0 && equals.names().iter().any(|name| name.starts_with("sum_")) {
+        return Ok((true, format!("found {text}; not checkable: {unknown} commits are of unknown end")));
+    }
+    let (low, high) = (of_counts(equals, kinds, expected, false)?, of_counts(equals, kinds, expected, true)?);
+    let least_and_most = if order(low) <= order(high) { (low, high) } else { (high, low) };
+    let holds = number(&text).is_some_and(|found| lies(found, least_and_most));
+    let told = match unknown {
+        0 => shown(low),
+        _ => format!("{} to {}", shown(least_and_most.0), shown(least_and_most.1)),
+    };
+    Ok((holds, format!("found {text}, expected {told}")))
+}
+
+/// The expression with the counts of the clients; `most`: with all commits of unknown end.
+fn of_counts(equals: &Expression, kinds: &[&str], expected: Option<&Expected>, most: bool) -> Result<Value> {
+    let mut memory = equals.memory();
+    let mut all = 0_i64;
+    let mut set = |name: &str, value: i64| {
+        if let Some(slot) = equals.slot(name) {
+            memory.set(slot, Value::Int(value));
+        }
+    };
+    for (kind, name) in (0..).zip(kinds) {
+        let range = expected.map_or(0..=0, |expected| expected.range(kind));
+        let count = i64::try_from(if most { *range.end() } else { *range.start() }).unwrap_or(i64::MAX);
+        all = all.saturating_add(count);
+        set(&format!("committed_{name}"), count);
+    }
+    set("committed", all);
+    for (name, sum) in expected.map_or(&[][..], |expected| expected.sums.as_slice()) {
+        set(&format!("sum_{name}"), *sum);
+    }
+    equals.value(&mut memory)
+}
+
+fn order(value: Value) -> f64 {
+    match value {
+        Value::Int(number) => number as f64,
+        Value::Double(number) => number,
+        _ => f64::NAN,
+    }
+}
+
+/// Whole numbers exactly, others nearly.
+fn lies(found: Value, (least, most): (Value, Value)) -> bool {
+    match (found, least, most) {
+        (Value::Int(found), Value::Int(least), Value::Int(most)) => (least..=most).contains(&found),
+        _ => {
+            let (found, least, most) = (order(found), order(least), order(most));
+            let near = CLOSE * found.abs().max(1.0);
+            least - near <= found && found <= most + near
+        }
+    }
+}
+
+/// What a database says as text: `12`, `12.00`, `12.5`.
+fn number(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let whole = match text.split_once('.') {
+        Some((whole, part)) if part.bytes().all(|byte| byte == b'0') => whole,
+        _ => text,
+    };
+    whole.parse().map(Value::Int).ok().or_else(|| text.parse().ok().map(Value::Double))
+}
+
+fn shown(value: Value) -> String {
+    match value {
+        Value::Int(number) => number.to_string(),
+        Value::Double(number) => number.to_string(),
+        _ => "no number".into(),
+    }
+}

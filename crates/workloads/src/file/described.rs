@@ -1,0 +1,312 @@
+//! What a workload file says, checked as far as that needs no database.
+
+use dsbench_core::error::{Error, Result};
+use dsbench_core::stage::{GroupPlan, Pacing, Whose};
+use dsbench_core::workload::KindId;
+use dsbench_script::Source;
+
+use super::columns::{self, Made};
+use super::expression::{Expression, Scope, Step};
+use super::reading::{parse, Fields, Files, Node, Sql};
+use super::table::Table;
+use crate::Settings;
+
+/// A file without SQL for it stands in where none is named, so that the workload can be looked at.
+const SAMPLE: &str = include_str!("sample.toml");
+
+/// Most transactions of a file.
+const MOST_KINDS: usize = 64;
+
+const ROOT: &[&str] = &[
+    "name",
+    "about",
+    "unit",
+    "seed",
+    "base",
+    "define",
+    "words",
+    "texts",
+    "schema",
+    "tables",
+    "groups",
+    "transactions",
+    "conditions",
+    "headline",
+];
+
+/// A workload file for one product at one scale.
+pub(super) struct Described {
+    pub(super) name: String,
+    pub(super) about: String,
+    pub(super) unit: String,
+    pub(super) scope: Scope,
+    pub(super) schema: Schema,
+    pub(super) tables: Vec<Table>,
+    /// Variables that hold other letters in each transaction, with their least and most lengths.
+    pub(super) texts: Vec<(String, (usize, usize))>,
+    pub(super) transactions: Vec<Transaction>,
+    pub(super) groups: Vec<GroupPlan>,
+    pub(super) conditions: Vec<Wanted>,
+    pub(super) headline: Option<Headline>,
+}
+
+/// The statements around tables.
+#[derive(Debug, Default)]
+pub(super) struct Schema {
+    pub(super) tables: Vec<Step>,
+    pub(super) keys: Vec<Step>,
+    pub(super) foreign_keys: Vec<Step>,
+    /// `None`: what the product needs.
+    pub(super) clean: Option<Vec<Step>>,
+    pub(super) made: Vec<Made>,
+}
+
+/// One kind of transactions.
+pub(super) struct Transaction {
+    pub(super) name: String,
+    pub(super) source: Source,
+    /// Number of its group.
+    pub(super) group: usize,
+    /// The variable that clients add up over committed ones.
+    pub(super) adds: Option<String>,
+    pub(super) place: String,
+}
+
+/// A condition.
+pub(super) struct Wanted {
+    pub(super) name: String,
+    pub(super) step: Step,
+    /// What the only value of the result has to be; `None`: there must be no row.
+    pub(super) equals: Option<Expression>,
+}
+
+/// The figure by which runs are told apart.
+pub(super) struct Headline {
+    pub(super) label: String,
+    pub(super) kind: Option<String>,
+    pub(super) per_s: u32,
+}
+
+/// A file over that which it names as its base: of each key its own counts.
+struct Whole<'a>(Fields<'a>, Option<Fields<'a>>);
+
+impl<'a> Whole<'a> {
+    fn get(&self, name: &str) -> Option<Node<'a>> {
+        self.0.get(name).or_else(|| self.1.as_ref()?.get(name))
+    }
+
+    fn entries(&self, name: &str) -> Result<Vec<(&'a str, Node<'a>)>> {
+        self.get(name).map_or(Ok(Vec::new()), |node| node.entries())
+    }
+
+    fn text(&self, name: &str) -> Result<String> {
+        Ok(self.get(name).map(|node| node.text()).transpose()?.unwrap_or_default().to_string())
+    }
+}
+
+impl Described {
+    /// Reads the settings of the workload. Errors of kind `Configuration` with file, line and column.
+    pub(super) fn read(settings: &Settings, product: Option<&str>, scale: u32) -> Result<Self> {
+        let sample = || format!("{} sample.toml\n{SAMPLE}", SAMPLE.len());
+        let files = Files::of(&settings.get("file").map_or_else(sample, str::to_string))?;
+        let own = parse(files.first())?;
+        let fields = Node::root(files.first(), &own).fields(ROOT)?;
+        let base = fields.get("base").map(|node| files.named(node)).transpose()?;
+        let of_base = base.map(parse).transpose()?;
+        let beneath = match (base, &of_base) {
+            (Some(file), Some(value)) => Some(Node::root(file, value).fields(ROOT)?),
+            _ => None,
+        };
+        Reader { files: &files, product, whole: Whole(fields, beneath), settings, words: Vec::new() }.read(scale)
+    }
+}
+
+struct Reader<'a> {
+    files: &'a Files,
+    product: Option<&'a str>,
+    whole: Whole<'a>,
+    settings: &'a Settings,
+    words: Vec<(String, String)>,
+}
+
+impl Reader<'_> {
+    fn read(mut self, scale: u32) -> Result<Described> {
+        let stem = self.files.first().0.trim_end_matches(".toml").to_string();
+        let name = Some(self.whole.text("name")?).filter(|name| !name.is_empty()).unwrap_or(stem);
+        let scope = Scope { scale, defined: self.defined()? };
+        let of_product = |word: &str| (word.to_string(), builtin_word(word, self.product).to_string());
+        self.words = BUILTIN_WORDS.iter().map(|word| of_product(word)).collect();
+        for (name, node) in self.whole.entries("words")? {
+            let word = self.sql(node)?.text.trim().to_string();
+            self.words.insert(0, (name.to_string(), word));
+        }
+        let schema = self.schema(&scope)?;
+        let seed = self.whole.get("seed").map(|node| scope.whole(node)).transpose()?.unwrap_or(1);
+        let tables = self.whole.get("tables");
+        let tables = tables.map(|node| Table::all(node, self.files, &scope, &schema.made, seed)).transpose()?;
+        let mut groups = self.groups()?;
+        let transactions = self.transactions(&mut groups)?;
+        let kinds: Vec<&str> = transactions.iter().map(|one| one.name.as_str()).collect();
+        Ok(Described {
+            name,
+            about: self.whole.text("about")?,
+            unit: self.whole.text("unit")?,
+            schema,
+            tables: tables.unwrap_or_default(),
+            texts: self.texts()?,
+            conditions: self.conditions(&scope, &transactions)?,
+            headline: self.headline(&kinds)?,
+            transactions,
+            groups,
+            scope,
+        })
+    }
+
+    /// What `[define]` and `--define` say; the latter counts.
+    fn defined(&self) -> Result<Vec<(String, String)>> {
+        let mut all = crate::script::settings::defined(self.settings)?;
+        for (name, node) in self.whole.entries("define")? {
+            if !all.iter().any(|(known, _)| known == name) {
+                all.push((name.to_string(), node.constant()?));
+            }
+        }
+        Ok(all)
+    }
+
+    fn sql(&self, node: Node<'_>) -> Result<Sql> {
+        Ok(node.sql(self.files, self.product)?.filled(&self.words))
+    }
+
+    fn schema(&self, scope: &Scope) -> Result<Schema> {
+        let Some(node) = self.whole.get("schema") else { return Ok(Schema::default()) };
+        let fields = node.fields(&["tables", "keys", "foreign_keys", "clean"])?;
+        let steps = |name: &str| fields.get(name).map(|node| scope.steps(&self.sql(node)?)).transpose();
+        let tables = steps("tables")?.unwrap_or_default();
+        let made = tables.iter().filter_map(|step| columns::made(&step.sql, self.product == Some("sqlite"))).collect();
+        let (keys, foreign_keys) = (steps("keys")?.unwrap_or_default(), steps("foreign_keys")?.unwrap_or_default());
+        Ok(Schema { tables, keys, foreign_keys, clean: steps("clean")?, made })
+    }
+
+    fn texts(&self) -> Result<Vec<(String, (usize, usize))>> {
+        let texts = self.whole.entries("texts")?;
+        texts.into_iter().map(|(name, node)| Ok((name.to_string(), super::table::lengths(node)?))).collect()
+    }
+
+    fn groups(&self) -> Result<Vec<GroupPlan>> {
+        let mut groups = Vec::new();
+        for (role, (name, node)) in self.whole.entries("groups")?.into_iter().enumerate() {
+            let fields = node.fields(&["clients", "rate", "arrival"])?;
+            let clients = fields.get("clients").map(|node| node.within(1.0..=100_000.0)).transpose()?;
+            let rate = fields.get("rate").map(|node| node.within(0.001..=10_000_000.0)).transpose()?;
+            let arrival = fields.get("arrival").map(|node| node.text()).transpose()?.unwrap_or("poisson");
+            let pacing = match (rate, arrival) {
+                (rate, "poisson") => rate.map(|rate| Pacing::Poisson(rate, Whose::All)),
+                (Some(rate), "constant") => Some(Pacing::Constant(rate, Whose::All)),
+                _ => return Err(node.wrong("arrival is poisson or constant, and needs a rate")),
+            };
+            let (role, clients) = (role as u8, clients.map(|clients| clients as u64));
+            groups.push(GroupPlan { name: name.into(), role, clients, pacing, ..GroupPlan::all() });
+        }
+        match groups.is_empty() {
+            true => Ok(vec![GroupPlan::all()]),
+            false => Ok(groups),
+        }
+    }
+
+    fn transactions(&self, groups: &mut [GroupPlan]) -> Result<Vec<Transaction>> {
+        let mut all: Vec<Transaction> = Vec::new();
+        for (name, node) in self.whole.entries("transactions")? {
+            let fields = node.fields(&["sql", "weight", "group", "adds"])?;
+            let weight = fields.get("weight").map(|node| node.within(0.0..=1e9)).transpose()?.unwrap_or(1.0);
+            let group = match fields.get("group") {
+                None => 0,
+                Some(node) => {
+                    let wanted = node.text()?;
+                    let found = groups.iter().position(|group| group.name == wanted);
+                    found.ok_or_else(|| node.wrong("no group of this name stands in [groups]"))?
+                }
+            };
+            if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+                return Err(node.wrong("the name of a transaction consists of letters, digits and _"));
+            }
+            if weight.fract() != 0.0 {
+                return Err(node.wrong("a weight is a whole number"));
+            }
+            groups[group].kinds.push(all.len() as KindId);
+            let sql = self.sql(fields.need("sql")?)?;
+            all.push(Transaction {
+                name: name.into(),
+                source: Source { name: sql.file, weight: weight as u64, text: sql.text },
+                group,
+                adds: fields.get("adds").map(|node| node.text()).transpose()?.map(str::to_string),
+                place: node.place(),
+            });
+        }
+        let file = &self.files.first().0;
+        let wrong = |why: &str| Err(Error::configuration(format!("{file}:1: {why}")));
+        let idle = |group: &GroupPlan| group.kinds.iter().all(|kind| all[usize::from(*kind)].source.weight == 0);
+        match () {
+            () if all.is_empty() => wrong("[transactions.NAME] is missing: a workload needs one at least"),
+            () if all.len() > MOST_KINDS => wrong(&format!("at most {MOST_KINDS} transactions are allowed")),
+            () => match groups.iter().find(|group| idle(group)) {
+                Some(group) => wrong(&format!("no transaction with a weight is of group {}", group.name)),
+                None => Ok(all),
+            },
+        }
+    }
+
+    fn conditions(&self, scope: &Scope, transactions: &[Transaction]) -> Result<Vec<Wanted>> {
+        let sums = transactions.iter().filter_map(|one| Some(format!("sum_{}", one.adds.as_ref()?)));
+        let counts = transactions.iter().map(|one| format!("committed_{}", one.name));
+        let known: Vec<String> = counts.chain(sums).chain(["committed".to_string()]).collect();
+        let mut all = Vec::new();
+        for (name, node) in self.whole.entries("conditions")? {
+            let fields = node.fields(&["sql", "equals"])?;
+            let sql = fields.need("sql")?;
+            let steps = scope.steps(&self.sql(sql)?)?;
+            let [step] = steps.as_slice() else { return Err(sql.wrong("one query has to stand here")) };
+            let equals = fields.get("equals").map(|node| Expression::read(node, scope, &known)).transpose()?;
+            all.push(Wanted { name: name.into(), step: step.clone(), equals });
+        }
+        Ok(all)
+    }
+
+    fn headline(&self, kinds: &[&str]) -> Result<Option<Headline>> {
+        let Some(node) = self.whole.get("headline") else { return Ok(None) };
+        let fields = node.fields(&["label", "transaction", "per"])?;
+        let kind = match fields.get("transaction") {
+            None => None,
+            Some(node) if kinds.contains(&node.text()?) => Some(node.text()?.to_string()),
+            Some(node) => return Err(node.wrong(format!("no such transaction; there are {}", kinds.join(", ")))),
+        };
+        let per_s = match fields.get("per").map(|node| node.text()).transpose()? {
+            None | Some("second") => 1,
+            Some("minute") => 60,
+            Some("hour") => 3600,
+            Some(_) => return Err(node.wrong("per is second, minute or hour")),
+        };
+        Ok(Some(Headline { label: fields.need("label")?.text()?.to_string(), kind, per_s }))
+    }
+}
+
+/// Words that every file has, by the product.
+const BUILTIN_WORDS: &[&str] = &["key", "int", "bigint", "timestamp", "text", "ascii"];
+
+fn builtin_word(word: &str, product: Option<&str>) -> &'static str {
+    match (word, product.unwrap_or_default()) {
+        // These keep a table in the order of its key, which has to be there before the rows.
+        ("key", "mysql" | "sqlite" | "mock") => "PRIMARY KEY",
+        // Only a key of this type is the number of the row itself.
+        ("int" | "bigint", "sqlite" | "mock") => "integer",
+        ("int", _) => "int",
+        ("bigint", _) => "bigint",
+        ("timestamp", "mysql") => "datetime(6)",
+        ("timestamp", _) => "timestamp",
+        ("text", "mysql") => "longtext",
+        ("text", "firebird") => "varchar(8000)",
+        ("text", _) => "text",
+        // Firebird takes four bytes for each letter of Unicode.
+        ("ascii", "firebird") => "CHARACTER SET ASCII",
+        _ => "",
+    }
+}

@@ -1,0 +1,201 @@
+//! A workload out of a file of the user: schema, rows, transactions in pgbench's script language, conditions.
+//!
+//! Python hands over the texts of the file and of those that it names (`python/dsbench/spec/files.py`); everything in
+//! them is read here, where errors can say file, line and column.
+
+mod check;
+mod columns;
+mod csv;
+mod described;
+pub mod entry;
+mod expression;
+mod reading;
+mod table;
+
+use std::sync::Arc;
+
+use dsbench_core::engine::{Connection, Dialect};
+use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::stage::{Stage, Work};
+use dsbench_core::value::Type;
+use dsbench_core::workload::{
+    Client, ClientId, Condition, Expected, KindId, Part, Population, Progress, StatementName, Workload,
+};
+use dsbench_script::{Scripts, Slot, Source};
+
+use crate::script::client::{Beside, ScriptClient};
+use crate::script::plan::Plan;
+use crate::script::{all_kept, kept, told};
+use crate::tpcb::check::not_checkable;
+use crate::Options;
+use described::Described;
+use expression::{run, Step};
+use table::Rows;
+
+/// Rows of one transaction of a bulk load.
+const CHUNK: u64 = 500_000;
+/// A table with fewer rows is written by one connection.
+const FEW: u64 = 10_000;
+
+struct FromFile {
+    described: Described,
+    dialect: &'static Dialect,
+    kinds: &'static [&'static str],
+    plan: Arc<Plan>,
+    beside: Arc<Beside>,
+}
+
+/// Opens the workload. Errors: see [`crate::open`]; what is wrong with the file, with line and column.
+fn open(options: &Options) -> Result<Box<dyn Workload>> {
+    let described = Described::read(&options.settings, Some(options.dialect.name), options.scale)?;
+    let kinds = all_kept(described.transactions.iter().map(|one| kept(&one.name)).collect());
+    let mut defined = described.scope.defined.clone();
+    defined.extend(described.texts.iter().map(|(name, _)| (name.clone(), "x".to_string())));
+    let sources: Vec<Source> = described.transactions.iter().map(|one| one.source.clone()).collect();
+    let scripts = Scripts::parse(&sources, &defined).map_err(told)?;
+    let beside = Arc::new(beside(&described, &scripts)?);
+    let plan = Arc::new(Plan::new(scripts, options.dialect)?);
+    Ok(Box::new(FromFile { described, dialect: options.dialect, kinds, plan, beside }))
+}
+
+fn beside(described: &Described, scripts: &Scripts) -> Result<Beside> {
+    let slot = |name: &str| scripts.names().iter().position(|known| known == name).map(|slot| slot as Slot);
+    let mut found = Beside { roles: vec![Vec::new(); described.groups.len()], ..Beside::default() };
+    for (kind, one) in described.transactions.iter().enumerate() {
+        let kind = kind as KindId;
+        found.roles[one.group].push(kind);
+        if let Some(name) = &one.adds {
+            let unset = || Error::configuration(format!("{}: no transaction sets :{name}, which it adds", one.place));
+            found.sums.push((kind, kept(name), slot(name).ok_or_else(unset)?));
+        }
+        for (name, lengths) in &described.texts {
+            let script = &scripts.scripts[usize::from(kind)];
+            if let Some(slot) = slot(name).filter(|slot| script.statements().any(|part| part.slots.contains(slot))) {
+                found.texts.push((kind, slot, *lengths));
+            }
+        }
+    }
+    Ok(found)
+}
+
+impl FromFile {
+    fn schema(&self) -> &described::Schema {
+        &self.described.schema
+    }
+
+    fn table_names(&self) -> Vec<&str> {
+        self.schema().made.iter().map(|made| made.name.as_str()).collect()
+    }
+
+    /// One statement for each table, or one for all.
+    fn maintenance(&self) -> Vec<String> {
+        let names = self.table_names();
+        match self.dialect.name {
+            _ if names.is_empty() => Vec::new(),
+            "postgres" => names.iter().map(|name| format!("VACUUM (ANALYZE) {name}")).collect(),
+            "mysql" => vec![format!("ANALYZE NO_WRITE_TO_BINLOG TABLE {}", names.join(", "))],
+            "firebird" => vec!["SWEEP".into()],
+            _ => vec!["PRAGMA optimize".into()],
+        }
+    }
+
+    fn steps(&self, statements: Vec<String>) -> Vec<Step> {
+        let place = format!("{}, maintenance", self.described.name);
+        statements.into_iter().map(|sql| Step { place: place.clone(), sql }).collect()
+    }
+}
+
+impl Workload for FromFile {
+    fn kinds(&self) -> &'static [&'static str] {
+        self.kinds
+    }
+
+    fn create(&self, conn: &mut dyn Connection) -> Result<()> {
+        run(&self.schema().tables, conn, None)
+    }
+
+    fn rows(&self) -> u64 {
+        self.described.tables.iter().map(|table| table.rows).sum()
+    }
+
+    fn populate(&self, conn: &mut dyn Connection, _how: Population, part: Part, progress: &Progress) -> Result<()> {
+        progress.expect(self.rows());
+        for table in &self.described.tables {
+            let share = match (table.rows < FEW, part.index) {
+                (false, _) => part.range(table.rows),
+                (true, 0) => 0..table.rows,
+                (true, _) => continue,
+            };
+            let columns: Vec<(&str, Type)> = table.columns.iter().map(|one| (one.name.as_str(), one.kind)).collect();
+            for start in share.clone().step_by(CHUNK as usize) {
+                let mut rows = Rows::new(table, start..share.end.min(start + CHUNK), progress);
+                let load = conn.bulk().ok_or_else(|| Error::configuration("this engine has no bulk load"))?;
+                load.load(&table.name, &columns, &mut rows).map_err(|error| {
+                    let said = error.message.as_deref().unwrap_or(error.kind.name());
+                    Error { message: Some(format!("table {}: {said}", table.name).into()), ..error }
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&self, conn: &mut dyn Connection) -> Result<()> {
+        match self.dialect.name {
+            "postgres" => run(&self.steps(self.maintenance()), conn, None),
+            _ => Ok(()),
+        }
+    }
+
+    fn primary_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+        run(&self.schema().keys, conn, Some(progress))
+    }
+
+    /// SQLite looks at no foreign key while rows are loaded: whether all rows meet them is asked here.
+    fn foreign_keys(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+        run(&self.schema().foreign_keys, conn, Some(progress))?;
+        let faults = match self.dialect.name {
+            "sqlite" => conn.fetch("PRAGMA foreign_key_check")?.rows,
+            _ => Vec::new(),
+        };
+        let table = faults.first().and_then(|row| row.first()?.clone()).unwrap_or_default();
+        match faults.len() {
+            0 => Ok(()),
+            n => {
+                let words = format!("{n} rows have no row to refer to, the first in table {table}");
+                Err(Error::with(ErrorKind::Statement, "check foreign keys", words))
+            }
+        }
+    }
+
+    fn clean(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+        match &self.schema().clean {
+            Some(steps) => run(steps, conn, Some(progress)),
+            None => run(&self.steps(self.maintenance()), conn, Some(progress)),
+        }
+    }
+
+    fn check(&self, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
+        match self.dialect.keeps_data {
+            true => check::check(&self.described, self.kinds, conn, expected),
+            false => Ok(not_checkable()),
+        }
+    }
+
+    fn stages(&self) -> Vec<Stage> {
+        let mut stages = Stage::ladder();
+        for stage in &mut stages {
+            if let Work::Load { groups, .. } = &mut stage.work {
+                *groups = self.described.groups.clone();
+            }
+        }
+        stages
+    }
+
+    fn statements(&self) -> Vec<StatementName> {
+        self.plan.statements()
+    }
+
+    fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {
+        Box::new(ScriptClient::new(&self.plan, &self.beside, self.described.scope.scale, who, seed))
+    }
+}

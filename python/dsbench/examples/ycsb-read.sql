@@ -1,0 +1,2 @@
+\set key {scrambled}
+SELECT * FROM usertable WHERE ycsb_key = :key;

@@ -1,0 +1,128 @@
+"""Workload files, with the files that they name, into the settings of the workload that takes them: so a run, its nodes
+and its archive have their text."""
+
+from __future__ import annotations
+
+import io
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from dsbench import workloads
+from dsbench.spec.words import SpecError
+
+_LONGEST: Final = 4_000_000
+"""Bytes of a file."""
+_SHIPPED: Final = Path(__file__).parent.parent / "examples"
+_REMEDY: Final = "see docs/workload-files.md"
+
+
+def examples() -> dict[str, Path]:
+    """The workload files that ship, by name: ``--workload ycsb-a``."""
+    named = {path.stem: path for path in sorted(_SHIPPED.glob("*.toml"))}
+    return {name: path for name, path in named.items() if not name.endswith("-base")}
+
+
+def taking(setting: str) -> str:
+    """The workload that has a setting of this name."""
+    return next(name for name in workloads.names() if any(one.name == setting for one in workloads.find(name).settings))
+
+
+def with_file(values: Mapping[str, Any]) -> dict[str, Any]:
+    """``values`` where a ``workload`` that is an example, or a file ``*.toml``, is put into the settings of the one
+    that takes files. Raises ``SpecError`` for what cannot be read, or is none, with file, line and column."""
+    named = values.get("workload")
+    if not isinstance(named, str) or named in workloads.names():
+        return dict(values)
+    path = examples().get(named) or Path(named)
+    if path.suffix != ".toml":
+        return dict(values)
+    taker = taking("file")
+    settings = {**(values.get("workload_settings") or {}), "file": "\n".join(_bundle(path))}
+    if problem := workloads.refused(taker, {"file": settings["file"]}):
+        raise SpecError("--workload", problem.partition(": ")[2] or problem, _REMEDY)
+    return {**values, "workload": taker, "workload_settings": settings}
+
+
+def said(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """``spec``, as an archive tells it, where a file that ships is called by its name in place of its text."""
+    settings = spec.get("workload_settings") or {}
+    for name, path in examples().items() if "file" in settings else ():
+        if settings["file"] == "\n".join(_bundle(path)):
+            rest = {key: value for key, value in settings.items() if key != "file"}
+            return {**spec, "workload": name, "workload_settings": rest}
+    return dict(spec)
+
+
+def _bundle(path: Path) -> Iterator[str]:
+    """The file, then those that it names, each as the workload takes it: the length of its text, its name, its text."""
+    found: dict[str, Path] = {}
+    waiting = [(path.name, path)]
+    while waiting:
+        name, file = waiting.pop(0)
+        text = _read(file)
+        yield f"{len(text.encode())} {_printable(name)}\n{text}"
+        if file.suffix != ".toml":
+            continue
+        for other in _named(_parsed(file, text)):
+            beside = file.parent / other
+            if other not in found:
+                found[other] = beside
+                waiting.append((other, beside))
+            elif found[other] != beside:
+                problem = f"{file} names {other}, which is another file elsewhere"
+                raise SpecError("--workload", problem, "give one of them another name")
+
+
+def _named(value: Any, depth: int = 0, within: str = "") -> Iterator[str]:
+    """Names of files: ``file`` of SQL, ``load`` of a table, ``base`` of the whole."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if isinstance(inner, str) and (key in ("file", "load") or (key == "base" and depth == 0)):
+                if within not in ("define", "words"):
+                    yield inner
+            elif isinstance(inner, Mapping):
+                yield from _named(inner, depth + 1, key if depth == 0 else "")
+
+
+def _parsed(path: Path, text: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        words = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "it is nested too deeply"
+        where = re.search(r" \(at line (\d+), column (\d+)\)$", words)
+        place = f"{path}:{where[1]}:{where[2]}: {words[:where.start()]}" if where else f"{path}: {words}"
+        raise SpecError("--workload", place, _REMEDY) from None
+
+
+def _read(path: Path) -> str:
+    """The text of a file; of a table in Parquet the same as CSV."""
+    remedy = "name a readable file in UTF-8: TOML, SQL, CSV, or Parquet"
+    try:
+        if path.suffix == ".parquet":
+            raw = _as_csv(path)
+        else:
+            with path.open("rb") as opened:
+                raw = opened.read(_LONGEST + 1)
+        text = raw.decode().removeprefix("\ufeff")
+    except (OSError, ValueError) as error:
+        words = error.strerror or error if isinstance(error, OSError) else "it cannot be read as what it is"
+        raise SpecError("--workload", f"{path}: {words}", remedy) from None
+    if len(raw) > _LONGEST:
+        problem = f"{path} has more than {_LONGEST} bytes, and the archive keeps all of it"
+        raise SpecError("--workload", problem, "let rows be made by rule: rows = … and columns")
+    return text
+
+
+def _as_csv(path: Path) -> bytes:
+    from pyarrow import csv, parquet  # slow to import, and few need it
+
+    written = io.BytesIO()
+    csv.write_csv(parquet.read_table(path), written)
+    return written.getvalue()
+
+
+def _printable(name: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in name)

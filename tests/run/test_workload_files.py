@@ -1,0 +1,199 @@
+"""Workload files: read with errors that have a place, populated alike, run, and checked by conditions that can fail."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+import dsbench
+from dsbench import workloads
+from dsbench.report.page.command import command_line
+from dsbench.runner import check_target
+from dsbench.spec import SpecError, build, examples, merged, taking
+
+SHOP = """
+name = "shop"
+headline = { label = "sales", transaction = "buy", per = "minute" }
+[define]
+most = 9
+[schema]
+tables = '''
+CREATE TABLE customer (id {bigint} NOT NULL {key}, name varchar(40), spent bigint NOT NULL, born {timestamp});
+CREATE TABLE sale (customer_id bigint NOT NULL REFERENCES customer (id), city int, amount decimal(8, 2), note {text});
+CREATE TABLE city (id int, name varchar(20), area double precision);
+'''
+[tables.city]
+load = "city.csv"
+[tables.customer]
+rows = "20000 * :scale"
+[tables.customer.columns]
+id = { sequence = 1 }
+name = { text = [10, 40], null = 0.25 }
+spent = { constant = 0 }
+born = { timestamp = ["2000-02-29", "2000-03-01 12:30:00"] }
+[tables.sale]
+rows = 5000
+[tables.sale.columns]
+customer_id = { foreign = "customer", exponent = 0.99 }
+city = { zipf = [1, 3] }
+amount = { uniform = [0.25, 99.75] }
+note = { expression = "CASE WHEN :row % 2 = 0 THEN :row * :most END" }
+[groups.buyers]
+[groups.lookers]
+clients = 1
+rate = 200
+[transactions.buy]
+group = "buyers"
+adds = "amount"
+sql = '''
+\\set id random(1, 1000)
+\\set amount random(1, :most)
+UPDATE customer SET spent = spent + :amount WHERE id = :id;
+'''
+[transactions.look]
+group = "lookers"
+sql = { file = "look.sql" }
+[conditions."spent = sum of the clients"]
+sql = "SELECT sum(spent) FROM customer"
+equals = ":sum_amount"
+[conditions."no debts"]
+sql = "SELECT id, spent FROM customer WHERE spent < 0"
+"""
+ASKED = {"cycles": 1, "duration": 0.3, "threads": 2, "seed": 7}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "look.sql").write_text("\\set id random(1, 1000)\nSELECT name FROM customer WHERE id = :id;\n")
+    (tmp_path / "city.csv").write_text('id,name,area\n1,"a, b",1.5\n2,,2\n3,"",\n')
+    (tmp_path / "shop.toml").write_text(SHOP)
+    return tmp_path / "shop.toml"
+
+
+def kept(shop: Path, name: str, **asked: object) -> tuple[dsbench.Archive, Path]:
+    folder = shop.parent / name
+    private = f"private:sqlite?directory={folder}"
+    done = dsbench.run(private, workload=str(shop), scales=(1,), keep=True, out=shop.parent, **{**ASKED, **asked})
+    return done, next(folder.rglob("run.db"))
+
+
+def test_rows_transactions_and_conditions_come_from_the_file(shop: Path) -> None:
+    done, file = kept(shop, "one")
+    assert done.evaluate().void_scales == frozenset()
+    assert (done.run.entry.label, done.run.entry.headline.label) == ("shop", "sales")
+    cycles = done.table("cycles").to_pylist()
+    assert {(row["group"], row["kind"]) for row in cycles} == {("buyers", "buy"), ("lookers", "look")}
+    assert [condition.name for condition in done.run.checks[1]] == ["spent = sum of the clients", "no debts"]
+    with sqlite3.connect(file) as database:
+        rows = list(database.execute("SELECT id, name, born FROM customer ORDER BY id"))
+        assert [row[0] for row in rows] == list(range(1, 20_001))
+        assert 0.22 < sum(name is None for _, name, _ in rows) / len(rows) < 0.28
+        assert {len(name) for _, name, _ in rows if name} == set(range(10, 41))
+        assert {born[:10] for *_, born in rows} == {"2000-02-29", "2000-03-01"}
+        keys = [key for (key,) in database.execute("SELECT customer_id FROM sale")]
+        assert keys.count(1) > 300  # 1 / (1 + 1/2^0.99 + …) = 9.3 % of 5,000
+        assert set(keys) < set(range(1, 20_001))
+        low, high = next(database.execute("SELECT min(amount), max(amount) FROM sale"))
+        assert 0.25 <= float(low) < 1
+        assert 99 < float(high) <= 99.75
+        notes = [note for (note,) in database.execute("SELECT note FROM sale ORDER BY rowid LIMIT 2")]
+        assert notes == [None, "18"]
+        cities = list(database.execute("SELECT * FROM city"))
+        assert cities == [(1, "a, b", 1.5), (2, None, 2.0), (3, "", None)]
+
+
+def test_a_damaged_row_fails_the_conditions(shop: Path) -> None:
+    done, file = kept(shop, "two")
+    target = build({"target": {"url": f"private:sqlite?directory={shop.parent / 'two'}"}}).target
+    asked = {"workload": taking("file"), "workload_settings": done.run.spec.workload_settings}
+    assert all(condition.holds for condition in check_target(target, asked).conditions)
+    with sqlite3.connect(file) as database:
+        database.execute("UPDATE customer SET spent = spent - 1000000 WHERE id = 9")
+    broken = {c.name: c.detail for c in check_target(target, asked).conditions if not c.holds}
+    assert set(broken) == {"spent = sum of the clients", "no debts"}
+    assert re.fullmatch(r"found 1 rows, the first: id 9, spent -\d+", broken["no debts"])
+    with pytest.raises(dsbench.RunError, match=r"made by shop\.toml"):
+        check_target(target, {})
+
+
+def test_a_file_is_kept_and_its_runs_are_told_apart(shop: Path) -> None:
+    of_file = merged({"workload": str(shop), "define": ["most=3"]}).spec
+    (shop.parent / "look.sql").write_text("SELECT 1;\n")
+    other = merged({"workload": str(shop)}).spec
+    assert "SELECT name FROM customer" in of_file.workload_settings["file"]
+    assert of_file.workload_settings["define"] == "most=3"
+    again = merged({}, earlier=of_file.described()).spec
+    assert again.workload_settings == of_file.workload_settings
+    briefs = {workloads.brief(spec.workload_settings["file"]) for spec in (of_file, other)}
+    assert len(briefs) == 2
+    assert all(re.fullmatch(r"shop\.toml #[0-9a-f]{12}", text) for text in briefs)
+
+
+def test_parquet_is_loaded_as_csv_is(shop: Path) -> None:
+    table = pyarrow.table({"id": [1, 2], "name": ["x", None], "area": [0.5, None]})
+    parquet.write_table(table, shop.parent / "city.parquet")
+    shop.write_text(SHOP.replace("city.csv", "city.parquet"))
+    text = merged({"workload": str(shop)}).spec.workload_settings["file"]
+    assert '"id","name","area"\n1,"x",0.5\n2,,\n' in text
+
+
+@pytest.mark.parametrize(
+    ("was", "written", "place", "why"),
+    [
+        ("most = 9", "most = ", r"shop\.toml:5:\d+", "[Ii]nvalid value"),
+        ("null = 0.25", "nul = 0.25", r"shop\.toml:18:\d+", 'no key "nul" is known here; there are sequence, uniform'),
+        ("null = 0.25", "null = 1.5", r"shop\.toml:18:\d+", "a number from 0 to 1"),
+        ("rows = 5000", 'rows = "5 +"', r"shop\.toml:22:\d+", "syntax error"),
+        ("[tables.sale]", "[tables.sales]", r"shop\.toml:21:\d+", "no statement of the schema makes a table sales"),
+        ('foreign = "customer"', 'foreign = "client"', r"shop\.toml:24:\d+", "no table client has rows here"),
+        ("city = {", "town = {", r"shop\.toml:25:\d+", "the table sale has no column town"),
+        ("name = { text = [10, 40]", "name = { uniform = [1, 2]", r"shop\.toml:18:\d+", "makes no values for name"),
+        ('group = "lookers"', 'group = "people"', r"shop\.toml:41:\d+", "no group of this name"),
+        (':sum_amount', ":sum_money", r"shop\.toml:45:\d+", 'undefined variable "sum_money"'),
+        ("2000-02-29", "29.2.2000", r"shop\.toml:20:\d+", "YYYY-MM-DD"),
+        ('file = "look.sql"', 'file = "no.sql"', r"no\.sql", "No such file"),
+        ('transaction = "buy"', 'transaction = "sell"', r"shop\.toml:3:\d+", "no such transaction; there are buy, look"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_with_its_place(shop: Path, was: str, written: str, place: str, why: str) -> None:
+    assert was in SHOP
+    shop.write_text(SHOP.replace(was, written))
+    with pytest.raises(SpecError) as caught:
+        merged({"workload": str(shop)})
+    assert re.search(place, str(caught.value)), str(caught.value)
+    assert re.search(why, str(caught.value)), str(caught.value)
+
+
+def test_a_wrong_transaction_is_told_with_the_line_of_the_file(shop: Path) -> None:
+    shop.write_text(SHOP.replace("\\set amount random(1, :most)", "\\set amount random(1 :most)"))
+    with pytest.raises(dsbench.RunError, match=r"shop\.toml:36: syntax error in command \"set\" at column 22"):
+        dsbench.run("mock:", workload=str(shop), scales=(1,), out=shop.parent, **ASKED)
+    shop.write_text(SHOP.replace("UPDATE customer", "UPDATE client"))
+    with pytest.raises(dsbench.RunError, match=r"shop\.toml:37: no such table: client"):
+        dsbench.run("private:sqlite", workload=str(shop), scales=(1,), out=shop.parent, **ASKED)
+
+
+@pytest.mark.parametrize("name", examples())
+def test_what_ships_runs_and_can_fail_its_check(name: str, tmp_path: Path) -> None:
+    private = f"private:sqlite?directory={tmp_path}"
+    done = dsbench.run(private, workload=name, scales=(1,), keep=True, out=tmp_path / "archives", **ASKED)
+    assert done.evaluate().void_scales == frozenset()
+    assert f"--workload {name} " in command_line(done.run.spec.described())
+    counted = done.table("cycles").to_pylist()
+    assert {row["kind"] for row in counted} == {kind.name for kind in done.run.entry.kinds}
+    assert all(row["committed"] > 0 and row["failed"] == 0 for row in counted if row["kind"] != "insert")
+    target = build({"target": {"url": private}}).target
+    asked = {"workload": taking("file"), "workload_settings": done.run.spec.workload_settings}
+    file = next(tmp_path.rglob("run.db"))
+    with sqlite3.connect(file) as database:
+        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            if not table.startswith(("dsbench_", "sqlite_")):
+                database.execute(f"DELETE FROM {table} WHERE rowid = 1")
+    conditions = check_target(target, asked).conditions
+    assert any(not condition.holds for condition in conditions), conditions
