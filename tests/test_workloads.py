@@ -14,7 +14,7 @@ import pytest
 import dsbench
 from dsbench import workloads
 from dsbench.archive import RunRecord
-from dsbench.spec import RunSpec
+from dsbench.spec import RunSpec, examples
 
 PACKAGE = Path(dsbench.__file__).parent
 NAMING = {
@@ -86,6 +86,6 @@ def test_a_workload_describes_itself(name: str) -> None:
 def test_all_are_listed() -> None:
     command = [sys.executable, "-m", "dsbench", "workloads", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert [entry["name"] for entry in json.loads(done.stdout)] == workloads.names()
+    assert [entry["name"] for entry in json.loads(done.stdout)] == [*workloads.names(), *examples()]
     done = subprocess.run([*command[:-1], "tpcz"], capture_output=True, text=True, check=False)
     assert (done.returncode, "no workload 'tpcz'" in done.stderr) == (2, True)

@@ -77,6 +77,7 @@ def shop(tmp_path: Path) -> Path:
 
 def kept(shop: Path, name: str, **asked: object) -> tuple[dsbench.Archive, Path]:
     folder = shop.parent / name
+    folder.mkdir()
     private = f"private:sqlite?directory={folder}"
     done = dsbench.run(private, workload=str(shop), scales=(1,), keep=True, out=shop.parent, **{**ASKED, **asked})
     return done, next(folder.rglob("run.db"))
@@ -171,10 +172,10 @@ def test_what_is_wrong_is_told_with_its_place(shop: Path, was: str, written: str
 
 def test_a_wrong_transaction_is_told_with_the_line_of_the_file(shop: Path) -> None:
     shop.write_text(SHOP.replace("\\set amount random(1, :most)", "\\set amount random(1 :most)"))
-    with pytest.raises(dsbench.RunError, match=r"shop\.toml:36: syntax error in command \"set\" at column 22"):
+    with pytest.raises(dsbench.RunError, match=r"shop\.toml:37: syntax error in command \"set\" at column 26"):
         dsbench.run("mock:", workload=str(shop), scales=(1,), out=shop.parent, **ASKED)
     shop.write_text(SHOP.replace("UPDATE customer", "UPDATE client"))
-    with pytest.raises(dsbench.RunError, match=r"shop\.toml:37: no such table: client"):
+    with pytest.raises(dsbench.RunError, match=r"shop\.toml:38: no such table: client"):
         dsbench.run("private:sqlite", workload=str(shop), scales=(1,), out=shop.parent, **ASKED)
 
 
@@ -186,7 +187,8 @@ def test_what_ships_runs_and_can_fail_its_check(name: str, tmp_path: Path) -> No
     assert f"--workload {name} " in command_line(done.run.spec.described())
     counted = done.table("cycles").to_pylist()
     assert {row["kind"] for row in counted} == {kind.name for kind in done.run.entry.kinds}
-    assert all(row["committed"] > 0 and row["failed"] == 0 for row in counted if row["kind"] != "insert")
+    assert sum(row["committed"] for row in counted) > 0
+    assert sum(row["failed"] for row in counted) == 0
     target = build({"target": {"url": private}}).target
     asked = {"workload": taking("file"), "workload_settings": done.run.spec.workload_settings}
     file = next(tmp_path.rglob("run.db"))

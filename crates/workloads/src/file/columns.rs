@@ -8,10 +8,12 @@ pub(super) struct Made {
     pub(super) name: String,
     /// Its columns, with the type where rows can be made for it.
     pub(super) columns: Vec<(String, Option<Type>)>,
+    /// On SQLite, which has neither decimals nor moments: they become doubles and texts, as its own functions give them.
+    pub(super) plain: bool,
 }
 
-/// The table that `sql` makes, if it makes one; `wide`: whole numbers of all types have 64 bits.
-pub(super) fn made(sql: &str, wide: bool) -> Option<Made> {
+/// The table that `sql` makes, if it makes one; `plain`: on SQLite, whose whole numbers all have 64 bits.
+pub(super) fn made(sql: &str, plain: bool) -> Option<Made> {
     let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
     let sql = lines.collect::<Vec<_>>().join(" ");
     let (head, body) = sql.split_once('(')?;
@@ -20,8 +22,8 @@ pub(super) fn made(sql: &str, wide: bool) -> Option<Made> {
         return None;
     }
     let name = head.split_whitespace().last()?.to_string();
-    let columns = of_body(body).into_iter().filter_map(|piece| column(&piece, wide)).collect();
-    Some(Made { name, columns })
+    let columns = of_body(body).into_iter().filter_map(|piece| column(&piece, plain)).collect();
+    Some(Made { name, columns, plain })
 }
 
 /// The pieces between the commas of a bracket that was opened.
@@ -81,7 +83,7 @@ mod tests {
         let names = ["id", "p", "name", "at"].map(str::to_string);
         let mut columns: Vec<_> = names.into_iter().zip(kinds).collect();
         columns.push(("j".into(), None));
-        assert_eq!(table, Some(Made { name: "t".into(), columns }));
+        assert_eq!(table, Some(Made { name: "t".into(), columns, plain: false }));
         assert_eq!(made("CREATE INDEX i ON t (id)", false), None);
     }
 }

@@ -126,7 +126,8 @@ impl Workload for FromFile {
                 (true, 0) => 0..table.rows,
                 (true, _) => continue,
             };
-            let columns: Vec<(&str, Type)> = table.columns.iter().map(|one| (one.name.as_str(), one.kind)).collect();
+            let columns: Vec<(&str, Type)> =
+                table.columns.iter().map(|one| (one.name.as_str(), one.stored(table.plain))).collect();
             for start in share.clone().step_by(CHUNK as usize) {
                 let mut rows = Rows::new(table, start..share.end.min(start + CHUNK), progress);
                 let load = conn.bulk().ok_or_else(|| Error::configuration("this engine has no bulk load"))?;

@@ -3,6 +3,8 @@
 //! A value is a function of the file's seed, the table, the column and the number of the row: the same on every product,
 //! however many connections write.
 
+use std::io::Write;
+
 use dsbench_core::engine::RowSource;
 use dsbench_core::error::Result;
 use dsbench_core::random::{mix, Stream};
@@ -29,6 +31,8 @@ pub(super) struct Table {
     pub(super) rows: u64,
     pub(super) columns: Vec<Column>,
     seed: u64,
+    /// See [`Made::plain`].
+    pub(super) plain: bool,
     /// Rows that come from a file, in place of those that are made.
     loaded: Vec<Vec<Option<String>>>,
 }
@@ -114,8 +118,14 @@ impl Table {
             };
             let fields = node.fields(KNOWN)?;
             let seed = mix(seed as u64 ^ hash(name));
-            let table =
-                Self { name: made.name.clone(), rows: referred[at].rows, columns: vec![], seed, loaded: vec![] };
+            let table = Self {
+                name: made.name.clone(),
+                rows: referred[at].rows,
+                columns: vec![],
+                seed,
+                plain: made.plain,
+                loaded: vec![],
+            };
             all.push(match fields.only(&["rows", "load"])? {
                 ("load", file) => table.of_csv(file, files, made)?,
                 _ => table.generated(fields.need("columns")?, scope, made, &referred)?,
@@ -248,6 +258,15 @@ impl Column {
         Ok(Self { name: name.into(), kind, null, generator })
     }
 
+    /// The type that is written.
+    pub(super) fn stored(&self, plain: bool) -> Type {
+        match self.kind {
+            Type::Decimal(_) if plain => Type::Float64,
+            Type::Timestamp if plain => Type::Text,
+            kind => kind,
+        }
+    }
+
     /// A whole number in the type's units as a value; `units`: it counts them, else whole numbers.
     fn of_whole(&self, number: i64, units: bool) -> Value<'static> {
         match self.kind {
@@ -335,15 +354,22 @@ impl<'a> Rows<'a> {
             }
             Generator::Loaded(cell) => {
                 let cell = table.loaded[row as usize].get(*cell).and_then(Option::as_deref);
-                return Ok(Some(cell.and_then(|text| read(column.kind, text)).unwrap_or(Value::Null)));
+                let stored = column.stored(table.plain);
+                return Ok(Some(cell.and_then(|text| read(stored, text)).unwrap_or(Value::Null)));
             }
         };
-        if column.kind != Type::Text {
-            return Ok(Some(column.of_whole(number, units)));
-        }
-        self.texts[at].clear();
+        let text = &mut self.texts[at];
+        text.clear();
         // Writing into a vector cannot fail.
-        let _ = std::io::Write::write_fmt(&mut self.texts[at], format_args!("{number}"));
+        let _ = match column.kind {
+            Type::Text => write!(text, "{number}"),
+            Type::Timestamp if table.plain => moment(number, text),
+            Type::Decimal(scale) if table.plain => {
+                let scale = if units { scale } else { 0 };
+                return Ok(Some(Value::Float(number as f64 / 10_f64.powi(scale.into()))));
+            }
+            _ => return Ok(Some(column.of_whole(number, units))),
+        };
         Ok(None)
     }
 }
@@ -371,6 +397,25 @@ impl RowSource for Rows<'_> {
         emit(&row[..count])?;
         self.next += 1;
         Ok(true)
+    }
+}
+
+/// A moment as text, by the calendar of [`timestamp`] the other way round.
+fn moment(at: i64, text: &mut Vec<u8>) -> std::io::Result<()> {
+    let (days, of_day) = (at.div_euclid(86_400_000_000) + 719_468, at.rem_euclid(86_400_000_000));
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let years = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * years + years / 4 - years / 100);
+    let months = (5 * of_year + 2) / 153;
+    let (day, month) = (of_year - (153 * months + 2) / 5 + 1, if months < 10 { months + 3 } else { months - 9 });
+    let year = era * 400 + years + i64::from(month < 3);
+    let (second, part) = (of_day / 1_000_000, of_day % 1_000_000);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    write!(text, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")?;
+    if part > 0 {
+        write!(text, ".{part:06}")
+    } else {
+        Ok(())
     }
 }
 
@@ -408,4 +453,24 @@ fn timestamp(text: &str) -> Option<i64> {
     let days = years * 365 + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day - 1 - 719_468;
     let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
     fits.then_some(seconds * 1_000_000 + part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_read_and_written_by_the_calendar() {
+        for (text, at) in [
+            ("1970-01-01 00:00:00", 0),
+            ("2000-02-29 23:59:59", 951_868_799_000_000),
+            ("2026-03-01 12:00:00.000250", 1_772_366_400_000_250),
+            ("1969-12-31 23:59:59.500000", -500_000),
+        ] {
+            let mut written = Vec::new();
+            moment(at, &mut written).unwrap();
+            assert_eq!((timestamp(text), String::from_utf8(written).unwrap().as_str()), (Some(at), text));
+        }
+        assert_eq!([timestamp("2026-13-01"), timestamp("2026-01-01 24:00:00"), timestamp("today")], [None; 3]);
+    }
 }
