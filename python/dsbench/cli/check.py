@@ -101,8 +101,8 @@ def command(
 def _consistent(
     where: spec.Target, scale: int | None, workload: str | None, given: list[str] | None, as_json: bool
 ) -> None:
-    asked = {"workload": workload, "scales": scale and (scale,), "workload_settings": settings.pairs(given or [])}
-    asked = spec.with_file(asked)
+    named = {"workload": workload, "scales": scale and (scale,), "workload_settings": settings.pairs(given or [])}
+    asked = spec.with_file(named)
     if workload is not None:
         spec.known_workload(asked["workload"])
     if where.private is not None and where.directory is None:
