@@ -104,6 +104,32 @@ def test_every_page_opens_and_screen_readers_can_read_it(page: Any, base: str) -
     assert seen.well()
 
 
+@pytest.mark.parametrize("path", ["/report?name=pg", "/comparison?a=pg&a=sqlite-tpcb"])
+def test_a_report_can_be_read_sorted_and_switched(page: Any, base: str, path: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    seen, axe, found = Seen(page), Axe(), []
+    page.goto(base + path)
+    page.locator("[data-diagram=rate] svg.marks").wait_for()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for wrong in axe.run(page).response["violations"]:
+            found += [f"{scheme}: {wrong['id']}: {node['html'][:300]}" for node in wrong["nodes"]]
+    assert found == []
+    figure = page.locator("#figure-rate")
+    figure.get_by_role("button", name=re.compile("axis$")).click()
+    figure.get_by_text(re.compile("^Series$")).click()
+    figure.get_by_role("checkbox").first.uncheck()
+    figure.locator("svg.marks").wait_for()
+    head = page.locator("table thead th").first
+    for order in ("ascending", "descending"):
+        head.get_by_role("button").click()
+        assert head.get_attribute("aria-sort") == order
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert seen.well()
+
+
 def test_a_run_from_the_form_to_its_report(context: Any, base: str, archives: Path) -> None:
     page = context.new_page()
     seen = Seen(page)

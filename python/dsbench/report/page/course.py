@@ -104,7 +104,7 @@ def section_of_courses(evaluation: Evaluation) -> Html:
     for i, (scale, course) in enumerate(found.items()):
         step = f", points of {course['step']} s: mean rate, worst times" if course["step"] > 1 else ""
         title = f"scale {scale}: median {number(rates.get(scale, math.nan))} tps{step}"
-        inner = tag("div", cls="chart", data_course=scale, role="img", aria_label=f"Course of scale {scale}")
+        inner = tag("div", cls="chart", data_course=scale)
         parts.append(tag("details", tag("summary", title), inner, open=i == 0))
     note = tag("p", "Dashed vertical lines: a new cycle begins. Shift and wheel zooms, dragging moves.", cls="note")
     return section("Course per second", note, *parts, key="course")

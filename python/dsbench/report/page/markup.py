@@ -47,11 +47,11 @@ def table(
         tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:]), cls=i in void and "void")
         for i, row in enumerate(rows)
     ]
-    head = tag("tr", *(tag("th", cell, scope="col") for cell in heads))
+    head = tag("tr", *(tag("th", cell, scope="col") if str(cell) else tag("td") for cell in heads))
     inner = tag(
         "table", tag("caption", caption), tag("thead", head), tag("tbody", *body), cls="numbers" if numbers else None
     )
-    return tag("div", inner, cls="scroll", tabindex=0, role="region", aria_label=caption)
+    return tag("div", inner, cls="scroll", tabindex=0, role="region", aria_label=f"{caption}, table")
 
 
 def terms(pairs: Iterable[tuple[object, object]]) -> Html:

@@ -99,7 +99,14 @@
       if (state.flipped) flip(shown);
       if (state.hidden.size) without(shown, state.hidden);
       if (isDark()) shown = darkened(shown);
-      return vegaEmbed(area, shown, options).catch((error) => {
+      return vegaEmbed(area, shown, options).then(() => {
+        area.querySelector("summary")?.setAttribute("aria-label", "Save this diagram");
+        // A group of marks without any has no name, and nothing to read.
+        for (const group of area.querySelectorAll("[role=graphics-symbol]:not([aria-label])")) {
+          group.removeAttribute("role");
+          group.removeAttribute("aria-roledescription");
+        }
+      }).catch((error) => {
         area.textContent = `This diagram cannot be drawn here: ${error.message}`;
       });
     };
@@ -160,6 +167,7 @@
   const order = (a, b) => typeof a !== typeof b ? (typeof a === "number" ? -1 : 1)
     : typeof a === "number" ? a - b : a.localeCompare(b);
   const sorting = (table, head, at) => {
+    if (!head.textContent.trim()) return;
     const button = make("button", {type: "button", className: "sort"}, ...head.childNodes);
     head.replaceChildren(button);
     button.addEventListener("click", () => {

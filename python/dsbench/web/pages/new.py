@@ -85,7 +85,7 @@ class _Ahead:
         going = self._house.runs.going()
         try:
             _, ahead = form.asked(self._texts)
-            self._plan.text = text_of(ahead).partition("\nplan\n")[2]
+            self._plan.text = "\n".join(line.strip() for line in text_of(ahead).partition("\nplan\n")[2].splitlines())
             self._command.text, self._file.text = form.command(self._texts), form.toml(self._texts) or "# defaults"
             self._start.props["disabled"] = going is not None
         except (SpecError, RunError) as error:
