@@ -124,7 +124,8 @@ class _Watching:
         self._set("cycle", cycle, f"{elapsed}{threads}".strip(", "))
         self._set("failed", f"{state.failed:,}", "attempts in this cycle")
         self._set("time left", clock(state.left_s) if state.goes_on and state.left_s else "–", "about")
-        self._picture.content = svg(state.seconds)
+        if state.seconds or not self._picture.content:  # Between cycles the last one stays.
+            self._picture.content = svg(state.seconds)
 
     def _set(self, name: str, value: str, note: str) -> None:
         for element, text in zip(self._figures[name], (value, note), strict=True):
