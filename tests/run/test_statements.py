@@ -69,7 +69,7 @@ def test_attempts_end_at_their_number(tries: int, retries: int, tmp_path: Path) 
 
 def test_attempts_say_whether_they_are_repeated() -> None:
     assert merged({"max_tries": 5}).spec.tries == 5
-    assert merged({"max_tries": 0}).spec.tries == 0
+    assert merged({"max_tries": 0}).spec.tries == 1
     assert merged({"max_tries": 1}).spec.tries == 1
     assert merged({"retry": True}).spec.tries == 0
     assert merged({}).spec.tries == 1

@@ -217,7 +217,7 @@ class RunSpec(Frozen):
         int,
         Field(ge=0, le=1_000_000),
         About(
-            "Attempts of a transaction at most, which says --retry above 1; 0: until it succeeds or the cycle ends",
+            "Attempts of a transaction at most; above 1 it says --retry. 0: with --retry until it succeeds",
             TRANSACTIONS, "load", brief=True,
         ),
     ] = 0
@@ -341,7 +341,8 @@ class RunSpec(Frozen):
         isolation = {"isolation": entry.isolation} if entry.isolation else {}
         said = values.get("workload_settings")
         scales = {"scales": (said_scale(said if isinstance(said, dict) else {}),)} if values.get("existing") else {}
-        retries = entry.retries if "max_tries" not in values else values["max_tries"] != 1
+        tries = values.get("max_tries")
+        retries = entry.retries or (isinstance(tries, int) and tries > 1)
         return {"retry": retries, **isolation, **scales, **values}
 
     @field_validator("several_threads")
