@@ -162,7 +162,8 @@ def _check_refusal(done: subprocess.CompletedProcess[str], tmp_path: Path, names
     ("words", "offered"),
     [
         ("--isolation ", ["read-committed", "repeatable-read", "serializable"]),
-        ("--workload s", ["select", "scripted"]),
+        ("--workload se", ["select"]),
+        ("--workload sm", ["smallbank"]),
         ("private", [f"private:{name}" for name in ("sqlite", "postgresql", "mariadb", "mysql", "firebird")]),
         ("fire", ["firebird"]),
     ],

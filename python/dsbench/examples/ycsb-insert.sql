@@ -2,9 +2,9 @@
 \set first :records * :scale + :client_id * 1000000000
 \set last :first + 999999999
 \if :newest = 0
-SELECT coalesce(max(ycsb_key), 0) AS newest FROM usertable
-WHERE ycsb_key BETWEEN :first AND :last \gset
-\set newest greatest(:newest, :first)
+SELECT coalesce(max(ycsb_key), 0) AS found FROM usertable
+WHERE ycsb_key BETWEEN :first AND :last \gset max_
+\set newest greatest(:max_found, :first)
 \endif
 \set newest :newest + 1
 INSERT INTO usertable (ycsb_key, field0, field1, field2, field3, field4, field5, field6, field7, field8, field9)

@@ -2,9 +2,9 @@
 \set first :records * :scale + :client_id * 1000000000
 \set last :first + 999999999
 \if :newest = 0
-SELECT coalesce(max(ycsb_key), 0) AS newest FROM usertable
-WHERE ycsb_key BETWEEN :first AND :last \gset
-\set newest greatest(:newest, :first)
+SELECT coalesce(max(ycsb_key), 0) AS found FROM usertable
+WHERE ycsb_key BETWEEN :first AND :last \gset max_
+\set newest greatest(:max_found, :first)
 \endif
 -- The newest is the most frequent: records of this client first, then those of the load.
 \set own :newest - :first
