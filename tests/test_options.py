@@ -26,7 +26,7 @@ OF_CHOICE: dict[str, Any] = {
     "workload": "tpcc", "label": "it's \"new\" 5", "workload_settings": {"affinity": "off"}, "profile": "dsi", "threads": [10, 20],
     "levels": [0.5, 0.9999], "call": "statements", "limits": {"memory": "1GiB", "cpus": "1.5"},
     "storage": {"type": "ext4", "block": "1k", "data": "journal", "size": "1GiB"},
-    "probes": "dd,fio", "checked": "of check.json",
+    "probes": "dd,fio", "checked": "of check.json", "client": "sqlite3",
 }  # fmt: skip
 """Other values than the default, where the type does not lead to one."""
 STAYS = {"target": {"url": "sqlite:///kept.db"}}

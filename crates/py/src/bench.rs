@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::cycle::Cycle;
+use crate::driver::Driver;
 use crate::error::raise;
 use crate::stage::{group_of, stages, GroupOptions};
 use crate::target::Target;
@@ -39,6 +40,8 @@ pub struct CycleOptions {
     seed: u64,
     trace: Option<PathBuf>,
     statements: bool,
+    /// Opens sessions of another client; `None` for dsbench's own.
+    open: Option<Py<PyAny>>,
 }
 
 /// A workload bound to a target and a scale.
@@ -179,8 +182,12 @@ impl Bench {
             let words = format!("--placement {:?}: use free, follow or pinned", options.placement);
             raise(Error::configuration(words))
         })?;
+        let own = Arc::clone(&self.engine);
         let plan = LoadPlan {
-            engine: Arc::clone(&self.engine),
+            engine: match options.open {
+                Some(open) => Arc::new(Driver { own, open }),
+                None => own,
+            },
             workload: Arc::clone(&self.workload),
             groups: options.groups.iter().map(group_of).collect::<PyResult<_>>()?,
             carriers: options.carriers,

@@ -176,6 +176,15 @@ fn triples<'py>(py: Python<'py>, histogram: &Histogram) -> Bound<'py, PyBytes> {
     bytes(py, histogram.buckets().flat_map(|(low, high, count)| [low, high, count]))
 }
 
+/// The histogram of residence times, 64 bits each in ns, that another client told: low, high and count of each bucket.
+#[pyfunction]
+pub fn buckets<'py>(py: Python<'py>, times_ns: &[u8]) -> Bound<'py, PyBytes> {
+    let mut histogram = Histogram::default();
+    let words = times_ns.chunks_exact(8).filter_map(|word| word.try_into().ok());
+    words.for_each(|word| histogram.record(u64::from_le_bytes(word)));
+    triples(py, &histogram)
+}
+
 /// (group, how they were placed, clients).
 fn placements(outcome: &CycleOutcome) -> Vec<(usize, String, u64)> {
     let mut counts = BTreeMap::new();

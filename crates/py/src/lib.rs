@@ -6,6 +6,7 @@ mod bench;
 mod calibrate;
 mod conformance;
 mod cycle;
+mod driver;
 mod entry;
 mod error;
 #[cfg(target_os = "linux")]
@@ -58,5 +59,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(entry::workload_entry, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
     module.add_function(wrap_pyfunction!(bench::draws, module)?)?;
+    module.add_function(wrap_pyfunction!(cycle::buckets, module)?)?;
     Ok(())
 }

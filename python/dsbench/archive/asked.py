@@ -72,6 +72,7 @@ class Asked(Recorded):
     peak: bool = False
     connections: Whole = 1
     nodes: Whole = 0
+    client: str = "own"
     isolation: str = ""
     retry: bool = False
     max_tries: Whole = 0

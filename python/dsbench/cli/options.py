@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from dsbench import generator, servers, workloads
+from dsbench import drivers, generator, servers, workloads
 from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, about, examples
 
 _TYPES: Final = {"boolean": bool, "integer": int, "number": float, "object": list[str]}
@@ -63,7 +63,8 @@ def _of_scripts(name: str, metavar: str, text: str) -> inspect.Parameter:
 
 def _values(option: Option) -> tuple[str, ...]:
     """What a shell may offer for ``option``."""
-    return {"workload": (*workloads.names(), *examples()), "profile": PROFILE_NAMES}.get(option.name, option.choices)
+    known = {"workload": (*workloads.names(), *examples()), "profile": PROFILE_NAMES, "client": drivers.names()}
+    return known.get(option.name, option.choices)
 
 
 def completing(values: Sequence[str]) -> Callable[[str], list[str]]:

@@ -32,6 +32,7 @@ EPILOG = (
     "dsbench run private:postgresql --workload ycsb-a --scales 10,100 --threads 8 | "
     "dsbench run private:sqlite --workload my.toml | "
     "dsbench run private:postgresql --workload tpcc --scales 5 --pace terminals --threads 8 --ramp-up 60 | "
+    "dsbench run private:postgresql --client psycopg --threads 4 | "
     "dsbench run private:postgresql --limit memory=1GiB --limit write=20MiB/s --limit cpus=1.5 | "
     "dsbench run private:postgresql --storage 'ext4?data=journal&block=1k'"
 )

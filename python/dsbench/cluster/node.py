@@ -136,7 +136,7 @@ class Node:
         cycle = bench.cycle(
             spec, order["seed"], None, stage=order["stage"], node=order["number"], nodes=order["nodes"]
         )
-        sampler = Sampler(monitors_for("", None, None), now_ns)
+        sampler = Sampler(monitors_for("", None, None, clients=lambda: cycle.pids), now_ns)
         watched = _Watched(order.get("beside", {}))
         try:
             course = self._run(link, key, spec, cycle, sampler, watched)

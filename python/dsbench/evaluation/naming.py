@@ -50,7 +50,12 @@ def counted(count: int, noun: str) -> str:
 def subject(run: RunRecord) -> str:
     """The run's label, server with version and workload: ``night: PostgreSQL 15.18, TPC-B-like``."""
     label = f"{run.spec.label}: " if run.spec.label else ""
-    return label + ", ".join(part for part in (server(run), run.entry.label) if part)
+    return label + ", ".join(part for part in (server(run), run.entry.label, by_client(run)) if part)
+
+
+def by_client(run: RunRecord) -> str:
+    """Who made the load, where that was not dsbench's own client: ``by psycopg``."""
+    return "" if run.spec.client == "own" else f"by {run.spec.client}"
 
 
 def server(run: RunRecord) -> str:
@@ -60,7 +65,7 @@ def server(run: RunRecord) -> str:
 
 def tag(run: RunRecord) -> str:
     """Label and server: by what a row of several archives is told from the others."""
-    return ", ".join(part for part in (run.spec.label, server(run)) if part)
+    return ", ".join(part for part in (run.spec.label, server(run), by_client(run)) if part)
 
 
 def _variant(run: RunRecord) -> tuple[str, ...]:

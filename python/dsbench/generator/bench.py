@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from dsbench import _core
+from dsbench import _core, drivers
 from dsbench.generator.core import CoreError, errors
 from dsbench.generator.cycle import POLL_S, Cycle, Watch
+from dsbench.generator.peers import Peer
+from dsbench.generator.pgbench import Pgbench
+from dsbench.generator.processes import Processes, processes_for
 from dsbench.generator.stages import Stage, load_of, stage_of
+from dsbench.generator.sysbench import Sysbench
 from dsbench.generator.target import Target
 from dsbench.spec import RunSpec
 
 Counted = tuple[list[int], list[int], list[tuple[str, int]]]
 """Committed transactions per kind, commits of unknown end per kind, the clients' sums by name."""
+
+_PROGRAMS: Final[Mapping[str, type[Peer]]] = {"pgbench": Pgbench, "sysbench": Sysbench}
 
 UNCOUNTED: Final = _core.UNCOUNTED
 """As the number of commits of unknown end of a kind: it is not known how many there are."""
@@ -74,6 +82,10 @@ class Bench:
         ``clients``: those that the run asks for, on all nodes; a workload may have a table for each. ``existing``: the
         tables are there, and nothing is done but the load.
         """  # fmt: skip
+        self._target = target
+        self._asked = {
+            "workload": workload, "scale": scale, "call": call, "settings": dict(settings or {}), "clients": clients
+        }  # fmt: skip
         with errors():
             self._core = _core.Bench(target._core, workload, scale, call, dict(settings or {}), clients)
         self.scale = scale
@@ -91,6 +103,7 @@ class Bench:
         """``CoreError`` of kind "configuration" for what ``spec`` wants and engine or workload do not have."""
         with errors():
             self._core.refuse(spec.population == "procedure", spec.pace == "terminals")
+        self._refuse_client(spec)
         for stage in self.stages:
             load_of(stage, spec, self.scale, 0, max(spec.nodes, 1))
         groups = [group for stage in self.stages if stage.repeated for group in stage.groups]
@@ -108,6 +121,24 @@ class Bench:
             listed = ",".join(map(str, spec.thread_numbers))
             words = f"--threads {listed}: the stages of {spec.workload} are run once each; give one number"
             raise CoreError("configuration", "", words)
+
+    def _refuse_client(self, spec: RunSpec) -> None:
+        client, dialect = drivers.find(spec.client), self._target.dialect.name
+        if client is None:
+            return
+        words = client.missing
+        if spec.client not in drivers.reaching(dialect):
+            words = f"{client.name} does not reach {dialect}: use one of {', '.join(drivers.reaching(dialect))}"
+        elif isinstance(client, drivers.Peer):
+            words = words or _beyond(client, spec, self._target.dialect.name, self.call)
+        elif spec.prepare and not client.prepares:
+            words = f"{client.name} prepares no statements: leave --prepare out"
+        elif client.name == "sqlite3" and spec.workload != "select" and sqlite3.sqlite_version_info < (3, 42):
+            words = f"{client.version} is too old for the clock of these statements, which came with 3.42"
+        elif spec.workload == "script" or spec.pace == "terminals":
+            words = f"{client.name} runs neither scripts nor terminals: leave --client out"
+        if words:
+            raise CoreError("configuration", "", f"--client: {words}")
 
     def draws(self, seed: int, client: int, count: int) -> list[str]:
         """The inputs ``client`` draws for transactions 0..count, in words."""
@@ -141,7 +172,14 @@ class Bench:
         return found[0]
 
     def cycle(
-        self, spec: RunSpec, seed: int, trace: Path | None, *, stage: str = "", node: int = 0, nodes: int = 1,
+        self,
+        spec: RunSpec,
+        seed: int,
+        trace: Path | None,
+        *,
+        stage: str = "",
+        node: int = 0,
+        nodes: int = 1,
         by_time: bool = False,
     ) -> Cycle:
         """Opens the connections of a cycle of ``stage``; it starts when ``Cycle.start`` says so.
@@ -153,9 +191,39 @@ class Bench:
         if by_time:
             wanted = replace(wanted, groups=tuple(replace(group, until=None) for group in wanted.groups))
         load = load_of(wanted, spec, self.scale, node, nodes)
+        options = load.options(spec, seed, trace)
         with errors():
-            core = self._core.cycle(load.options(spec, seed, trace))
+            core = self._core.cycle(options) if spec.client == drivers.OWN else self._by_another(spec, options)
         return Cycle(core, load, len(self.kinds), trace)
+
+    def _by_another(self, spec: RunSpec, options: Mapping[str, Any]) -> Processes | Peer:
+        bench = {"url": self._target.url, **self._asked}
+        client = drivers.find(spec.client)
+        if isinstance(client, drivers.Peer):
+            asked = {"isolation": spec.isolation, "duration_s": spec.duration}
+            dialect = client.dialects[self._target.dialect.name]
+            return _PROGRAMS[spec.client]({**bench, **asked, "dialect": dialect}, options, self.call)
+        return Processes(bench, options, spec.client, processes_for(options, os.cpu_count() or 1))
+
+
+def _beyond(client: drivers.Peer, spec: RunSpec, dialect: str, call: str) -> str:
+    """What ``spec`` wants and the program ``client`` cannot do; empty where it can all of it."""
+    wanted = {
+        f"--workload {spec.workload}": spec.workload not in ("tpcb", "select"),
+        "--set": bool(spec.workload_settings),
+        "what a procedure of MySQL answers: add --call statements": (client.name, dialect, call, spec.workload)
+        == ("sysbench", "mysql", "procedure", "tpcb"),
+        "--nodes": spec.nodes > 0,
+        "--connections": spec.connections > 1,
+        "--rate": spec.rate is not None,
+        "--pace": spec.pace != "none",
+        "--ramp-up": spec.ramp_up > 0 or spec.find_ramp_up,
+        "--trace": spec.trace,
+        "--reconnect": spec.reconnect and client.name != "pgbench",
+        f"--duration {spec.duration:g}, but whole seconds": spec.duration != round(spec.duration),
+    }
+    found = next((option for option, asked in wanted.items() if asked), "")
+    return f"{client.name} does not take {found}" if found else ""
 
 
 def _wait(task: _core.Task, watch: Watch) -> PhaseResult:

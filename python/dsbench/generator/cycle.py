@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from dsbench import _core
 from dsbench.columns import COUNTERS
 from dsbench.generator.core import CoreError, errors, now_ns
+from dsbench.generator.peers import Peer
+from dsbench.generator.processes import Processes
 from dsbench.generator.stages import CycleLoad
 
 TRACE_WORDS: Final = 5
@@ -70,6 +72,8 @@ class CycleResult:
     """(group, statement, failed, retried, sum, least and greatest time in ns, buckets as those of ``histograms``)."""
     untraced: int = 0
     """Transactions that are missing in it, because it could not be written as fast as they came."""
+    untold: tuple[str, ...] = ()
+    """Counters of which another client says nothing; 0 in ``counters``."""
 
     def total(self, counter: str) -> int:
         """Sum of one counter over threads and kinds."""
@@ -88,7 +92,7 @@ class CycleResult:
 class Cycle:
     """A cycle under way."""
 
-    def __init__(self, core: _core.Cycle, load: CycleLoad, kinds: int, trace: Path | None) -> None:
+    def __init__(self, core: _core.Cycle | Processes | Peer, load: CycleLoad, kinds: int, trace: Path | None) -> None:
         self._core = core
         self.load = load
         self._kinds = kinds
@@ -144,6 +148,11 @@ class Cycle:
         """How long before the common start it has to be known: every thread has gone to sleep by then."""
         return 20_000_000 + self.load.threads * 100_000
 
+    @property
+    def pids(self) -> list[int]:
+        """Processes that make its load, where that is not this one."""
+        return [] if isinstance(self._core, _core.Cycle) else self._core.pids()
+
     def abandon(self) -> None:
         """Ends everything that is under way."""
         self._core.abandon()
@@ -166,6 +175,7 @@ class Cycle:
             cpu_ns=raw["cpu_ns"],
             trace=self._trace,
             untraced=raw["untraced"],
+            untold=tuple(raw.get("untold", ())),
         )
 
 

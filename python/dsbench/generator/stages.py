@@ -141,6 +141,7 @@ class CycleLoad:
             "seed": seed,
             "trace": trace,
             "statements": spec.per_statement,
+            "open": None,
         }
 
 

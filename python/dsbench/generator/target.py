@@ -31,6 +31,7 @@ class Target:
         would make, mark or drop one is refused."""
         with errors():
             self._core = _core.Target(url, existing)
+        self.url = url
         self.dialect = Dialect(**self._core.dialect())
 
     def state(self) -> tuple[str, str]:

@@ -5,7 +5,7 @@ Adding a monitor: one module with a class like the others, and one word in ``mon
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dsbench.monitors.calls import SystemCalls
@@ -48,15 +48,18 @@ _ENGINES: dict[str, Callable[[Queries], Monitor]] = {"postgres": Postgres, "mysq
 
 
 def monitors_for(
-    engine: str, directory: Path | None, queries: Queries | None, known: Known | None = None
+    engine: str, directory: Path | None, queries: Queries | None, known: Known | None = None,
+    clients: Callable[[], Iterable[int]] = tuple,
 ) -> tuple[Monitor, ...]:
     """The monitors of a run.
 
     ``directory`` holds the data, ``None`` when it is not on this machine; ``queries`` reaches the
-    database system, ``None`` where there is none to ask; ``known`` says which processes are the server's.
-    """
+    database system, ``None`` where there is none to ask; ``known`` says which processes are the server's;
+    ``clients`` gives the pids of those that make load in place of this one.
+    """  # fmt: skip
     known = known or Known({})
-    monitors: list[Monitor] = [OperatingSystem(), Network(), Client(), Interrupts(), Disks(), Tasks(RUN, known)]
+    monitors: list[Monitor] = [OperatingSystem(), Network(), Client(clients), Interrupts(), Disks()]
+    monitors.append(Tasks(RUN, known, clients=clients))
     calls = SystemCalls.allowed()
     if calls is not None:
         monitors.append(calls)

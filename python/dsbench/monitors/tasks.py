@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -62,11 +62,13 @@ class Tasks:
     told, for the sum of the others would be no sum of all.
     """
 
-    def __init__(self, who: str, known: Known, root: Path = proc.ROOT) -> None:
-        """``who``: ``machine.RUN`` for this process alone, ``machine.SERVER`` for all processes of the server."""
+    def __init__(
+        self, who: str, known: Known, root: Path = proc.ROOT, clients: Callable[[], Iterable[int]] = tuple
+    ) -> None:
+        """``who``: ``machine.RUN`` for this process with ``clients``, ``machine.SERVER`` for those of the server."""
         self.name = "server_tasks" if who == SERVER else "client_tasks"
         self.notes: list[str] = []
-        self._who, self._known, self._root = who, known, root
+        self._who, self._known, self._root, self._clients = who, known, root, clients
         self._last: _Reading | None = None
         self._sums: dict[str, float] = {}
 
@@ -104,7 +106,7 @@ class Tasks:
 
     def _pids(self) -> set[int]:
         if self._who == RUN:
-            return {os.getpid()}
+            return {os.getpid(), *self._clients()}
         roots = [pid for pid, who in self._known.roots.items() if who == SERVER]
         return proc.family(proc.processes(self._root), roots)
 

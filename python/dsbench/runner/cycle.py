@@ -283,15 +283,16 @@ def _measure(setting: Setting, wanted: Wanted) -> _Measured:
     sampler = Sampler(setting.monitors)
     try:
         cycle.connect(30 + cycle.load.threads * spec.connections * 0.2, setting.watch("connect", number))
+        known = with_nodes(setting.known, setting.load.pids())
         sampler.first()
-        before = look(setting.known)
+        before = look(known)
         # Asking for the lead may take a while itself: the clock is read afterwards.
         lead_ns = cycle.lead_ns + cycle.load.ramp_up_ns
         start = now_ns() + lead_ns
         sampler.go(start, cycle.load.ramp_up_ns, cycle.load.duration_ns)
         cycle.start(start)
         cycle.wait(start, _GRACE_S, setting.watch("cycle", number, monotonic() + spec.ramp_up))
-        after = look(setting.known)
+        after = look(known)
     except BaseException:
         cycle.abandon()
         sampler.stop()
@@ -301,5 +302,5 @@ def _measure(setting: Setting, wanted: Wanted) -> _Measured:
     parts = cycle.join()
     for note in sampler.notes:
         setting.journal.warn("monitor", note, "the figures of this monitor are missing; the rates are not touched")
-    machine = with_sessions(between(before, after, setting.known), samples) if before and after else None
+    machine = with_sessions(between(before, after, known), samples) if before and after else None
     return _Measured(parts, samples, machine, cycle.load)

@@ -6,7 +6,7 @@ import datetime
 import os
 import platform
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,11 @@ import dsbench
 from dsbench import workloads
 from dsbench.archive import FORMAT, Archive, Asked, RunRecord, Writer
 from dsbench.archive.record import Checked, Noticed, Segment
+from dsbench.drivers import PEERS
 from dsbench.generator import Condition
 from dsbench.runner.events import Observer
 from dsbench.spec import RunSpec
+from dsbench.workloads import Entry
 
 
 class RunError(Exception):
@@ -30,6 +32,12 @@ class RunError(Exception):
         self.usage = usage
         self.archive: Path | None = None
         """What the run left, once it has ended; ``None`` where nothing was begun."""
+
+
+def _entry(spec: RunSpec) -> Entry:
+    """What the workload says of itself: nothing of shares that the client does not tell."""
+    found = workloads.find(spec.workload, spec.workload_settings)
+    return replace(found, remote=None) if spec.client in PEERS else found
 
 
 def now() -> str:
@@ -62,7 +70,7 @@ class Journal:
             status="running",
             reason="",
             spec=Asked.model_validate(spec.described()),
-            workload=workloads.find(spec.workload, spec.workload_settings),
+            workload=_entry(spec),
             host=platform.node(),
             process=this_process(),
             cpus=psutil.cpu_count() or 1,

@@ -17,6 +17,7 @@ from typing import Final
 
 from dsbench import servers, stack
 from dsbench.archive import Archive, ArchiveError, Writer, redacted_lines
+from dsbench.drivers import OWN
 from dsbench.generator import Bench, CoreError, Stopped, Target
 from dsbench.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
 from dsbench.runner import calibration, keeping, place, promised, resumption, surroundings
@@ -132,7 +133,7 @@ class _Ladder:
                 self.probes = Probes(self.spec, self.server.folder if self.server else None, self.journal)
                 with surroundings.watched(self.known, self.journal, self.load):
                     self.load.begin(self.journal, self._url(), self._progress)
-                    if not self.spec.nodes:
+                    if not self.spec.nodes and self.spec.client == OWN:
                         self._calibrate()
                 for number, scale in enumerate(self.spec.scales, start=1):
                     if not self._finished(scale, done.get(scale, 0)):
@@ -230,7 +231,7 @@ class _Ladder:
         described = stack.describe(name, directory, queries, self._url())
         pids = self.server.pids() if self.server else []
         self.known = surroundings.known(self.target, pids, described.server_pid, directory)
-        self.monitors = monitors_for(name, directory, queries, self.known)
+        self.monitors = monitors_for(name, directory, queries, self.known, self.load.pids)
         # The files of a database without a server may lie in a folder among others.
         own = directory if self.server or name in _DIRECTORIES else None
         if self.target.dialect.keeps_data and not self.spec.existing:
@@ -247,7 +248,7 @@ class _Ladder:
             # With one writer at a time every level comes out as the strictest.
             isolation="serializable" if self.target.dialect.single_writer else self.spec.isolation,
             server_version=version,
-            stack=described.layers,
+            stack=stack.by_client(described.layers, self.spec.client),
             settings=described.settings,
             durability=described.durability,
             marks=described.marks,

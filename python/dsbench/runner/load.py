@@ -61,7 +61,7 @@ class Loader(Protocol):
         """Opens the connections of a cycle."""
 
     def pids(self) -> list[int]:
-        """Processes of nodes on this machine."""
+        """Processes on this machine that make load beside this one."""
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """((scale, cycle), part) of cycles that had ended before their part came; each is given once."""
@@ -91,16 +91,21 @@ def loader_of(spec: RunSpec, joining: Joining) -> Loader:
 class Local:
     """Load of this machine."""
 
+    def __init__(self) -> None:
+        self._cycle: Cycle | None = None
+
     def begin(self, _journal: Journal, _url: str, _progress: Progress, /) -> None:
         """Nothing to do."""
 
     def cycle(self, wanted: Wanted, _watch: Watch, /) -> Running:
         """Opens the connections of a cycle here."""
-        return _LocalCycle(wanted.bench.cycle(wanted.spec, wanted.seed, wanted.trace, stage=wanted.stage.name))
+        cycle = wanted.bench.cycle(wanted.spec, wanted.seed, wanted.trace, stage=wanted.stage.name)
+        self._cycle = cycle
+        return _LocalCycle(cycle)
 
     def pids(self) -> list[int]:
-        """There are no nodes."""
-        return []
+        """There are no nodes; with another client than dsbench's own, the processes of the last cycle."""
+        return self._cycle.pids if self._cycle is not None else []
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
         """Nothing comes late."""

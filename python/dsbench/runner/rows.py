@@ -133,6 +133,7 @@ def _cycles(key: Key, names: Names, result: CycleResult) -> pa.Table:
     here = [names.runs(int(g), int(k)) for g, k in zip(group, kind, strict=True)]
     counters = _of_first_kind(names, result).reshape(-1, len(COUNTERS))[here]
     columns: dict[str, Any] = {name: counters[:, i] for i, name in enumerate(COUNTERS)}
+    columns |= dict.fromkeys(result.untold, [None] * len(counters))
     columns |= {"thread": thread[here], "kind": names.of_kinds(kind[here]), "group": names.of_groups(group[here])}
     return _keyed("cycles", key, columns, len(counters))
 

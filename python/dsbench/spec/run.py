@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from dsbench import workloads
+from dsbench import drivers, workloads
 from dsbench.spec.about import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About
 from dsbench.spec.limits import Limits
 from dsbench.spec.scripts import said_scale
@@ -196,6 +196,15 @@ class RunSpec(Frozen):
             TRANSACTIONS, "load", default=f"{_LEVELS}, others: repeatable-read",
         ),
     ] = "repeatable-read"
+    client: Annotated[
+        str,
+        About(
+            f"Who makes the load: own, dsbench's client; a driver of Python, in a process for each CPU: "
+            f"{', '.join(drivers.DRIVERS)}; or another program: {', '.join(drivers.PEERS)}",
+            CLIENTS, "told", brief=True,
+        ),
+    ] = drivers.OWN
+    """Population, check and monitors stay with dsbench's own."""
     call: Annotated[
         Call | None,
         About(
@@ -373,6 +382,12 @@ class RunSpec(Frozen):
     @classmethod
     def _probes_are_known(cls, value: str) -> str:
         storage_tools.tools(value)
+        return value
+
+    @field_validator("client")
+    @classmethod
+    def _client_is_known(cls, value: str) -> str:
+        drivers.find(value)
         return value
 
     @field_validator("label")

@@ -5,16 +5,16 @@ Nothing here names a person, a serial number or a password. What a system does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
 
-from dsbench import control_groups, spec
+from dsbench import control_groups, drivers, spec
 from dsbench.stack import application, backend, core, filesystem, rdbms, system
 from dsbench.stack.described import Described, Items, Layer, Queries, Switch, size
 
-__all__ = ["Described", "Layer", "Queries", "Switch", "data_directory", "describe", "fall_short"]
+__all__ = ["Described", "Layer", "Queries", "Switch", "by_client", "data_directory", "describe", "fall_short"]
 
 _ROUNDED = 0.01
 """The kernel takes whole pages and milliseconds."""
@@ -54,6 +54,21 @@ def describe(engine: str, directory: Path | None, queries: Queries, url: str = "
         server_version=database.version,
         server_pid=server,
     )
+
+
+def by_client(layers: Sequence[Layer], client: str) -> list[Layer]:
+    """``layers`` with the client that makes the load in place of dsbench's own."""
+    other = drivers.find(client)
+    if other is None:
+        return list(layers)
+    program: Items = {}
+    if isinstance(other, drivers.Peer):
+        program = {"its figures": other.whole, "not told": ", ".join(other.untold)}
+    said = {
+        "API": {} if program else {"interface": "Python's DB-API 2.0"},
+        "driver": {"client": other.version, **program, "population and check": "dsbench's own client"},
+    }
+    return [_layer(layer["layer"], {**layer["items"], **said.get(layer["layer"], {})}) for layer in layers]
 
 
 def fall_short(limits: spec.Limits, pid: int | None) -> Iterator[str]:

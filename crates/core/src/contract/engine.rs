@@ -1,7 +1,7 @@
 //! What an engine must be able to do. Optional abilities are further traits, reached by a method
 //! that answers `None` where an engine lacks them.
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::value::{Rows, Table, Type, Value};
 
 /// Transaction isolation level; an engine maps it to its own nearest level that is at least as strict.
@@ -107,6 +107,19 @@ pub trait Engine: Send + Sync {
     /// carried: then several clients may share a thread of the operating system.
     fn waits_in_sockets(&self) -> bool {
         false
+    }
+
+    /// What the code of an error means that another client of the same database was given: a SQLSTATE, or numbers
+    /// with commas between them, whichever the product has.
+    fn kind_of(&self, code: &str) -> ErrorKind {
+        let _ = code;
+        ErrorKind::Statement
+    }
+
+    /// Does all that a thread of the operating system does for its client. An engine may keep something for the whole
+    /// of it that each call would otherwise make anew.
+    fn on_thread(&self, body: &mut dyn FnMut()) {
+        body();
     }
 }
 

@@ -151,6 +151,11 @@ impl Engine for Firebird {
         Ok(Box::new(attach(self.api()?, &self.target, isolation)?))
     }
 
+    fn kind_of(&self, code: &str) -> ErrorKind {
+        let codes: Vec<i32> = code.split(',').filter_map(|one| one.trim().parse().ok()).collect();
+        codes::judge(&codes).1
+    }
+
     fn place(&self) -> &dyn Place {
         self
     }

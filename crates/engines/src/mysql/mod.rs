@@ -34,7 +34,7 @@ mod wire;
 use std::sync::Arc;
 
 use dsbench_core::engine::{Connection, Dialect, Engine, Place, Session};
-use dsbench_core::error::Result;
+use dsbench_core::error::{ErrorKind, Result};
 
 use self::connection::MysqlConnection;
 use self::login::Reach;
@@ -87,6 +87,10 @@ impl Engine for Mysql {
 
     fn waits_in_sockets(&self) -> bool {
         true
+    }
+
+    fn kind_of(&self, code: &str) -> ErrorKind {
+        code.parse().map_or(ErrorKind::Statement, codes::kind)
     }
 
     fn place(&self) -> &dyn Place {

@@ -29,7 +29,7 @@ mod user;
 mod wire;
 
 use dsbench_core::engine::{Connection, Dialect, Engine, Place, Session};
-use dsbench_core::error::Result;
+use dsbench_core::error::{ErrorKind, Result};
 
 use self::connection::PostgresConnection;
 use self::options::Options;
@@ -67,6 +67,10 @@ impl Engine for Postgres {
 
     fn waits_in_sockets(&self) -> bool {
         true
+    }
+
+    fn kind_of(&self, code: &str) -> ErrorKind {
+        sqlstate::kind(code.as_bytes())
     }
 
     fn place(&self) -> &dyn Place {

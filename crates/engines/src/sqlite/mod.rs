@@ -81,6 +81,10 @@ impl Engine for Sqlite {
         Ok(Box::new(connection::Session::new(db, &self.place.0).map_err(set_up)?))
     }
 
+    fn kind_of(&self, code: &str) -> ErrorKind {
+        code.parse().map_or(ErrorKind::Statement, |code| codes::kind(code, codes::During::Execute))
+    }
+
     fn place(&self) -> &dyn Place {
         &self.place
     }

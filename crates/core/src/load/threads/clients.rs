@@ -52,10 +52,11 @@ pub(super) struct Carried {
 pub(super) type Crew = Vec<(usize, Recorder)>;
 
 /// Runs one client on this thread, which it may block. With `cpu` it stays on that one.
-pub(super) fn run_alone(plan: &LoadPlan, shared: &Arc<Shared>, client: Crew, cpu: Option<usize>) -> Carried {
+pub(super) fn run_alone(plan: &LoadPlan, shared: &Arc<Shared>, mut client: Crew, cpu: Option<usize>) -> Carried {
     cpu.map(pin_once);
-    let done = bodies(plan, shared, client).map(|body| body());
-    tally(done.collect())
+    let mut done = Vec::new();
+    plan.engine.on_thread(&mut || done.extend(bodies(plan, shared, std::mem::take(&mut client)).map(|body| body())));
+    tally(done)
 }
 
 /// The carriers of a cycle.

@@ -1,0 +1,139 @@
+"""Drivers of Firebird."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, Final
+
+from dsbench.drivers.address import Address
+from dsbench.drivers.session import Run, Session
+
+_LEVELS: Final = {"read-committed": 0, "repeatable-read": 1, "serializable": 2}
+
+
+class _Firebird(Session):
+    """Without a mode in which each statement is a transaction: one is opened and committed around it."""
+
+    def _alone(self, alone: bool) -> None:
+        pass
+
+    def begin(self) -> None:
+        """Opens a transaction."""
+        self._begin()
+        self._open = True
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Opens a transaction."""
+
+    def _around(self, run: Run) -> Run:
+        def alone_or_within(params: Sequence[Any]) -> Any:
+            if self._open:
+                return run(params)
+            self.begin()
+            try:
+                found = run(params)
+                self.commit()
+            except BaseException:
+                self.rollback()
+                raise
+            return found
+
+        return alone_or_within
+
+    def code(self, error: BaseException) -> str | None:
+        """The gds codes, with commas between them."""
+        if isinstance(error, OSError):
+            return None
+        return ",".join(str(code) for code in getattr(error, "gds_codes", None) or ())
+
+
+class FirebirdDriver(_Firebird):
+    """firebird-driver, on the client library of Firebird."""
+
+    def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
+        if library := address.query.get("client_library"):
+            module.driver_config.fb_client_library.value = library
+        place = f"inet://{address.host}:{address.port or 3050}/{address.path}" if address.host else f"/{address.path}"
+        connection = module.connect(place, charset="UTF8", **_login(address))
+        super().__init__(connection)
+        levels = (
+            module.Isolation.READ_COMMITTED_RECORD_VERSION, module.Isolation.SNAPSHOT, module.Isolation.SERIALIZABLE
+        )  # fmt: skip
+        self._tpb = module.tpb(levels[_LEVELS[isolation]], lock_timeout=_wait(address))
+        self._cursor = connection.cursor()
+
+    def _begin(self) -> None:
+        self.connection.begin(self._tpb)
+
+    def _statement(self, sql: str, reads: bool, once: bool, /) -> Run:
+        cursor = self._cursor
+        returning = "RETURNING" in sql.upper()
+        statement: Any = sql
+        if once:
+            # A cursor to itself, as it forgets a statement when it goes on to another.
+            cursor = self.connection.cursor()
+            self.begin()
+            statement = cursor.prepare(sql)
+            self.commit()
+
+        def run(params: Sequence[Any]) -> Any:
+            cursor.execute(statement, params)
+            if reads:
+                return cursor.fetchall()
+            return _returned(cursor.fetchone()) if returning else cursor.affected_rows
+
+        return self._around(run)
+
+
+class FirebirdSQL(_Firebird):
+    """firebirdsql, which is written in Python. Its transactions wait for the locks of others."""
+
+    def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
+        levels = (
+            module.ISOLATION_LEVEL_READ_COMMITED, module.ISOLATION_LEVEL_REPEATABLE_READ,
+            module.ISOLATION_LEVEL_SERIALIZABLE,
+        )  # fmt: skip
+        connection = module.connect(
+            host=address.host, port=address.port or 3050, database=address.path, charset="UTF8",
+            isolation_level=levels[_LEVELS[isolation]], **_login(address),
+        )  # fmt: skip
+        super().__init__(connection)
+
+    def _begin(self) -> None:
+        self.connection.begin()
+
+    def _statement(self, sql: str, reads: bool, once: bool, /) -> Run:
+        returning = "RETURNING" in sql.upper()
+        self.begin()
+        cursor = self.connection.cursor()
+        statement: Any = cursor.prep(sql) if once else sql
+        self.commit()
+
+        def run(params: Sequence[Any]) -> Any:
+            cursor.execute(statement, params)
+            if reads:
+                return cursor.fetchall()
+            return _returned(cursor.fetchone()) if returning else cursor.rowcount
+
+        return self._around(run)
+
+
+def _returned(row: Sequence[Any] | None) -> int:
+    """Rows that a statement with RETURNING changed: without one it gives none, or one of NULLs."""
+    return 0 if row is None or all(cell is None for cell in row) else 1
+
+
+def _login(address: Address) -> dict[str, str]:
+    user = address.user or os.environ.get("ISC_USER", "SYSDBA")
+    password = address.password or os.environ.get("ISC_PASSWORD", "")
+    return {"user": user, "password": password} if password else {"user": user}
+
+
+def _wait(address: Address) -> int:
+    """Seconds for which a transaction waits for the lock of another; -1 for as long as it takes."""
+    asked = address.query.get("wait", "no")
+    return int(asked) if asked.isdigit() else {"no": 0}.get(asked, -1)

@@ -1,0 +1,53 @@
+"""Drivers of MariaDB and MySQL."""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+from typing import Any
+
+from dsbench.drivers.address import Address
+from dsbench.drivers.session import Run, Session, by_format
+
+_FOUND_ROWS = 2
+"""Flag of the protocol: an update tells how many rows it found, also where nothing in them changed."""
+
+
+class PyMySQL(Session):
+    """PyMySQL, which is written in Python and writes the parameters into the statement."""
+
+    def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
+        connection = module.connect(
+            host=address.host or None,
+            port=address.port or 3306,
+            unix_socket=address.query.get("socket"),
+            user=address.user or None,
+            password=address.password or os.environ.get("MYSQL_PWD", ""),
+            database="dsbench",
+            autocommit=True,
+            client_flag=_FOUND_ROWS,
+            sql_mode="STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION",
+            init_command=f"SET SESSION TRANSACTION ISOLATION LEVEL {isolation.replace('-', ' ').upper()}",
+        )
+        super().__init__(connection)
+        self._single = True
+        self._cursor = connection.cursor()
+
+    def _alone(self, alone: bool) -> None:
+        self.connection.autocommit(alone)
+
+    def _statement(self, sql: str, reads: bool, _once: bool, /) -> Run:
+        cursor, text = self._cursor, by_format(sql)
+
+        def run(params: Any) -> Any:
+            changed = cursor.execute(text, params)
+            return cursor.fetchall() if reads else changed
+
+        return run
+
+    def code(self, error: BaseException) -> str | None:
+        """The number of the error."""
+        if isinstance(error, OSError):
+            return None
+        told = error.args[0] if error.args else ""
+        return str(told) if isinstance(told, int) else ""
