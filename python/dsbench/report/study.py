@@ -119,6 +119,9 @@ def grids(found: Outcomes) -> Iterator[Grid]:
     if len(costs) > 1:
         yield "resources per transaction, median over the trials, at the largest scale", costs
     yield from _foretold(found)
+    cached = list(_cached(found))
+    if len(cached) > 1:
+        yield "found in memory, by trial, at the largest scale", cached
 
 
 def _cells(one: Effect) -> list[str]:
@@ -190,6 +193,17 @@ def _foretold(found: Outcomes) -> Iterator[Grid]:
     if rows:
         heads = ["storage tool", f"with the {_SHORT[found.measure]}", "with the DSI", "trials"]
         yield "rank correlation (Spearman) over the trials, at the largest scale; p: by chance alone", [heads, *rows]
+
+
+def _cached(found: Outcomes) -> Iterator[list[str]]:
+    """Heads, and a row for each trial: by the server's counters, and by times, beside each other."""
+    yield ["trial", *found.factors, "blocks, by the server", "transactions under 1 ms", "under", "between the modes"]
+    for one in sorted(found.made, key=lambda made: (made.at, made.trial.block)):
+        hits = one.hits
+        if isfinite(hits.blocks) or isfinite(hits.valley_ns):
+            limit = f"{number(hits.valley_ns / 1e6, 3)} ms" if isfinite(hits.valley_ns) else "one mode"
+            shares = [f"{share:.1%}" if isfinite(share) else "–" for share in (hits.blocks, hits.usual, hits.found)]
+            yield [str(one.trial.number), *one.trial.levels, *shares[:2], limit, shares[2]]
 
 
 def _median(values: list[float]) -> float:

@@ -15,6 +15,8 @@ _CAPTIONS = {
     "relative": "Each level over the reference, scale by scale; bars: least to greatest of the blocks.",
     "heat": "Two factors at once: a dark column or row is one factor, a single dark field is an interaction.",
     "lines": "Over the numbers of a factor, a line for each level of another.",
+    "freq": "Share of transactions that take longer than x, at the largest scale, all trials of a level together: "
+    "steps are classes of transactions, such as those that found their block in memory.",
     "course": "Rate of each second through the cycles of the largest scale, averaged over the trials of a level: "
     "a slope is warming up, a notch a checkpoint.",
 }

@@ -8,8 +8,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from dsbench.analysis.cache import Hits, hits
 from dsbench.analysis.effects import Effects, effects
-from dsbench.analysis.values import Floats, Resource
+from dsbench.analysis.values import Floats, Frequency, Resource
 from dsbench.archive import Archive, ArchiveError
 from dsbench.evaluation import Evaluation, evaluate
 from dsbench.spec import SpecError
@@ -45,6 +46,13 @@ class Made:
     probes: Mapping[str, float] = field(default_factory=dict)
     """Tests of storage tools to what they found there."""
     dsi: float = float("nan")
+    frequency: Frequency | None = None
+    """Of its residence times there."""
+
+    @property
+    def hits(self) -> Hits:
+        """What it found in memory there."""
+        return hits(self.frequency, self.resources)
 
     def mean(self, points: Iterable[Point]) -> float:
         """Geometric mean over ``points``, or over its own where there are none; nan where one is missing or 0."""
@@ -169,12 +177,13 @@ def _made(study: Study, trial: Trial, evaluation: Evaluation, measure: str, head
         Point(part.threads if len(parts) > 1 else 0, row.scale): _value(part, row.scale, measure, headline)
         for part in parts for row in part.scales
     }  # fmt: skip
-    largest = max(evaluation.seconds, default=0)
-    course = evaluation.seconds[largest][:, 0] if largest else np.empty(0)
+    largest = max(evaluation.seconds, default=max(evaluation.frequency, default=0))
+    course = evaluation.seconds[largest][:, 0] if largest in evaluation.seconds else np.empty(0)
     return Made(
         trial, combination(study.factors, trial), values, np.asarray(course, dtype=float),
         evaluation.resources.get(largest, ()), {one.name: one.mean for one in evaluation.probes.get(largest, ())},
         evaluation.index.dsi.value if evaluation.index.dsi else float("nan"),
+        evaluation.frequency.get(largest),
     )  # fmt: skip
 
 

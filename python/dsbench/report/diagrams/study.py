@@ -8,9 +8,21 @@ from itertools import combinations
 import altair as alt
 import numpy as np
 
+from dsbench.analysis.values import Frequency
 from dsbench.report.diagrams.axes import ValueAxis
 from dsbench.report.diagrams.compared import Span, compared, looks
-from dsbench.report.diagrams.theme import GREY, HUES, Row, Spec, finish, spans_decades
+from dsbench.report.diagrams.freq import curve, drawable
+from dsbench.report.diagrams.theme import (
+    GREY,
+    HUES,
+    Row,
+    Spec,
+    finish,
+    log_domain,
+    log_ticks,
+    number_labels,
+    spans_decades,
+)
 from dsbench.study import Outcomes, Point, mean
 
 _ROW = 21
@@ -29,6 +41,7 @@ def specs(found: Outcomes) -> dict[str, Spec]:
     pairs = sorted(combinations(factors, 2), key=lambda pair: -_share(found, pair))[:3]
     made |= {f"heat-{a + 1}-{b + 1}": heat(found, a, b) for a, b in pairs}
     made |= {f"lines-{n + 1}": lines(found, n) for n in factors}
+    made |= {f"freq-{n + 1}": frequencies(found, n) for n in factors}
     made |= {f"course-{n + 1}": course(found, n) for n in factors}
     return {name: spec for name, spec in made.items() if spec is not None}
 
@@ -206,6 +219,46 @@ def _lines(found: Outcomes, factor: int, beside: int | None) -> list[tuple[int |
     if beside is None:
         return [(None, found.factors[factor])]
     return [(n, f"{found.factors[beside]} {level.name}") for n, level in enumerate(found.levels[beside])]
+
+
+def frequencies(found: Outcomes, factor: int) -> Spec | None:
+    """Cumulative frequencies of the levels in one diagram (the paper, figures 19, 21, 32 and 47)."""
+    rows: list[Row] = []
+    for level, alike in zip(found.levels[factor], found.alike(factor), strict=True):
+        known = [one.frequency for one in alike if one.frequency is not None and drawable(one.frequency)]
+        if known:
+            rows += [{"archive": level.name, "ms": ms, "longer": share} for ms, share in _pooled(known)]
+    names = list(dict.fromkeys(row["archive"] for row in rows))
+    if len(names) < 2:
+        return None
+    low, high = log_domain((row["ms"] for row in rows), margin=1.15)
+    ticks = alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title="residence time [ms], log scale")
+    x = alt.X("ms:Q", scale=alt.Scale(type="log", domain=[low, high], nice=False), axis=ticks)
+    rarest = min(row["longer"] for row in rows)
+    y = ValueAxis("share of transactions that take longer", min(10 ** math.floor(math.log10(rarest)), 0.1), 1.0, True)
+    look = looks(names)
+    return finish(
+        [alt.Chart(alt.NamedData("freq")).mark_line(strokeWidth=1.5, interpolate="step-after").encode(
+            x=x, y=y.y("longer"), color=look.colour, strokeDash=look.dash, order=alt.Order("ms:Q"),
+            tooltip=["archive:N", alt.Tooltip("ms:Q", format=",.4~r"), alt.Tooltip("longer:Q", format=".3~g")])],
+        name="study-freq", archive="the study", data={"freq": rows},
+        title=alt.TitleParams(text=f"Cumulative frequencies by {found.factors[factor]}",
+                              subtitle=["all trials of a level together, at the largest scale"]),
+        description="Share of transactions whose residence time is longer than x, one line for each level.",
+    )  # fmt: skip
+
+
+def _pooled(known: list[Frequency]) -> list[tuple[float, float]]:
+    """(ms, share that takes longer) of the transactions of several trials together, at most some 300 points."""
+    times = np.unique(np.concatenate([one.residence_ns for one in known]))
+    longer = np.zeros(times.size)
+    for one in known:
+        at = np.searchsorted(one.residence_ns, times, side="right") - 1
+        longer += np.where(at < 0, 1.0, one.longer[np.maximum(at, 0)]) * one.count
+    count = sum(one.count for one in known)
+    slowest = max(one.quantiles_ns.get(1.0, float(one.residence_ns[-1])) for one in known)
+    times_ns, shares = curve(Frequency(times, longer / count, {1.0: slowest}, count))
+    return [(float(t) / 1e6, float(share)) for t, share in zip(times_ns, shares, strict=True)]
 
 
 def course(found: Outcomes, factor: int) -> Spec | None:
