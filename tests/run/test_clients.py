@@ -164,7 +164,7 @@ def test_processes_share_clients_counts_and_what_they_recorded() -> None:
     assert [(one["threads"], one["first_client"]) for one in shares] == [(2, 10), (3, 12)]
     assert sum(one["until"][1] for one in shares) == 11
     times = [np.array(some, "<u8") for some in ([1000, 2000, 2000], [2000, 9_000_000])]
-    one = {"counters": b"", "groups": b"", "seconds": b"", "failure": None, "untraced": 0}
+    one = {"counters": b"", "groups": b"", "seconds": b"", "failure": None, "untraced": 0, "statements": []}
     parts = [
         {**one, "histograms": [(0, 0, "residence", _core.buckets(some.tobytes()))], "cpu_ns": (1, 2), "sums": {"d": 3},
          "errors": [(0, 0, "busy", "5", 2, "")], "placements": [(0, "free", 2)]}

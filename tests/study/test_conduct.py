@@ -11,9 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from dsbench.archive import ArchiveError, claimed
+from dsbench.archive import Archive, ArchiveError, claimed
+from dsbench.library import studies
 from dsbench.runner import Observer, Outcome, RunError, Silent, Stop
 from dsbench.spec import RunSpec
 from dsbench.study import Study, Trial, begin, conduct, load
@@ -144,3 +146,17 @@ def test_a_history_is_made_on_the_database_that_is_measured(tmp_path: Path) -> N
     assert len(set(folders[1:])) == 1
     assert folders[1] is not None
     assert not folders[1].exists()
+
+
+def test_nodes_are_started_for_each_trial_and_end_with_it(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    command = f"sh -c 'echo started >>{told}; exec {sys.executable} -m dsbench node --join - --name afar --quiet'"
+    levels = [{"name": "local", "set": {"nodes": 0}}, {"name": "two", "set": {"nodes": 2}}]
+    factor = {"name": "nodes", "levels": levels}
+    study, _ = begin(parse({"name": "x", "run": RUN, "factor": [factor], "trials": {"repeat": 1}, "nodes": [command]}), tmp_path / "s")
+    found = studies.conduct(study, Seen(), Stop())
+    assert [trial.status for trial in found.trials] == ["done", "done"], found.trials
+    (archive,) = [found.archives / trial.archive for trial in found.trials if trial.levels == ("two",)]
+    assert set(Archive.open(archive).table("cycles").column("node").to_pylist()) == {"afar", "node-2"}
+    assert told.read_text() == "started\n"
+    assert not [one for one in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(one.info["cmdline"] or [])]

@@ -135,7 +135,7 @@ class Bench:
             words = f"{client.name} prepares no statements: leave --prepare out"
         elif client.name == "sqlite3" and spec.workload != "select" and sqlite3.sqlite_version_info < (3, 42):
             words = f"{client.version} is too old for the clock of these statements, which came with 3.42"
-        elif spec.workload == "script" or spec.pace == "terminals":
+        elif spec.existing or spec.workload == "script" or spec.pace == "terminals":
             words = f"{client.name} runs neither scripts nor terminals: leave --client out"
         if words:
             raise CoreError("configuration", "", f"--client: {words}")
@@ -214,6 +214,7 @@ def _beyond(client: drivers.Peer, spec: RunSpec, dialect: str, call: str) -> str
         "what a procedure of MySQL answers: add --call statements": (client.name, dialect, call, spec.workload)
         == ("sysbench", "mysql", "procedure", "tpcb"),
         "--nodes": spec.nodes > 0,
+        "--per-statement": spec.per_statement,
         "--connections": spec.connections > 1,
         "--rate": spec.rate is not None,
         "--pace": spec.pace != "none",

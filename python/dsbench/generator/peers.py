@@ -123,6 +123,7 @@ class Peer(ABC):
             "groups": np.zeros(threads, "<u8").tobytes(),
             "histograms": [(0, 0, "residence", histogram)],
             "seconds": np.array(found["seconds"], dtype="<u8").reshape(-1, 8).tobytes(),
+            "statements": [],
             "errors": found.get("errors", []),
             "sums": dict(UNTOLD_SUMS),
             "placements": [(0, "free", threads)],

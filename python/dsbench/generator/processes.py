@@ -175,15 +175,10 @@ def merged(parts: Sequence[Mapping[str, Any]], threads: Sequence[int], trace: Pa
     """What the processes recorded, as one. The quantiles of a second stay those of each process, in a row each."""
     if trace is not None:
         _join_traces(trace, threads)
-    buckets: dict[tuple[int, int, str], dict[tuple[int, int], int]] = {}
     errors: dict[tuple[Any, ...], tuple[int, str]] = {}
     placements: dict[tuple[int, str], int] = {}
     sums: dict[str, int] = {}
     for part in parts:
-        for *key, data in part["histograms"]:
-            counts = buckets.setdefault((key[0], key[1], key[2]), {})
-            for low, high, count in np.frombuffer(data, dtype="<u8").reshape(-1, 3).tolist():
-                counts[low, high] = counts.get((low, high), 0) + count
         for *key, count, example in part["errors"]:
             known = errors.get(tuple(key), (0, ""))
             errors[tuple(key)] = (known[0] + count, known[1] or example)
@@ -195,7 +190,8 @@ def merged(parts: Sequence[Mapping[str, Any]], threads: Sequence[int], trace: Pa
         "counters": b"".join(part["counters"] for part in parts),
         "groups": b"".join(part["groups"] for part in parts),
         "seconds": b"".join(part["seconds"] for part in parts),
-        "histograms": [(*key, _triples(counts)) for key, counts in buckets.items()],
+        "histograms": _added([row for part in parts for row in part["histograms"]]),
+        "statements": _added([row for part in parts for row in part["statements"]]),
         "errors": [(*key, *value) for key, value in errors.items()],
         "sums": sums,
         "placements": [(*key, clients) for key, clients in placements.items()],
@@ -203,6 +199,16 @@ def merged(parts: Sequence[Mapping[str, Any]], threads: Sequence[int], trace: Pa
         "failure": next((part["failure"] for part in parts if part["failure"]), None),
         "untraced": sum(part["untraced"] for part in parts),
     }
+
+
+def _added(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Histograms, whose buckets are the last of each row, added up by what stands before them."""
+    buckets: dict[tuple[Any, ...], dict[tuple[int, int], int]] = {}
+    for *key, data in rows:
+        counts = buckets.setdefault(tuple(key), {})
+        for low, high, count in np.frombuffer(data, dtype="<u8").reshape(-1, 3).tolist():
+            counts[low, high] = counts.get((low, high), 0) + count
+    return [(*key, _triples(counts)) for key, counts in buckets.items()]
 
 
 def _triples(counts: Mapping[tuple[int, int], int]) -> bytes:

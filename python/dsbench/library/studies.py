@@ -13,8 +13,9 @@ from dsbench.study import Study, Watch
 
 def conduct(study: Study, watch: Watch, stop: Stop, *, again: bool = False, erase: str = "") -> Study:
     """Makes the trials of ``study`` that are left; see ``dsbench.study.conduct``."""
-    return room.conduct(study, _make, watch, stop, again=again, erase=erase)
 
+    def make(spec: RunSpec, out: Path, observer: Observer, stop: Stop) -> Outcome:
+        with room.joined(spec, study.spec.nodes) as joining:
+            return perform(spec, out, observer, stop, joining).outcome
 
-def _make(spec: RunSpec, out: Path, observer: Observer, stop: Stop) -> Outcome:
-    return perform(spec, out, observer, stop).outcome
+    return room.conduct(study, make, watch, stop, again=again, erase=erase)

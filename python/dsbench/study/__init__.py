@@ -8,6 +8,7 @@ from __future__ import annotations
 from dsbench.study.best import best
 from dsbench.study.conduct import Make, Watch, conduct
 from dsbench.study.estimate import Estimate, estimate
+from dsbench.study.nodes import joined
 from dsbench.study.plan import Trial, combination
 from dsbench.study.record import Study, begin, extend, is_study, load, store
 from dsbench.study.results import Made, Outcomes, Point, mean, outcomes
@@ -16,6 +17,6 @@ from dsbench.study.spec import Factor, StudySpec, read
 
 __all__ = [
     "Estimate", "Factor", "Made", "Make", "Outcomes", "Point", "Study", "StudySpec", "Trial", "Watch", "begin", "best",
-    "combination", "conduct", "estimate", "extend", "is_study", "load", "mean", "outcomes", "read", "store", "template",
-    "templates",
+    "combination", "conduct", "estimate", "extend", "is_study", "joined", "load", "mean", "outcomes", "read", "store",
+    "template", "templates",
 ]  # fmt: skip

@@ -86,6 +86,8 @@ class StudySpec(_Frozen):
     trials: Trials = Trials()
     trial: tuple[dict[str, Any], ...] = ()
     """Of the design list: levels by factor; a factor that is not named has its reference."""
+    nodes: tuple[str, ...] = ()
+    """Commands that start the nodes of a trial elsewhere; a node without one is a process of this machine."""
 
 
 def read(path: Path) -> StudySpec:

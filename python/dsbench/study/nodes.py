@@ -1,0 +1,71 @@
+"""The nodes of a trial: started for it alone, as processes of this machine or by commands that reach others."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from dsbench.runner import Joining, RunError
+from dsbench.servers.ports import free_port
+from dsbench.spec import RunSpec
+
+_PATIENCE_S: Final = 120.0
+"""How long nodes and run look for each other. Nodes of a study that was killed end after as long."""
+_END_S: Final = 10.0
+"""How long a node may take to end once its run is over."""
+
+
+@contextmanager
+def joined(spec: RunSpec, commands: Sequence[str]) -> Iterator[Joining | None]:
+    """How the nodes of a run come to it; ``None`` where it has none. All are ended afterwards.
+
+    Node n is started by the nth of ``commands``, and where there is none as a process of this machine. Its bundle comes
+    through its standard input, so that no file is left elsewhere. ``RunError`` where a command is not there.
+    """
+    if not spec.nodes:
+        yield None
+        return
+    from dsbench.cluster.bundle import invite  # Late: an extra.
+
+    with tempfile.TemporaryDirectory(prefix="dsbench-nodes-") as place:
+        here = spec.nodes > len(commands)
+        invitation = invite(Path(place) / "cluster", spec.nodes, "" if not here else "127.0.0.1", free_port())
+        started: list[subprocess.Popen[str]] = []
+        try:
+            for number, bundle in enumerate(invitation.bundles, start=1):
+                started.append(_start(number, commands[number - 1 : number], bundle))
+            yield Joining(invitation.folder, _PATIENCE_S)
+        finally:
+            for node in started:
+                _end(node)
+
+
+def _start(number: int, command: Sequence[str], bundle: Path) -> subprocess.Popen[str]:
+    here = [sys.executable, "-m", "dsbench", "node", "--join", "-", "--name", f"node-{number}", "--quiet"]
+    words = shlex.split(command[0]) if command else [*here, "--patience", f"{_PATIENCE_S:g}"]
+    try:
+        # A Ctrl-C is for the study, whose run tells its nodes.
+        node = subprocess.Popen(words, stdin=subprocess.PIPE, text=True, start_new_session=True)
+    except OSError as error:
+        raise RunError(f"nodes: {words[0]}: {error.strerror}", "name a command that is here", usage=True) from None
+    if node.stdin is not None:
+        node.stdin.write(bundle.read_text())
+        node.stdin.close()
+    return node
+
+
+def _end(node: subprocess.Popen[str]) -> None:
+    for ask in (None, node.terminate, node.kill):
+        if ask is not None:
+            ask()
+        try:
+            node.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            continue
+        return
