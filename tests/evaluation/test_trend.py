@@ -54,6 +54,8 @@ def test_text_document_and_diagrams_tell_the_same(folder: Path, called: Program)
     told = json.loads((folder.parent / "t/trend.json").read_text())
     assert told == json.loads(json.dumps(trend.document(*histories(folder, 0.03))))
     assert told["histories"][0]["changes"][0]["differs"]["label"] == ["commit 10", "commit 11"]
+    page = (folder.parent / "t/trend.html").read_text()
+    assert all(words in page for words in ('data-diagram="trend-1"', "PostgreSQL 16.1", "Too few to tell", "a18"))
     drawn = json.loads((folder.parent / "t/trend-1.vl.json").read_text())
     assert [row["at"] for row in drawn["datasets"]["changes"]] == [10.5]
     assert not any(one.fell for one in histories(folder, 0.2)[0])

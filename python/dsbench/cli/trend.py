@@ -24,7 +24,9 @@ def command(
     difference: Annotated[
         str, typer.Option(metavar="P%", help="Smallest change of the median rate that is told.")
     ] = "3%",
-    out: Annotated[Path | None, typer.Option(help="Write trend.txt, .json and diagrams to this folder.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the page trend.html, .txt, .json and diagrams to this folder.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Tell where rates changed over the archives of one configuration, and what else changed there.

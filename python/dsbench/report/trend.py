@@ -1,4 +1,4 @@
-"""Histories of results as text, as JSON and as diagrams."""
+"""Histories of results as text, as JSON, as a page and as diagrams."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import numpy as np
 
 from dsbench.analysis.changes import FEWEST
 from dsbench.evaluation.naming import counted
-from dsbench.evaluation.trend import History, Told
+from dsbench.evaluation.trend import History
 from dsbench.report import render
-from dsbench.report.diagrams.history import history as drawn
+from dsbench.report.diagrams.history import history as diagram
+from dsbench.report.trend_page import page, sentence
 
 STEM: Final = "trend"
 _TALL: Final = 40
@@ -46,16 +47,6 @@ def _of(history: History) -> Iterator[str]:
             yield "    nothing else that is known of the runs changed there"
 
 
-def sentence(told: Told) -> str:
-    """``-12.3 % [-15.0, -9.8] from 2026-11-21T10:00 on (commit 3f2a), p = 0.002``."""
-    ratio, result = told.change.ratio, told.result
-    low, high = (f"{(bound - 1) * 100:+.1f}" for bound in (ratio.low, ratio.high))
-    within = f" [{low}, {high}]" if isfinite(ratio.low) else ""
-    label = f" ({result.label})" if result.label else ""
-    since = f"{ratio.value - 1:+.1%}{within} from {result.started[:16]} on{label}"
-    return f"{since}, p = {told.change.p_value:.2g}: {result.archive}"
-
-
 def _short(value: str) -> str:
     return (value if len(value) <= _TALL else value[: _TALL - 1] + "…") or "nothing"
 
@@ -81,11 +72,14 @@ def _document(history: History) -> dict[str, Any]:
 
 
 def files(histories: Sequence[History], left: Sequence[str]) -> dict[str, bytes]:
-    """File name to content: trend.txt, trend.json, and a diagram of each configuration that has several results."""
+    """File name to content: trend.html, .txt, .json, and a diagram of each configuration that has several results."""
+    several = [number for number, history in enumerate(histories) if len(history.results) > 1]
+    drawn = {number: (f"{STEM}-{n}", diagram(histories[number])) for n, number in enumerate(several, 1)}
     found = {
+        f"{STEM}.html": page(histories, left, drawn).encode(),
         f"{STEM}.txt": text(histories, left).encode(),
         f"{STEM}.json": (json.dumps(document(histories, left), indent=2, ensure_ascii=False) + "\n").encode(),
     }
-    for number, history in enumerate((one for one in histories if len(one.results) > 1), 1):
-        found |= render.drawn_as(f"{STEM}-{number}", drawn(history))
+    for name, spec in drawn.values():
+        found |= render.drawn_as(name, spec)
     return found
