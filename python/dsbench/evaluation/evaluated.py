@@ -143,6 +143,9 @@ class Evaluation:
     """Where the clients ran, in words; empty without a cycle."""
     fall: Fall | None = None
     """Between which scales the rate falls most; ``None`` where it falls by less than half anywhere."""
+    falls_at: Mapping[float, Fall] = field(default_factory=dict)
+    """Confidence level (0-1) to where the rate at that level falls most; empty where ``fall`` is ``None``, and without
+    levels whose rate falls by less than half anywhere."""
     models: tuple[Fit, ...] = ()
     """Those that the run can be held against, whether they fit or not."""
     intervals: Mapping[int, Interval] = field(default_factory=dict)

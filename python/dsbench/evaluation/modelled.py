@@ -41,6 +41,17 @@ def fall_of(rates: Mapping[int, Floats], run: RunRecord) -> Fall | None:
     return max(falls(sound), key=lambda one: one.slope)
 
 
+def falls_at(results: Sequence[ScaleResult], run: RunRecord) -> dict[float, Fall]:
+    """By confidence level (0-1): where the rate at that level falls most, if that is by half (the paper, figure 24)."""
+    found = {}
+    for level in dict.fromkeys(level for row in results for level in row.rates_at):
+        rates = {row.scale: row.rates_at.get(level, 0.0) for row in results if row.scale not in run.broken}
+        steep = [one for one in falls(rates) if one.factor >= STEEP]
+        if steep:
+            found[level] = max(steep, key=lambda one: one.slope)
+    return found
+
+
 def over_clients(parts: Mapping[Series, Evaluation], run: RunRecord) -> tuple[Fit, ...]:
     """The model over the number of clients, at the largest scale where there are enough of them."""
     if run.spec.rate is not None or run.spec.pace != "none":

@@ -44,7 +44,7 @@ from dsbench.evaluation.groups import (
 from dsbench.evaluation.judgement import collision, judge, noticed
 from dsbench.evaluation.machines import checkpoints, uses
 from dsbench.evaluation.measured import Measured, measured
-from dsbench.evaluation.modelled import fall_of, over_clients, over_scales
+from dsbench.evaluation.modelled import fall_of, falls_at, over_clients, over_scales
 from dsbench.evaluation.node_shares import apart, shares
 from dsbench.evaluation.operations import group_courses, live_bytes
 from dsbench.evaluation.probed import probed
@@ -180,7 +180,8 @@ def _evaluate(
         ),
         nodes=nodes,
         collision=collided,
-        fall=fall_of(rates, run),
+        fall=(fall := fall_of(rates, run)),
+        falls_at=falls_at(results, run) if fall is not None else {},
         models=over_scales(run, rates, results, success, collided, makers),
         kinds=kinds,
         kind_errors=errors_of_kinds(failed, kinds),

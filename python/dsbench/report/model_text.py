@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite, nan
 
+from dsbench.analysis.cutoff import Fall
 from dsbench.analysis.fits import Fit, Parameter
+from dsbench.analysis.values import percent
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report.page.markup import Html, section, table, tag
 
@@ -27,15 +30,19 @@ def model_lines(evaluation: Evaluation) -> list[str]:
 
 
 def fall_lines(evaluation: Evaluation) -> list[str]:
-    """Where the rate falls most, with the sizes of the database there."""
-    fall = evaluation.fall
-    if fall is None:
+    """Where the rate falls most, and where it does at each confidence level, with the sizes of the database there."""
+    if evaluation.fall is None:
         return []
     sizes = {row.scale: row.database_size_gb for row in evaluation.scales}
+    at = {f"  at the level {percent(level)} %": found for level, found in evaluation.falls_at.items()}
+    return [f"{which} {_fall(found, sizes)}" for which, found in {"the rate falls most": evaluation.fall, **at}.items()]
+
+
+def _fall(fall: Fall, sizes: Mapping[int, float]) -> str:
     low, high = sizes.get(fall.low, nan), sizes.get(fall.high, nan)
     where = f" ({low:.3g} to {high:.3g} GB)" if isfinite(low) and isfinite(high) else ""
     rates = f"from {_short(fall.before_tps)} to {_short(fall.after_tps)} tps"
-    return [f"the rate falls most between scale {fall.low} and {fall.high}{where}: {rates}"]
+    return f"between scale {fall.low} and {fall.high}{where}: {rates}"
 
 
 def value(one: Parameter) -> str:
@@ -53,7 +60,8 @@ def _short(number: float) -> str:
 
 def section_of_models(evaluation: Evaluation) -> Html | None:
     """Parameters with their intervals, and residuals point by point; ``None`` without a model."""
-    parts = [part for fit in evaluation.models for part in _of(fit)]
+    where = [tag("p", line.strip()[:1].upper() + line.strip()[1:] + ".") for line in fall_lines(evaluation)]
+    parts = [*where, *(part for fit in evaluation.models for part in _of(fit))]
     note = "Intervals at 95 % by drawing the residuals anew: they do not know what the model misses everywhere."
     return section("Models", *parts, tag("p", note, cls="note"), key="models") if parts else None
 
