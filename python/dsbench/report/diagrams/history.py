@@ -8,6 +8,7 @@ import textwrap
 import altair as alt
 import numpy as np
 
+from dsbench.evaluation.naming import counted
 from dsbench.evaluation.trend import History
 from dsbench.report.diagrams.theme import GREEN, GREY, HUES, RED, Row, Spec, finish, number_labels
 
@@ -50,7 +51,7 @@ def history(found: History) -> Spec:
     ]  # fmt: skip
     return finish(
         layers, name="trend", archive="the folder", data={"results": rows, "levels": levels, "changes": marks},
-        title=alt.TitleParams(text=f"{len(found.changes)} changes in {rates.size} runs" if found.changes
+        title=alt.TitleParams(text=f"{counted(len(found.changes), 'change')} in {rates.size} runs" if found.changes
                               else f"no change in {rates.size} runs", subtitle=textwrap.wrap(found.name, _LINE)),
         description="Transaction rate of each run in their order; vertical lines are changes of the level.",
     )  # fmt: skip
