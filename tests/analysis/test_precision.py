@@ -7,9 +7,9 @@ from math import isnan
 import numpy as np
 import pytest
 
-from dsbench.analysis.precision import alike, enough, half_width, median_interval, ramp_up
+from dsbench.analysis.precision import alike, enough, half_width, median_interval, ramp_up, shortest
 from dsbench.analysis.values import Floats
-from fixtures.noise import cycles
+from fixtures.noise import autoregressive, cycles
 
 MOST = 60
 SERIES = 200
@@ -38,6 +38,21 @@ def test_a_run_that_stops_when_it_is_precise_tells_the_truth_as_often_as_it_says
     assert held >= level * SERIES, "95 % where cycles stand for themselves; see docs/method.md for those that do not"
     assert within >= 0.95 * SERIES, "±P at 95 % is what was asked for"
     assert np.mean(made) < 0.7 * MOST, "and it does not make all cycles that it may"
+
+
+@pytest.mark.parametrize(("rho", "longest", "level"), [(0.0, 10, 0.95), (0.5, 30, 0.93), (0.9, 60, 0.92)])
+def test_cycles_are_as_short_as_a_trial_shows_that_they_may_be(rho: float, longest: int, level: float) -> None:
+    """Trials of a minute, then cycles of the length that these show, at least 5 s. Out of 1200 series 96, 95 and 94 in a
+    hundred hold the truth."""
+    random = np.random.default_rng(77)
+    held, lengths = 0, []
+    for _ in range(2 * SERIES):
+        lengths.append(shortest(1000 * np.exp(autoregressive(random, 60, rho, 0.05)), 5))
+        found = median_interval(stopped(cycles(random, 40, lengths[-1], rho, 0.05), 0.02))
+        held += found.low <= 1000 <= found.high
+    assert held >= level * 2 * SERIES
+    assert 5 <= np.median(lengths) <= longest
+    assert shortest(np.linspace(10, 100, 60), 5) == 60, "a course that moves needs all of it"
 
 
 def test_fixed_numbers_of_cycles_hold_their_level() -> None:

@@ -56,6 +56,22 @@ def test_the_ramp_up_that_a_trial_shows_is_that_of_the_cycles(tmp_path: Path, mo
     assert not archive.evaluate().void_scales
 
 
+def test_cycles_have_the_length_that_a_trial_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "LEAST_S", 0)
+    monkeypatch.setattr(trial, "course", lambda _parts, _seconds: np.full(2, 100.0))
+    monkeypatch.setattr(trial, "shortest", lambda counts, least: least if counts.size == 2 else 0)
+    asked = {"scales": (1,), "cycles": 1, "most_cycles": 1, "duration": 1.2, "threads": 1, "shortest": 1, "seed": 1}
+    archive = dsbench.run("mock:?latency_us=300", precision="50%", out=tmp_path, **asked)
+    assert set(archive.table("groups")["duration_ns"].to_pylist()) == {10**9}
+    assert not archive.evaluate().void_scales, "the check knows what the trial left"
+    found = archive.evaluate()
+    assert found.cycle_rates[1].max() < 1 / 300e-6, "a rate is by the length that its cycle has"
+    met = iter((0.0, 1.0))
+    monkeypatch.setattr(trial, "_checkpoints", lambda _setting: next(met))
+    archive = dsbench.run("mock:", precision="50%", out=tmp_path, **asked)
+    assert set(archive.table("groups")["duration_ns"].to_pylist()) == {12 * 10**8}, "each is to have a checkpoint"
+
+
 def test_a_trial_that_is_too_short_is_told(tmp_path: Path) -> None:
     archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, threads=1, find_ramp_up=True, out=tmp_path)
     assert [doubt.code for doubt in archive.evaluate().doubts if doubt.scale == 1][:1] == ["ramp-up"]
@@ -66,6 +82,7 @@ def test_a_trial_that_is_too_short_is_told(tmp_path: Path) -> None:
     [
         ({"precision": "0.02"}, "--precision"), ({"precision": "x%"}, "--precision"),
         ({"precision": 2, "cycles": 50}, "--most-cycles"), ({"find_ramp_up": True, "ramp_up": 5}, "--find-ramp-up"),
+        ({"shortest": 5}, "--shortest"), ({"shortest": 70, "precision": 2}, "--shortest"),
     ],
 )
 def test_wishes_that_do_not_fit_are_told(values: dict[str, object], option: str) -> None:

@@ -113,10 +113,11 @@ impl Bench {
         }
     }
 
-    /// Starts one phase: "create", "primary_key", "foreign_key" or "clean".
+    /// Starts one phase: "create", "reset", "primary_key", "foreign_key" or "clean".
     fn phase(&self, name: &str) -> PyResult<Task> {
         let phase: PhaseFn = match name {
             "create" => |workload, connection, _| workload.create(connection),
+            "reset" => |workload, connection, progress| workload.reset(connection, progress),
             "primary_key" => |workload, connection, progress| workload.primary_keys(connection, progress),
             "foreign_key" => |workload, connection, progress| workload.foreign_keys(connection, progress),
             "clean" => |workload, connection, progress| workload.clean(connection, progress),
@@ -128,9 +129,14 @@ impl Bench {
         Ok(Task::spawn(&self.engine, Arc::default(), vec![job]))
     }
 
+    /// Fails where a database of the smaller scale `there` does not become one of this scale.
+    fn grows(&self, there: u32) -> PyResult<()> {
+        self.workload.grows(there).map_err(raise)
+    }
+
     /// Starts the population: by bulk load in `parts` parallel parts, or by procedure in one. The part that
-    /// ends last settles the rows of all.
-    fn populate(&self, by_procedure: bool, parts: u32) -> Task {
+    /// ends last settles the rows of all. `there`: the scale of a database that was reset; 0 for none.
+    fn populate(&self, by_procedure: bool, parts: u32, there: u32) -> Task {
         let how = if by_procedure { Population::Procedure } else { Population::Bulk };
         let count = if by_procedure { 1 } else { parts.max(1) };
         let progress = Arc::new(Progress::default());
@@ -140,7 +146,10 @@ impl Bench {
         let jobs = (0..count).map(|index| -> Job {
             let (workload, left) = (Arc::clone(&self.workload), Arc::clone(&left));
             Box::new(move |connection, progress| {
-                workload.populate(connection, how, Part { index, count }, progress)?;
+                match there {
+                    0 => workload.populate(connection, how, Part { index, count }, progress)?,
+                    _ => workload.grow(connection, there, Part { index, count }, progress)?,
+                }
                 if left.fetch_sub(1, Ordering::AcqRel) == 1 {
                     workload.settle(connection)?;
                 }

@@ -21,6 +21,7 @@ FEWEST = 5
 """Cycles below which no spread is believed."""
 MOST_ALIKE = 0.9
 """Correlation of neighbouring cycles above which none is believed: no number of cycles would do."""
+_ALL_ALIKE = 0.999
 _BATCHES = 10
 """At least so many batches, where the course has the seconds for them."""
 
@@ -81,6 +82,20 @@ def _deviation(values: Floats) -> float:
         tail, term = tail + term, term * (n - number) / (number + 1)
     reach = 2 * NormalDist().inv_cdf(1 - tail / 2)
     return float(ordered[n - at] - ordered[at - 1]) / reach
+
+
+def shortest(counts: Floats, least: int) -> int:
+    """Seconds, ``least`` or more, of cycles that stand for themselves, by a settled course of counts per second.
+
+    Twice the time (1 + r) / (1 - r) after which seconds of an AR(1) course count as one (Law and Kelton), r being the
+    correlation of neighbouring seconds, taken one-sided at 95 % from above: a short course that seems to have none may
+    have some. The whole course where that is not longer.
+    """
+    if counts.size < 2:
+        return int(counts.size)
+    near = alike(counts)
+    near = min(near + NormalDist().inv_cdf(LEVEL) * sqrt((1 - near**2) / counts.size), _ALL_ALIKE)
+    return min(max(ceil(2 * (1 + near) / (1 - near)), least), int(counts.size))
 
 
 def ramp_up(counts: Floats) -> tuple[int, bool]:

@@ -62,7 +62,9 @@ class ScaleResult:
     rate_multiplier: float = _column("multiplier f", "", "f: transactions under way at once, on average", "11")
     rates_at: Mapping[float, float] = _column("rates at the levels", "tps", "f / quantile", "10")
     """Confidence level (0-1), rising, to the rate at it in tps: from column 13 on, named by the level."""
-    populate_s: float = _column("populate", "s", "filling the tables; the mean where the scale was populated again")
+    populate_s: float = _column(
+        "populate", "s", "filling the tables, with the reset of those that grow; the mean where it was done again"
+    )
     primary_key_s: float = _column("primary key", "s", "adding the primary keys, as above")
     foreign_key_s: float = _column("foreign key", "s", "adding the foreign keys, as above")
     cleanup_s: float = _column("cleanup", "s", "sum over the cleanings before the cycles")

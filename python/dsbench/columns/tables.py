@@ -235,8 +235,9 @@ _TABLES: Final = (
             _STAGE,
             Column("cycle", "uint32", "Cycle that a clean came before; 0 for what concerns the whole scale."),
             Column(
-                "phase", "string", "create, populate, primary_key, foreign_key, reuse, clean, check or drop; of a "
-                "stage of statements its name, and a row for each piece that was timed by itself.",
+                "phase", "string", "create or, of a database that grows, reset; populate, primary_key, foreign_key, "
+                "reuse, clean, check or drop; of a stage of statements its name, and a row for each piece that was "
+                "timed by itself.",
             ),
             Column("duration_ns", "uint64", "How long it took.", "ns"),
             Column("rows", "uint64", "Rows that populate wrote, or that statements went through.", "rows"),

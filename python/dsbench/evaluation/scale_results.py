@@ -79,7 +79,7 @@ def phases_of(table: pa.Table, stage: str, finished: Set[tuple[int, int]]) -> di
         of_scale = [row for row in rows if row["scale"] == scale]
         took = {
             name: [row["duration_ns"] / 1e9 for row in of_scale if row["phase"] == name]
-            for name in ("populate", "primary_key", "foreign_key", "clean", "drop")
+            for name in ("populate", "reset", "primary_key", "foreign_key", "clean", "drop")
         }
         sizes = [
             row["size_bytes"]
@@ -90,7 +90,7 @@ def phases_of(table: pa.Table, stage: str, finished: Set[tuple[int, int]]) -> di
         mean = {name: float(np.mean(values)) if values else np.nan for name, values in took.items()}
         result[scale] = Phases(
             size_gb=sizes[-1] / 1e9 if sizes else np.nan,
-            populate_s=mean["populate"],
+            populate_s=mean["populate"] + (sum(took["reset"]) / len(took["populate"]) if took["populate"] else 0),
             primary_key_s=mean["primary_key"],
             foreign_key_s=mean["foreign_key"],
             clean_s=float(np.sum(took["clean"])) if took["clean"] else np.nan,

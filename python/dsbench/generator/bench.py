@@ -145,14 +145,24 @@ class Bench:
         return _core.draws(self._core, seed, client, count)
 
     def phase(self, name: str, watch: Watch) -> PhaseResult:
-        """Runs "create", "primary_key", "foreign_key" or "clean"."""
+        """Runs "create", "reset", "primary_key", "foreign_key" or "clean"."""
         with errors():
             return _wait(self._core.phase(name), watch)
 
-    def populate(self, by_procedure: bool, parts: int, watch: Watch) -> PhaseResult:
-        """Writes all rows, in parallel parts unless by procedure."""
+    def populate(self, by_procedure: bool, parts: int, watch: Watch, there: int = 0) -> PhaseResult:
+        """Writes all rows, in parallel parts unless by procedure; in bulk those that the scale ``there``, which was
+        reset, lacks."""
         with errors():
-            return _wait(self._core.populate(by_procedure, parts), watch)
+            return _wait(self._core.populate(by_procedure, parts, there), watch)
+
+    def lacks(self, there: int) -> str:
+        """Why a database of the smaller scale ``there`` does not become one of this; empty where it does."""
+        try:
+            with errors():
+                self._core.grows(there)
+        except CoreError as error:
+            return str(error).removeprefix(f"{error.kind}: ")
+        return ""
 
     def check(self, counted: Counted | None, watch: Watch) -> PhaseResult:
         """Checks the workload's conditions against what the cycles counted; ``None``: within the database alone."""

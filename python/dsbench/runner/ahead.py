@@ -109,7 +109,8 @@ def look_ahead(asked: Merged) -> Ahead:
     )
     with told(spec.target.redacted):
         target = Target(_url(spec), existing=spec.existing)
-        scales = tuple(_scale(spec, target, scale) for scale in spec.scales)
+        pairs = zip(spec.scales, (0, *spec.scales), strict=False)
+        scales = tuple(_scale(spec, target, scale, before if spec.grows else 0) for scale, before in pairs)
     folder = _folder(spec)
     free = shutil.disk_usage(folder).free if folder is not None and folder.is_dir() else None
     if spec.storage and folder is not None:
@@ -146,7 +147,8 @@ def _folder(spec: RunSpec) -> Path | None:
     return None
 
 
-def _scale(spec: RunSpec, target: Target, scale: int) -> ScaleAhead:
+def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead:
+    """``before``: the scale out of whose database this one's grows, where it does; 0 for none."""
     bench = Bench(
         target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients, existing=spec.existing
     )
@@ -173,5 +175,8 @@ def _scale(spec: RunSpec, target: Target, scale: int) -> ScaleAhead:
     least, most = entry.row_bytes
     rows = bench.rows + entry.loaded_rows * scale * spec.clients
     size = (rows * least, rows * most) if least and not spec.existing else None
-    populate = (0.0, 0.0) if spec.reuse else (bench.rows / _ROWS_PER_S[0], bench.rows / _ROWS_PER_S[1])
+    added = 0 if spec.reuse else bench.rows
+    if before and not bench.lacks(before):
+        added -= added * before // scale
+    populate = (added / _ROWS_PER_S[0], added / _ROWS_PER_S[1])
     return ScaleAhead(scale, rows, size, tuple(stages), load_s, populate, bool(entry.loaded_rows))

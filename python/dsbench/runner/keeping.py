@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsbench import servers
 from dsbench.archive.record import Age
-from dsbench.generator import CoreError, Counted, Target
+from dsbench.generator import Bench, CoreError, Counted, Target
 from dsbench.runner import kept, place
 from dsbench.runner.journal import Journal, RunError, this_process
 from dsbench.runner.kept import Kept
@@ -69,6 +69,7 @@ class Base:
         self._left = left
         self.mark = ""
         """Of the run, while it works."""
+        self._standing = 0
 
     @property
     def there(self) -> bool:
@@ -101,6 +102,25 @@ class Base:
     def remove(self) -> None:
         """Drops it."""
         place.remove(self.target, self.mark)
+
+    def leave(self, scale: int, journal: Journal) -> bool:
+        """Whether the database of ``scale`` is left to the next scale of the ladder, which grows out of it."""
+        spec, after = self._spec, next((x for x in self._spec.scales if x > scale), None)
+        if not spec.grows or after is None:
+            return False
+        bench = Bench(self.target, spec.workload, after, spec.call, spec.workload_settings, spec.clients)
+        engine = kept.wanted_of(spec, self.target, after).layout.get("storage_engine", "InnoDB")
+        other = "" if engine.lower() == "innodb" else f"tables of {engine} are left with another layout"
+        if why := bench.lacks(scale) or other:
+            journal.say(f"scale {after} is made anew and does not grow: {why}")
+            return False
+        self._standing = scale
+        return True
+
+    def take(self, bench: Bench) -> int:
+        """The scale of a database that was left and out of which that of ``bench`` grows; 0 where it is made anew."""
+        there, self._standing = self._standing, 0
+        return there if there and not bench.lacks(there) else 0
 
     def stays(self, scale: int) -> bool:
         """Whether the database of ``scale`` is left to later runs."""

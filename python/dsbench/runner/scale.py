@@ -19,7 +19,7 @@ from dsbench.runner.kept import DROP
 from dsbench.runner.peak import chosen
 from dsbench.runner.plan import Planned
 from dsbench.runner.sizing import is_fixed, sized
-from dsbench.runner.trial import RampUp
+from dsbench.runner.trial import Trials
 
 
 class Scale:
@@ -60,27 +60,43 @@ class Scale:
         return all(condition.holds for condition in self._conditions)
 
     def _build(self, stage: Stage) -> None:
-        """Creates the place, fills it and adds the keys, each phase timed; a kept one is looked through instead."""
+        """Creates the place, fills it and adds the keys, each phase timed; a kept one is looked through instead.
+
+        The database of the scale before, where it was left, is reset and gets the rows that it lacks.
+        """
         setting, bench = self._setting, self._setting.bench
         if setting.spec.reuse:
             self._reuse(stage)
             return
-        with setting.during("create"):
-            made = _timed(self._base.make)
-            tables = bench.phase("create", setting.watch("create"))
-        self._phase(stage, "create", PhaseResult(made.duration_ns + tables.duration_ns))
+        there = self._base.take(bench)
+        (self._reset if there else self._create)(stage)
+        rows = bench.rows - (bench.rows * there // self._scale)
         with setting.during("populate"):
-            filled = bench.populate(setting.spec.population == "procedure", self._parts(), setting.watch("populate"))
-        self._phase(stage, "populate", filled, rows=bench.rows)
+            by_procedure = setting.spec.population == "procedure"
+            filled = bench.populate(by_procedure, self._parts(), setting.watch("populate"), there)
+        self._phase(stage, "populate", filled, rows=rows)
         with setting.during("primary_key"):
             self._phase(stage, "primary_key", bench.phase("primary_key", setting.watch("primary_key")))
         with setting.during("foreign_key"):
             keyed = bench.phase("foreign_key", setting.watch("foreign_key"))
             size = setting.target.size_bytes()
         self._phase(stage, "foreign_key", keyed, size_bytes=size)
-        per_s = bench.rows / (filled.duration_ns / 1e9)
-        if bench.rows:
-            setting.journal.say(f"scale {self._scale}: {bench.rows} rows, {per_s:.0f} rows/s, {size / 1e9:.3f} GB")
+        per_s = rows / (filled.duration_ns / 1e9)
+        if rows:
+            grown = f" added to those of scale {there}" if there else ""
+            setting.journal.say(f"scale {self._scale}: {rows} rows{grown}, {per_s:.0f} rows/s, {size / 1e9:.3f} GB")
+
+    def _create(self, stage: Stage) -> None:
+        setting = self._setting
+        with setting.during("create"):
+            made = _timed(self._base.make)
+            tables = setting.bench.phase("create", setting.watch("create"))
+        self._phase(stage, "create", PhaseResult(made.duration_ns + tables.duration_ns))
+
+    def _reset(self, stage: Stage) -> None:
+        setting = self._setting
+        with setting.during("reset"):
+            self._phase(stage, "reset", setting.bench.phase("reset", setting.watch("reset")))
 
     def _reuse(self, stage: Stage) -> None:
         setting = self._setting
@@ -104,7 +120,7 @@ class Scale:
         setting = self._setting
         if cycles and is_fixed(stage):
             setting = sized(setting, self._scale, cycles, lambda parts: self._counts.add((self._scale, 0), parts))
-        ramp_up = RampUp(setting, self._scale, self._counts)
+        trials = Trials(setting, self._scale, self._counts)
         if cycles:
             setting.probes.measure(self._scale, stage.name, cycles[0].number - 1, "before")
         for wanted in chosen(setting, self._scale, cycles):
@@ -112,7 +128,7 @@ class Scale:
             cycle = replace(wanted, stage=setting.bench.load(stage.name))
             if self._known.reached(cycle):
                 continue
-            parts = run_cycle(ramp_up.before(cycle), self._scale, cycle)
+            parts = run_cycle(trials.before(cycle), self._scale, cycle)
             self._counts.add((self._scale, cycle.number), parts)
             self._known.add(cycle, parts)
             if self._known.reached(cycle):
@@ -157,7 +173,7 @@ class Scale:
         if self._base.stays(self._scale):
             with setting.during("keep"):
                 self._base.keep(setting.journal, self._scale, self._counts.counted())
-        else:
+        elif not all(c.holds for c in self._conditions) or not self._base.leave(self._scale, self._setting.journal):
             with setting.during("drop"):
                 self._phase(stage, "drop", _timed(self._base.remove))
 

@@ -24,7 +24,7 @@ PROFILES: dict[str, dict[str, Any]] = {
     "dsi-fast": {
         "scales": DSI_SCALES,
         **{name: option.default for name, option in OPTIONS.items() if option.of_load},
-        "cycles": 5, "duration": 10.0, "precision": 3.0, "most_cycles": 20,
+        "cycles": 5, "duration": 10.0, "precision": 3.0, "most_cycles": 20, "grow": True,
     },
     "quick": {"scales": (1, 2, 5), "cycles": 3, "duration": 4.0, "threads": 4},
 }

@@ -127,6 +127,15 @@ class RunSpec(Frozen):
         Field(ge=1, le=10_000),
         About("With --precision: cycles after which a scale ends anyway", SIZE, "told", brief=True),
     ] = 40
+    shortest: Annotated[
+        Annotated[int, Field(ge=1, le=86_400)] | None,
+        About(
+            "With --precision: seconds of a cycle at least, where one on trial of --duration shows that shorter ones "
+            "stand for themselves",
+            SIZE, "load", unit="s", default="all cycles have --duration", brief=True,
+        ),
+    ] = None
+    """Cycles of a scale are as long as each other."""
     refine: Annotated[
         Refine,
         About(
@@ -134,6 +143,14 @@ class RunSpec(Frozen):
             SIZE, "told", brief=True,
         ),
     ] = "none"
+    grow: Annotated[
+        bool,
+        About(
+            "Add to the database of the scale before what a scale has more, where product and workload let it become "
+            "as a fresh one",
+            SIZE, "told",
+        ),
+    ] = False
     duration: Annotated[Seconds, About("Demanded duration of a cycle in seconds", SIZE, "load", unit="s")] = 60.0
     """D."""
     threads: Annotated[
@@ -412,6 +429,14 @@ class RunSpec(Frozen):
         return value
 
     @model_validator(mode="after")
+    def _sizes_fit_together(self) -> Self:
+        if self.precision is not None and self.most_cycles < self.cycles:
+            raise _misfit("--most-cycles", f"has to be {self.cycles} or more, as --cycles is the least")
+        if self.shortest is not None and (self.precision is None or self.shortest > self.duration):
+            raise _misfit("--shortest", "goes with --precision and is not above --duration: name both, or none of them")
+        return self
+
+    @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.reconnect and self.connections > 1:
             words = "connections above 1 mean nothing with reconnect: leave one of them out"
@@ -421,8 +446,6 @@ class RunSpec(Frozen):
         if self.terminals is not None and self.pace == "none":
             words = "there are terminals only with --pace terminals: add it, or leave --terminals out"
             raise _misfit("--terminals", words)
-        if self.precision is not None and self.most_cycles < self.cycles:
-            raise _misfit("--most-cycles", f"has to be {self.cycles} or more, as --cycles is the least")
         if self.refine != "none" and (self.keep or self.reuse):
             raise _misfit("--refine", "further scales need databases of their own: leave out --keep and --reuse")
         if self.max_tries > 1 and not self.retry:
@@ -452,6 +475,11 @@ class RunSpec(Frozen):
         if self.keep or self.reuse or self.refine != "none":
             raise _misfit("--existing", "no database is made here: leave out --keep, --reuse and --refine")
         return self
+
+    @property
+    def grows(self) -> bool:
+        """Whether databases grow where they can: procedures write whole branches, from the first on."""
+        return self.grow and self.population == "bulk"
 
     @property
     def thread_numbers(self) -> tuple[int, ...]:

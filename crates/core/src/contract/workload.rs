@@ -318,6 +318,27 @@ pub trait Workload: Send + Sync {
     /// `how` is bulk; with a procedure there is one part.
     fn populate(&self, conn: &mut dyn Connection, how: Population, part: Part, progress: &Progress) -> Result<()>;
 
+    /// Whether a database of the smaller scale `from` becomes one of this scale: by [`Workload::reset`], the rows of
+    /// [`Workload::grow`] and the steps that end a population. An error of kind `Configuration` says why not.
+    fn grows(&self, from: u32) -> Result<()> {
+        let _ = from;
+        Err(Error::configuration(
+            "the workload has no rows that could be added to those of a smaller scale".to_string(),
+        ))
+    }
+
+    /// Brings a database on which clients worked back to its rows as they were populated, without keys.
+    fn reset(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+        let _ = (conn, progress);
+        Err(Error::configuration("the workload cannot be reset".to_string()))
+    }
+
+    /// Writes one part of the rows that a database of scale `from` lacks, as [`Workload::populate`] does in bulk.
+    fn grow(&self, conn: &mut dyn Connection, from: u32, part: Part, progress: &Progress) -> Result<()> {
+        let _ = (conn, part, progress);
+        self.grows(from)
+    }
+
     /// Ends the population once all parts are committed. Some databases leave work behind after a load that makes
     /// the first reading slow; it is done here, before the keys. Counts nothing as progress.
     fn settle(&self, conn: &mut dyn Connection) -> Result<()> {

@@ -46,7 +46,7 @@ fn compact_integers(dialect: &Dialect) -> bool {
 }
 
 /// How a workload wants its bank.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape<'a> {
     /// Branches for each unit of scale, which share its accounts.
     pub branches: u64,
@@ -79,6 +79,10 @@ pub struct Bank {
     history: String,
     /// Accounts have numbers of 64 bits.
     wide: bool,
+    /// Whether it was asked for 64 bits at any scale.
+    always_wide: bool,
+    /// Whether the SQL to reset it is that of its shape.
+    plain: bool,
     /// How the engine speaks SQL.
     pub dialect: &'static Dialect,
     /// The SQL of that dialect.
@@ -92,7 +96,8 @@ impl Bank {
         if scale == 0 || scale > LARGEST_SCALE {
             return Err(Error::configuration(format!("scale {scale} is out of range: choose 1 to {LARGEST_SCALE}")));
         }
-        let wide = scale > LARGEST_OF_32_BITS || settings.get("keys") == Some("64");
+        let always_wide = settings.get("keys") == Some("64");
+        let wide = scale > LARGEST_OF_32_BITS || always_wide;
         // What keeps no data organises none: a run asks it for the stages before there is a database.
         let history = if dialect.keeps_data { shape.history } else { "heap" };
         // SQLite's integers have the length of their value, and no other type is the number of the row itself.
@@ -120,7 +125,8 @@ impl Bank {
         }
         let (branches, before) = (u64::from(scale) * shape.branches, u64::from(scale) * shape.before);
         let (foreign_keys, history) = (shape.foreign_keys, history.to_string());
-        Ok(Self { branches, accounts, before, foreign_keys, history, wide, dialect, sql })
+        let plain = *shape == TPCB;
+        Ok(Self { branches, accounts, before, foreign_keys, history, wide, always_wide, plain, dialect, sql })
     }
 
     /// The type of the accounts' numbers.
@@ -167,18 +173,22 @@ impl Bank {
     pub fn populate(&self, conn: &mut dyn Connection, how: Population, part: Part, progress: &Progress) -> Result<()> {
         progress.expect(self.rows());
         match how {
-            Population::Bulk => self.populate_bulk(conn, part, progress),
+            Population::Bulk => self.populate_bulk(conn, 0, part, progress),
             Population::Procedure => self.populate_by_procedure(conn, part, progress),
         }
     }
 
-    /// The first part writes branches and tellers, every part its share of the accounts.
-    fn populate_bulk(&self, conn: &mut dyn Connection, part: Part, progress: &Progress) -> Result<()> {
-        let accounts = part.range(self.rows_of(Table::Account));
-        let mut shares = vec![(Table::Account, accounts)];
+    /// The first part writes branches and tellers, every part its share of the accounts; without those of the first
+    /// `there` branches, which are in the database.
+    fn populate_bulk(&self, conn: &mut dyn Connection, there: u64, part: Part, progress: &Progress) -> Result<()> {
+        let from = |table: Table| there * table.per_branch(self.accounts);
+        let before = from(Table::Account);
+        let accounts = part.range(self.rows_of(Table::Account) - before);
+        let mut shares = vec![(Table::Account, before + accounts.start..before + accounts.end)];
         if part.index == 0 {
-            shares.insert(0, (Table::Branch, 0..self.rows_of(Table::Branch)));
-            shares.insert(1, (Table::Teller, 0..self.rows_of(Table::Teller)));
+            for (at, table) in [Table::Branch, Table::Teller].into_iter().enumerate() {
+                shares.insert(at, (table, from(table)..self.rows_of(table)));
+            }
         }
         for (table, share) in shares {
             for start in share.clone().step_by(CHUNK as usize) {
@@ -191,6 +201,38 @@ impl Bank {
             }
         }
         Ok(())
+    }
+
+    /// Whether a bank of scale `from` becomes this one; an error of kind `Configuration` says why not.
+    pub fn grows(&self, from: u32) -> Result<()> {
+        let why = match () {
+            () if !self.dialect.keeps_data => "keeps no data",
+            () if self.sql.all("reset").is_empty() => "is left with another layout than that of a fresh database",
+            () if !self.plain => "has no reset for such a bank",
+            () if self.wide && !self.always_wide && from <= LARGEST_OF_32_BITS => "has other keys at the smaller scale",
+            () if u64::from(from) >= self.branches => "has to grow from a smaller scale",
+            () => return Ok(()),
+        };
+        Err(Error::configuration(format!("{} {why}", self.dialect.name)))
+    }
+
+    /// Takes the keys away, empties the history and, where transactions changed balances, makes all of them 0 in tables
+    /// without the versions that are left of them.
+    pub fn reset(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+        let [written] = steps::numbers(conn, self.sql.one("written")?)?;
+        self.steps(conn, "reset", progress)?;
+        if written != 0 {
+            self.steps(conn, "reset_balances", progress)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a part of the rows that a bank of scale `from` lacks.
+    pub fn grow(&self, conn: &mut dyn Connection, from: u32, part: Part, progress: &Progress) -> Result<()> {
+        self.grows(from)?;
+        let there = u64::from(from);
+        progress.expect(self.rows() - there * (1 + TELLERS + self.accounts));
+        self.populate_bulk(conn, there, part, progress)
     }
 
     /// One call for each branch.

@@ -62,6 +62,33 @@ ALTER TABLE teller ADD CONSTRAINT teller_key PRIMARY KEY (tid);
 -- next
 ALTER TABLE account ADD CONSTRAINT account_key PRIMARY KEY (aid);
 
+-- name: written
+SELECT count(*) FROM (SELECT FIRST 1 tid FROM history) h
+
+-- name: reset
+ALTER TABLE history DROP CONSTRAINT history_teller, DROP CONSTRAINT history_branch, DROP CONSTRAINT history_account;
+-- next
+ALTER TABLE account DROP CONSTRAINT account_branch;
+-- next
+ALTER TABLE teller DROP CONSTRAINT teller_branch;
+-- next
+ALTER TABLE account DROP CONSTRAINT account_key;
+-- next
+ALTER TABLE teller DROP CONSTRAINT teller_key;
+-- next
+ALTER TABLE branch DROP CONSTRAINT branch_key;
+
+-- name: reset_balances
+DELETE FROM history
+-- next
+UPDATE branch SET bbalance = 0 WHERE bbalance <> 0
+-- next
+UPDATE teller SET tbalance = 0 WHERE tbalance <> 0
+-- next
+UPDATE account SET abalance = 0 WHERE abalance <> 0
+-- next
+SWEEP
+
 -- name: foreign_keys
 ALTER TABLE teller ADD CONSTRAINT teller_branch FOREIGN KEY (bid) REFERENCES branch (bid);
 -- next

@@ -72,6 +72,18 @@ impl Workload for OnBank {
         self.bank.populate(conn, how, part, progress)
     }
 
+    fn grows(&self, from: u32) -> Result<()> {
+        self.bank.grows(from)
+    }
+
+    fn reset(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
+        self.bank.reset(conn, progress)
+    }
+
+    fn grow(&self, conn: &mut dyn Connection, from: u32, part: Part, progress: &Progress) -> Result<()> {
+        self.bank.grow(conn, from, part, progress)
+    }
+
     fn settle(&self, conn: &mut dyn Connection) -> Result<()> {
         self.bank.settle(conn)
     }

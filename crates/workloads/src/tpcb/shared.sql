@@ -49,6 +49,17 @@ CREATE TABLE history (
     filler varchar(100) {charset} NOT NULL
 ) {end of history};
 
+-- name: written
+-- Whether a transaction has changed balances: 1 or 0.
+SELECT count(*) FROM (SELECT tid FROM history LIMIT 1) h
+
+-- name: reset_balances
+UPDATE branch SET bbalance = 0 WHERE bbalance <> 0
+-- next
+UPDATE teller SET tbalance = 0 WHERE tbalance <> 0
+-- next
+UPDATE account SET abalance = 0 WHERE abalance <> 0
+
 -- name: history_indexed
 CREATE INDEX history_aid ON history (aid);
 

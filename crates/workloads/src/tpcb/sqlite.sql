@@ -29,6 +29,22 @@ SELECT count(*) FROM pragma_foreign_key_check('account')
 -- next
 SELECT count(*) FROM pragma_foreign_key_check('history')
 
+-- name: reset
+DELETE FROM history
+
+-- name: reset_balances
+-- A balance of 0 takes no byte and any other one some: pages that changes split are only full again once they are
+-- written anew, and the log with them emptied.
+UPDATE branch SET bbalance = 0 WHERE bbalance <> 0
+-- next
+UPDATE teller SET tbalance = 0 WHERE tbalance <> 0
+-- next
+UPDATE account SET abalance = 0 WHERE abalance <> 0
+-- next
+VACUUM
+-- next
+PRAGMA wal_checkpoint(TRUNCATE)
+
 -- name: clean
 -- Space is reused by itself, and no statement of the load has a choice of plans. No checkpoint: what
 -- a cycle costs in checkpoints belongs to the cycles.
