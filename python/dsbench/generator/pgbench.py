@@ -29,7 +29,7 @@ class Pgbench(Peer):
             program("pgbench"), "-n", "-f", script(f"pgbench-{bench['workload']}{suffix}.sql"),
             "-D", f"scale={bench['scale']}", "-M", "prepared" if group["prepare"] else "simple",
             "-c", str(group["threads"]), "-j", str(jobs), "-T", str(round(bench["duration_s"])),
-            f"--random-seed={self.options['seed'] % 2**31}", f"--max-tries={0 if group['retry'] else 1}",
+            f"--random-seed={self.options['seed'] % 2**31}", f"--max-tries={group['tries']}",
             "--failures-detailed", "--log", f"--log-prefix={self._folder / 'log'}",
         ]  # fmt: skip
         if group["reconnect"]:
@@ -38,7 +38,7 @@ class Pgbench(Peer):
 
     def _read(self) -> dict[str, Any]:
         folder = self._folder
-        columns = ["client", "number", "time", "script", "epoch", "us", *["retries"] * self.group["retry"]]
+        columns = ["client", "number", "time", "script", "epoch", "us", *["retries"] * (self.group["tries"] != 1)]
         logs = [one for one in folder.glob("log.*") if one.stat().st_size]
         kinds = dict.fromkeys(columns, pa.int64()) | {"time": pa.string()}
         tables = [
