@@ -22,6 +22,11 @@ NAMING = {
     "spec/run.py": "the default of a run",
     "cli/calibrate.py": "the default of a calibration",
     "report/document.py": "a word of Vega-Lite",
+    "generator/bench.py": "what drivers and peers can run",
+    "generator/sysbench.py": "what sysbench can run",
+    "web/frame.py": "an element of HTML",
+    "web/pages/new.py": "an element of HTML",
+    "web/pages/archives.py": "an element of HTML",
 }
 
 

@@ -27,7 +27,8 @@ def headline(evaluation: Evaluation, run: RunRecord, curve: Html | None = None) 
     if found := best(evaluation):
         shown = f" and {phrases(evaluation.series)[found.part.key]}" if evaluation.series else ""
         note = f"median of the cycles, at scale {found.row.scale}{shown}"
-        figures.insert(0, _figure("highest rate", f"{number(found.row.rate_median_tps)} tps", note))
+        rate = _figure("highest rate", f"{number(found.row.rate_median_tps)} tps", note)
+        figures = [*figures, rate] if evaluation.nopm else [rate, *figures]
     facts = terms([
         ("server", server(run)), ("host", _host(run)), ("load", conditions(run)), ("placement", evaluation.placement),
          ("client's ceiling", _ceiling(run)),
