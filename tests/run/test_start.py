@@ -97,6 +97,9 @@ class Slow:
     def cycle(self, *_: Any) -> Slow:
         return self
 
+    def pids(self) -> list[int]:
+        return []
+
     @property
     def lead_ns(self) -> int:
         self.now_ns += 10**9

@@ -230,9 +230,13 @@ def _stop_left_server(path: Path) -> None:
 
     Those of folders of ours within, too: a file system that was made for a server holds the server's own folder.
     """
-    for depth in range(_NESTED + 1):
-        for inner in path.glob(f"{'*/' * depth}{PREFIX}*/{MARK}"):
-            _stop_marked(inner.parent)
+    # Errors are passed over: a file system whose keeper was killed cannot be read.
+    for folder, names, files in os.walk(path):
+        inner = Path(folder)
+        if len(inner.relative_to(path).parts) > _NESTED:
+            names.clear()
+        if inner != path and inner.name.startswith(PREFIX) and MARK in files:
+            _stop_marked(inner)
     _stop_marked(path)
 
 
