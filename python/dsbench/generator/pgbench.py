@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import csv
 
 from dsbench.columns import COUNTERS
 from dsbench.drivers.peers import environment, program, script
 from dsbench.generator.peers import Peer, Words
+
+if TYPE_CHECKING:  # It starts a thread, which a program whose clients are its own is to do without.
+    import pyarrow as pa
 
 _SECOND: Final = 10**9
 _ENDS: Final = ("residence_min_ns", "residence_max_ns", "first_start_ns", "last_end_ns")
@@ -37,6 +37,9 @@ class Pgbench(Peer):
         return words, environment(self.address, bench["isolation"])
 
     def _read(self) -> dict[str, Any]:
+        import pyarrow as pa
+        from pyarrow import csv
+
         folder = self._folder
         columns = ["client", "number", "time", "script", "epoch", "us", *["retries"] * (self.group["tries"] != 1)]
         logs = [one for one in folder.glob("log.*") if one.stat().st_size]
@@ -55,6 +58,9 @@ class Pgbench(Peer):
         return self._of_log(pa.concat_tables(tables))
 
     def _of_log(self, log: pa.Table) -> dict[str, Any]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         none = np.zeros(log.num_rows, np.int64)
 
         def column(name: str) -> Any:
