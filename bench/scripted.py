@@ -29,7 +29,7 @@ def section(name: str, sweeps: int, duration: float, scale: int) -> list[str]:
         clients = _of_builtin(there, work, duration) if work in BUILTIN else _of_workload(there, work, duration)
         found = sweep(clients, sweeps)
     ours, *others = found
-    lines = [f"{name}, {CLIENTS} clients, PostgreSQL {there.version}: {_told(found[ours])} by {ours}"]
+    lines = [f"{name}, {CLIENTS} clients, {there.version}: {_told(found[ours])} by {ours}"]
     for other in others:
         rate, cost = rates(found[ours], found[other]), costs(found[ours], found[other])
         lines.append(f"against {other} ({_told(found[other])}): rate {rate}, CPU time {cost}")
