@@ -58,7 +58,8 @@ def assert_passed(package: Path, asked: list[str], names: tuple[str, ...]) -> No
 
 def add_field(file: Path, field: str) -> None:
     """Puts the field before the first validator of ``RunSpec``."""
-    before, validator, after = file.read_text().partition("    @field_validator(")
+    before, validator, after = file.read_text().partition("    _scales_rise = field_validator(")
+    assert validator
     file.write_text(f"{before}{field}\n{validator}{after}")
 
 

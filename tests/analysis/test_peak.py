@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dsbench.analysis.peak import in_words, next_number, peak
-from dsbench.spec.run import peak_numbers
+from dsbench.spec.checks import peak_numbers
 
 
 def test_numbers_rise_by_a_third_or_a_half_up_to_the_most() -> None:

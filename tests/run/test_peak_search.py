@@ -8,7 +8,7 @@ import dsbench
 from dsbench import runner, spec
 from dsbench.archive import Archive
 from dsbench.report.tables import peak_lines, results_txt, to_json
-from dsbench.spec.run import peak_numbers
+from dsbench.spec.checks import peak_numbers
 
 LITTLE = {"workload": "select", "scales": (1,), "cycles": 2, "duration": 0.05, "threads": 6, "peak": True}
 

@@ -6,17 +6,15 @@ import secrets
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from dsbench import drivers, workloads
+from dsbench.spec import checks
 from dsbench.spec.about import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About
-from dsbench.spec.limits import Limits
-from dsbench.spec.scripts import said_scale
-from dsbench.spec.target import Frozen, Target, setting_text
+from dsbench.spec.checks import PEAK_THREADS
+from dsbench.spec.target import Frozen, Target
 from dsbench.spec.words import per_cent
 from dsbench.storage import probes as storage_tools
-from dsbench.storage.filesystems import Storage
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
 Call = Literal["procedure", "statements"]
@@ -29,9 +27,6 @@ Pace = Literal["none", "terminals"]
 DSI_SCALES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 LEVELS = (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
 """Confidence levels of the paper, section 3.4, as quantiles 0-1."""
-MOST_LEVELS = 100
-PEAK_THREADS = 64
-"""Up to which number of threads a peak is searched when nothing else is said."""
 
 _UNITS = " or ".join(dict.fromkeys(workloads.find(name).unit.name for name in workloads.names()))
 _LEVELS = ", ".join(f"{name}: {level}" for name in workloads.names() if (level := workloads.find(name).isolation))
@@ -331,150 +326,21 @@ class RunSpec(Frozen):
         ),
     ] = ""
 
-    @field_validator("scales")
-    @classmethod
-    def _scales_rise(cls, value: tuple[int, ...]) -> tuple[int, ...]:
-        if not value:
-            raise ValueError("needs at least one scale, such as 1,2,5")
-        if any(x < 1 or x > 200_000 for x in value):
-            raise ValueError("each scale lies between 1 and 200000")
-        if list(value) != sorted(set(value)):
-            raise ValueError("scales must rise, each only once, such as 1,2,5")
-        return value
-
-    @model_validator(mode="before")
-    @classmethod
-    def _threads_as_a_list(cls, values: object) -> object:
-        """``threads`` may be a list; a list of one number is that number, below which a peak is searched."""
-        if not isinstance(values, dict):
-            return values
-        if values.get("peak") is True and not isinstance(values.get("threads"), list | tuple):
-            most = values.get("threads", PEAK_THREADS)
-            values = {**values, "threads": peak_numbers(most) if isinstance(most, int) else most}
-        if not isinstance(values.get("threads"), list | tuple):
-            return values
-        numbers = tuple(values["threads"])
-        if not numbers or any(not isinstance(threads, int) for threads in numbers):
-            raise _misfit("--threads", "needs whole numbers, such as 10,20,40")
-        return {**values, "threads": max(numbers), "several_threads": numbers if len(numbers) > 1 else ()}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _defaults_of_the_workload(cls, values: object) -> object:
-        if not isinstance(values, dict):
-            return values
-        entry = workloads.find(str(values.get("workload", cls.model_fields["workload"].default)))
-        isolation = {"isolation": entry.isolation} if entry.isolation else {}
-        said = values.get("workload_settings")
-        scales = {"scales": (said_scale(said if isinstance(said, dict) else {}),)} if values.get("existing") else {}
-        tries = values.get("max_tries")
-        retries = entry.retries or (isinstance(tries, int) and tries > 1)
-        return {"retry": retries, **isolation, **scales, **values}
-
-    @field_validator("several_threads")
-    @classmethod
-    def _several_threads_rise(cls, value: tuple[int, ...]) -> tuple[int, ...]:
-        if list(value) != sorted(set(value)):
-            raise ValueError("several numbers of threads must rise, each only once, such as 10,20,40")
-        return value
-
-    @field_validator("workload_settings", mode="before")
-    @classmethod
-    def _workload_settings_as_text(cls, value: object) -> object:
-        return {str(k): setting_text(v) for k, v in value.items()} if isinstance(value, dict) else value
-
-    @field_validator("limits", mode="before")
-    @classmethod
-    def _limits_in_one_way(cls, value: object) -> object:
-        if not isinstance(value, dict):
-            return value
-        return Limits.of({str(name): setting_text(limit) for name, limit in value.items()}).described()
-
-    @field_validator("storage", mode="before")
-    @classmethod
-    def _storage_in_one_way(cls, value: object) -> object:
-        return dict(Storage.of(value).values) if value else {}
-
-    @field_validator("probes")
-    @classmethod
-    def _probes_are_known(cls, value: str) -> str:
-        storage_tools.tools(value)
-        return value
-
-    @field_validator("client")
-    @classmethod
-    def _client_is_known(cls, value: str) -> str:
-        drivers.find(value)
-        return value
-
-    @field_validator("label")
-    @classmethod
-    def _label_is_a_line(cls, value: str) -> str:
-        if not value.isprintable() or value != value.strip():
-            raise ValueError("needs one line of text, without spaces around it")
-        return value
-
-    @field_validator("levels")
-    @classmethod
-    def _levels_rise(cls, value: tuple[float, ...]) -> tuple[float, ...]:
-        if not 0 < len(value) <= MOST_LEVELS or any(not 0 < q < 1 for q in value) or list(value) != sorted(set(value)):
-            raise ValueError(f"needs 1 to {MOST_LEVELS} rising quantiles between 0 and 1, such as 0.5,0.9,0.99")
-        return value
-
-    @field_validator("trace")
-    @classmethod
-    def _trace_is_local(cls, value: bool, info: ValidationInfo) -> bool:
-        if value and info.data.get("nodes"):
-            raise ValueError("a trace is kept of load on this machine only: leave --trace or --nodes out")
-        return value
-
-    @model_validator(mode="after")
-    def _sizes_fit_together(self) -> Self:
-        if self.precision is not None and self.most_cycles < self.cycles:
-            raise _misfit("--most-cycles", f"has to be {self.cycles} or more, as --cycles is the least")
-        if self.shortest is not None and (self.precision is None or self.shortest > self.duration):
-            raise _misfit("--shortest", "goes with --precision and is not above --duration: name both, or none of them")
-        return self
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        if self.reconnect and self.connections > 1:
-            words = "connections above 1 mean nothing with reconnect: leave one of them out"
-            raise _misfit("--reconnect", words)
-        if self.pace == "terminals" and self.rate is not None:
-            raise _misfit("--pace", "people at terminals set the rate: leave out --rate, or --pace terminals")
-        if self.terminals is not None and self.pace == "none":
-            words = "there are terminals only with --pace terminals: add it, or leave --terminals out"
-            raise _misfit("--terminals", words)
-        if self.refine != "none" and (self.keep or self.reuse):
-            raise _misfit("--refine", "further scales need databases of their own: leave out --keep and --reuse")
-        if self.max_tries > 1 and not self.retry:
-            raise _misfit("--max-tries", "without --retry there is one attempt: add it, or leave --max-tries out")
-        if self.find_ramp_up and self.ramp_up:
-            raise _misfit("--find-ramp-up", "leave it out, or --ramp-up, which says it")
-        for rule in workloads.find(self.workload).rules:
-            if self.workload_settings.get(rule.setting) == rule.value and getattr(self, rule.option) != rule.needs:
-                raise _misfit("--set", rule.why)
-        return self
-
-    @model_validator(mode="after")
-    def _changes_nothing(self) -> Self:
-        """An error for what cannot be had on tables that somebody else made."""
-        if not self.existing:
-            return self
-        entry = workloads.find(self.workload)
-        tables = {setting.name: setting.default for setting in entry.settings}.get("tables")
-        on = self.workload_settings.get("tables", tables)
-        if not entry.existing or on != tables:
-            own = on if entry.existing else self.workload
-            raise _misfit("--existing", f"the workload {own} makes its own tables: name --script or --builtin alone")
-        if self.target.private is not None:
-            raise _misfit("--existing", f"{self.target.url} has no tables but dsbench's: name a database that has some")
-        if len(self.scales) > 1:
-            raise _misfit("--existing", "the tables that are there have one size: leave --scales out, or name one")
-        if self.keep or self.reuse or self.refine != "none":
-            raise _misfit("--existing", "no database is made here: leave out --keep, --reuse and --refine")
-        return self
+    _scales_rise = field_validator("scales")(checks.scales_rise)
+    _threads_as_a_list = model_validator(mode="before")(checks.threads_as_a_list)
+    _defaults_of_the_workload = model_validator(mode="before")(checks.defaults_of_the_workload)
+    _several_threads_rise = field_validator("several_threads")(checks.several_threads_rise)
+    _workload_settings_as_text = field_validator("workload_settings", mode="before")(checks.workload_settings_as_text)
+    _limits_in_one_way = field_validator("limits", mode="before")(checks.limits_in_one_way)
+    _storage_in_one_way = field_validator("storage", mode="before")(checks.storage_in_one_way)
+    _probes_are_known = field_validator("probes")(checks.probes_are_known)
+    _client_is_known = field_validator("client")(checks.client_is_known)
+    _label_is_a_line = field_validator("label")(checks.label_is_a_line)
+    _levels_rise = field_validator("levels")(checks.levels_rise)
+    _trace_is_local = field_validator("trace")(checks.trace_is_local)
+    _sizes_fit_together = model_validator(mode="after")(checks.sizes_fit_together)
+    _fits_together = model_validator(mode="after")(checks.fits_together)
+    _changes_nothing = model_validator(mode="after")(checks.changes_nothing)
 
     @property
     def grows(self) -> bool:
@@ -516,19 +382,6 @@ class RunSpec(Frozen):
         data["threads"] = list(self.several_threads) or self.threads
         data["target"]["url"] = self.target.redacted
         return data
-
-
-def peak_numbers(most: int) -> tuple[int, ...]:
-    """1, 2, 3, 4, 6, 8, 12 … up to ``most``, which is the last: neighbours differ by a third or a half."""
-    powers = [2**n for n in range(max(most, 1).bit_length())]
-    numbers = {number for power in powers for number in (power, power * 3 // 2) if number <= most}
-    return tuple(sorted({*numbers, most}))
-
-
-def _misfit(option: str, problem: str) -> PydanticCustomError:
-    """An error about how settings fit together; ``option`` is where it can be mended."""
-    # The braces of a message would be taken for places to fill in.
-    return PydanticCustomError("misfit", "{problem}", {"option": option, "problem": problem})
 
 
 def terminals_of(spec: Mapping[str, Any], scale: int, per_unit: int | None) -> int | None:

@@ -1,0 +1,181 @@
+"""What is checked of a run beside the types and bounds of its settings, and what it has where nothing was said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationInfo
+from pydantic_core import PydanticCustomError
+
+from dsbench import drivers, workloads
+from dsbench.spec.limits import Limits
+from dsbench.spec.scripts import said_scale
+from dsbench.spec.target import setting_text
+from dsbench.storage import probes as storage_tools
+from dsbench.storage.filesystems import Storage
+
+if TYPE_CHECKING:
+    from dsbench.spec.run import RunSpec
+
+MOST_LEVELS = 100
+PEAK_THREADS = 64
+"""Up to which number of threads a peak is searched when nothing else is said."""
+
+
+def peak_numbers(most: int) -> tuple[int, ...]:
+    """1, 2, 3, 4, 6, 8, 12 … up to ``most``, which is the last: neighbours differ by a third or a half."""
+    powers = [2**n for n in range(max(most, 1).bit_length())]
+    numbers = {number for power in powers for number in (power, power * 3 // 2) if number <= most}
+    return tuple(sorted({*numbers, most}))
+
+
+def misfit(option: str, problem: str) -> PydanticCustomError:
+    """An error about how settings fit together; ``option`` is where it can be mended."""
+    # The braces of a message would be taken for places to fill in.
+    return PydanticCustomError("misfit", "{problem}", {"option": option, "problem": problem})
+
+
+def scales_rise(value: tuple[int, ...]) -> tuple[int, ...]:
+    """Scales are 1 to 200000, each once."""
+    if not value:
+        raise ValueError("needs at least one scale, such as 1,2,5")
+    if any(x < 1 or x > 200_000 for x in value):
+        raise ValueError("each scale lies between 1 and 200000")
+    if list(value) != sorted(set(value)):
+        raise ValueError("scales must rise, each only once, such as 1,2,5")
+    return value
+
+
+def threads_as_a_list(values: object) -> object:
+    """``threads`` may be a list; a list of one number is that number, below which a peak is searched."""
+    if not isinstance(values, dict):
+        return values
+    if values.get("peak") is True and not isinstance(values.get("threads"), list | tuple):
+        most = values.get("threads", PEAK_THREADS)
+        values = {**values, "threads": peak_numbers(most) if isinstance(most, int) else most}
+    if not isinstance(values.get("threads"), list | tuple):
+        return values
+    numbers = tuple(values["threads"])
+    if not numbers or any(not isinstance(threads, int) for threads in numbers):
+        raise misfit("--threads", "needs whole numbers, such as 10,20,40")
+    return {**values, "threads": max(numbers), "several_threads": numbers if len(numbers) > 1 else ()}
+
+
+def defaults_of_the_workload(cls: type[RunSpec], values: object) -> object:
+    """Isolation, retries and, on tables that are there, the scale are the workload's where nothing else is said."""
+    if not isinstance(values, dict):
+        return values
+    entry = workloads.find(str(values.get("workload", cls.model_fields["workload"].default)))
+    isolation = {"isolation": entry.isolation} if entry.isolation else {}
+    said = values.get("workload_settings")
+    scales = {"scales": (said_scale(said if isinstance(said, dict) else {}),)} if values.get("existing") else {}
+    tries = values.get("max_tries")
+    retries = entry.retries or (isinstance(tries, int) and tries > 1)
+    return {"retry": retries, **isolation, **scales, **values}
+
+
+def several_threads_rise(value: tuple[int, ...]) -> tuple[int, ...]:
+    """Each number of threads is there once."""
+    if list(value) != sorted(set(value)):
+        raise ValueError("several numbers of threads must rise, each only once, such as 10,20,40")
+    return value
+
+
+def workload_settings_as_text(value: object) -> object:
+    """Values of a configuration file become those of the command line."""
+    return {str(k): setting_text(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def limits_in_one_way(value: object) -> object:
+    """Limits that mean the same are written the same."""
+    if not isinstance(value, dict):
+        return value
+    return Limits.of({str(name): setting_text(limit) for name, limit in value.items()}).described()
+
+
+def storage_in_one_way(value: object) -> object:
+    """As limits are."""
+    return dict(Storage.of(value).values) if value else {}
+
+
+def probes_are_known(value: str) -> str:
+    """Each tool is one that can be had."""
+    storage_tools.tools(value)
+    return value
+
+
+def client_is_known(value: str) -> str:
+    """It is dsbench's own, a driver or another program."""
+    drivers.find(value)
+    return value
+
+
+def label_is_a_line(value: str) -> str:
+    """A label stands in tables and in names of files."""
+    if not value.isprintable() or value != value.strip():
+        raise ValueError("needs one line of text, without spaces around it")
+    return value
+
+
+def levels_rise(value: tuple[float, ...]) -> tuple[float, ...]:
+    """Levels are quantiles, each once."""
+    if not 0 < len(value) <= MOST_LEVELS or any(not 0 < q < 1 for q in value) or list(value) != sorted(set(value)):
+        raise ValueError(f"needs 1 to {MOST_LEVELS} rising quantiles between 0 and 1, such as 0.5,0.9,0.99")
+    return value
+
+
+def trace_is_local(value: bool, info: ValidationInfo) -> bool:
+    """Nodes send no trace."""
+    if value and info.data.get("nodes"):
+        raise ValueError("a trace is kept of load on this machine only: leave --trace or --nodes out")
+    return value
+
+
+def sizes_fit_together(spec: RunSpec) -> RunSpec:
+    """The least number of cycles is not above the largest, nor the shortest duration above the demanded one."""
+    if spec.precision is not None and spec.most_cycles < spec.cycles:
+        raise misfit("--most-cycles", f"has to be {spec.cycles} or more, as --cycles is the least")
+    if spec.shortest is not None and (spec.precision is None or spec.shortest > spec.duration):
+        raise misfit("--shortest", "goes with --precision and is not above --duration: name both, or none of them")
+    return spec
+
+
+def fits_together(spec: RunSpec) -> RunSpec:
+    """No setting makes another one mean nothing."""
+    if spec.reconnect and spec.connections > 1:
+        words = "connections above 1 mean nothing with reconnect: leave one of them out"
+        raise misfit("--reconnect", words)
+    if spec.pace == "terminals" and spec.rate is not None:
+        raise misfit("--pace", "people at terminals set the rate: leave out --rate, or --pace terminals")
+    if spec.terminals is not None and spec.pace == "none":
+        words = "there are terminals only with --pace terminals: add it, or leave --terminals out"
+        raise misfit("--terminals", words)
+    if spec.refine != "none" and (spec.keep or spec.reuse):
+        raise misfit("--refine", "further scales need databases of their own: leave out --keep and --reuse")
+    if spec.max_tries > 1 and not spec.retry:
+        raise misfit("--max-tries", "without --retry there is one attempt: add it, or leave --max-tries out")
+    if spec.find_ramp_up and spec.ramp_up:
+        raise misfit("--find-ramp-up", "leave it out, or --ramp-up, which says it")
+    for rule in workloads.find(spec.workload).rules:
+        if spec.workload_settings.get(rule.setting) == rule.value and getattr(spec, rule.option) != rule.needs:
+            raise misfit("--set", rule.why)
+    return spec
+
+
+def changes_nothing(spec: RunSpec) -> RunSpec:
+    """An error for what cannot be had on tables that somebody else made."""
+    if not spec.existing:
+        return spec
+    entry = workloads.find(spec.workload)
+    tables = {setting.name: setting.default for setting in entry.settings}.get("tables")
+    on = spec.workload_settings.get("tables", tables)
+    if not entry.existing or on != tables:
+        own = on if entry.existing else spec.workload
+        raise misfit("--existing", f"the workload {own} makes its own tables: name --script or --builtin alone")
+    if spec.target.private is not None:
+        raise misfit("--existing", f"{spec.target.url} has no tables but dsbench's: name a database that has some")
+    if len(spec.scales) > 1:
+        raise misfit("--existing", "the tables that are there have one size: leave --scales out, or name one")
+    if spec.keep or spec.reuse or spec.refine != "none":
+        raise misfit("--existing", "no database is made here: leave out --keep, --reuse and --refine")
+    return spec
