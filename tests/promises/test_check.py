@@ -11,7 +11,9 @@ import dsbench
 from dsbench.archive import Archive
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.checklist import checklist
+from dsbench.runner import promised
 from dsbench.spec import SpecError
+from fixtures import sample
 from fixtures.program import Program
 
 
@@ -27,12 +29,25 @@ def test_the_promises_of_sqlite_are_shown_and_taken_up_by_a_run(called: Program,
     assert said["holds"] is True
     assert said["durability"]["acknowledged"] == said["durability"]["rounds"][0]["acknowledged"] > 0
     options = {"scales": (1,), "cycles": 1, "duration": 0.2, "threads": 1, "checked": str(tmp_path / "check.json")}
-    for url, verdict in (("private:sqlite", "good"), ("private:sqlite?synchronous=off", "beware")):
-        archive = Archive.open(dsbench.run(url, out=tmp_path / verdict, **options).path)
+    good = "beware" if said["flushes"]["suspicion"] else "good"
+    for url, verdict in (("private:sqlite", good), ("private:sqlite?synchronous=off", "beware")):
+        archive = Archive.open(dsbench.run(url, out=tmp_path / url.rpartition("?")[2], **options).path)
         (answer,) = [one for one in checklist(archive.run, evaluate(archive)) if "tried out" in one.question]
         assert answer.verdict == verdict
         assert said["verdict"] in answer.answer
-        assert ("synchronous was full, is off" in answer.answer) == (verdict == "beware")
+        assert ("synchronous was full, is off" in answer.answer) == ("off" in url)
+
+
+def test_a_check_elsewhere_and_flushes_that_were_none_are_doubts_of_the_run() -> None:
+    said = {**dict.fromkeys(("version", "settings", "at", "dsbench", "verdict"), ""), "host": "there", "holds": True}
+    flushes, evaluation = {"suspicion": "tmpfs lies in memory: nothing is ever flushed"}, sample.evaluation(scales=(1,))
+    for host, more, doubt in (
+        ("there", {}, ""), ("", {}, ""), ("here", {}, "checked on the machine there"), ("there", {"flushes": flushes}, "in memory"),
+    ):  # fmt: skip
+        kept = promised.noted({**said, "durability": None, **more}, "", (), host)
+        (answer,) = [one for one in checklist(sample.run(promised=kept), evaluation) if "tried out" in one.question]
+        assert answer.verdict == ("beware" if doubt else "good")
+        assert doubt in answer.answer
 
 
 def test_a_loss_is_a_failure(called: Program) -> None:
@@ -62,7 +77,9 @@ def test_what_does_not_fit_together_is_refused(called: Program, arguments: list[
 
 def test_a_file_that_no_check_wrote_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "other.json"
-    for text, problem in (("{}", "is no result of a check"), ("[", "cannot be read")):
+    known = dict.fromkeys(("version", "settings", "at", "host", "dsbench", "holds", "verdict"), "")
+    in_part = json.dumps({**known, "durability": {"storage": "plain"}})
+    for text, problem in (("{}", "is no result of a check"), (in_part, "is no result of a check"), ("[", "cannot be read")):
         file.write_text(text)
         with pytest.raises(SpecError, match=problem):
             dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, threads=1, checked=str(file), out=tmp_path)

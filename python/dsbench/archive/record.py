@@ -116,6 +116,8 @@ class Promised(Recorded):
     at: str = ""
     holds: bool = False
     verdict: str = ""
+    suspicion: str = ""
+    """Why the flushes of the check cannot have reached a device; empty where nothing speaks against it."""
     differs: tuple[str, ...] = ()
     """What was otherwise at the check than at the run."""
 

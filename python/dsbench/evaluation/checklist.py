@@ -124,9 +124,10 @@ def _promised(run: RunRecord) -> Answer:
         why = "name a check of the target: dsbench check TARGET --durability --out FILE, dsbench run --checked FILE"
         return _unknown(question, source, why)
     words = f"checked on {found.at[:10]}: {found.verdict}"
-    if found.differs:
-        return Answer(question, f"{words}; but not as it ran here: {', '.join(found.differs)}", source, "beware")
-    return Answer(question, words, source, "good" if found.holds else "beware")
+    doubts = [f"not as it ran here: {', '.join(found.differs)}"] if found.differs else []
+    doubts += [found.suspicion] if found.suspicion else []
+    good = found.holds and not doubts
+    return Answer(question, "; but ".join([words, *doubts]), source, "good" if good else "beware")
 
 
 def _deadlocks(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:

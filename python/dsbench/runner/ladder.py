@@ -11,7 +11,7 @@ import itertools
 import platform
 import re
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,7 @@ from dsbench.monitors import Known, Monitor, Sizes, Statistics, monitors_for, st
 from dsbench.runner import calibration, keeping, place, promised, resumption, surroundings
 from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting
+from dsbench.runner.described import noted
 from dsbench.runner.enough import Enough
 from dsbench.runner.events import Moment, Observer
 from dsbench.runner.interrupts import Stop, listening
@@ -35,7 +36,7 @@ from dsbench.runner.refine import next_scale
 from dsbench.runner.scale import Scale
 from dsbench.runner.sizing import is_fixed
 from dsbench.runner.snapshots import Snapshots
-from dsbench.spec import Limits, RunSpec, SpecError, secrets_of
+from dsbench.spec import RunSpec, SpecError, secrets_of
 from dsbench.spec import Target as TargetSpec
 
 
@@ -236,30 +237,7 @@ class _Ladder:
         own = directory if self.server or name in _DIRECTORIES else None
         if self.target.dialect.keeps_data and not self.spec.existing:
             self.monitors += (Sizes(self.target.size_bytes, own, self.known),)
-        version = described.server_version or (self.server.version if self.server else "")
-        before = self.journal.record.server_version
-        if before not in ("", version):
-            words = f"resumed on {version}, begun on {before}"
-            self.journal.warn("resumed", words, "repeat the run on one version")
-        self.journal.note(
-            engine=name,
-            dialect=asdict(self.target.dialect),
-            embedded=self.target.dialect.embedded,
-            # With one writer at a time every level comes out as the strictest.
-            isolation="serializable" if self.target.dialect.single_writer else self.spec.isolation,
-            server_version=version,
-            stack=stack.by_client(described.layers, self.spec.client),
-            settings=described.settings,
-            durability=described.durability,
-            marks=described.marks,
-        )
-        if self.spec.checked and self.journal.record.promised is None:
-            checked = promised.read(self.spec.checked)
-            self.journal.note(promised=promised.noted(checked, version, described.durability))
-        for note in self.server.notes if self.server else []:
-            self.journal.warn("server", note, "see dsbench doctor")
-        for words in stack.fall_short(Limits.of(self.spec.limits), pids[0] if pids else None):
-            self.journal.warn("limits", words, "see the limits around dsbench, such as those of its container")
+        noted(self.spec, self.target, self.server, self.journal, described)
 
     def _url(self) -> str:
         return self.server.url if self.server else self.spec.target.url

@@ -11,6 +11,7 @@ from dsbench.spec import SpecError
 from dsbench.stack import Switch
 
 _KEPT = ("version", "settings", "at", "host", "dsbench", "holds", "verdict")
+_FIGURES = ("storage", "writers", "acknowledged", "lost", "torn")
 
 
 def read(file: str) -> dict[str, Any]:
@@ -22,23 +23,33 @@ def read(file: str) -> dict[str, Any]:
         found = json.loads(Path(file).read_text())
     except (OSError, ValueError) as error:
         raise SpecError("--checked", f"{file} cannot be read: {error}", remedy) from None
-    if not isinstance(found, dict) or not all(name in found for name in _KEPT) or "durability" not in found:
+    if not isinstance(found, dict) or not {*_KEPT, "durability"} <= found.keys() or not _whole(found):
         raise SpecError("--checked", f"{file} is no result of a check", remedy)
     return found
 
 
-def noted(found: Mapping[str, Any], version: str, switches: Iterable[Switch]) -> dict[str, Any]:
-    """What ``run.json`` keeps of it. ``version`` and ``switches`` are those of the run: where the check had others,
-    ``differs`` says so."""
+def _whole(found: Mapping[str, Any]) -> bool:
+    """Whether the parts that are taken up are there: what a check did not try out is ``None``."""
+    parts = {"durability": {"version", "switches", "rounds", *_FIGURES}, "flushes": {"suspicion"}}
+    return all(isinstance(part, dict) and names <= part.keys()
+               for name, names in parts.items() if (part := found.get(name)) is not None)  # fmt: skip
+
+
+def noted(found: Mapping[str, Any], version: str, switches: Iterable[Switch], host: str = "") -> dict[str, Any]:
+    """What ``run.json`` keeps of it. ``version``, ``switches`` and the ``host`` of the data are those of the run: where
+    the check had others, ``differs`` says so. Without a ``host`` the server is anywhere, and so may the check be."""
     durability = found.get("durability") or {}
     checked = {one["switch"]: one["value"] for one in durability.get("switches", ())}
     differs = []
     if durability and durability.get("version") != version:
         differs.append(f"checked on {durability.get('version')}")
+    if host not in ("", found["host"]):
+        differs.append(f"checked on the machine {found['host']}")
     for one in switches:
         name, value = one["switch"], one["value"]
         if name in checked and checked[name] != value:
             differs.append(f"{name} was {checked[name]}, is {value}")
-    figures = {name: durability[name] for name in ("storage", "writers", "acknowledged", "lost", "torn") if durability}
+    figures = {name: durability[name] for name in _FIGURES if durability}
     rounds = {"kills": len(durability["rounds"])} if durability else {}
-    return {**{name: found[name] for name in _KEPT}, **figures, **rounds, "differs": differs}
+    suspicion = (found.get("flushes") or {}).get("suspicion", "")
+    return {**{name: found[name] for name in _KEPT}, **figures, **rounds, "suspicion": suspicion, "differs": differs}
