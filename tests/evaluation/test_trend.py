@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -65,3 +66,15 @@ def test_a_folder_without_an_archive_is_an_error(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none"):
         with pytest.raises(ArchiveError):
             histories(path, 0.03)
+
+
+def test_archives_of_the_same_name_are_runs_of_their_own_and_copies_count_once(tmp_path: Path) -> None:
+    for lab in ("one", "two"):
+        history(tmp_path / "all" / lab, "a", [100], label=lab)
+    for place in ("again", "one/kept"):
+        shutil.copytree(tmp_path / "all/one/a01", tmp_path / "all" / place / "a01")
+    run = tmp_path / "all/two/a01/run.json"
+    run.write_text(run.read_text().replace("T10:00:00", "T11:00:00"))
+    ((history_of_both,), left) = histories(tmp_path / "all", 0.03)
+    assert [one.label for one in history_of_both.results] == ["one", "two"]
+    assert left == ["one/a01: a copy of again/a01", "one/kept/a01: a copy of again/a01"]

@@ -65,11 +65,15 @@ def histories(folder: Path, smallest: float) -> tuple[list[History], list[str]]:
     """
     found: dict[tuple[object, ...], list[tuple[RunRecord, Result]]] = {}
     left: list[str] = []
+    seen: dict[tuple[str, str, str], Path] = {}
     for path in archives(folder):
         try:
             run, result = _result(Archive.open(path))
         except ArchiveError as error:
             left.append(f"{path.name}: {error}")
+            continue
+        if (first := seen.setdefault((run.name, run.host, run.started), path)) != path:
+            left.append(f"{path.relative_to(folder)}: a copy of {first.relative_to(folder)}")
             continue
         if run.status != "complete" or run.broken or not np.isfinite(result.rate_tps):
             why = run.status if run.status != "complete" else "its check failed" if run.broken else "it has no rate"
@@ -88,8 +92,8 @@ def archives(folder: Path) -> list[Path]:
     """Every archive below ``folder``, one that is there as a folder and as a zip once."""
     if not folder.is_dir():
         raise ArchiveError(f"{folder} is no folder", "name the folder in which the archives lie", usage=True)
-    found = {path.parent.name: path.parent for path in folder.rglob("run.json")}
-    return sorted([*found.values(), *(path for path in folder.rglob("*.zip") if path.stem not in found)])
+    found = {path.parent for path in folder.rglob("run.json")}
+    return sorted([*found, *(path for path in folder.rglob("*.zip") if path.with_suffix("") not in found)])
 
 
 def _result(archive: Archive) -> tuple[RunRecord, Result]:
