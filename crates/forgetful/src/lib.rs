@@ -14,6 +14,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod acts;
 mod content;
 mod names;
 mod serving;

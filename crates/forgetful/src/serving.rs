@@ -1,22 +1,22 @@
 //! What the kernel asks for.
 
 use std::ffi::OsStr;
-use std::fs::{self, FileTimes};
-use std::os::unix::fs::{lchown, symlink, DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs;
+use std::os::unix::fs::{symlink, DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use fuser::{
-    FileAttr, FileType, Filesystem, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
-    ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
+    FileAttr, Filesystem, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
+    ReplyStatfs, ReplyWrite, Request, TimeOrNow,
 };
 use nix::errno::Errno;
 use nix::sys::stat::{mknod, Mode, SFlag};
 use nix::sys::statvfs::statvfs;
 
 use crate::lock;
-use crate::state::{kind_of, number, Done, State};
+use crate::state::{number, Done, State};
 
 /// How long the kernel may keep attributes and names: not at all, as they change by the drop.
 const FRESH: Duration = Duration::ZERO;
@@ -24,107 +24,6 @@ const FRESH: Duration = Duration::ZERO;
 const DURABLE: i32 = nix::libc::O_DSYNC;
 
 pub struct Serving(pub Arc<Mutex<State>>);
-
-impl Serving {
-    /// Makes something at `name` in `parent`, gives it to who asked, and looks it up.
-    fn made(
-        &self,
-        req: &Request<'_>,
-        parent: u64,
-        name: &OsStr,
-        make: impl FnOnce(&Path) -> std::io::Result<()>,
-    ) -> Done<FileAttr> {
-        let mut state = lock(&self.0);
-        let path = state.names.child(parent, name).ok_or(Errno::ENOENT as i32)?;
-        make(&path).map_err(number)?;
-        if nix::unistd::geteuid().is_root() {
-            lchown(&path, Some(req.uid()), Some(req.gid())).map_err(number)?;
-        }
-        state.look_up(parent, name)
-    }
-
-    fn removed(&self, parent: u64, name: &OsStr, remove: impl FnOnce(&Path) -> std::io::Result<()>) -> Done<()> {
-        let mut state = lock(&self.0);
-        let path = state.names.child(parent, name).ok_or(Errno::ENOENT as i32)?;
-        let found = fs::symlink_metadata(&path).map_err(number)?;
-        remove(&path).map_err(number)?;
-        state.unnamed(&found);
-        Ok(())
-    }
-
-    fn rename(&self, from: (u64, &OsStr), to: (u64, &OsStr), flags: u32) -> Done<()> {
-        let mut state = lock(&self.0);
-        let missing = Errno::ENOENT as i32;
-        let (old, new) = (state.names.child(from.0, from.1), state.names.child(to.0, to.1));
-        let (old, new) = (old.ok_or(missing)?, new.ok_or(missing)?);
-        let replaced = fs::symlink_metadata(&new).ok();
-        let moved = fs::symlink_metadata(&old).map_err(number)?;
-        match flags {
-            0 => {}
-            nix::libc::RENAME_NOREPLACE if replaced.is_some() => return Err(Errno::EEXIST as i32),
-            nix::libc::RENAME_NOREPLACE => {}
-            _ => return Err(Errno::EINVAL as i32),
-        }
-        fs::rename(&old, &new).map_err(number)?;
-        // Two names of one file: renaming one to the other does nothing.
-        if let Some(replaced) = replaced.filter(|replaced| replaced.ino() != moved.ino()) {
-            state.unnamed(&replaced);
-        }
-        state.names.met(moved.ino(), to.0, to.1);
-        Ok(())
-    }
-
-    fn listed(&self, of: u64) -> Done<u64> {
-        let mut state = lock(&self.0);
-        let path = state.path(of)?;
-        let mut found = vec![(of, FileType::Directory, ".".into()), (of, FileType::Directory, "..".into())];
-        for entry in fs::read_dir(path).map_err(number)? {
-            let entry = entry.map_err(number)?;
-            let (kind, name) = (kind_of(entry.file_type().map_err(number)?), entry.file_name());
-            found.push((std::os::unix::fs::DirEntryExt::ino(&entry), kind, name));
-        }
-        let handle = state.next_listing;
-        state.next_listing += 1;
-        state.listings.insert(handle, found);
-        Ok(handle)
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn changed(
-        &self,
-        of: u64,
-        mode: Option<u32>,
-        owner: (Option<u32>, Option<u32>),
-        size: Option<u64>,
-        times: (Option<TimeOrNow>, Option<TimeOrNow>),
-    ) -> Done<FileAttr> {
-        let mut state = lock(&self.0);
-        if let Some(size) = size {
-            state.resize(of, size)?;
-        }
-        if let Ok(path) = state.path(of) {
-            if owner != (None, None) {
-                lchown(&path, owner.0, owner.1).map_err(number)?;
-            }
-            if let Some(mode) = mode {
-                fs::set_permissions(&path, fs::Permissions::from_mode(mode & 0o7777)).map_err(number)?;
-            }
-            let mut set = FileTimes::new();
-            set = times.0.map_or(set, |time| set.set_accessed(moment(time)));
-            set = times.1.map_or(set, |time| set.set_modified(moment(time)));
-            // Sockets and closed files keep theirs: no database goes by them.
-            let _ = fs::File::open(&path).and_then(|file| file.set_times(set));
-        }
-        state.attributes(of)
-    }
-}
-
-fn moment(time: TimeOrNow) -> SystemTime {
-    match time {
-        TimeOrNow::SpecificTime(time) => time,
-        TimeOrNow::Now => SystemTime::now(),
-    }
-}
 
 fn entry(done: Done<FileAttr>, reply: ReplyEntry) {
     match done {
@@ -224,7 +123,7 @@ impl Filesystem for Serving {
         flags: u32,
         reply: ReplyEmpty,
     ) {
-        empty(Serving::rename(self, (parent, name), (new_parent, new_name), flags), reply);
+        empty(self.renamed((parent, name), (new_parent, new_name), flags), reply);
     }
 
     fn link(&mut self, _: &Request<'_>, of: u64, parent: u64, name: &OsStr, reply: ReplyEntry) {
