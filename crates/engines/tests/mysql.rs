@@ -7,6 +7,8 @@ mod allocations;
 mod bulk;
 #[path = "mysql/conformance.rs"]
 mod conformance;
+#[path = "common/counting.rs"]
+mod counting;
 #[path = "mysql/errors.rs"]
 mod errors;
 #[path = "mysql/fakes.rs"]

@@ -10,6 +10,8 @@ mod bulk;
 mod carriers;
 #[path = "postgres/conformance.rs"]
 mod conformance;
+#[path = "common/counting.rs"]
+mod counting;
 #[path = "postgres/errors.rs"]
 mod errors;
 #[path = "postgres/fakes.rs"]

@@ -1,7 +1,8 @@
 //! A run of any length counts every transaction, allocates nothing for it and does not grow.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../engines/tests/common/counting.rs"]
+mod counting;
+
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,34 +21,7 @@ use dsbench_core::workload::{ClientId, Workload};
 use dsbench_engines::mock::{Action, Mock, Script, When};
 use dsbench_workloads::{open, Call, Options, Settings};
 
-/// The system's allocator, which counts what each thread asks for.
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // A thread that ends has no counter left.
-        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-        // Left to the system as well: zeroed memory that is not touched takes none.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(place, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use counting::allocations;
 
 /// One test at a time: the size of the process is everybody's.
 fn alone() -> MutexGuard<'static, ()> {
@@ -118,13 +92,9 @@ fn a_transaction_allocates_nothing_nor_does_one_that_fails() {
     for (name, calls) in [("select", 1), ("tpcb", 7), ("insert", 1)] {
         let collide = (When::Every(7), Action::Fail(ErrorKind::Serialization));
         let script = Script { latency_ns: 100, events: vec![collide], ..Script::default() };
-        let (allocations, recorder) = run(name, script, 10_000_000, true, |go| {
-            let before = COUNT.get();
-            go();
-            COUNT.get() - before
-        });
+        let (count, recorder) = run(name, script, 10_000_000, true, |go| allocations(go));
         let tally = &recorder.tallies()[0];
-        assert_eq!(allocations, 0, "{name}");
+        assert_eq!(count, 0, "{name}");
         let (committed, failed) = (tally.committed, tally.failed);
         assert!(committed > 20_000 / calls && failed > 1000, "{name}: {committed}, {failed}");
     }

@@ -1,42 +1,11 @@
 //! The load path allocates nothing once its buffers have grown.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use dsbench_core::engine::{Isolation, Prepare, Statement};
 use dsbench_core::error::ErrorKind;
 use dsbench_core::value::{Rows, Type, Value};
 
+use super::counting::allocations;
 use super::server::Server;
-
-/// The system's allocator, which counts for each thread separately.
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // A thread that ends has no counter left.
-        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(place, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn allocations(work: impl FnOnce()) -> u64 {
-    let before = COUNT.get();
-    work();
-    COUNT.get() - before
-}
 
 const BOTH: &[Type] = &[Type::Int32, Type::Text];
 const INSERT: Statement<'_> = Statement { sql: "INSERT INTO t VALUES ($1, $2)", params: BOTH, columns: &[] };
