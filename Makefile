@@ -5,6 +5,7 @@ PYTHON ?= python3
 BIN    := .venv/bin
 CORE   := $(shell find crates -name '*.rs' -o -name '*.sql' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
+BESIDE := $(BIN)/python scripts/side-by-side
 
 .PHONY: run test lint bench bench-quick wheel clean
 
@@ -13,19 +14,11 @@ run: .venv/.built  ## one complete run on an embedded database, about a minute
 
 test: .venv/.built  ## every test, those against real servers included
 	scripts/need-servers
-	scripts/test-rust
-	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not serial"
+	$(BESIDE) scripts/test-rust '$(BIN)/python -m pytest -n 4 -m "not serial"'
 	$(BIN)/python -m pytest -m serial
 
 lint: .venv/.built  ## formatting, types, layering; warnings are errors
-	cargo fmt --all --check
-	cargo clippy --quiet --release --workspace --all-targets --locked -- -D warnings
-	for engine in postgres mysql firebird sqlite mock; do \
-		cargo check --quiet --release --package dsbench-engines --no-default-features --features $$engine --locked || exit 1; \
-	done
-	$(BIN)/ruff check python tests bench
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BESIDE) scripts/lint-rust '$(BIN)/ruff check python tests bench && $(BIN)/mypy && $(BIN)/lint-imports'
 
 bench: .venv/.built  ## dsbench against its peers: what is not measured yet on this machine; takes hours, goes on where it was
 	scripts/need-servers
@@ -48,7 +41,9 @@ wheel: .venv/.installed  ## dist/: a wheel for every Linux from 2014 on and ever
 
 .venv/.built: .venv/.installed $(CORE)
 	@echo "building the core and installing dsbench into .venv: some minutes the first time" >&2
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]'
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BESIDE) \
+		'$(BIN)/python scripts/requirements | $(PIP) install -c constraints.txt -r /dev/stdin' \
+		'$(PIP) install --no-build-isolation --no-deps -e .'
 	touch $@
 
 clean:
