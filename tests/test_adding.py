@@ -29,7 +29,8 @@ MADE_FROM_THE_FIELD = (
 def package(tmp_path: Path) -> Path:
     """A copy of the program. The core is large, and stays as it is."""
     copy = tmp_path / "dsbench"
-    shutil.copytree(Path(dsbench.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__", "_core*.so"))
+    # With what is compiled, but for files that others are just writing.
+    shutil.copytree(Path(dsbench.__file__).parent, copy, ignore=shutil.ignore_patterns("_core*.so", "*.pyc.*"))
     for core in Path(dsbench.__file__).parent.glob("_core*.so"):
         (copy / core.name).symlink_to(core)
     return copy

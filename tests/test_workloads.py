@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import dsbench
 from dsbench import workloads
 from dsbench.archive import RunRecord
 from dsbench.spec import RunSpec, examples
+from fixtures.program import Program
 
 PACKAGE = Path(dsbench.__file__).parent
 NAMING = {
@@ -77,10 +76,8 @@ def test_an_archive_is_judged_by_what_the_workload_said_when_it_was_run() -> Non
 
 
 @pytest.mark.parametrize("name", [*workloads.names()])
-def test_a_workload_describes_itself(name: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "dsbench", "workloads", name], capture_output=True, text=True, check=True
-    )
+def test_a_workload_describes_itself(name: str, called: Program) -> None:
+    done = called("workloads", name)
     entry = workloads.find(name)
     told = [entry.label, entry.about, entry.unit.name, entry.headline.label, entry.disclaimer]
     told += [f"kind {kind.name}" for kind in entry.kinds]
@@ -88,9 +85,8 @@ def test_a_workload_describes_itself(name: str) -> None:
     assert [words for words in told if words not in done.stdout] == []
 
 
-def test_all_are_listed() -> None:
-    command = [sys.executable, "-m", "dsbench", "workloads", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+def test_all_are_listed(called: Program) -> None:
+    done = called("workloads", "--json")
     assert [entry["name"] for entry in json.loads(done.stdout)] == [*workloads.names(), *examples()]
-    done = subprocess.run([*command[:-1], "tpcz"], capture_output=True, text=True, check=False)
+    done = called("workloads", "tpcz")
     assert (done.returncode, "no workload 'tpcz'" in done.stderr) == (2, True)

@@ -18,7 +18,7 @@ from fixtures.program import Program, only_archive
 TINY = ["--scales", "1,2", "--cycles", "2", "--duration", "0.5", "--threads", "2"]
 
 
-def test_a_run_ends_with_table_dsi_and_report(dsbench: Program, tmp_path: Path) -> None:
+def test_a_run_ends_with_table_dsi_and_report(dsbench: Program, called: Program, tmp_path: Path) -> None:
     done = dsbench("run", *TINY, "--out", "out")
     assert done.returncode == 0, done.stderr
     assert "DSI" in done.stdout
@@ -32,30 +32,30 @@ def test_a_run_ends_with_table_dsi_and_report(dsbench: Program, tmp_path: Path) 
     with zipfile.ZipFile(f"{archive}.zip") as pack:
         assert {Path(name).name for name in pack.namelist()} == names
     for shape in (str(archive), f"{archive}.zip"):
-        shown = dsbench("show", shape, "--json")
+        shown = called("show", shape, "--json")
         assert len(json.loads(shown.stdout)["scales"]) == 2
 
 
-def test_json_is_one_document_on_stdout(dsbench: Program) -> None:
-    done = dsbench("run", "mock:?latency_us=200", *TINY, "--json", "--quiet", "--out", "out")
+def test_json_is_one_document_on_stdout(called: Program) -> None:
+    done = called("run", "mock:?latency_us=200", *TINY, "--json", "--quiet", "--out", "out")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert [row["scale"] for row in document["scales"]] == [1, 2]
     assert done.stderr == ""
 
 
-def test_a_diagram_is_drawn_again_from_the_edited_file(dsbench: Program, tmp_path: Path) -> None:
-    dsbench("run", "mock:?latency_us=200", *TINY, "--out", "out")
+def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path: Path) -> None:
+    called("run", "mock:?latency_us=200", *TINY, "--out", "out")
     archive = only_archive(tmp_path / "out")
     source = archive / "results-rate.vl.json"
     before = (archive / "results-rate.svg").read_text()
     source.write_text(source.read_text().replace("transaction rate", "rate of my machine"))
-    done = dsbench("plot", str(archive))
+    done = called("plot", str(archive))
     assert done.returncode == 0, done.stderr
     after = (archive / "results-rate.svg").read_text()
     assert "rate of my machine" not in before
     assert "rate of my machine" in after
-    assert dsbench("plot", str(archive), "--rates", "log").returncode == 0
+    assert called("plot", str(archive), "--rates", "log").returncode == 0
     again = (archive / "results-rate.svg").read_text()
     assert ("[tps], log scale" in before, "[tps], log scale" in again) == (False, True)
 
@@ -211,14 +211,12 @@ def test_what_a_resumed_run_cannot_change_is_refused_by_its_option(called: Progr
     assert done.stderr.startswith(f"error: {options}: a resumed run keeps its specification"), done.stderr
 
 
-def test_a_configuration_file_has_the_names_of_the_command_line(
-    dsbench: Program, called: Program, tmp_path: Path
-) -> None:
+def test_a_configuration_file_has_the_names_of_the_command_line(called: Program, tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(
         'scales = [1]\ncycles = 1\nduration = 0.3\nthreads = 2\n[target]\nurl = "private:sqlite"\n'
         '[target.settings]\nsynchronous = "off"\n'
     )
-    done = dsbench("run", "--config", "run.toml", "--cycles", "2", "--json", "-q", "--out", "out")
+    done = called("run", "--config", "run.toml", "--cycles", "2", "--json", "-q", "--out", "out")
     assert done.returncode == 0, done.stderr
     run = json.loads(done.stdout)["run"]
     assert (run["spec"]["cycles"], run["spec"]["threads"]) == (2, 2)

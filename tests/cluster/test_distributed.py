@@ -17,7 +17,7 @@ def test_two_nodes_are_merged_into_one_archive(postgresql: servers.Server, tmp_p
     with Bed(tmp_path, 2) as bed:
         nodes = [bed.node(1, "alba"), bed.node(2, "syrtis")]
         run = bed.run(
-            postgresql.url, "--threads", "3", "--scales", "1,2", "--cycles", "2", "--duration", "1", "--seed", "7"
+            postgresql.url, "--threads", "3", "--scales", "1,2", "--cycles", "2", "--duration", "0.5", "--seed", "7"
         )
         ended(run)
         assert all("the run is complete" in ended(node) for node in nodes)

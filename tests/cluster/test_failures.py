@@ -20,9 +20,9 @@ from fixtures.nodes import Bed, ended, history
 from fixtures.waiting import until
 
 LEASE_S = 3.0
-AWAY_S = 8.0
+AWAY_S = 6.0
 """Longer than a lease, and shorter than what is left of a cycle."""
-CYCLE_S = 18.0
+CYCLE_S = 13.0
 
 
 def test_four_nodes_climb_a_ladder_of_three_scales(
@@ -31,7 +31,7 @@ def test_four_nodes_climb_a_ladder_of_three_scales(
     with Bed(tmp_path, 4, machines.host) as bed:
         nodes = [bed.node(n, within=machines.within(n)) for n in (1, 2, 3, 4)]
         run = bed.run(
-            database.url, "--threads", "4", "--scales", "1,2,4", "--cycles", "1", "--duration", "2", "--retry"
+            database.url, "--threads", "4", "--scales", "1,2,4", "--cycles", "1", "--duration", "0.7", "--retry"
         )
         ended(run)
         assert all("the run is complete" in ended(node) for node in nodes)

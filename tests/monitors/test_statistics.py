@@ -53,7 +53,7 @@ def test_firebird_reads_the_header_first_and_takes_what_is_there() -> None:
 
 @pytest.mark.parametrize("url", ["private:postgresql", "private:mariadb"])
 def test_a_run_keeps_what_the_database_said_before_and_after(tmp_path: Path, url: str) -> None:
-    spec = build({"target": {"url": url}, "scales": (1,), "cycles": 2, "duration": 1.0, "threads": 2, "seed": 3})
+    spec = build({"target": {"url": url}, "scales": (1,), "cycles": 2, "duration": 0.4, "threads": 2, "seed": 3})
     outcome = runner.execute(spec, tmp_path, runner.Silent())
     assert outcome.status == "complete"
     archive = Archive.open(outcome.archive)

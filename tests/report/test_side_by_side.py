@@ -273,18 +273,18 @@ def test_twenty_archives_do_not_look_alike() -> None:
     assert diagram(["nothing"], [{1: (0.0, 0.0, 0.0)}], "Nothing", []) is None
 
 
-def test_the_command_prints_and_writes(dsbench: Program, tmp_path: Path) -> None:
+def test_the_command_prints_and_writes(called: Program, tmp_path: Path) -> None:
     paths = [str(_archive(tmp_path, name, REFERENCE)) for name in ("one", "two")]
-    done = dsbench("compare", *paths, "--out", "beside")
+    done = called("compare", *paths, "--out", "beside")
     assert done.returncode == 0, done.stderr
     assert "95 % interval over the cycles of one run each: the spread between runs is not in it" in done.stdout
     assert "B  1.00 times the rate of A [0.90, 1.11] over scales 1-10 with the same settings" in done.stdout
     assert (tmp_path / "beside/comparison.html").stat().st_size > 500_000
-    shown = json.loads(dsbench("compare", *paths, "--json").stdout)
+    shown = json.loads(called("compare", *paths, "--json").stdout)
     assert [archive["name"] for archive in shown["archives"]] == ["one", "two"]
-    alone = dsbench("compare", paths[0])
+    alone = called("compare", paths[0])
     assert alone.returncode == 2
     assert "name two or more" in alone.stderr
-    missing = dsbench("compare", paths[0], "nowhere")
+    missing = called("compare", paths[0], "nowhere")
     assert missing.returncode == 2
     assert "no archive at nowhere" in missing.stderr

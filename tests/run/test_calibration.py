@@ -70,8 +70,8 @@ def test_the_null_server_is_there_within_its_block_only() -> None:
             Target(url).fetch("SELECT 1")
 
 
-def test_a_run_keeps_its_ceiling(dsbench: Program, tmp_path: Path) -> None:
-    done = dsbench("run", "--scales", "1", "--cycles", "1", "--duration", "0.2", "--threads", "2", "--quiet", "--out", "out")
+def test_a_run_keeps_its_ceiling(called: Program, tmp_path: Path) -> None:
+    done = called("run", "--scales", "1", "--cycles", "1", "--duration", "0.2", "--threads", "2", "--quiet", "--out", "out")
     assert done.returncode == 0, done.stderr
     path = next(p for p in (tmp_path / "out").iterdir() if p.is_dir())
     kept = Archive.open(path).run.calibration
@@ -93,9 +93,9 @@ def test_a_client_that_cannot_calibrate_still_runs(monkeypatch: pytest.MonkeyPat
     assert (archive.run.calibration, [code for code, _ in warned(archive)]) == (None, ["calibration"])
 
 
-def test_the_command_prints_a_table_or_a_document(dsbench: Program) -> None:
-    table = dsbench("calibrate", "--threads", "2", "--duration", "0.1")
+def test_the_command_prints_a_table_or_a_document(called: Program) -> None:
+    table = called("calibrate", "--threads", "2", "--duration", "0.1")
     assert table.returncode == 0, table.stderr
     assert "mock engine" in table.stdout
-    document = dsbench("calibrate", "--threads", "2", "--duration", "0.1", "--workload", "tpcb", "--json")
+    document = called("calibrate", "--threads", "2", "--duration", "0.1", "--workload", "tpcb", "--json")
     assert json.loads(document.stdout)["workload"] == "tpcb"

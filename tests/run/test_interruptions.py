@@ -22,7 +22,7 @@ from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import Program, described, only_archive
 from fixtures.started import Begin, wait_for_cycle
 
-LADDER = ["--scales", "1", "--cycles", "3", "--duration", "1.5", "--threads", "3", "--seed", "1"]
+LADDER = ["--scales", "1", "--cycles", "3", "--duration", "1", "--threads", "3", "--seed", "1"]
 
 PROGRAMS = {
     "private:sqlite": "",
@@ -46,7 +46,7 @@ def test_a_signal_leaves_a_readable_archive_and_nothing_else(
 ) -> None:
     process = begin(target, *LADDER)
     archive = wait_for_cycle(process, tmp_path, 1)
-    time.sleep(0.5)
+    time.sleep(0.3)
     servers_of_run = servers_of(process.pid, PROGRAMS[target])
     assert bool(servers_of_run) == bool(PROGRAMS[target])
     data = data_of(process.pid)
@@ -71,7 +71,7 @@ def test_a_signal_leaves_a_readable_archive_and_nothing_else(
     assert [s["first_cycle"] for s in described(archive)["segments"]] == [1, len(kept) + 1]
 
 
-def test_a_killed_server_is_told_with_the_way_to_go_on(begin: Begin, tmp_path: Path, dsbench: Program) -> None:
+def test_a_killed_server_is_told_with_the_way_to_go_on(begin: Begin, tmp_path: Path, called: Program) -> None:
     """As a user sees it, whatever the run was doing just then; every product is killed in ``test_killed``."""
     process = begin("private:postgresql", *LADDER)
     archive = wait_for_cycle(process, tmp_path, 1)
@@ -85,7 +85,7 @@ def test_a_killed_server_is_told_with_the_way_to_go_on(begin: Begin, tmp_path: P
     assert "connection was lost" in error
     assert f"hint: finished cycles are kept; once the server works again: dsbench run --resume out/{archive.name}" in err
     assert "Traceback" not in err
-    shown = dsbench("show", str(archive), "--json")
+    shown = called("show", str(archive), "--json")
     assert json.loads(shown.stdout)["run"]["status"] == "failed"
 
 
@@ -97,7 +97,7 @@ END_ONE_CLIENT = (
 
 def test_one_lost_connection_is_a_failure_of_one_transaction(begin: Begin, tmp_path: Path) -> None:
     with servers.start(TargetSpec(url="private:postgresql"), 20) as server:
-        process = begin(server.url, *LADDER[:2], "--cycles", "2", "--duration", "3", *LADDER[6:])
+        process = begin(server.url, *LADDER[:2], "--cycles", "2", "--duration", "2", *LADDER[6:])
         wait_for_cycle(process, tmp_path, 1)
         give_up = time.monotonic() + 60
         while not (killed := Target(server.url).fetch(END_ONE_CLIENT)):
@@ -151,7 +151,7 @@ def test_a_resumed_run_keeps_its_specification(called: Program, tmp_path: Path) 
 
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="mounting a small disk needs root")
 @pytest.mark.parametrize("limit", ["size=160k", "nr_inodes=14", "size=400k"])
-def test_a_full_disk_loses_nothing_that_was_finished(dsbench: Program, tmp_path: Path, limit: str) -> None:
+def test_a_full_disk_loses_nothing_that_was_finished(called: Program, tmp_path: Path, limit: str) -> None:
     small = tmp_path / "small"
     small.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "tmpfs", str(small)], check=False)
@@ -159,7 +159,7 @@ def test_a_full_disk_loses_nothing_that_was_finished(dsbench: Program, tmp_path:
     try:
         arguments = ["--scales", "1", "--cycles", "12", "--duration", "0.2", "--threads", "2"]
         database = tmp_path / "run.db"
-        done = dsbench("run", f"sqlite:///{database}", *arguments, "--out", str(small))
+        done = called("run", f"sqlite:///{database}", *arguments, "--out", str(small))
         assert not database.exists(), "the database goes, whatever the archive's disk does"
         assert done.returncode == 1, done.stderr
         assert "No space left" in done.stderr
@@ -167,6 +167,6 @@ def test_a_full_disk_loses_nothing_that_was_finished(dsbench: Program, tmp_path:
         archive = only_archive(small)
         kept = finished(archive)
         assert kept == list(range(1, len(kept) + 1))
-        assert dsbench("show", str(archive)).returncode == 0
+        assert called("show", str(archive)).returncode == 0
     finally:
         subprocess.run(["umount", str(small)], check=True)

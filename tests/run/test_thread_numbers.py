@@ -18,7 +18,7 @@ from fixtures.told import kept
 
 
 def spec_for(url: str, **values: object) -> RunSpec:
-    small = {"scales": (1, 2), "cycles": 2, "duration": 1.0, "threads": [1, 2, 4], "seed": 7}
+    small = {"scales": (1, 2), "cycles": 2, "duration": 0.3, "threads": [1, 2, 4], "seed": 7}
     return build({"target": {"url": url}, **small, **values})
 
 
