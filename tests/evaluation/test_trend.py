@@ -62,6 +62,14 @@ def test_text_document_and_diagrams_tell_the_same(folder: Path, called: Program)
     assert not any(one.fell for one in histories(folder, 0.2)[0])
 
 
+def test_of_several_numbers_of_threads_the_highest_rate_counts(tmp_path: Path) -> None:
+    rows = [cycle_row(1, n, [MS] * count, threads=threads) for n, (threads, count) in enumerate(((2, 50), (4, 80), (8, 60)), 1)]
+    write(tmp_path, run_json({"scales": [1], "cycles": 1, "duration": 1.0, "threads": [2, 4, 8]}), {"cycles": rows})
+    ((found,), left) = histories(tmp_path, 0.03)
+    assert (found.results[0].rate_tps, left) == (pytest.approx(80), [])
+    assert "threads highest of 2, 4, 8" in found.name
+
+
 def test_a_folder_without_an_archive_is_an_error(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none"):
         with pytest.raises(ArchiveError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite, nan
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +30,7 @@ class Result:
     started: str
     label: str
     rate_tps: float
-    """Median over the cycles; at several scales the geometric mean along lg scale."""
+    """Median over the cycles; at several scales the geometric mean along lg scale, the highest of several threads."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +98,11 @@ def archives(folder: Path) -> list[Path]:
 
 
 def _result(archive: Archive) -> tuple[RunRecord, Result]:
-    run, rates = archive.run, evaluate(archive).cycle_rates
-    rate = float(10 ** mean_lg(rates, sorted(rates)))
-    return run, Result(archive.name, run.started, run.spec.label, rate)
+    run, found = archive.run, evaluate(archive)
+    parts = [part for key, part in found.series.items() if key.stage == found.stage] or [found]
+    rates = [mean_lg(part.cycle_rates, sorted(part.cycle_rates)) for part in parts]
+    highest = max((rate for rate in rates if isfinite(rate)), default=nan)
+    return run, Result(archive.name, run.started, run.spec.label, float(10**highest))
 
 
 def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float) -> History:
@@ -108,7 +111,7 @@ def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float) -> Histo
     found = changes(np.array([result.rate_tps for result in results]), smallest)
     told = tuple(Told(one, results[one.at], dict(_differs(records[one.at - 1], records[one.at]))) for one in found)
     spec = records[-1].spec
-    threads = ", ".join(map(str, spec.thread_numbers))
+    threads = ("highest of " if len(spec.thread_numbers) > 1 else "") + ", ".join(map(str, spec.thread_numbers))
     scales = ", ".join(map(str, spec.scales))
     name = f"{product(records[-1])} on {records[-1].host}, {records[-1].entry.label}, scale {scales}, threads {threads}"
     return History(name, results, told)
