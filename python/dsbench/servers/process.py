@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ _CWD = "/" if os.name == "posix" else None
 _GATE = ["/bin/sh", "-c", 'read -r go && exec "$@" </dev/null', "sh"]
 """Waits for a line: a process is put into its group before the server's program begins in it, without help of its user,
 who may not enter."""
+_YOUNG_S, _AGAIN_S = 10.0, 1.0
+"""A process that began less long ago is sent the signal that ends it once more, after so long."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class Process:
         self._popen: subprocess.Popen[bytes] | None = None
         self._error: OSError | None = None
         self._settled, self._ended = threading.Event(), threading.Event()
+        self._begun = time.monotonic()
         threading.Thread(target=self._live, name="dsbench-server", daemon=True).start()
         try:
             self._settled.wait()
@@ -173,10 +177,15 @@ class Process:
                 break
             with contextlib.suppress(ProcessLookupError):
                 self._popen.send_signal(sign)
+            # One that comes before the program listens to it may be lost.
+            young = time.monotonic() - self._begun < _YOUNG_S
             # Who stands still hears no signal but SIGKILL, and a server ends after its last child.
             for process in family:
                 with contextlib.suppress(psutil.Error):
                     process.resume()
+            if young and not self._ended.wait(min(_AGAIN_S, wait_s)):
+                with contextlib.suppress(ProcessLookupError):
+                    self._popen.send_signal(sign)
             self._ended.wait(wait_s)
         _, left = psutil.wait_procs(family, timeout=5)
         for process in left:
