@@ -21,6 +21,7 @@ from dsbench.servers.firebird import binaries
 from dsbench.servers.firebird.log import own_lines
 from dsbench.servers.folder import stale
 from dsbench.servers.ports import free_port
+from fixtures.private import check_no_superuser, check_refused, command, working_in
 from fixtures.waiting import until
 
 Make = Callable[..., spec.Target]
@@ -56,17 +57,6 @@ class Place:
 
     def __exit__(self, *_: object) -> None:
         self.target.close()
-
-
-def _working_in(folder: Path) -> list[int]:
-    return [p.pid for p in psutil.process_iter() if any(str(folder) in a for a in _command(p))]
-
-
-def _command(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -137,12 +127,7 @@ def test_a_port_can_be_chosen(target: Make) -> None:
 def test_a_wrong_setting_is_named_and_leaves_nothing(
     target: Make, base: Path, settings: dict[str, str], named: str
 ) -> None:
-    with pytest.raises(spec.SpecError) as caught:
-        servers.start(target(**settings), 16)
-    assert caught.value.option == "--set"
-    assert named in f"{caught.value.problem} {caught.value.remedy}"
-    assert caught.value.remedy
-    assert list(base.iterdir()) == []
+    check_refused(target(**settings), base, named)
 
 
 def test_a_page_size_that_cannot_be_is_refused(target: Make) -> None:
@@ -158,7 +143,7 @@ def test_a_server_that_cannot_start_says_why_and_leaves_nothing(target: Make, ba
     assert "did not start" in caught.value.problem or "was not ready" in caught.value.problem
     assert "Firebird 3" in caught.value.problem
     assert caught.value.remedy
-    assert _working_in(base) == []
+    assert working_in(base) == []
     assert list(base.iterdir()) == []
 
 
@@ -200,12 +185,7 @@ def test_the_superuser_steps_down_and_closes_the_door(target: Make, mode: str) -
         # Classic has a process for each connection; that of the first greeting may still be ending.
         expected = 1 if mode == "Super" else 2
         assert until(lambda: len(server.pids()) == expected)
-        for pid in server.pids():
-            status = Path(f"/proc/{pid}/status").read_text()
-            ids = next(line for line in status.splitlines() if line.startswith("Uid:")).split()[1:]
-            assert "0" not in ids
-            groups = next(line for line in status.splitlines() if line.startswith("Groups:")).split()[1:]
-            assert groups == []
+        check_no_superuser(server.pids())
         for name in ("data", "security", "lock", "tmp"):
             folder = server.directory.parent / name
             assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -231,7 +211,7 @@ def test_nobody_comes_in_without_the_password(target: Make) -> None:
             assert caught.value.kind == "setup"
         files = [p for p in server.directory.parent.rglob("*") if p.is_file() and password.encode() in p.read_bytes()]
         assert files == []
-        arguments = [a for pid in server.pids() for a in _command(psutil.Process(pid))]
+        arguments = [a for pid in server.pids() for a in command(psutil.Process(pid))]
         assert not any(password in a for a in arguments)
         environments = [v for pid in server.pids() for v in psutil.Process(pid).environ().values()]
         assert not any(password in v for v in environments)
@@ -296,7 +276,7 @@ def test_the_server_ends_when_its_parent_is_killed_and_the_next_start_tidies_up(
 def test_its_command_line_names_its_folder(target: Make, base: Path) -> None:
     """By it the next start finds one that has outlived its dsbench, where the kernel does not end it."""
     with servers.start(target(), 4) as server:
-        assert _working_in(base) == server.pids()
+        assert working_in(base) == server.pids()
 
 
 def test_a_program_that_forgets_to_stop_leaves_nothing(base: Path) -> None:
@@ -328,7 +308,7 @@ def test_an_interruption_while_it_starts_leaves_nothing(
     monkeypatch.setattr("dsbench.servers.firebird.instance._listens", interrupted)
     with pytest.raises(KeyboardInterrupt):
         servers.start(target(), 4)
-    assert _working_in(base) == []
+    assert working_in(base) == []
     assert list(base.iterdir()) == []
 
 

@@ -18,6 +18,7 @@ from dsbench import servers, spec
 from dsbench.generator import CoreError, Target
 from dsbench.servers.folder import stale
 from dsbench.servers.mysql import binaries
+from fixtures.private import check_no_superuser, check_refused, command, working_in
 from fixtures.waiting import until
 
 Make = Callable[..., spec.Target]
@@ -42,17 +43,6 @@ def _ask(url: str, sql: str) -> str | None:
         return cell
     finally:
         target.close()
-
-
-def _working_in(folder: Path) -> list[int]:
-    return [p.pid for p in psutil.process_iter() if any(str(folder) in a for a in _command(p))]
-
-
-def _command(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
 
 
 def test_it_answers_and_leaves_nothing(target: Make, base: Path) -> None:
@@ -133,20 +123,14 @@ def test_room_is_made_for_the_connections_of_the_load(target: Make) -> None:
 def test_a_wrong_setting_is_named_and_leaves_nothing(
     target: Make, base: Path, settings: dict[str, str], named: str
 ) -> None:
-    with pytest.raises(spec.SpecError) as caught:
-        servers.start(target(**settings), 16)
-    assert caught.value.option == "--set"
-    assert named in caught.value.problem
-    assert caught.value.remedy
-    assert _working_in(base) == []
-    assert list(base.iterdir()) == []
+    check_refused(target(**settings), base, named)
 
 
 def test_a_server_that_cannot_start_says_why_and_leaves_nothing(target: Make, base: Path) -> None:
     with pytest.raises(servers.ServerError, match="did not start") as caught:
         servers.start(target(log_bin="/nowhere/at/all/log"), 4)
     assert "ERROR" in caught.value.problem
-    assert _working_in(base) == []
+    assert working_in(base) == []
     assert list(base.iterdir()) == []
 
 
@@ -180,12 +164,7 @@ def test_two_servers_at_once_do_not_meet(target: Make) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser steps down")
 def test_the_superuser_steps_down_and_closes_the_door(target: Make) -> None:
     with servers.start(target(), 4) as server:
-        for pid in server.pids():
-            status = Path(f"/proc/{pid}/status").read_text()
-            ids = next(line for line in status.splitlines() if line.startswith("Uid:")).split()[1:]
-            assert "0" not in ids
-            groups = next(line for line in status.splitlines() if line.startswith("Groups:")).split()[1:]
-            assert groups == []
+        check_no_superuser(server.pids())
         assert stat.S_IMODE(server.directory.stat().st_mode) == 0o700
         socket = server.directory.parent / "socket"
         assert stat.S_IMODE(socket.stat().st_mode) == 0o700
@@ -213,7 +192,7 @@ def _over_the_network(target: spec.Target) -> None:
             assert caught.value.kind == "setup"
         files = [p for p in server.directory.parent.rglob("*") if p.is_file() and password.encode() in p.read_bytes()]
         assert files == []
-        arguments = [a for pid in server.pids() for a in _command(psutil.Process(pid))]
+        arguments = [a for pid in server.pids() for a in command(psutil.Process(pid))]
         assert not any(password in a for a in arguments)
 
 
@@ -305,7 +284,7 @@ def test_an_interruption_while_it_starts_leaves_nothing(
     monkeypatch.setattr("dsbench.servers.mysql.instance.Instance.log_tail", interrupted)
     with pytest.raises(KeyboardInterrupt):
         servers.start(target(), 4)
-    assert _working_in(base) == []
+    assert working_in(base) == []
     assert list(base.iterdir()) == []
 
 

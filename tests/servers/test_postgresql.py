@@ -18,21 +18,11 @@ from dsbench import servers, spec
 from dsbench.servers.folder import stale
 from dsbench.servers.postgresql import binaries
 from dsbench.servers.postgresql.leftovers import SharedMemory
+from fixtures.private import check_no_superuser, check_refused, working_in
 from fixtures.waiting import until
 
 Make = Callable[..., spec.Target]
 Ask = Callable[[str, str], str]
-
-
-def _working_in(folder: Path) -> list[int]:
-    return [p.pid for p in psutil.process_iter() if any(str(folder) in a for a in _command(p))]
-
-
-def _command(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
 
 
 def test_it_answers_and_leaves_nothing(target: Make, base: Path, psql: Ask) -> None:
@@ -86,20 +76,14 @@ def test_room_is_made_for_the_connections_of_the_load(target: Make, psql: Ask) -
 def test_a_wrong_setting_is_named_and_leaves_nothing(
     target: Make, base: Path, settings: dict[str, str], named: str
 ) -> None:
-    with pytest.raises(spec.SpecError) as caught:
-        servers.start(target(**settings), 16)
-    assert caught.value.option == "--set"
-    assert named in caught.value.problem
-    assert caught.value.remedy
-    assert _working_in(base) == []
-    assert list(base.iterdir()) == []
+    check_refused(target(**settings), base, named)
 
 
 def test_a_server_that_cannot_start_says_why_and_leaves_nothing(target: Make, base: Path) -> None:
     with pytest.raises(servers.ServerError, match="did not start") as caught:
         servers.start(target(shared_buffers="4000GB"), 4)
     assert "FATAL" in caught.value.problem
-    assert _working_in(base) == []
+    assert working_in(base) == []
     assert list(base.iterdir()) == []
 
 
@@ -127,12 +111,7 @@ def test_two_servers_at_once_do_not_meet(target: Make, psql: Ask) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser steps down")
 def test_the_superuser_steps_down_and_closes_the_door(target: Make, base: Path) -> None:
     with servers.start(target(), 4) as server:
-        for pid in server.pids():
-            status = Path(f"/proc/{pid}/status").read_text()
-            ids = next(line for line in status.splitlines() if line.startswith("Uid:")).split()[1:]
-            assert "0" not in ids
-            groups = next(line for line in status.splitlines() if line.startswith("Groups:")).split()[1:]
-            assert groups == []
+        check_no_superuser(server.pids())
         assert stat.S_IMODE(server.directory.stat().st_mode) == 0o700
         socket = server.directory.parent / "socket"
         assert stat.S_IMODE(socket.stat().st_mode) == 0o700
@@ -258,7 +237,7 @@ def test_an_interruption_while_it_starts_leaves_nothing(
     monkeypatch.setattr("dsbench.servers.postgresql.instance.Instance._ready", interrupted)
     with pytest.raises(KeyboardInterrupt):
         servers.start(target(), 4)
-    assert _working_in(base) == []
+    assert working_in(base) == []
     assert list(base.iterdir()) == []
 
 
