@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dsbench.report.moment_text import clock, describe
+from dsbench.report.moment_text import clock, course, describe
 from dsbench.runner import Moment, TimeLeft
 from dsbench.spec import build
 
@@ -12,8 +12,18 @@ from dsbench.spec import build
 def test_a_line_says_scale_cycle_rate_and_failures() -> None:
     moment = Moment(5, 3, 3, "cycle", 2, 10, done=4000, failed=7, elapsed_s=2.0)
     assert describe(moment) == "scale 5 (3/3), cycle 2/10: 2 s, 2,000 tps, 7 failed"
+    seen = Moment(5, 3, 3, "cycle", 2, 10, done=4000, elapsed_s=2.0, times=[(0.001, 0.2)], cpus=(0.25, 1.5))
+    assert describe(seen) == (
+        "scale 5 (3/3), cycle 2/10: 2 s, 2,000 tps, p50 1 ms, p99 200 ms, 0 failed, CPUs 1.5 (own 0.2)"
+    )
     assert describe(Moment(5, 3, 3, "populate", done=1, total=4)) == "scale 5 (3/3): populate 25 %"
     assert "1 of 4 clients" in describe(Moment(5, 3, 3, "connect", 1, 10, done=1, total=4))
+
+
+def test_the_course_of_a_cycle_is_as_wide_as_there_is_room() -> None:
+    assert course([0.0, 50.0, 100.0], 8) == "▁▅█ 100 tps at most"
+    assert course([9999.0, 50.0, 100.0], 2) == "▅█ 100 tps at most"
+    assert course([], 8) == course([0.0], 8) == ""
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(42, "42 s"), (600, "10 min"), (7800, "2 h 10 min")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from dsbench.drivers.address import Address
 from dsbench.drivers.session import by_format
 from dsbench.evaluation.naming import subject
 from dsbench.generator import processes
+from dsbench.runner import Moment, Silent
 from dsbench.spec import SpecError, Target, build
 from fixtures.program import Program
 
@@ -51,6 +53,27 @@ def test_a_driver_does_the_transactions_of_a_run(urls: dict[str, str], tmp_path:
     assert all(row["cpu_ns"] > 0 for row in cycles)
     assert archive.run.item("driver", "client") == driver.version
     assert f"by {client}" in subject(archive.run)
+
+
+def test_the_times_of_a_second_are_told_while_the_cycle_goes_on(tmp_path: Path) -> None:
+    heard: list[Moment] = []
+
+    class Hearing(Silent):
+        def moment(self, moment: Moment) -> None:
+            if moment.times:
+                heard.append(replace(moment, times=tuple(moment.times), seconds=tuple(moment.seconds)))
+
+    archive = dsbench.run(
+        "private:sqlite", client="sqlite3", workload="select", scales=(1,), cycles=1, duration=3.3, threads=2, carriers=2,
+        call="statements", observer=Hearing(), out=tmp_path,
+    )  # fmt: skip
+    last = heard[-1]
+    assert 1 <= len(last.times) < len(last.seconds) == 3, "each is known a second after its end"
+    first = [row for row in archive.table("seconds").to_pylist() if row["second"] == 0]
+    done = sum(row["count"] for row in first)
+    for told, column in zip(last.times[0], ("p50_ns", "p99_ns"), strict=True):
+        assert told == pytest.approx(sum(row["count"] * row[column] for row in first) / done / 1e9, rel=1e-3)
+    assert last.cpus[1] > 0
 
 
 def test_collisions_have_the_codes_and_the_meaning_that_they_have_for_the_own_client(

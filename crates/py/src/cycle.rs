@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use dsbench_core::course::Second;
 use dsbench_core::error::{Error, ErrorKind};
 use dsbench_core::histogram::Histogram;
 use dsbench_core::locking::lock;
@@ -53,6 +54,12 @@ impl Cycle {
     /// (committed, failed attempts) so far.
     fn totals(&self) -> PyResult<(u64, u64)> {
         self.with(threads::Cycle::totals)
+    }
+
+    /// (committed, failed, p50, p99 and longest time in ns) of each second from number `start` on that was collected.
+    fn seconds(&self, start: usize) -> PyResult<Vec<(u64, u64, u64, u64, u64)>> {
+        let told = |one: &Second| (one.count, one.failed, one.p50_ns, one.p99_ns, one.max_ns);
+        self.with(|cycle| cycle.seconds(start).iter().map(told).collect())
     }
 
     /// Ends what the clients wait for, too; with a reason the cycle has failed.

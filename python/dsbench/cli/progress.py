@@ -1,4 +1,4 @@
-"""Live progress on stderr: one line that changes on a terminal, plain lines elsewhere."""
+"""Live progress on stderr: lines that change on a terminal, plain ones elsewhere."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from dsbench.report.moment_text import clock, describe
+from dsbench.report.moment_text import clock, course, describe
 from dsbench.runner import Moment, TimeLeft
 from dsbench.spec import RunSpec
 
@@ -20,7 +20,7 @@ _PLAIN_EVERY_S = 5.0
 
 
 class Progress:
-    """Shows a run. On a terminal the last line is alive; elsewhere a line appears now and then."""
+    """Shows a run. On a terminal the last lines are alive; elsewhere a line appears now and then."""
 
     def __init__(self, spec: RunSpec, *, quiet: bool = False) -> None:
         self._spec = spec
@@ -51,13 +51,15 @@ class Progress:
             return
         left = self._left.seconds(moment)
         line = describe(moment) + (f", about {clock(left)} left" if left > 0 else "")
-        if not self.live(line):
+        if not self.live(line, moment):
             self._plain(moment, line)
 
-    def live(self, line: str) -> bool:
-        """Shows ``line`` where the last line is alive; whether it is."""
+    def live(self, line: str, moment: Moment) -> bool:
+        """Shows ``line`` where the last lines are alive, and below it the course of a cycle; whether they are."""
         if self._live is not None:
-            self._live.update(Text(line, no_wrap=True, overflow="ellipsis"))
+            bars = course(moment.seconds, max(self._console.width - 24, 8))
+            lines = [line, *([bars] if bars else [])]
+            self._live.update(Group(*(Text(one, no_wrap=True, overflow="ellipsis") for one in lines)))
         return self._live is not None
 
     def _plain(self, moment: Moment, line: str) -> None:

@@ -242,7 +242,7 @@ class _OfTrial(Progress):
 
     def moment(self, moment: Moment) -> None:
         """Shows where the run is."""
-        self.live(f"{self._where}: {describe(moment)}")
+        self.live(f"{self._where}: {describe(moment)}", moment)
 
     def message(self, text: str) -> None:
         """Nothing: it is in the archive's log."""

@@ -17,6 +17,7 @@ from dsbench.generator.cycle import (
     TRACE_WORDS,
     Cycle,
     CycleResult,
+    Second,
     UInts,
     Watch,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "Ledger",
     "Pacing",
     "PhaseResult",
+    "Second",
     "Stage",
     "StatementName",
     "Stopped",
@@ -65,4 +67,4 @@ __all__ = [
     "now_ns",
     "schedules",
     "schemes",
-]  # fmt: skip
+]

@@ -69,6 +69,10 @@ class Peer(ABC):
         """Nothing is known before the end."""
         return (0, 0)
 
+    def seconds(self, _start: int) -> list[tuple[int, int, int, int, int]]:
+        """Nothing, for the same reason."""
+        return []
+
     def pids(self) -> list[int]:
         """Of the program, once it runs."""
         return [self._process.pid] if self._process is not None else []

@@ -71,6 +71,10 @@ class Processes:
         found = self._ask("totals")
         return sum(one[0] for one in found), sum(one[1] for one in found)
 
+    def seconds(self, start: int) -> list[tuple[int, int, int, int, int]]:
+        """As ``_core.Cycle`` has it; a quantile is the mean of those of the processes, each by its transactions."""
+        return [_together(parts) for parts in zip(*self._ask("seconds", start), strict=False)]
+
     def abandon(self, reason: str | None = None) -> None:
         """Ends what the clients wait for; a driver that does not hear it ends with its process, in ``join``."""
         with suppress(_core.CoreError):
@@ -139,6 +143,13 @@ class _Worker:
 
 def _gone() -> _core.CoreError:
     return _core.CoreError("setup", "", "a process that made the load has ended: see its words above")
+
+
+def _together(parts: Sequence[tuple[int, int, int, int, int]]) -> tuple[int, int, int, int, int]:
+    done, failed, p50, p99, longest = zip(*parts, strict=True)
+    total = max(sum(done), 1)
+    middle, late = (sum(n * time for n, time in zip(done, times, strict=True)) // total for times in (p50, p99))
+    return sum(done), sum(failed), middle, late, max(longest)
 
 
 def processes_for(options: Mapping[str, Any], cpus: int) -> int:

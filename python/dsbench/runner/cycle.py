@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from time import monotonic
@@ -14,9 +14,9 @@ from dsbench.archive import LOCAL
 from dsbench.cluster.outcome import Course, Part, missed
 from dsbench.cluster.wanted import Wanted
 from dsbench.columns import COUNTERS
-from dsbench.generator import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Target, now_ns
+from dsbench.generator import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Second, Target, now_ns
 from dsbench.monitors import Known, Monitor, Sampler, between, look, with_sessions
-from dsbench.runner.events import Moment, Seconds
+from dsbench.runner.events import Cpus, Moment, Seconds
 from dsbench.runner.interrupts import Stop
 from dsbench.runner.journal import Journal
 from dsbench.runner.load import Loader
@@ -70,19 +70,26 @@ class Setting:
         place = f"scale {self.moment.scale}" + (f", cycle {cycle}" if cycle else "")
         return during(f"{place}, {phase}" if phase != "cycle" else place, self.target)
 
-    def watch(self, phase: str, cycle: int = 0, began: float = 0.0) -> Callable[[int, int], None]:
-        """Shows progress of ``phase``, hears wishes to stop and notices when the target is another run's."""
-        seconds = Seconds()
+    def watch(
+        self, phase: str, cycle: int = 0, began: float = 0.0, told: Callable[[int], Sequence[Second]] | None = None
+    ) -> Callable[[int, int], None]:
+        """Shows progress of ``phase``, hears wishes to stop and notices when the target is another run's.
+
+        ``told`` gives the seconds of a cycle from a number on.
+        """
+        seconds, times, cpus, taken = Seconds(), list[tuple[float, float]](), Cpus(), (0.0, 0.0)
 
         def seen(done: int, other: int) -> None:
+            nonlocal taken
             self.stop.check()
             self.target.check_claim()
             elapsed = monotonic() - began if began else 0.0
             total, failed = (0, other) if phase == "cycle" else (other, 0)
-            if phase == "cycle":
-                seconds.look(elapsed, done)
+            if phase == "cycle" and seconds.look(elapsed, done):
+                taken = cpus.look()
+                times.extend((p50 / 1e9, p99 / 1e9) for _, _, p50, p99, _ in (told(len(times)) if told else ()))
             moment = replace(self.moment, phase=phase, cycle=cycle, done=done, total=total, seconds=seconds)
-            self.journal.observer.moment(replace(moment, failed=failed, elapsed_s=elapsed))
+            self.journal.observer.moment(replace(moment, failed=failed, elapsed_s=elapsed, times=times, cpus=taken))
 
         return seen
 
@@ -291,7 +298,7 @@ def _measure(setting: Setting, wanted: Wanted) -> _Measured:
         start = now_ns() + lead_ns
         sampler.go(start, cycle.load.ramp_up_ns, cycle.load.duration_ns)
         cycle.start(start)
-        cycle.wait(start, _GRACE_S, setting.watch("cycle", number, monotonic() + spec.ramp_up))
+        cycle.wait(start, _GRACE_S, setting.watch("cycle", number, monotonic() + spec.ramp_up, cycle.seconds))
         after = look(known)
     except BaseException:
         cycle.abandon()

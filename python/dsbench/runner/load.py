@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -13,7 +13,7 @@ from dsbench.archive import LOCAL
 from dsbench.cluster.errors import ClusterError, how_to_install
 from dsbench.cluster.outcome import Course, NodeResult, Part
 from dsbench.cluster.wanted import Wanted
-from dsbench.generator import Cycle, CycleLoad, Watch
+from dsbench.generator import Cycle, CycleLoad, Second, Watch
 from dsbench.runner.journal import Journal
 from dsbench.spec import RunSpec
 
@@ -43,6 +43,9 @@ class Running(Protocol):
 
     def wait(self, start_ns: int, grace_s: float, watch: Watch) -> None:
         """Waits for the end."""
+
+    def seconds(self, start: int) -> Sequence[Second]:
+        """The seconds from number ``start`` on that are known so far; none where nodes make the load."""
 
     def abandon(self) -> None:
         """Ends everything that is under way."""
@@ -122,6 +125,7 @@ class _LocalCycle:
     def __init__(self, cycle: Cycle) -> None:
         self._cycle, self.load, self.lead_ns = cycle, cycle.load, cycle.lead_ns
         self.connect, self.start, self.wait, self.abandon = cycle.connect, cycle.start, cycle.wait, cycle.abandon
+        self.seconds = cycle.seconds
 
     def join(self) -> list[Part]:
         """This machine's part, which is the whole."""

@@ -106,25 +106,51 @@ pub struct Second {
     pub max_ns: Nanos,
 }
 
-/// Empties the slots of all clients for `second`, for one kind.
-pub fn collect(courses: &[Arc<Course>], kind: KindId, second: u32) -> Second {
-    let mut counts = [0_u64; COARSE];
-    let mut sum = Second { second, kind, count: 0, failed: 0, p50_ns: 0, p99_ns: 0, max_ns: 0 };
-    for course in courses {
-        let slot = course.slot(kind.into(), second.into());
-        for (total, count) in counts.iter_mut().zip(&slot.counts) {
+/// What was in slots: residence times by coarse bucket, failed attempts and the longest time.
+pub struct Found {
+    counts: [u64; COARSE],
+    failed: u64,
+    max: Nanos,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self { counts: [0; COARSE], failed: 0, max: 0 }
+    }
+}
+
+impl Found {
+    fn empty(&mut self, slot: &Slot) {
+        for (total, count) in self.counts.iter_mut().zip(&slot.counts) {
             // Reading first keeps the cache line shared where there is nothing to take.
             if count.load(Ordering::Relaxed) > 0 {
                 *total += u64::from(count.swap(0, Ordering::Relaxed));
             }
         }
-        sum.failed += u64::from(slot.failed.swap(0, Ordering::Relaxed));
-        sum.max_ns = sum.max_ns.max(slot.max.swap(0, Ordering::Relaxed));
+        self.failed += u64::from(slot.failed.swap(0, Ordering::Relaxed));
+        self.max = self.max.max(slot.max.swap(0, Ordering::Relaxed));
     }
-    sum.count = counts.iter().sum();
-    sum.p50_ns = quantile(&counts, sum.count, 0.5).min(sum.max_ns);
-    sum.p99_ns = quantile(&counts, sum.count, 0.99).min(sum.max_ns);
-    sum
+
+    /// Adds what others did.
+    pub fn add(&mut self, other: &Found) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        self.failed += other.failed;
+        self.max = self.max.max(other.max);
+    }
+
+    /// The same as figures of a second.
+    pub fn second(&self, second: u32, kind: KindId) -> Second {
+        let count = self.counts.iter().sum();
+        let time = |q| quantile(&self.counts, count, q).min(self.max);
+        Second { second, kind, count, failed: self.failed, p50_ns: time(0.5), p99_ns: time(0.99), max_ns: self.max }
+    }
+}
+
+/// Empties the slots of all clients for `second`, for one kind.
+pub fn collect(courses: &[Arc<Course>], kind: KindId, second: u32) -> Found {
+    let mut found = Found::default();
+    courses.iter().for_each(|course| found.empty(course.slot(kind.into(), second.into())));
+    found
 }
 
 fn quantile(counts: &[u64], total: u64, q: f64) -> Nanos {
@@ -158,11 +184,14 @@ mod tests {
         courses[0].committed(1, 3 * SECOND - 1, 50_000_000);
         courses[1].failed(1, 2 * SECOND);
         courses[0].committed(0, 2 * SECOND, 7);
-        let second = collect(&courses, 1, 2);
+        let mut found = collect(&courses, 1, 2);
+        let second = found.second(2, 1);
         assert_eq!((second.count, second.failed, second.max_ns), (100, 1, 50_000_000));
         assert!((second.p50_ns as f64 / 1e6 - 1.0).abs() < 0.04 && second.p99_ns < 1_100_000);
-        assert_eq!(collect(&courses, 1, 2).count, 0, "nothing is collected twice");
-        assert_eq!(collect(&courses, 0, 2).count, 1);
+        assert_eq!(collect(&courses, 1, 2).second(2, 1).count, 0, "nothing is collected twice");
+        found.add(&collect(&courses, 0, 2));
+        let all = found.second(2, 0);
+        assert_eq!((all.count, all.failed, all.max_ns, all.p50_ns), (101, 1, 50_000_000, second.p50_ns));
         assert_eq!(courses[0].totals(), (52, 0));
     }
 }

@@ -87,6 +87,8 @@ struct Shared {
     started: Condvar,
     handles: Vec<Handles>,
     courses: Vec<Arc<Course>>,
+    /// The seconds that were collected so far, each over all groups and kinds.
+    seconds: Mutex<Vec<Second>>,
     /// Of each group.
     limits: Vec<Limit>,
     /// Where the courses of each group stand.
@@ -116,6 +118,7 @@ impl Shared {
             started: Condvar::new(),
             handles: (0..threads).map(|_| Handles::default()).collect(),
             courses: (0..threads).map(|_| Course::new(kinds)).collect(),
+            seconds: Mutex::default(),
             limits: plan.groups.iter().map(|group| Limit::new(group.until, group.threads)).collect(),
             members: members.collect(),
             leaders: plan.groups.iter().map(Group::leader).collect(),
@@ -295,6 +298,12 @@ impl Cycle {
     pub fn totals(&self) -> (u64, u64) {
         let totals = self.shared.courses.iter().map(|course| course.totals());
         totals.fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
+    }
+
+    /// The seconds from number `from` on that were collected so far, over all groups and kinds: a second is collected
+    /// a second after its end.
+    pub fn seconds(&self, from: usize) -> Vec<Second> {
+        lock(&self.shared.seconds).iter().skip(from).copied().collect()
     }
 
     /// Asks the clients to end after the transaction they are in.

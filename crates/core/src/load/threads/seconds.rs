@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use super::{Shared, SECOND};
 use crate::clock::{Clock, Monotonic, Nanos};
-use crate::course::{collect, Second};
+use crate::course::{collect, Found, Second};
 use crate::load::sleeping::SLICE;
+use crate::locking::lock;
 use crate::workload::KindId;
 
 pub(super) fn collecting(shared: &Arc<Shared>, kinds: usize, last: Option<u64>) -> JoinHandle<Vec<(usize, Second)>> {
@@ -51,8 +52,14 @@ fn wait_for_second(shared: &Shared, start: Nanos, second: u64, last: Option<u64>
 }
 
 fn drain(shared: &Shared, kinds: usize, second: u64, into: &mut Vec<(usize, Second)>) {
+    let mut all = Found::default();
     for (group, members) in shared.members.iter().enumerate() {
-        let courses = &shared.courses[members.clone()];
-        into.extend((0..kinds).map(|kind| (group, collect(courses, kind as KindId, second as u32))));
+        for kind in 0..kinds {
+            let found = collect(&shared.courses[members.clone()], kind as KindId, second as u32);
+            into.push((group, found.second(second as u32, kind as KindId)));
+            all.add(&found);
+        }
     }
+    // No client takes this lock: whoever looks at the cycle is told of the seconds by it.
+    lock(&shared.seconds).push(all.second(second as u32, 0));
 }
