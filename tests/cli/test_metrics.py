@@ -1,22 +1,30 @@
-"""A run as Prometheus reads it."""
+"""A run as Prometheus reads it, and as an OpenTelemetry collector is sent it."""
 
 from __future__ import annotations
 
+import json
 import socket
+import threading
 import urllib.request
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
-from dsbench.cli.metrics import Metrics, exported
+from dsbench.cli.metrics import exported, text
+from dsbench.cli.otlp import sending
+from dsbench.cli.series import Metrics
 from dsbench.runner import Moment, Silent
 from dsbench.spec import SpecError, build
 
 
 class Heard(Silent):
-    said = ""
+    def __init__(self) -> None:
+        self.said: list[str] = []
 
     def message(self, text: str) -> None:
-        self.said = text
+        self.said.append(text)
 
 
 def test_counters_only_grow_and_text_cannot_break_the_format() -> None:
@@ -24,7 +32,7 @@ def test_counters_only_grow_and_text_cannot_break_the_format() -> None:
     for cycle, done in ((1, 10), (1, 25), (2, 5), (2, 7)):
         metrics.moment(Moment(1, 1, 1, "cycle", cycle=cycle, done=done, failed=1, elapsed_s=1.0))
     metrics.moment(Moment(1, 1, 1, "check", done=99))
-    lines = metrics.text().splitlines()
+    lines = text(metrics.series()).splitlines()
     assert "dsbench_committed_total 32" in lines
     assert "dsbench_failed_total 2" in lines
     assert 'dsbench_phase{phase="check"} 1' in lines
@@ -40,6 +48,85 @@ def test_it_is_served_while_the_run_goes_on() -> None:
             pass
     with exported(heard, spec, "127.0.0.1:0") as observer:
         observer.moment(Moment(5, 1, 1, "populate"))
-        with urllib.request.urlopen(heard.said.removeprefix("metrics: ")) as answer:
+        with urllib.request.urlopen(heard.said[0].removeprefix("metrics: ")) as answer:
             assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
             assert b"dsbench_scale 5\n" in answer.read()
+
+
+class Collector(ThreadingHTTPServer):
+    """Takes what is sent to ``/v1/metrics``."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        self.got: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        self.came = threading.Event()
+        owner = self
+
+        class Taking(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                well = self.path == "/v1/metrics" and self.headers["Content-Type"] == "application/json"
+                if well:
+                    owner.got.append(json.loads(body))
+                    owner.keys.append(self.headers["x-key"])
+                self.send_response(200 if well else 404)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+                owner.came.set()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        super().__init__(("127.0.0.1", 0), Taking)
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with Collector() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_a_collector_is_sent_the_series_that_prometheus_reads(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=s3cret, other=1")
+    spec = build({"target": {"url": "postgresql://me:geheim@h/d"}})
+    metrics = Metrics(Silent(), spec)
+    metrics.moment(Moment(5, 1, 1, "cycle", cycle=2, done=30, failed=1, elapsed_s=3.0, times=[(0.001, 0.5)], cpus=(0.25, 1.5)))
+    with sending(f"http://127.0.0.1:{collector.server_port}", metrics.series, every_s=0.01) as problem:
+        assert collector.came.wait(20)
+    assert problem() == ""
+    assert set(collector.keys) == {"s3cret"}
+    (resource,) = collector.got[-1]["resourceMetrics"]
+    assert {"key": "service.name", "value": {"stringValue": "dsbench"}} in resource["resource"]["attributes"]
+    (scope,) = resource["scopeMetrics"]
+    sent: dict[str, float] = {}
+    for one in scope["metrics"]:
+        kind = one.get("sum") or one["gauge"]
+        (point,) = kind["dataPoints"]
+        assert int(point["timeUnixNano"]) > int(point.get("startTimeUnixNano", 0)) >= 0
+        assert kind.get("isMonotonic", False) is one["name"].endswith("_total")
+        sent[one["name"]] = point["asDouble"]
+    assert sent == {one.name: one.value for one in metrics.series()}
+    assert sent["dsbench_residence_p99_seconds"] == 0.5
+    assert "geheim" not in json.dumps(collector.got)
+
+
+def test_a_collector_that_is_not_there_is_told_once_and_a_wrong_address_is_refused() -> None:
+    heard = Heard()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with exported(heard, build({}), "", f"http://127.0.0.1:{port}") as told:
+        told.moment(Moment(1, 1, 1, "populate"))
+    (said,) = heard.said
+    assert "no figures reach" in said
+    for wrong in ("localhost:4318", "ftp://h", "http://me:geheim@h:4318", "http://h:x"):
+        with pytest.raises(SpecError, match="--otlp") as raised, exported(Silent(), build({}), "", wrong):
+            pass
+        assert "geheim" not in str(raised.value)

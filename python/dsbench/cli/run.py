@@ -38,7 +38,7 @@ EPILOG = (
 )
 
 Option = typer.Option
-_WITH_RESUME = ("target", "resume", "cluster", "patience", "metrics", "as_json", "quiet")
+_WITH_RESUME = ("target", "resume", "cluster", "patience", "metrics", "otlp", "as_json", "quiet")
 """What a run that goes on takes: where it works and what it shows. All else is as it was."""
 
 
@@ -85,6 +85,9 @@ def command(
     metrics: Annotated[
         str, Option(help="Tell Prometheus how it goes on, at a port of this machine or HOST:PORT.", metavar="PORT")
     ] = "",
+    otlp: Annotated[
+        str, Option(help="Send the same to an OpenTelemetry collector, such as http://localhost:4318.", metavar="URL")
+    ] = "",
     as_json: Annotated[bool, Option("--json", help="Print the results as one JSON document.")] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
     **_settings: Any,
@@ -96,7 +99,7 @@ def command(
     joining = runner.Joining(cluster, patience)
     if resume is not None:
         _refuse_changes(context)
-        _resume(resume, target, joining, metrics, as_json, quiet)
+        _resume(resume, target, joining, (metrics, otlp), as_json, quiet)
         return
     asked = specification({**context.params, "erase": erase}, config)
     if not asked.spec.nodes and (idle := _given(context, "cluster", "patience")):
@@ -110,7 +113,7 @@ def command(
         hint = f"profile quick: a glimpse. Comparable figures: --profile dsi ({hours} and the time to populate)"
         print(hint, file=sys.stderr)
     stop = runner.Stop(signals=True)
-    with Progress(asked.spec, quiet=quiet) as progress, exported(progress, asked.spec, metrics) as observer:
+    with Progress(asked.spec, quiet=quiet) as progress, exported(progress, asked.spec, metrics, otlp) as observer:
         finished = library.perform(asked.spec, out, observer, stop, joining)
     _tell(finished, stop, as_json)
 
@@ -148,10 +151,10 @@ def _given(context: typer.Context, *names: str) -> list[str]:
 
 
 def _resume(
-    path: Path, target: str | None, joining: runner.Joining, metrics: str, as_json: bool, quiet: bool
+    path: Path, target: str | None, joining: runner.Joining, told: tuple[str, str], as_json: bool, quiet: bool
 ) -> None:
     stop, begun = runner.Stop(signals=True), library.open(path).spec
-    with Progress(begun, quiet=quiet) as progress, exported(progress, begun, metrics) as observer:
+    with Progress(begun, quiet=quiet) as progress, exported(progress, begun, *told) as observer:
         finished = library.going_on(path, target, observer, stop, joining)
     _tell(finished, stop, as_json)
 
