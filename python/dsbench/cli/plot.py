@@ -8,7 +8,10 @@ from typing import Annotated, Literal
 
 import typer
 
-EPILOG = "Example: edit results-rate.vl.json in the archive's folder, then dsbench plot ARCHIVE"
+EPILOG = (
+    "Examples: edit results-rate.vl.json in the archive's folder, then dsbench plot ARCHIVE | "
+    "dsbench plot ARCHIVE --format gnuplot && cd ARCHIVE && gnuplot results-rate.gp"
+)
 
 
 class Form(StrEnum):
@@ -16,6 +19,13 @@ class Form(StrEnum):
 
     LINEAR = "linear"
     LOG = "log"
+
+
+class Kind(StrEnum):
+    """What is written."""
+
+    PICTURES = "pictures"
+    GNUPLOT = "gnuplot"
 
 
 def command(
@@ -30,11 +40,16 @@ def command(
             "span more than two decades, else linear]."
         ),
     ] = None,
+    kind: Annotated[
+        Kind,
+        typer.Option("--format", help="Pictures, or files for gnuplot: .gp and .dat of each diagram that is one plot."),
+    ] = Kind.PICTURES,
     out: Annotated[Path | None, typer.Option(help="Write to this folder instead of the archive's.")] = None,
 ) -> None:
     """Draw the diagrams again from the (edited) results-*.vl.json files."""
     from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
 
     form: Literal["linear", "log"] = "log" if rates is Form.LOG else "linear"
-    for path in finish.plot(archive, out, fresh=fresh, form=None if rates is None else form):
+    draw = finish.for_gnuplot if kind is Kind.GNUPLOT else finish.plot
+    for path in draw(archive, out, fresh=fresh, form=None if rates is None else form):
         print(path)

@@ -16,6 +16,7 @@ from dsbench.report import (
     checklist_text,
     cost_table,
     diagrams,
+    gnuplot,
     machine_table,
     node_table,
     render,
@@ -114,6 +115,24 @@ def plot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None)
     files = render.diagrams(evaluate(archive), archive.run, form)
     writer = Writer(folder)
     return [writer.text(name, content) for name, content in sorted(files.items())]
+
+
+def for_gnuplot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None) -> list[Path]:
+    """Writes the diagrams for gnuplot, from the edited files where there are some, or ``fresh``; gives the files."""
+    there(path)
+    if path.is_file() and out is None:
+        remedy = "name a folder with --out, or the unpacked archive"
+        raise ArchiveError(f"--out: {path} is packed, and a diagram has to go somewhere", remedy, usage=True)
+    if not fresh and form is None and _edited(path):
+        drawn = render.edited(path)
+    else:
+        archive = Archive.open(path)
+        drawn = diagrams.specs(evaluate(archive), archive.run, form)
+    if out is not None:
+        try_out(out)
+    writer = Writer(out or path)
+    found = [gnuplot.files(name, spec) for name, spec in drawn.items()]
+    return [writer.text(name, text) for one in found for name, text in one.items()]
 
 
 def _sealed(path: Path) -> list[Path]:

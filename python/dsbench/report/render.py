@@ -99,21 +99,35 @@ def replot(folder: Path) -> list[Path]:
 
     Raises ``DiagramError``; diagrams before the faulty one are written.
     """
+    return [path for source in _sources(folder) for path in _redraw(source)]
+
+
+def edited(folder: Path) -> dict[str, Spec]:
+    """Name of a diagram to its specification, as the files in ``folder`` have it. Raises ``DiagramError``."""
+    return {source.name.removeprefix("results-").removesuffix(_SUFFIX): _read(source) for source in _sources(folder)}
+
+
+def _sources(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise DiagramError(f"{folder} is no folder; name the folder of the archive, unpacked from its .zip")
     sources = sorted(folder.glob(f"results-*{_SUFFIX}"))
     if not sources:
         raise DiagramError(f"no results-*{_SUFFIX} in {folder}; name the folder that a run left")
-    return [path for source in sources for path in _redraw(source)]
+    return sources
 
 
-def _redraw(source: Path) -> Iterable[Path]:
+def _read(source: Path) -> Spec:
     try:
         spec = json.loads(source.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise DiagramError(f"{source.name} cannot be read: {error}; mend the JSON and plot again") from None
     if not isinstance(spec, dict):
         raise DiagramError(f"{source.name} holds no diagram; undo the last edit")
+    return spec
+
+
+def _redraw(source: Path) -> Iterable[Path]:
+    spec = _read(source)
     try:
         drawn = _pictures(source.name.removesuffix(_SUFFIX), spec)
     except (ValueError, TypeError) as error:
