@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,15 @@ from dsbench import workloads
 from dsbench.analysis.kinds import ALL
 from dsbench.archive import Archive
 from dsbench.evaluation import Series, evaluate
+from dsbench.evaluation.evaluated import Change
 from dsbench.report import render, tables
 from dsbench.report.diagrams import specs
 from dsbench.report.document import page
 from dsbench.report.kind_text import kind_lines, nopm_text
 from dsbench.report.page.command import command_line
+from dsbench.report.page.kind_sections import statistics
 from dsbench.spec import build
+from fixtures import sample
 from fixtures.archives import MS, S, bucket_rows, cycle_row, phase_rows, run_json, write
 
 KINDS = ["new_order", "payment", "order_status", "delivery", "stock_level"]
@@ -194,6 +197,13 @@ def test_the_page_shows_kinds_connections_and_statistics(tmp_path: Path) -> None
         assert words in html, words
     for link in ("#kinds", "#connections", "#statistics"):
         assert f'href="{link}"' in html
+
+
+def test_hundreds_of_tables_do_not_fill_the_page() -> None:
+    changes = [Change(name, "live_rows", "rows", 0, 7) for name in (*(f"t{n}" for n in range(50)), "")]
+    shown = statistics(replace(sample.evaluation(scales=(1,)), changes={1: changes}))
+    assert str(shown).count("+7") == 41
+    assert "10 tables more" in str(shown)
 
 
 @pytest.mark.parametrize("name", ["connections", "response", "kinds"])

@@ -20,6 +20,10 @@ from dsbench.report.kind_text import (
 from dsbench.report.page.markup import Html, join, number, section, table, tag
 from dsbench.report.statement_table import HEADS, statement_cells
 
+_MOST = 40
+"""Tables of which the database's statistics are shown."""
+_WHOLE = "database"
+
 
 def by_connections(evaluation: Evaluation) -> Html | None:
     """One row for each scale and series; ``None`` where there is one series."""
@@ -109,8 +113,14 @@ def statistics(evaluation: Evaluation) -> Html | None:
         for scale, changes in sorted(part.changes.items()):
             place = f"{f'stage {stage}, ' if len(stages) > 1 else ''}scale {scale}"
             rows = [row for change in changes if (row := _change(change)) is not None]
-            shown = table(f"The database's statistics around the cycles, {place}", heads, rows)
+            tables = [name for name in dict.fromkeys(row[0] for row in rows) if name != _WHOLE]
+            seen = {_WHOLE, *tables[:_MOST]}
+            shown = table(f"The database's statistics around the cycles, {place}", heads,
+                          [row for row in rows if row[0] in seen])  # fmt: skip
             parts.append(join([tag("h3", place), shown]) if len(stages) > 1 else shown)
+            if more := tables[_MOST:]:  # Hundreds of tables would be most of the page.
+                words = f"{len(more)} tables more have theirs in the table statistics of the archive."
+                parts.append(tag("p", words, cls="note"))
     words = "Read after the first cleaning and the last cycle of each stage. Where nothing moved, nothing is shown."
     note = tag("p", words, cls="note")
     return section("Database statistics", *parts, note, key="statistics") if parts else None
@@ -124,7 +134,7 @@ def _change(change: Change) -> list[object] | None:
     name = f"{change.name.replace('_', ' ')} [{change.unit}]"
     sign = "+" if gained > 0 else "−" if gained < 0 else ""
     figures = (number(_whole(change.before), 6), number(_whole(change.after), 6))
-    return [change.of or "database", name, *figures, f"{sign}{number(_whole(abs(gained)), 6)}"]
+    return [change.of or _WHOLE, name, *figures, f"{sign}{number(_whole(abs(gained)), 6)}"]
 
 
 def _whole(value: float) -> float:
