@@ -10,6 +10,8 @@ import re
 import threading
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from shutil import copy
 from typing import Any
@@ -17,12 +19,21 @@ from typing import Any
 import psutil
 import pytest
 
+from dsbench import study as room
 from fixtures.web import Seen, browsed, served
 
 STORED = Path(__file__).parents[1] / "data" / "archives"
 BAD = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script>{{window.hacked=1}}`${window.hacked=1}`"
 NAMED = "<img src=x onerror=window.hacked=1>"
-PAGES = ("/", "/live", "/archives", "/archive?name=pg", "/compare", "/compare?a=pg&a=sqlite-tpcb", "/study", "/doctor")
+PAGES = ("/", "/live", "/archives", "/archive?name=pg", "/compare", "/compare?a=pg&a=sqlite-tpcb", "/study",
+         "/study?name=tried&effects=yes", "/new-study", "/doctor")  # fmt: skip
+STUDY = """
+name = "{}"
+about = "<img src=x onerror='window.hacked=1'>"
+run = {{ target = "mock:", scales = [1], cycles = 1, duration = 0.2 }}
+factor = [{{ name = "threads", path = "threads", levels = [1, 2] }}]
+trials = {{ repeat = {} }}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +48,21 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     state = {"key": "bad", "pid": os.getpid(), "born": begun, "target": BAD, "workload": BAD, "label": BAD, "began": 1.0,
              "ended": 2.0, "log": [BAD], "problem": BAD, "remedy": BAD, "phase": BAD, "status": BAD}  # fmt: skip
     (folder / ".live" / "bad.json").write_text(json.dumps(state))
+    _studied(folder.parent / "studies" / "tried")
     return folder
+
+
+def _studied(folder: Path) -> None:
+    """A study in all states of trials; its archives are all the same one."""
+    study, _ = room.begin(room.of_text(STUDY.format("tried", 3).encode(), "test"), folder)
+    (folder / "archives").mkdir(parents=True)
+    for trial, status in zip(study.trials, ("done", "done", "done", "done", "failed", "planned"), strict=True):
+        archive = f"trial-{trial.number}" if status == "done" else ""
+        if archive:
+            copy(STORED / "mock-tpcc.zip", folder / "archives" / f"{archive}.zip")
+        reason = BAD if status == "failed" else ""
+        study = study.with_trial(replace(trial, status=status, archive=archive, reason=reason))
+    room.store(study)
 
 
 def _of_a_stranger(source: Path, target: Path) -> None:
@@ -135,13 +160,13 @@ def test_a_run_from_the_form_to_its_report(context: Any, base: str, archives: Pa
     seen = Seen(page)
     page.goto(base)
     page.get_by_label("Scales").fill("1")
-    page.get_by_label("Cycles", exact=True).fill("3")
+    page.get_by_label("Cycles", exact=True).fill("2")
     page.get_by_label("Duration of a cycle").fill("1")
     page.get_by_label("Threads").fill("2")
     page.get_by_label("Label").fill(NAMED)
     page.get_by_label("Threads").focus()
     page.wait_for_function("document.getElementById('command').textContent.includes('--label')")
-    assert "3 cycles of 1 s with 2 threads" in page.locator("#plan").text_content()
+    assert "2 cycles of 1 s with 2 threads" in page.locator("#plan").text_content()
     page.get_by_role("button", name="Start the run").click()
     page.wait_for_url("**/live?run=*")
     page.get_by_text("going on", exact=False).or_(page.get_by_text("scale 1")).first.wait_for()
@@ -157,11 +182,30 @@ def test_a_run_from_the_form_to_its_report(context: Any, base: str, archives: Pa
     report.get_by_role("heading", level=1).wait_for()
     second.get_by_role("link", name="Open the report").wait_for()
     rows = second.get_by_role("table", name="Cycles so far").get_by_role("row")
-    assert rows.count() == 4, "a head and three cycles"
+    assert rows.count() == 3, "a head and two cycles"
     assert seen_well
     assert all(one.evaluate("window.hacked === undefined") for one in (first, second))
-    first.close()
     second.close()
+    _again_and_beside_the_first(first)
+    first.close()
+
+
+def _again_and_beside_the_first(page: Any) -> None:
+    """The rest of a newcomer's path: the same once more with another number of threads, and both side by side."""
+    page.get_by_role("link", name="Repeat").click()
+    page.wait_for_url("**/?repeat=*")
+    page.get_by_label("Threads").fill("4")
+    page.get_by_label("Label").focus()
+    page.wait_for_function("document.getElementById('command').textContent.includes('--threads 4')")
+    page.get_by_role("button", name="Start the run").click()
+    page.get_by_role("link", name="Open the report").click()
+    page.get_by_role("link", name="Compare", exact=True).last.click()
+    page.get_by_role("checkbox", checked=True).wait_for()
+    page.get_by_role("group", name="Archives").get_by_text(NAMED).nth(1).click()
+    page.get_by_role("button", name="Compare").click()
+    beside = page.frame_locator("iframe.report")
+    beside.locator("[data-diagram=rate] svg.marks").wait_for()
+    assert beside.get_by_role("heading", level=1).count() == 1
 
 
 def test_stop_ends_a_run_and_only_one_goes_on(page: Any, base: str) -> None:
@@ -171,7 +215,7 @@ def test_stop_ends_a_run_and_only_one_goes_on(page: Any, base: str) -> None:
     page.wait_for_function("document.getElementById('command').textContent.includes('--duration 600')")
     page.get_by_role("button", name="Start the run").click()
     page.get_by_role("button", name="Stop").wait_for()
-    page.wait_for_function("/\\d tps/.test(document.querySelector('.figures strong').textContent)")
+    page.wait_for_function("/\\d tps.*\\d ms.*\\d ms.*\\d of \\d/s.test(document.querySelector('.figures').innerText)")
     live = page.url
     page.goto(base)
     assert page.get_by_role("button", name="Start the run").is_disabled()
@@ -179,6 +223,47 @@ def test_stop_ends_a_run_and_only_one_goes_on(page: Any, base: str) -> None:
     page.get_by_role("button", name="Stop").click()
     page.get_by_text("stopped", exact=True).first.wait_for()
     page.get_by_role("link", name="Open the report").wait_for()
+
+
+def test_a_server_that_is_lost_is_told_on_the_page(page: Any, base: str, archives: Path) -> None:
+    page.goto(base)
+    page.get_by_label("Database").fill("private:postgresql")
+    page.get_by_label("Scales").fill("1")
+    page.get_by_label("Duration of a cycle").fill("600")
+    page.wait_for_function("document.getElementById('command').textContent.includes('--duration 600')")
+    page.get_by_role("button", name="Start the run").click()
+    page.wait_for_function("/\\d tps/.test(document.querySelector('.figures strong')?.textContent)")
+    key = page.url.partition("run=")[2]
+    state = json.loads((archives / ".live" / f"{key}.json").read_text())
+    for process in psutil.Process(state["pid"]).children(recursive=True):
+        if "postgres" in process.name():
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+    told = page.get_by_role("alert")
+    told.get_by_text("the connection was lost").wait_for()
+    assert f"dsbench run --resume {archives}" in told.text_content()
+    assert "failed" in page.locator(".status").text_content()
+    page.get_by_role("link", name="Open the report").wait_for()
+
+
+def test_a_study_from_its_text_to_its_matrix(page: Any, base: str, archives: Path) -> None:
+    seen = Seen(page)
+    page.goto(f"{base}/study")
+    page.get_by_role("link", name="Begin a study").click()
+    text = page.get_by_label("The study, as TOML")
+    text.fill(STUDY.format("new", 1) + 'nodes = ["touch hacked"]\n')
+    page.get_by_role("alert").get_by_text("begins no commands").wait_for()
+    assert page.get_by_role("button", name="Start the study").is_disabled()
+    text.fill(STUDY.format("new", 1).replace("mock:", "postgresql://me:geheim77@127.0.0.1:1/d?x"))
+    page.get_by_role("alert").get_by_text("begins no commands").wait_for(state="detached")
+    assert "geheim77" not in page.content()
+    text.fill(STUDY.format("new", 1))
+    page.get_by_text("2 trials in 1 block (2 planned)").wait_for()
+    page.get_by_role("button", name="Start the study").click()
+    page.get_by_role("link", name="Open the study").click()
+    page.get_by_role("table", name="Trials").get_by_role("link", name=re.compile("tps$")).nth(1).wait_for()
+    assert room.load(archives.parent / "studies" / "new").counted("done")
+    assert seen.well()
 
 
 def test_a_password_comes_back_in_no_page(page: Any, base: str) -> None:
@@ -200,7 +285,7 @@ def test_texts_of_others_are_no_scripts(page: Any, base: str, archives: Path) ->
     seen = Seen(page)
     page.goto(f"{base}/archives")
     page.get_by_label("Search").fill("onerror")
-    page.get_by_text(re.compile("^[23] of")).wait_for()
+    page.get_by_text(re.compile("^[234] of")).wait_for()
     page.get_by_role("link", name=re.compile("2026")).last.click()
     page.wait_for_url("**/archive?name=*")
     page.goto(f"{base}/archive?name=pg")

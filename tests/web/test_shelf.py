@@ -35,6 +35,9 @@ def test_what_is_told_noted_and_deleted(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match="link"):
         shelf.remove("link")
     assert (outside / "mine.zip").is_file()
+    with pytest.raises(ArchiveError, match="not deleted"):
+        shelf.remove("broken")
+    assert (folder / "broken.zip").is_file()
     shelf.remove("pg")
     assert not (folder / "pg.zip").exists()
     assert shelf.notes() == {}

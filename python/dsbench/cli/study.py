@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import time
 import tomllib
@@ -48,8 +47,8 @@ def run(
 ) -> None:
     """Make the trials of a study that are left, and show what they found."""
     from dsbench import study as room  # Late: numerical libraries take their time.
-    from dsbench.cli.study_text import ahead_of
     from dsbench.library.studies import conduct
+    from dsbench.report.study_ahead import ahead_of
 
     study, ahead = _begun(file, out)
     expected = room.estimate(study, ahead)
@@ -75,14 +74,10 @@ def _begun(file: Path, out: Path | None) -> tuple[Study, dict[Any, Any]]:
 
     if not file.is_dir():
         spec = room.read(file)
-        slug = re.sub(r"[^\w.+-]+", "-", spec.name).strip("-.") or "study"
-        return room.begin(spec, out or Path("studies", slug))
+        return room.begin(spec, out or Path("studies", spec.folder_name))
     if out is not None:
         raise SpecError("--out", f"{file} is the folder of a study already", "leave --out out")
-    study = room.load(file)
-    if "***" in json.dumps(study.spec.model_dump(mode="json")):
-        raise SpecError("FILE", "study.json keeps no password", f"name its file: dsbench study run FILE --out {file}")
-    return room.begin(study.spec, file)
+    return room.begin(room.again(file), file)
 
 
 @app.command(epilog="Examples: dsbench study show studies/threads --out page | dsbench study show studies/threads "
@@ -110,7 +105,7 @@ def add(
 ) -> None:
     """Plan more trials: new levels beside the reference, or more blocks. dsbench study run makes them."""
     from dsbench import study as room  # Late: as above.
-    from dsbench.cli.study_text import added
+    from dsbench.report.study_ahead import added
 
     if not level and repeat < 1:
         raise SpecError("--level", "nothing to add", "name --level FACTOR=VALUE, or --repeat 2")

@@ -32,7 +32,7 @@ def section_of_bounds(bounds: Bounds) -> Html | None:
     """The part of a page about them; ``None`` where no run has all its parts."""
     if not bounds.bounds:
         return None
-    rows = [_row(one) for one in bounds.bounds]
+    rows = [row(one) for one in bounds.bounds]
     beyond = [tag("p", f"{one.whole.system}, {one.whole.label}: {BEYOND}") for one in bounds.bounds if one.share > 1]
     body = table("Upper bounds", HEADS, rows, numbers=False)
     return section("Upper bounds", body, tag("p", NOTE, cls="note"), *beyond, key="bounds")
@@ -42,7 +42,7 @@ def text(bounds: Bounds) -> str:
     """The table of bounds, and below it every run with its peak."""
     lines = []
     if bounds.bounds:
-        lines += [*_aligned([HEADS, *map(_row, bounds.bounds)]), "", NOTE, ""]
+        lines += [*_aligned([HEADS, *map(row, bounds.bounds)]), "", NOTE, ""]
         lines += [f"doubt: {one.whole.system}, {one.whole.label}: {BEYOND}" for one in bounds.bounds if one.share > 1]
     else:
         lines += [NONE, ""]
@@ -50,7 +50,8 @@ def text(bounds: Bounds) -> str:
     return "\n".join([*lines, *_aligned([heads, *map(_peak, bounds.measured)])]) + "\n"
 
 
-def _row(one: Bound) -> list[str]:
+def row(one: Bound) -> list[str]:
+    """What the table tells of one, under ``HEADS``."""
     terms = " + ".join(f"{times}/{_short(part.peak[1])}" for part, times in one.parts)
     time = f"{terms} = {one.time_s * 1e3:.3g} ms"
     return [one.whole.system, one.whole.label, time, _short(one.tps), _short(one.whole.peak[1]),

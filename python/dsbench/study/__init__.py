@@ -10,13 +10,13 @@ from dsbench.study.conduct import Make, Watch, conduct
 from dsbench.study.estimate import Estimate, estimate
 from dsbench.study.nodes import joined
 from dsbench.study.plan import Trial, combination
-from dsbench.study.record import Study, begin, extend, is_study, load, store
+from dsbench.study.record import Study, again, begin, extend, is_study, load, store
 from dsbench.study.results import Made, Outcomes, Point, mean, outcomes
 from dsbench.study.shipped import template, templates
-from dsbench.study.spec import Factor, StudySpec, read
+from dsbench.study.spec import Factor, StudySpec, of_text, read
 
 __all__ = [
-    "Estimate", "Factor", "Made", "Make", "Outcomes", "Point", "Study", "StudySpec", "Trial", "Watch", "begin", "best",
-    "combination", "conduct", "estimate", "extend", "is_study", "joined", "load", "mean", "outcomes", "read", "store",
-    "template", "templates",
+    "Estimate", "Factor", "Made", "Make", "Outcomes", "Point", "Study", "StudySpec", "Trial", "Watch", "again", "begin",
+    "best", "combination", "conduct", "estimate", "extend", "is_study", "joined", "load", "mean", "of_text", "outcomes",
+    "read", "store", "template", "templates",
 ]  # fmt: skip

@@ -130,6 +130,15 @@ def load(folder: Path) -> Study:
     return Study(folder, spec, factors, trials)
 
 
+def again(folder: Path) -> StudySpec:
+    """The specification of the study in ``folder``, to go on with it. ``SpecError`` where it had a password."""
+    spec = load(folder).spec
+    if "***" in json.dumps(_described(spec)):
+        problem, remedy = "study.json keeps no password", f"name its file: dsbench study run FILE --out {folder}"
+        raise SpecError("FILE", problem, remedy)
+    return spec
+
+
 def make_folder(study: Study) -> None:
     """Makes the folders of ``study``; ``SpecError`` where that cannot be."""
     try:

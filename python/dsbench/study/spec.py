@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -89,20 +90,30 @@ class StudySpec(_Frozen):
     nodes: tuple[str, ...] = ()
     """Commands that start the nodes of a trial elsewhere; a node without one is a process of this machine."""
 
+    @property
+    def folder_name(self) -> str:
+        """Its name as that of a folder."""
+        return re.sub(r"[^\w.+-]+", "-", self.name).strip("-.") or "study"
+
 
 def read(path: Path) -> StudySpec:
     """The study of a TOML file. ``SpecError`` names the key that is wrong."""
     try:
         with path.open("rb") as file:
-            text = file.read(_LONGEST + 1)
+            return of_text(file.read(_LONGEST + 1), str(path))
+    except OSError as error:
+        raise SpecError("FILE", f"{path}: {error.strerror}", "name a readable TOML file") from None
+
+
+def of_text(text: bytes, source: str) -> StudySpec:
+    """The study of the text of a TOML file, which errors call ``source``. ``SpecError`` as for ``read``."""
+    try:
         if len(text) > _LONGEST:
             raise ValueError(f"it has more than {_LONGEST} bytes")
         values = tomllib.loads(text.decode())
-    except OSError as error:
-        raise SpecError("FILE", f"{path}: {error.strerror}", "name a readable TOML file") from None
     except (ValueError, RecursionError) as error:
         words = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise SpecError("FILE", f"{path}: {words}", "mend the file: dsbench study templates shows examples") from None
+        raise SpecError("FILE", f"{source}: {words}", "mend the file: dsbench study templates shows examples") from None
     return parse(values)
 
 

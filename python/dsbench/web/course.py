@@ -1,4 +1,4 @@
-"""The course of a run that goes on: the rate of its seconds as a picture, and its finished cycles."""
+"""The course of a run that goes on: rates and times of its seconds as pictures, and its finished cycles."""
 
 from __future__ import annotations
 
@@ -15,24 +15,35 @@ _MOST: Final = 200
 """Cycles that are shown, the latest."""
 
 
-def svg(rates: Sequence[float]) -> str:
-    """The rates of seconds as a line from 0 to the greatest, with an axis; made of numbers only."""
-    top = max(rates, default=0.0) or 1.0
-    wide = (_WIDTH - _LEFT - 4) / max(len(rates) - 1, 1)
-    points = " ".join(f"{_LEFT + i * wide:.1f},{_HEIGHT - 22 - rate / top * (_HEIGHT - 34):.1f}"
-                      for i, rate in enumerate(rates))  # fmt: skip
+def svg(lines: Mapping[str, Sequence[float]], what: str, unit: str) -> str:
+    """Values of seconds as lines from 0 to the greatest of all, each with its name and the last value, and an axis.
+
+    Made of numbers and of our own words only. ``what`` they are, in ``unit``.
+    """
+    top = max((value for values in lines.values() for value in values), default=0.0) or 1.0
+    most = max(map(len, lines.values()), default=0)
+    wide = (_WIDTH - _LEFT - 4) / max(most - 1, 1)
+    drawn, legend, said = "", "", ""
+    for number_of, (name, values) in enumerate(lines.items()):
+        points = " ".join(f"{_LEFT + i * wide:.1f},{_HEIGHT - 22 - value / top * (_HEIGHT - 34):.1f}"
+                          for i, value in enumerate(values))  # fmt: skip
+        drawn += f'<polyline class="line-{number_of}" points="{points}"/>'
+        if values:
+            told = f"{name} {number(values[-1])} {unit}"
+            said += f", {told}"
+            if len(lines) > 1:
+                at = _LEFT + 170 * (number_of + 1)
+                legend += f'<text class="line-{number_of}" x="{at}" y="{_HEIGHT - 4}">{told}</text>'
     ticks = "".join(
         f'<text x="{_LEFT - 6}" y="{_HEIGHT - 18 - share * (_HEIGHT - 34):.0f}" text-anchor="end">{number(share * top)}'
         f'</text><line x1="{_LEFT}" x2="{_WIDTH - 4}" y1="{y:.0f}" y2="{y:.0f}"/>'
         for share in (0.0, 0.5, 1.0) if (y := _HEIGHT - 22 - share * (_HEIGHT - 34)) >= 0
     )  # fmt: skip
-    said = f"Rate of each second of the cycle: the last {number(rates[-1])}, the greatest {number(top)} per second" \
-        if rates else "No second of a cycle has ended yet"  # fmt: skip
-    words = "seconds" if rates else "waiting for the first second of a cycle"
+    whole = f"{what} in each second{said}, the greatest {number(top)} {unit}" if said else f"{what}: none yet"
+    words = f"{unit}, by seconds" if said else "waiting for the first second of a cycle"
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{said}">{ticks}'
-        f'<text x="{_LEFT}" y="{_HEIGHT - 4}">{words}</text>'
-        f'<polyline points="{points}"/></svg>'
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{whole}">{ticks}'
+        f'<text x="{_LEFT}" y="{_HEIGHT - 4}">{words}</text>{legend}{drawn}</svg>'
     )
 
 

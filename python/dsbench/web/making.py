@@ -1,4 +1,4 @@
-"""The process that makes one run of the browser: ``python -m dsbench.web.making``, asked on its standard input.
+"""The process that makes one run or study of the browser: ``python -m dsbench.web.making``, asked on standard input.
 
 It is a process of its own, so that clients share no interpreter with the web server, and the run goes on when page
 and server are closed. Its specification comes through a pipe because a target may hold a password.
@@ -9,15 +9,19 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dsbench import library
 from dsbench.archive import redacted_lines
-from dsbench.library import Moment, RunSpec, Silent, Stop, TimeLeft
+from dsbench.library import Moment, Observer, RunSpec, Silent, Stop, TimeLeft
 from dsbench.spec.target import secrets_of
 from dsbench.web import state as states
 from dsbench.web.state import State
+
+if TYPE_CHECKING:
+    from dsbench.study import Study, Trial
 
 _EVERY_S: Final = 1.0
 _SECONDS: Final = 300
@@ -27,11 +31,16 @@ _LINES: Final = 300
 class Telling(Silent):
     """Writes down once a second how the run goes on, and hears there whether it should stop."""
 
-    def __init__(self, folder: Path, state: State, spec: RunSpec, stop: Stop) -> None:
+    def __init__(self, folder: Path, state: State, stop: Stop) -> None:
         self._folder, self.state, self._stop = folder, state, stop
-        self._left, self._secrets = TimeLeft(spec), secrets_of(spec.target.url)
+        self._left: TimeLeft | None = None
+        self._secrets: tuple[str, ...] = ()
         self._told, self._phase = 0.0, ("", 0)
         self._asked = states.stop_file(folder, state.key)
+
+    def begin(self, spec: RunSpec) -> None:
+        """What is told from now on is of a run of ``spec``."""
+        self._left, self._secrets = TimeLeft(spec), (*self._secrets, *secrets_of(spec.target.url))
 
     def moment(self, moment: Moment) -> None:
         """Keeps where the run is."""
@@ -45,7 +54,10 @@ class Telling(Silent):
         for name in ("phase", "stage", "scale", "scale_number", "scales", "threads", "cycle", "cycles", "done", "total",
                      "failed", "elapsed_s", "rate_tps"):  # fmt: skip
             setattr(state, name, getattr(moment, name))
-        state.left_s, state.seconds = self._left.seconds(moment), list(moment.seconds[-_SECONDS:])
+        state.left_s = self._left.seconds(moment) if self._left is not None else 0.0
+        state.seconds = list(moment.seconds[-_SECONDS:])
+        state.times = [list(pair) for pair in moment.times[-_SECONDS:]]
+        state.cpus = list(moment.cpus) if moment.cpus[1] else []
         self.write()
 
     def message(self, text: str) -> None:
@@ -73,19 +85,64 @@ class Telling(Silent):
             print(error, file=sys.stderr)
 
 
+class _Trials:
+    """Listens to a study: ``telling`` tells of its trials, one after another."""
+
+    def __init__(self, telling: Telling) -> None:
+        self._telling = telling
+
+    def trial(self, study: Study, trial: Trial, spec: RunSpec) -> Observer:
+        """A trial begins."""
+        state = self._telling.state
+        state.target, state.workload, state.archive = spec.target.redacted, spec.workload, ""
+        state.trial, state.trials = trial.number, len(study.trials)
+        self._telling.begin(spec)
+        named = zip(study.factors, trial.levels, strict=True)
+        levels = ", ".join(f"{factor.name} {level}" for factor, level in named)
+        self._telling.message(f"trial {trial.number} of {len(study.trials)}, block {trial.block}: {levels}")
+        return self._telling
+
+    def ended(self, trial: Trial) -> None:
+        """Says what failed."""
+        if trial.status != "done":
+            self._telling.message(f"trial {trial.number}: {trial.status}: {trial.reason}")
+
+
+def _run(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str, str, str]:
+    """Makes a run and gives how it ended: status, problem, remedy."""
+    spec = RunSpec.model_validate(asked["spec"])
+    telling.begin(spec)
+    outcome = library.perform(spec, Path(asked["out"]), telling, stop).outcome
+    told = outcome.error
+    return outcome.status, str(told or ""), told.remedy if told is not None else ""
+
+
+def _study(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str, str, str]:
+    """Makes the trials of a study that are left; the same of it."""
+    from dsbench import study as room  # Late: numerical libraries take their time.
+    from dsbench.library.studies import conduct
+
+    folder = Path(asked["folder"])
+    spec = room.of_text(asked["study"].encode(), "the study") if asked["study"] else room.again(folder)
+    made = conduct(room.begin(spec, folder)[0], _Trials(telling), stop)
+    if left := len(made.counted("planned", "running")):
+        return "cut-short", "", f"{left} trials are left"
+    if made.counted("done"):
+        return "complete", "", ""
+    return "failed", "no trial was done", "see the log"
+
+
 def main() -> None:
-    """Makes the run that standard input asks for."""
+    """Makes the run or the study that standard input asks for."""
     asked: dict[str, Any] = json.load(sys.stdin)
-    spec, stop = RunSpec.model_validate(asked["spec"]), Stop(signals=True)
-    telling = Telling(Path(asked["live"]), State(**asked["state"]), spec, stop)
+    stop = Stop(signals=True)
+    telling = Telling(Path(asked["live"]), State(**asked["state"]), stop)
     telling.write()
     try:
-        outcome = library.perform(spec, Path(asked["out"]), telling, stop).outcome
+        ended = (_study if "study" in asked else _run)(asked, telling, stop)
     except BaseException as error:  # Whatever it is, the page is where it is told.
-        telling.end("failed", str(error) or type(error).__name__, str(getattr(error, "remedy", "")))
-    else:
-        told = outcome.error
-        telling.end(outcome.status, str(told or ""), told.remedy if told is not None else "")
+        ended = "failed", str(error) or type(error).__name__, str(getattr(error, "remedy", ""))
+    telling.end(*ended)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ The browser shows them in a sandbox. Whatever script they hold has no cookie of 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,7 @@ from dsbench.archive import Archive, ArchiveError
 from dsbench.spec import SpecError
 from dsbench.web import studies
 from dsbench.web.house import House
+from dsbench.web.shelf import Shelf
 
 _APART: Final = (
     "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
@@ -27,7 +28,7 @@ _APART: Final = (
 
 def add(app: FastAPI, house: House) -> None:
     """Serves the report of an archive, a comparison and the results of a study."""
-    app.add_route("/report", _made(lambda request: _report(house.shelf.path(request.query_params.get("name", "")))))
+    app.add_route("/report", _made(lambda request: _report(_path(house, request.query_params))))
     app.add_route("/comparison", _made(lambda request: _comparison(
         [house.shelf.path(name) for name in request.query_params.getlist("a")])))  # fmt: skip
     app.add_route("/effects", _made(lambda request: _effects(
@@ -43,6 +44,13 @@ def _made(page: Callable[[Request], str]) -> Callable[[Request], object]:
         return HTMLResponse(text, headers={"content-security-policy": _APART})
 
     return answer
+
+
+def _path(house: House, asked: Mapping[str, str]) -> Path:
+    """Of the archive ``name`` of the folder, or of the study that is named."""
+    study = asked.get("study", "")
+    shelf = Shelf(studies.folder(house.archives, study) / "archives") if study else house.shelf
+    return shelf.path(asked.get("name", ""))
 
 
 def _report(path: Path) -> str:

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import psutil
 
@@ -34,6 +34,15 @@ class Runs:
 
     def begin(self, spec: RunSpec) -> str:
         """Begins a run and gives its key. ``RunError`` while another one goes on, which it would disturb."""
+        asked = {"spec": spec.model_dump(mode="json"), "out": str(self._archives)}
+        return self._begin(asked, target=spec.target.redacted, workload=spec.workload, label=spec.label)
+
+    def begin_study(self, folder: Path, text: str = "") -> str:
+        """Begins the study of ``text``, a file, in ``folder``; without it the one that is there goes on."""
+        asked = {"study": text, "folder": str(folder)}
+        return self._begin(asked, target="", workload="", label="", study=folder.name)
+
+    def _begin(self, asked: dict[str, Any], **what: Any) -> str:
         if self.going() is not None:
             raise RunError("a run goes on, and a second one would spoil the figures of both", "wait, or stop it first")
         self._forget()
@@ -44,13 +53,9 @@ class Runs:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         self._children.append(child)
-        state = State(
-            key, child.pid, psutil.Process(child.pid).create_time(), spec.target.redacted, spec.workload, spec.label,
-            began=time.time(),
-        )  # fmt: skip
+        state = State(key, child.pid, psutil.Process(child.pid).create_time(), began=time.time(), **what)
         states.write(self._folder, state)
-        asked = {"spec": spec.model_dump(mode="json"), "out": str(self._archives), "live": str(self._folder),
-                 "state": asdict(state)}  # fmt: skip
+        asked = {**asked, "live": str(self._folder), "state": asdict(state)}
         assert child.stdin is not None
         with suppress(BrokenPipeError), child.stdin:  # One that ended at once tells why by its file.
             child.stdin.write(json.dumps(asked).encode())

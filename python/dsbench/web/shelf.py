@@ -104,12 +104,18 @@ class Shelf:
         replace(self.folder / _NOTES, (json.dumps(written, indent=1, ensure_ascii=False) + "\n").encode())
 
     def remove(self, name: str) -> None:
-        """Deletes an archive for ever, folder and zip. ``ArchiveError`` where it lies elsewhere or is in use."""
+        """Deletes an archive for ever, folder and zip.
+
+        ``ArchiveError`` where it lies elsewhere or is in use, and for what no run of dsbench wrote.
+        """
         path = self.path(name)
         both = [self.folder / name, self.folder / f"{name}.zip"]
         if any(one.is_symlink() for one in both):
             raise ArchiveError(f"{path} is a link to elsewhere", "delete the link by hand")
         with claimed(both[0]):
+            for one in both:
+                if one.exists():
+                    _ours(one)
             try:
                 if both[0].is_dir():
                     shutil.rmtree(both[0])
@@ -118,6 +124,13 @@ class Shelf:
                 raise ArchiveError(f"cannot delete {path}: {error.strerror}", "delete it by hand") from None
         if name in (notes := self.notes()):
             self._store({key: one for key, one in notes.items() if key != name})
+
+
+def _ours(path: Path) -> None:
+    try:
+        _ = Archive.open(path).run
+    except ArchiveError as error:
+        raise ArchiveError(f"not deleted: {error}", "look at it, and delete it by hand") from None
 
 
 def _read(name: str, path: Path) -> Book:

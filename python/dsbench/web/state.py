@@ -30,6 +30,11 @@ class State:
     """Without its password."""
     workload: str
     label: str
+    study: str = ""
+    """Name of the study whose trials are made; empty for a run."""
+    trial: int = 0
+    trials: int = 0
+    """Number of the trial, and how many there are."""
     status: str = "starting"
     """"starting", "running", or as the archive has it at its end."""
     began: float = 0.0
@@ -54,6 +59,10 @@ class State:
     """As ``Moment`` and ``TimeLeft`` have it."""
     seconds: list[float] = field(default_factory=list)
     """Rates of the last seconds of the cycle."""
+    times: list[list[float]] = field(default_factory=list)
+    """p50 and p99 of their residence times in s, as far as they are known."""
+    cpus: list[float] = field(default_factory=list)
+    """CPUs of the run's process, and of all, in the last second; empty where that is not known."""
     log: list[str] = field(default_factory=list)
     problem: str = ""
     remedy: str = ""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from dsbench.archive import ArchiveError
-from dsbench.study import is_study
+from dsbench.spec import SpecError
+from dsbench.study import StudySpec, is_study
 
 
 def folders(archives: Path) -> dict[str, Path]:
     """By name; the folder of the archives may be that of a study itself."""
     around = archives.resolve().parent
-    places = [around, *_below(around / "studies"), *_below(archives)]
+    places = [around, *_below(beside(archives)), *_below(archives)]
     return {path.name: path for path in places if is_study(path)}
 
 
@@ -20,6 +21,18 @@ def _below(folder: Path) -> list[Path]:
         return sorted(path for path in folder.iterdir() if path.is_dir())
     except OSError:
         return []
+
+
+def beside(archives: Path) -> Path:
+    """The folder of the studies that the browser begins."""
+    return archives.resolve().parent / "studies"
+
+
+def refuse_commands(spec: StudySpec) -> None:
+    """``SpecError`` for a study that begins commands: it may come from a stranger."""
+    if spec.nodes:
+        remedy = "leave nodes out, or use dsbench study run"
+        raise SpecError("nodes", "a browser begins no commands for other machines", remedy)
 
 
 def folder(archives: Path, name: str) -> Path:

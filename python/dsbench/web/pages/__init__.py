@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dsbench.web.house import House
-from dsbench.web.pages import archive, archives, compare, doctor, live, new, study
+from dsbench.web.pages import archive, archives, compare, doctor, live, new, new_study, study
 
 Asked = Mapping[str, Any]
 
@@ -31,5 +31,6 @@ PAGES: Final = (
     Page("/archive", "Archive", archive.build),
     Page("/compare", "Compare", compare.build, "Compare"),
     Page("/study", "Studies", study.build, "Studies"),
+    Page("/new-study", "New study", new_study.build),
     Page("/doctor", "This machine", doctor.build, "This machine"),
 )

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-from urllib.parse import quote
+from typing import Any, Final
+from urllib.parse import quote, urlencode
 
-from dsbench.archive import ArchiveError
+from nicegui import run, ui
+
+from dsbench import workloads
+from dsbench.archive import Archive, ArchiveError
+from dsbench.evaluation.bounds import Bound, read
+from dsbench.report.bounds import HEADS, NOTE, row
 from dsbench.web.house import House
-from dsbench.web.parts import button, frame_of, go, link, on_text, problem, tag
+from dsbench.web.parts import button, frame_of, go, link, on_text, problem, table, tag
 from dsbench.web.shelf import Note
+
+_MOST_PARTS: Final = 12
+"""Archives of parts that are read, the latest: each takes a moment."""
 
 
 def build(house: House, asked: Mapping[str, str]) -> None:
@@ -19,15 +27,45 @@ def build(house: House, asked: Mapping[str, str]) -> None:
     book, note = house.shelf.book(name), house.shelf.notes().get(name, Note())
     tag("p", name, "subject")
     if book.problem:
-        problem(book.problem, "take another copy of it, or delete it")
+        problem(book.problem, "take another copy of it; what no run of dsbench may have made is deleted by hand only")
     with tag("div", cls="go"):
         if not book.problem:
             link("Repeat", f"/?repeat={quote(name)}", "button")
             link("Compare", f"/compare?a={quote(name)}", "button")
-        _deleting(house, name)
+            _deleting(house, name)
     _noting(house, name, note)
     if not book.problem:
+        place = tag("div")
+        ui.timer(0, lambda: _bounded(house, name, place), once=True)
         frame_of(f"Report of {name}", f"/report?name={quote(name)}")
+
+
+async def _bounded(house: House, name: str, place: Any) -> None:
+    """Tells the upper bound of a workload that has parts, out of the archives of these that are here."""
+    found = await run.io_bound(_bounds, house, name)
+    with place:
+        if isinstance(found, str):
+            tag("p", found, "note")
+        elif found:
+            tag("h2", "Upper bound")
+            table("Upper bound", HEADS, [row(one) for one in found])
+            tag("p", NOTE, "note")
+            parts = list(dict.fromkeys(part.archive for one in found for part, _ in one.parts))
+            link("Compare with its parts", "/compare?" + urlencode([("a", one) for one in (name, *parts)]), "button")
+
+
+def _bounds(house: House, name: str) -> list[Bound] | str:
+    """Those of one archive, or why there are none; empty for a workload without parts."""
+    entry = Archive.open(house.shelf.path(name)).run.entry
+    if not entry.parts:
+        return []
+    labels, mine = {workloads.find(part).label for part, _ in entry.parts}, house.shelf.book(name)
+    same = [book.name for book in house.shelf.books()
+            if book.workload in labels and (book.server, book.host) == (mine.server, mine.host)]  # fmt: skip
+    found = read([house.shelf.path(one) for one in (name, *same[:_MOST_PARTS])])
+    of_it = [one for one in found.bounds if one.whole.archive == name]
+    needed = " and ".join(sorted(labels))
+    return of_it or f"Runs of {needed} on this server, machine and scale would tell its upper bound; none fits here."
 
 
 def _noting(house: House, name: str, note: Note) -> None:

@@ -6,7 +6,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
+import psutil
 from nicegui import ui
 
 from dsbench.report.moment_text import clock
@@ -16,6 +18,7 @@ from dsbench.web.parts import button, fields, link, number, problem, table, tag
 from dsbench.web.state import State
 
 _EVERY_S: Final = 1.0
+_FIGURES: Final = ("rate", "median time", "slow time", "failed", "CPUs busy", "cycle", "time left")
 _WORDS: Final = {"complete": "complete", "cut-short": "stopped", "failed": "failed"}
 
 
@@ -38,7 +41,9 @@ def build(house: House, asked: Mapping[str, str]) -> None:
 
 
 def _name(state: State) -> str:
-    return ", ".join(part for part in (state.label, state.workload, state.target) if part)
+    trial = f"trial {state.trial} of {state.trials}" if state.trials else ""
+    study = f"study {state.study}" if state.study else ""
+    return ", ".join(part for part in (study, trial, state.label, state.workload, state.target) if part)
 
 
 def _when(state: State) -> str:
@@ -57,7 +62,7 @@ class _Watching:
     def __init__(self, house: House, state: State) -> None:
         self._house, self._key = house, state.key
         self._shown: State | None = None
-        self._course = Course()
+        self._archive, self._course = "", Course()
 
     def place(self) -> None:
         """Makes the elements, and looks at the run once a second while the page is open."""
@@ -67,9 +72,13 @@ class _Watching:
             self._stop = button("Stop", self._ask, "danger")
         self._over = tag("div")
         with tag("div", cls="figures"):
-            self._figures = {name: _figure(name) for name in ("rate", "cycle", "failed", "time left")}
-        tag("h2", "Rate of the cycle")
-        self._picture = ui.html("", sanitize=False).classes("chart live")
+            self._figures = {name: _figure(name) for name in _FIGURES}
+        self._pictures = {}
+        with tag("div", cls="charts"):
+            for name in ("Rate of the cycle", "Residence times of the cycle"):
+                with tag("div"):
+                    tag("h2", name)
+                    self._pictures[name] = ui.html("", sanitize=False).classes("chart live")
         tag("h2", "Cycles so far")
         self._cycles = tag("div")
         tag("h2", "Log")
@@ -98,6 +107,8 @@ class _Watching:
         self._tell(state, stopping)
         if (lines := "\n".join(reversed(state.log))) != self._log.text:
             self._log.text = lines
+        if state.archive != self._archive:  # A study has one archive after another.
+            self._archive, self._course = state.archive, Course()
         if state.archive and self._course.look(Path(state.archive), whole=not state.goes_on):
             self._cycles.clear()
             with self._cycles:
@@ -120,12 +131,21 @@ class _Watching:
         self._set("rate", f"{number(now)} tps" if in_cycle else "–", f"{number(state.rate_tps)} in this cycle")
         threads = f", {state.threads} threads" if state.threads else ""
         elapsed = f"{max(state.elapsed_s, 0):.0f} s" if in_cycle else ""
+        p50, p99 = (f"{number(1e3 * time)} ms" for time in state.times[-1]) if state.times and in_cycle else ("–", "–")
+        self._set("median time", p50, "p50 of the last second")
+        self._set("slow time", p99, "p99 of the last second")
+        own, busy = state.cpus if len(state.cpus) == 2 and in_cycle else (0.0, 0.0)
+        cpus = (f"{busy:.1f} of {psutil.cpu_count()}", f"{own:.1f} dsbench") if busy else ("–", "")
+        self._set("CPUs busy", *cpus)
         cycle = f"{state.cycle} of {state.cycles}" if state.cycle else "–"
         self._set("cycle", cycle, f"{elapsed}{threads}".strip(", "))
         self._set("failed", f"{state.failed:,}", "attempts in this cycle")
         self._set("time left", clock(state.left_s) if state.goes_on and state.left_s else "–", "about")
-        if state.seconds or not self._picture.content:  # Between cycles the last one stays.
-            self._picture.content = svg(state.seconds)
+        rate, times = self._pictures.values()
+        if state.seconds or not rate.content:  # Between cycles the last one stays.
+            p50s, p99s = ([1e3 * pair[at] for pair in state.times] for at in (0, 1))
+            rate.content = svg({"rate": state.seconds}, "Rate", "tps")
+            times.content = svg({"p50": p50s, "p99": p99s}, "Residence time", "ms")
 
     def _set(self, name: str, value: str, note: str) -> None:
         for element, text in zip(self._figures[name], (value, note), strict=True):
@@ -142,11 +162,13 @@ class _Watching:
             elif not state.ended:
                 problem("The process of the run has ended without a word: it was killed, or the machine was.",
                         "see what it left among the archives; dsbench run --resume goes on with it")  # fmt: skip
-            if state.archive:
+            if state.study:
+                link("Open the study", f"/study?name={quote(state.study)}", "primary")
+            elif state.archive:
                 name = Path(state.archive).name
                 fields([("archive", name)])
                 if name in self._house.shelf.names():
-                    link("Open the report", f"/archive?name={name}", "primary")
+                    link("Open the report", f"/archive?name={quote(name)}", "primary")
 
 
 def _figure(name: str) -> tuple[Any, Any]:

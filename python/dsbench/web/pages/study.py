@@ -6,85 +6,136 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from nicegui import ui
 
-from dsbench.study import Study, Trial, load
+from dsbench.archive import ArchiveError
+from dsbench.library import RunError, SpecError
+from dsbench.study import Study, Trial, again, combination, load
 from dsbench.web import studies
 from dsbench.web.house import House
-from dsbench.web.parts import fields, frame_of, link, number, table, tag
+from dsbench.web.parts import button, fields, frame_of, go, link, number, problem, table, tag
 from dsbench.web.shelf import Shelf
 
 _EVERY_S: Final = 2.0
+_REASONS: Final = 30
+"""Trials whose reasons are told, the latest."""
 
 
 def build(house: House, asked: Mapping[str, str]) -> None:
     """Makes the page of the study that ``name`` names, or the list of all."""
     name = asked.get("name", "")
     if not name:
-        found = studies.folders(house.archives)
-        if not found:
-            tag("p", "There is no study here. dsbench study templates tells of some that are ready to be run.")
-        with tag("ul"):
-            for one in found:
-                with tag("li"):
-                    link(one, f"/study?name={quote(one)}")
-        return
-    _Matrix(studies.folder(house.archives, name)).place(asked.get("effects", ""))
+        _list(house)
+    else:
+        _Matrix(house, name).place(asked.get("effects", ""))
+
+
+def _list(house: House) -> None:
+    with tag("div", cls="go"):
+        link("Begin a study", "/new-study", "button primary")
+    rows = [_told(name, folder) for name, folder in studies.folders(house.archives).items()]
+    if rows:
+        table("Studies", ["study", "about", "trials"], rows)
+    else:
+        tag("p", "There is no study here yet. A study makes many runs over factors, and tells what each factor does.")
+
+
+def _told(name: str, folder: Path) -> list[Any]:
+    def named() -> None:
+        link(name, f"/study?name={quote(name)}")
+
+    try:
+        study = load(folder)
+    except ArchiveError as error:
+        return [named, str(error), ""]
+    return [named, study.spec.about, _counts(study)]
+
+
+def _counts(study: Study) -> str:
+    counts = Counter(trial.status for trial in study.trials)
+    return ", ".join(f"{count} {status}" for status, count in counts.most_common())
 
 
 class _Matrix:
     """The trials of one study: a row for each combination of levels, a column for each block."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._written = folder, 0
-        self._shelf = Shelf(folder / "archives")
+    def __init__(self, house: House, name: str) -> None:
+        self._house, self._name, self._written = house, name, (0, False)
+        self._folder = studies.folder(house.archives, name)
+        self._shelf = Shelf(self._folder / "archives")
 
     def place(self, effects: str) -> None:
         """Makes the elements, and reads the study again when it was written."""
-        tag("p", self._folder.name, "subject")
+        tag("p", self._name, "subject")
         self._told = tag("div")
+        with tag("div", cls="go"):
+            self._more = button("Make the trials that are left", self._go_on, "primary")
+            self._live = link("See the trial that goes on", "/live", "button")
+            if not effects:
+                link("Show the effects so far", f"/study?name={quote(self._name)}&effects=yes", "button")
+        self._wrong = tag("div")
         self._table = tag("div")
         self._look()
         ui.timer(_EVERY_S, self._look)
         if effects:
-            frame_of(f"Effects of {self._folder.name}", f"/effects?name={quote(self._folder.name)}")
+            frame_of(f"Effects of {self._name}", f"/effects?name={quote(self._name)}")
+
+    def _go_on(self) -> None:
+        self._wrong.clear()
+        try:
+            studies.refuse_commands(again(self._folder))
+            key = self._house.runs.begin_study(self._folder)
+        except (SpecError, ArchiveError, RunError) as error:
+            with self._wrong:
+                problem(str(error), error.remedy)
         else:
-            link("Show the effects so far", f"/study?name={quote(self._folder.name)}&effects=yes", "button")
+            go(f"/live?run={key}")
 
     def _look(self) -> None:
+        going = self._house.runs.going()
+        mine = going is not None and going.study == self._name
+        self._live.set_visibility(mine)
         written = (self._folder / "study.json").stat().st_mtime_ns
-        if written == self._written:
+        if (written, mine) == self._written:
             return
-        self._written = written
+        self._written = written, mine
         study = load(self._folder)
+        self._more.set_visibility(not mine and bool(study.counted("planned", "running")))
         self._told.clear()
         with self._told:
-            counts = Counter(trial.status for trial in study.trials)
-            trials = ", ".join(f"{count} {status}" for status, count in counts.most_common())
-            fields([("about", study.spec.about), ("trials", trials)])
+            fields([("about", study.spec.about), ("trials", _counts(study))])
         self._table.clear()
         with self._table:
             self._matrix(study)
 
     def _matrix(self, study: Study) -> None:
         blocks = sorted({trial.block for trial in study.trials})
-        rows: dict[tuple[str, ...], dict[int, Trial]] = {}
+        rows: dict[tuple[int, ...], dict[int, Trial]] = {}
         for trial in study.trials:
-            rows.setdefault(trial.levels, {})[trial.block] = trial
+            rows.setdefault(combination(study.factors, trial), {})[trial.block] = trial
         heads = [*(factor.name for factor in study.factors), *(f"block {block}" for block in blocks)]
-        cells = {levels: [self._cell(of.get(block)) for block in blocks] for levels, of in sorted(rows.items())}
-        table("Trials", heads, [[*levels, *row] for levels, row in cells.items()])
+        cells = [[*next(iter(of.values())).levels, *(self._cell(of.get(block)) for block in blocks)]
+                 for _, of in sorted(rows.items())]  # fmt: skip
+        table("Trials", heads, cells)
+        wrong = [(f"trial {one.number}, {one.status}", one.reason[:300]) for one in study.trials if one.reason]
+        if wrong:
+            tag("h2", "What went wrong")
+            fields(wrong[-_REASONS:])
 
     def _cell(self, trial: Trial | None) -> Any:
         def made() -> None:
             if trial is None:
                 tag("span", "–")
                 return
-            rate = self._rate(trial)
-            tag("span", f"{trial.number}: {rate or trial.status}", f"trial {trial.status.replace(' ', '-')}",
-                title=trial.reason[:300] or None)  # fmt: skip
+            cls = f"trial {trial.status.replace(' ', '-')}"
+            if rate := self._rate(trial):
+                at = {"study": self._name, "name": trial.archive}
+                tag("a", rate, cls, href=f"/report?{urlencode(at)}", target="_blank", title=f"trial {trial.number}")
+            else:
+                reason = f": {trial.reason[:300]}" if trial.reason else ""
+                tag("span", trial.status, cls, title=f"trial {trial.number}{reason}")
 
         return made
 

@@ -1,0 +1,111 @@
+"""A study out of a template or a text: what it will do, and its beginning."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any, Final
+
+from dsbench import study as room
+from dsbench.archive import ArchiveError
+from dsbench.library import RunError, SpecError
+from dsbench.report.study_ahead import ahead_of
+from dsbench.spec.target import redact, secrets_of
+from dsbench.study import Study
+from dsbench.web import studies
+from dsbench.web.house import House
+from dsbench.web.parts import button, go, on_text, problem, tag
+
+_URL: Final = re.compile(r"[a-z]+://[^\s\"']+")
+
+
+def build(house: House, asked: Mapping[str, str]) -> None:
+    """Makes the page; ``template`` names the one whose text it begins with, the first where none is named."""
+    found = room.templates()
+    name = asked.get("template", "")
+    name = name if name in found else next(iter(found))
+    view = _Ahead(house, found[name])
+    with tag("div", cls="columns"):
+        with tag("form", cls="form", autocomplete="off", aria_label="The study").on(
+            "submit", js_handler="(event) => event.preventDefault()"
+        ):
+            with tag("div", cls="field"):
+                tag("label", "Template", for_="template")
+                with tag("select", id="template") as chosen:
+                    for one, text in found.items():
+                        tag("option", f"{one}: {_about(text)}", value=one, selected=True if one == name else None)
+                chosen.on("change", lambda event: go(f"/new-study?template={event.args}"),
+                          js_handler="(event) => emit(encodeURIComponent(event.target.value))")  # fmt: skip
+            with tag("div", cls="field"):
+                tag("label", "The study, as TOML", for_="text")
+                control = tag("textarea", rows=30, id="text", spellcheck="false", aria_describedby="text-help",
+                              defaultValue=found[name])  # fmt: skip
+                tag("small", "A base run, factors with their levels, and how often each combination is made: "
+                             "docs/studies.md.", id="text-help")  # fmt: skip
+            on_text(control, view.show)
+        with tag("section", cls="ahead", aria_label="What will be done"):
+            view.place()
+
+
+def _about(text: str) -> str:
+    values = tomllib.loads(text)
+    return str(values.get("about", values["name"]))
+
+
+class _Ahead:
+    """What will be done, beside the text."""
+
+    def __init__(self, house: House, text: str) -> None:
+        self._house, self._text = house, text
+
+    def place(self) -> None:
+        """Makes the elements."""
+        with tag("div", cls="go"):
+            self._start = button("Start the study", self._begin, "primary")
+            self._hint = tag("p", "", "note")
+        self._told = tag("div", role="status", aria_live="polite")
+        tag("h2", "What it will do")
+        self._plan = tag("pre", "", tabindex=0, id="plan")
+        self.show(self._text)
+
+    def show(self, text: str) -> None:
+        """Tells what ``text`` asks for."""
+        self._text = text
+        self._told.clear()
+        going = self._house.runs.going() is not None
+        try:
+            study, ahead = self._asked()
+            self._plan.text = ahead_of(study, room.estimate(study, ahead), whole=False)
+            self._start.props["disabled"] = going
+        except (SpecError, RunError, ArchiveError) as error:
+            self._refuse(error)
+        self._hint.text = "A run goes on: a second one would spoil the figures of both." if going else ""
+
+    def _asked(self) -> tuple[Study, Any]:
+        spec = room.of_text(self._text.encode(), "the text")
+        studies.refuse_commands(spec)
+        return room.begin(spec, studies.beside(self._house.archives) / spec.folder_name)
+
+    def _refuse(self, error: Any) -> None:
+        self._start.props["disabled"] = True
+        with self._told:
+            problem(*(_without_secrets(words, self._text)[:3000] for words in (str(error), error.remedy)))
+
+    def _begin(self) -> None:
+        try:
+            study, _ = self._asked()
+            key = self._house.runs.begin_study(study.folder, self._text)
+        except (SpecError, RunError, ArchiveError) as error:
+            self._told.clear()
+            self._refuse(error)
+        else:
+            go(f"/live?run={key}")
+
+
+def _without_secrets(words: str, text: str) -> str:
+    for url in _URL.findall(text):
+        words = words.replace(url, redact(url))
+        for secret in secrets_of(url):
+            words = words.replace(secret, "***")
+    return words
