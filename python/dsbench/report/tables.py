@@ -23,7 +23,7 @@ from dsbench.workloads import Entry
 
 DIGITS = 9
 """Significant digits of results.txt and results.csv: nanoseconds of a second."""
-_LARGE = frozenset({
+LARGE = frozenset({
     "frequency", "response", "seconds", "kind_frequency", "kind_response", "series", "stage", "durations_s",
     "group_courses", "efficiency", "stages",
 })  # fmt: skip
@@ -195,7 +195,7 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
     stand whole in the tables ``buckets`` and ``seconds`` of the archive.
     """
     result = {
-        field.name: _plain(getattr(evaluation, field.name)) for field in fields(evaluation) if field.name not in _LARGE
+        field.name: _plain(getattr(evaluation, field.name)) for field in fields(evaluation) if field.name not in LARGE
     }
     result["scales"] = [_plain(row.cells()) for row in evaluation.scales]
     result["kinds"] = {
