@@ -22,7 +22,7 @@ from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import Program, described, only_archive
 from fixtures.started import Begin, wait_for_cycle
 
-LADDER = ["--scales", "1", "--cycles", "3", "--duration", "1", "--threads", "3", "--seed", "1"]
+LADDER = ["--scales", "1", "--cycles", "3", "--duration", "1.5", "--threads", "3", "--seed", "1"]
 
 PROGRAMS = {
     "private:sqlite": "",
@@ -97,7 +97,7 @@ END_ONE_CLIENT = (
 
 def test_one_lost_connection_is_a_failure_of_one_transaction(begin: Begin, tmp_path: Path) -> None:
     with servers.start(TargetSpec(url="private:postgresql"), 20) as server:
-        process = begin(server.url, *LADDER[:2], "--cycles", "2", "--duration", "2", *LADDER[6:])
+        process = begin(server.url, *LADDER[:2], "--cycles", "2", "--duration", "3", *LADDER[6:])
         wait_for_cycle(process, tmp_path, 1)
         give_up = time.monotonic() + 60
         while not (killed := Target(server.url).fetch(END_ONE_CLIENT)):

@@ -29,7 +29,7 @@ main()
 """
 """dsbench with less patience for a server, so that a test need not wait for all of it."""
 
-LADDER = ["--scales", "1", "--cycles", "2", "--duration", "2", "--threads", "2", "--seed", "1", "--out", "out"]
+LADDER = ["--scales", "1", "--cycles", "2", "--duration", "3", "--threads", "2", "--seed", "1", "--out", "out"]
 
 
 PROGRAMS = {"private:postgresql": "postgres", "private:mariadb": "mariadbd", "private:firebird": "firebird"}
@@ -57,7 +57,7 @@ def running(target: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 def silence(process: subprocess.Popen[str], folder: Path, program: str = "postgres") -> tuple[Path, list[psutil.Process]]:
     """Stops every process of the server in the second cycle; gives the archive and those processes."""
     archive = wait_for_cycle(process, folder, 1)
-    time.sleep(1)
+    time.sleep(1.5)
     silenced = servers_of(process.pid, program)
     assert silenced
     for one in silenced:
