@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -45,8 +47,12 @@ def main() -> None:
         return
     if bare.possible() and any(cell.work == cells.SELECT for cell in todo) and not asked.quick:
         plan = replace(plan, settings=replace(at, bare_program=bare.build()))
-    measuring.measure(plan, todo, finished, lambda cell: _shown(cell, finished, before))
-    parts.measure(left, finished)
+    todo = measuring.in_order(todo, finished)
+    until = time.monotonic() + 60 * asked.minutes
+    measuring.measure(plan, todo, finished, lambda cell: _shown(cell, finished, before), until)
+    parts.measure(left, finished, until)
+    rest = sum(not finished.has(cell.name, plan.of(cell)) for cell in todo)
+    say(f"cells left for another run: {rest}")
     # The page shows what was ever kept, whatever was asked for now.
     shown = chosen if asked.quick else cells.table(tuple(sorted({*cells.COUNTS, *asked.clients})))
     text = "\n".join([*machine.description(), page.document(shown, finished, before)])
@@ -76,7 +82,7 @@ def _shown(cell: Cell, finished: Kept, before: Kept | None) -> str:
     if one.failure:
         return ""
     if cell.steady:
-        return page.steady_row(cell, one.found)
+        return page.steady_row(cell, one)
     earlier = before.pieces.get(cell.name) if before else None
     return page.row(cell, one.found, earlier.found if earlier and not earlier.failure else None)
 
@@ -116,6 +122,7 @@ def _options() -> Iterator[tuple[str, object, Callable[[str], object], str]]:
     yield "duration", 2.0, float, "seconds of each measurement, whole ones"
     yield "scale", 20, int, "scale of the tables"
     yield "clients", cells.COUNTS, _numbers, "numbers of clients"
+    yield "minutes", math.inf, float, "begin nothing that would end later; what was never measured comes first"
     yield "population", (10, 50, 100), _numbers, "scales of the populations"
     yield "transactions", 100_000_000, int, "transactions on the mock engine for the memory of a long run"
 

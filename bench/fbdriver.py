@@ -94,7 +94,8 @@ def _opened(loop: Loop) -> Callable[[], Any]:
     def tpcb() -> Any:
         teller = draw(10 * loop.scale)
         branch = teller // 10
-        account = branch * 100_000 + draw(100_000)
+        home = branch if loop.scale == 1 or draw(100) < 85 else (branch + 1 + draw(loop.scale - 1)) % loop.scale
+        account = home * 100_000 + draw(100_000)
         transactions.begin()
         cursor.execute(statement, (account + 1, teller + 1, branch + 1, draw(-999_999, 1_000_000)))
         row = cursor.fetchone()

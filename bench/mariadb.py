@@ -64,9 +64,10 @@ class MariaDb:
             [f"--mysql-socket={self.socket}"] if cell.transport == UNIX
             else ["--mysql-host=127.0.0.1", f"--mysql-port={self.port}"]
         )  # fmt: skip
-        work, call = cell.work, "CALL bench_transaction(?, ?, ?, ?)"
+        work = cell.work
+        call = "CALL bench_transaction(?, ?, ?, ?)" if work.call == "procedure" else ""
         asked = sysbench.Asked(
-            options, {}, work.script, call, work.prepare, self.scale, cell.clients, settings.duration
+            options, {}, work.workload, call, work.prepare, self.scale, cell.clients, settings.duration
         )
         return lambda: sysbench.measure(asked)
 

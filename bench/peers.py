@@ -76,7 +76,7 @@ def on_postgresql(cell: Cell, place: Place, settings: Settings) -> dict[str, Cli
         return run
     if not cell.work.prepare:
         run["parameters by pgbench"] = _pgbench(place, cell, cell.work.script, "extended", every, settings)
-    if cell.work.script == "call" and cell.clients == 8:
+    if cell.work.call == "procedure" and cell.clients == 8:
         run["7 statements by pgbench"] = _pgbench(place, cell, "tpcb", mode, every, settings)
     if settings.bare_program and cell.work.script == "select" and cell.work.prepare:
         program = settings.bare_program
@@ -94,7 +94,10 @@ def _sysbench(place: Place, cell: Cell, settings: Settings) -> Client:
         "--db-driver=pgsql", f"--pgsql-host={env['PGHOST']}", f"--pgsql-port={env['PGPORT']}",
         "--pgsql-user=postgres", "--pgsql-db=postgres", "--pgsql-password=",
     ]  # fmt: skip
-    call = "SELECT tpcb_transaction(?::int, ?::int, ?::int, ?::int)"  # Its integers are of 64 bits.
     work = cell.work
-    asked = sysbench.Asked(options, env, work.script, call, work.prepare, place.scale, cell.clients, settings.duration)
+    call = "SELECT tpcb_transaction(?::int, ?::int, ?::int, ?::int)" if work.call == "procedure" else ""
+    # Its integers are of 64 bits.
+    asked = sysbench.Asked(
+        options, env, work.workload, call, work.prepare, place.scale, cell.clients, settings.duration
+    )
     return lambda: sysbench.measure(asked)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 
 from bench.place import Place
 from bench.process import BenchError, Ended, Measured, run
+from dsbench.drivers.peers import script as path_of
 from dsbench.servers.postgresql import binaries
-
-SCRIPTS = Path(__file__).parent / "scripts"
 
 
 def version() -> str:
@@ -21,13 +19,13 @@ def version() -> str:
 def measure(
     place: Place, transport: str, script: str, mode: str, clients: int, threads: int, duration: float
 ) -> Measured:
-    """Runs ``script`` for ``duration`` seconds; ``mode`` is pgbench's query mode.
+    """Runs ``script`` of dsbench's own client pgbench for ``duration`` seconds; ``mode`` is pgbench's query mode.
 
     Its CPU time is that of its whole process less that of the same process with one transaction for
     each client: what starting, connecting and ending cost.
     """
     command = [
-        _program(), "-n", "-f", str(SCRIPTS / f"{script}.sql"), "-D", f"scale={place.scale}", "-M", mode,
+        _program(), "-n", "-f", path_of(f"pgbench-{script}.sql"), "-D", f"scale={place.scale}", "-M", mode,
         "-c", str(clients), "-j", str(min(threads, clients)),
     ]  # fmt: skip
     env = place.environment(transport)
@@ -42,9 +40,7 @@ def measure(
     return _measured(load, start)
 
 
-def of_script(
-    place: Place, script: list[str], threads: int, clients: int, duration: float, schema: str
-) -> Measured:
+def of_script(place: Place, script: list[str], threads: int, clients: int, duration: float, schema: str) -> Measured:
     """The same of a builtin or another script, prepared, on the tables of ``schema``."""
     command = [_program(), "-n", *script, "-M", "prepared", "-c", str(clients), "-j", str(min(threads, clients))]
     env = {**place.environment("unix socket"), "PGOPTIONS": f"-c search_path={schema}"}

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from bench import load, pgbench, place
 from bench.load import Cycle
 from bench.place import UNIX, Place
 from bench.sweeps import Client, costs, rates, sweep
+from dsbench.drivers import peers
 
 CLIENTS: Final = 8
 BUILTIN: Final = ("tpcb-like", "simple-update", "select-only")
-OWN: Final = {"tpcb": "tpcb", "select": "select"}
-"""Scripts in ``bench/scripts`` to the workloads whose statements they have."""
+OWN: Final = ("tpcb", "select")
+"""Workloads whose statements dsbench's scripts for pgbench have."""
 UNSAFE: Final = {"fsync": "off", "synchronous_commit": "off"}
-NAMES: Final = (*(f"scripts, {name}" for name in BUILTIN), *(f"scripts, workload {name}" for name in OWN.values()))
+NAMES: Final = (*(f"scripts, {name}" for name in BUILTIN), *(f"scripts, workload {name}" for name in OWN))
 
 
 def section(name: str, sweeps: int, duration: float, scale: int) -> list[str]:
@@ -57,8 +59,7 @@ def _of_builtin(there: Place, name: str, duration: float) -> Mapping[str, Client
 
 def _of_workload(there: Place, workload: str, duration: float) -> Mapping[str, Client]:
     """All of them on dsbench's tables, with the same statements."""
-    script = next(script for script, known in OWN.items() if known == workload)
-    path = pgbench.SCRIPTS / f"{script}.sql"
+    path = Path(peers.script(f"pgbench-{workload}.sql"))
     text = path.read_text().rstrip()
     settings = {"scripts": f"{len(text.encode())} {path.name}\n{text}", "tables": "tpcb"}
     return {

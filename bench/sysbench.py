@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from bench.pgbench import SCRIPTS
 from bench.process import BenchError, Measured, run
+from dsbench.drivers.peers import script
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Asked:
     """Those of the driver: where the server is."""
     env: Mapping[str, str]
     work: str
-    """``select``, ``tpcb`` or ``call``, see ``scripts/sysbench.lua``."""
+    """``select`` or ``tpcb``: see the script."""
     call: str
-    """The statement of the call."""
+    """The statement of a call in the place of statements; empty for none."""
     prepare: bool
     scale: int
     clients: int
@@ -43,7 +43,7 @@ def version() -> str:
 def measure(asked: Asked) -> Measured:
     """Runs it; CPU time as for pgbench. ``BenchError`` where a transaction failed."""
     command = [
-        "sysbench", str(SCRIPTS / "sysbench.lua"), f"--scale={asked.scale}", f"--work={asked.work}", *asked.options,
+        "sysbench", script("sysbench.lua"), f"--scale={asked.scale}", f"--work={asked.work}", *asked.options,
         f"--call={asked.call}", f"--threads={asked.clients}", "--rand-type=uniform", "--db-ps-mode="
         + ("auto" if asked.prepare else "disable"),
     ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -76,8 +77,9 @@ def test_steadiness_is_judged_by_the_steadiest_peer() -> None:
         "pgbench -j 1": _measured(95.0, 105.0),
         "sysbench": _measured(90.0, 110.0),
     }
-    row = page.steady_row(Cell(cells.MARIADB, cells.SELECT, 8, "TCP", steady=True), found)
-    assert row.endswith("| 8 | TCP | 2 | 1.4% goal ≤ 7.1%: met | pgbench -j 1 7.1%, sysbench 14.1% |")
+    one = Finished({"duration": 5.0}, 1.0, "", "", found=found)
+    row = page.steady_row(Cell(cells.MARIADB, cells.SELECT, 8, "TCP", steady=True), one)
+    assert row.endswith("| 8 | TCP | 2 of 5 s | 1.4% goal ≤ 7.1%: met | pgbench -j 1 7.1%, sysbench 14.1% |")
 
 
 def test_finished_cells_are_kept_and_what_failed_is_measured_again(tmp_path: Path) -> None:
@@ -88,9 +90,37 @@ def test_finished_cells_are_kept_and_what_failed_is_measured_again(tmp_path: Pat
     again = Kept.open(path)
     assert again.pieces == kept.pieces
     assert again.has(CELL.name, {"sweeps": 2})
+    assert again.has(CELL.name, {"sweeps": 1})
     assert not again.has(CELL.name, {"sweeps": 3})
+    assert not again.has(CELL.name, {"sweeps": 2, "scale": 1})
     assert not again.has("failed", {"sweeps": 2})
     assert "| 8 | unix socket | 2 | none |" in page.document([CELL], again)
+
+
+def test_what_was_never_measured_under_the_conditions_of_today_comes_first_and_the_oldest_next() -> None:
+    of = {clients: Cell(cells.POSTGRESQL, cells.SELECT, clients) for clients in (1, 2, 4)}
+    tpcb, other = Cell(cells.POSTGRESQL, cells.TPCB, 8), Cell(cells.MARIADB, cells.SELECT, 8)
+    kept = Kept(None, {})
+    for cell, at in ((of[1], "3"), (of[2], "2"), (tpcb, "1")):  # TPC-B: with accounts that were drawn otherwise.
+        kept.add(cell.name, Finished({"sweeps": 2}, 4.0, at, "", found={DSBENCH: _measured(1.0, 2.0)}))
+    todo = [of[1], of[2], of[4], tpcb, other]
+    assert measuring.in_order(todo, kept) == [of[4], tpcb, other, of[2], of[1]]
+    text = page.document([tpcb, of[1]], kept)
+    assert ("| 2 † |" in text, page.VOID in text) == (True, True)
+    kept.add(tpcb.name, Finished({**tpcb.conditions}, 4.0, "4", "", found={DSBENCH: _measured(1.0, 2.0)}))
+    assert page.VOID not in page.document([tpcb, of[1]], kept)
+
+
+def test_a_steady_cell_is_always_measured_for_as_long() -> None:
+    plan = measuring.Plan(20, 6, Settings(1.0))
+    one = Cell(cells.POSTGRESQL, cells.SELECT, 8, steady=True)
+    assert (plan.of(one)["duration"], plan.settings_of(one).few, plan.of(CELL)["duration"]) == (5.0, True, 1.0)
+
+
+def test_nothing_is_begun_that_would_end_too_late(capsys: pytest.CaptureFixture[str]) -> None:
+    plan, kept = measuring.Plan(1, 2, Settings(1.0)), Kept(None, {})
+    measuring.measure(plan, [CELL], kept, str, until=time.monotonic() + plan.seconds(CELL) / 2)
+    assert (kept.pieces, capsys.readouterr().err) == ({}, "")
 
 
 def test_how_long_it_takes_is_judged_by_what_is_finished() -> None:
