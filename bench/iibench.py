@@ -29,8 +29,12 @@ from dsbench.spec import Target
 VARIABLE = "IIBENCH"
 GOAL = 0.1
 """CPU time of dsbench by that of iibench.py, at most."""
-ROWS, FEW_ROWS = 400_000, 10_000
-SECONDS, FEW_SECONDS = 12, 2
+ROWS, FEW_ROWS = 300_000, 10_000
+SECONDS, FEW_SECONDS = 10, 2
+_CELLS = (
+    ("row_us", 2), ("row_clients_us", 2), ("rows_per_s", 0),
+    ("query_us", 1), ("query_clients_us", 1), ("queries_per_s", 0),
+)  # fmt: skip
 _LINE = re.compile(r"^[\d.]+\t([\d.]+)\t(?:[\d.]+\t){6}(?:-?\d+\t){3}(\d+)\t(\d+)\t(\d+)\t", re.MULTILINE)
 """Seconds so far, rows inserted, rows deleted, queries."""
 
@@ -43,8 +47,9 @@ class Cost:
     query_us: float
     rows_per_s: float
     queries_per_s: float
-    clients_us: float = math.nan
-    """Of a query, in the threads of the clients alone: the rest of dsbench watches the machine, whatever the rate."""
+    row_clients_us: float = math.nan
+    """Of a row, in the threads of the clients alone: the rest of dsbench watches the machine, whatever the rate."""
+    query_clients_us: float = math.nan
 
 
 def available() -> bool:
@@ -74,7 +79,7 @@ def ours(url: str) -> Cost:
     with tempfile.TemporaryDirectory() as folder:
         archive = dsbench.run(
             url, workload="insert", scales=(ROWS // 100_000,), threads=1, duration=float(SECONDS), out=Path(folder),
-            workload_settings={"writes": "5000"},
+            workload_settings={"writes": "5000", "rates": "100"},
         )  # fmt: skip
         cpu_s: dict[str, float] = {}
         known = [row for row in archive.table("monitors").to_pylist() if row["monitor"] == "client"]
@@ -87,7 +92,8 @@ def ours(url: str) -> Cost:
     rows, queries = done["l.i0", "insert"]["rows"], done["qr100", "query"]["committed"]
     return Cost(
         cpu_s["l.i0"] / rows * 1e6, cpu_s["qr100"] / queries * 1e6, efficiency["l.i0"], efficiency["qr100"],
-        sum(row["cpu_ns"] for (stage, _), row in done.items() if stage == "qr100") / queries / 1e3,
+        *(sum(row["cpu_ns"] for (of, _), row in done.items() if of == stage) / count / 1e3
+          for stage, count in (("l.i0", rows), ("qr100", queries))),
     )  # fmt: skip
 
 
@@ -121,13 +127,12 @@ def section(pairs: int) -> list[str]:
     with servers.start(Target(url="private:postgresql", settings=SETTINGS), 40) as server:
         place = place_of(server, 1)
         found = [(ours(server.url), theirs(place)) for _ in range(pairs)]
-    head = "| client | CPU µs per row of l.i0 | rows/s | CPU µs per query of qr100 | clients alone | queries/s |"
-    lines = [head, "|---|--:|--:|--:|--:|--:|"]
+    shown = (("row of l.i0", "rows/s"), ("query of qr100", "queries/s"))
+    titles = [f"CPU µs per {what} | clients alone | {rate}" for what, rate in shown]
+    lines = [f"| client | {' | '.join(titles)} |", "|---|--:|--:|--:|--:|--:|--:|"]
     for name, costs in zip(("dsbench", "iibench.py"), zip(*found, strict=True), strict=True):
         of = {what: statistics.median(getattr(cost, what) for cost in costs) for what in Cost.__dataclass_fields__}
-        cells = [f"{of['row_us']:.2f}", f"{of['rows_per_s']:,.0f}"]
-        clients = "" if math.isnan(of["clients_us"]) else f"{of['clients_us']:.1f}"
-        cells += [f"{of['query_us']:.1f}", clients, f"{of['queries_per_s']:,.0f}"]
+        cells = ["" if math.isnan(of[what]) else f"{of[what]:,.{digits}f}" for what, digits in _CELLS]
         lines.append("| " + " | ".join([name, *cells]) + " |")
     for what, words in (("row_us", "row"), ("query_us", "query")):
         share = statistics.median(getattr(a, what) / getattr(b, what) for a, b in found)
