@@ -111,6 +111,17 @@ def test_a_load_counts_its_rows(evaluation: Evaluation) -> None:
     assert (found.measured, found.counted, found.rate, found.sustained) == ("insert", "rows", 2000, None)
 
 
+def test_clients_that_could_insert_nothing_inserted_no_rows_and_fail_the_rule(tmp_path: Path) -> None:
+    told = rows()
+    told["cycles"] = [row(QUERY, "insert", 0, MS) if one["rows"] == 1800 else one for one in told["cycles"]]
+    groups = [one for one in told["groups"] if one["group"] == "insert" and one["stage"] == QUERY]
+    groups[0]["rows_per_s"] = 1000.0
+    found = of(evaluate(write(tmp_path, run_json({"workload": "rehearsal", "target": {"url": "mock:"}}, stages=STAGES), told)), QUERY)
+    assert found.values["ips"] == 0
+    assert [(one.counted, one.target_per_s, one.met) for one in found.ruled] == [("rows", 1000, False)]
+    assert math.isnan(found.values["wpi"])
+
+
 def test_where_no_rows_are_told_none_were_inserted(tmp_path: Path) -> None:
     told = rows()
     told["cycles"] = [{**one, "rows": None} for one in told["cycles"]]

@@ -53,7 +53,8 @@ def count(cycles: pa.Table, kinds: Mapping[str, Kind]) -> dict[tuple[int, str], 
         operations: dict[int, float] = defaultdict(float)
         for row in rows:
             operations[row["cycle"]] += row["rows_sum"] if _of_rows(kinds, row["kind"]) else row["committed_sum"]
-        done = [row["kind"] for row in rows if row["committed_sum"]]
+        # Clients that ended nothing are of what they tried.
+        done = [row["kind"] for row in rows if row["committed_sum"]] or [row["kind"] for row in rows]
         result[key] = Counted(
             operations,
             sum(row["committed_sum"] for row in rows),
