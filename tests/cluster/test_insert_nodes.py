@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dsbench import servers
 from fixtures.nodes import Bed, ended
 
 
-def test_two_nodes_run_all_stages_and_every_condition_holds(tmp_path: Path) -> None:
-    sizes = [word for one in ("rows=1000", "writes=500", "fsync=off") for word in ("--set", one)]
+def test_two_nodes_run_stages_of_every_form_and_every_condition_holds(
+    postgresql: servers.Server, tmp_path: Path
+) -> None:
+    # Each cycle of two nodes takes seconds: the queries beside one rate are of the form of all.
+    sizes = [word for one in ("rows=1000", "writes=500", "rates=1000") for word in ("--set", one)]
     words = ["--workload", "insert", "--threads", "2", "--scales", "1", "--duration", "0.3", *sizes]
     with Bed(tmp_path, 2) as bed:
         nodes = [bed.node(number, "same") for number in (1, 2)]
-        ended(bed.run("private:postgresql", *words), 240)
+        ended(bed.run(postgresql.url, *words), 240)
         for node in nodes:
             assert "the run is complete" in ended(node)
         archive = bed.archive()

@@ -6,7 +6,7 @@ use dsbench_core::engine::Connection;
 use dsbench_core::error::Result;
 use dsbench_core::workload::{Condition, Expected};
 
-use super::tables::{Tables, INDEXES};
+use super::tables::{texts, Tables, INDEXES};
 use super::{DELETE, INSERT, ROLES};
 use crate::steps::{numbers, of_unknown_end};
 use crate::tpcb::check::not_checkable;
@@ -98,7 +98,7 @@ fn entries(tables: &Tables, conn: &mut dyn Connection, found: &[[i64; 3]], writt
     let mut sums = [0; 3];
     let mut missing = 0;
     for (table, [rows, ..]) in found.iter().enumerate() {
-        conn.script(&script(&tables.all("before_entries", table)))?;
+        conn.script(&texts(&tables.all("before_entries", table)))?;
         for (at, (end, column, other)) in INDEXES.into_iter().enumerate() {
             let name = format!("{}_{end}", Tables::name(table));
             let filled = |section| Ok(tables.one(section, table)?.replace("{i}", &name));
@@ -114,7 +114,7 @@ fn entries(tables: &Tables, conn: &mut dyn Connection, found: &[[i64; 3]], writt
                 off[at].push(format!("{name} has {count} of {rows}"));
             }
         }
-        conn.script(&script(&tables.all("after_entries", table)))?;
+        conn.script(&texts(&tables.all("after_entries", table)))?;
     }
     if !written && missing == found.len() * INDEXES.len() {
         return Ok(Vec::new());
@@ -125,8 +125,4 @@ fn entries(tables: &Tables, conn: &mut dyn Connection, found: &[[i64; 3]], writt
         detail: if off[at].is_empty() { format!("{} entries", sums[at]) } else { off[at].join(", ") },
     });
     Ok(conditions.collect())
-}
-
-fn script(statements: &[String]) -> Vec<&str> {
-    statements.iter().map(String::as_str).collect()
 }

@@ -146,7 +146,7 @@ impl Client for Deleter {
         Drawn { kind: DELETE, shape: Shape::Single }
     }
 
-    /// The oldest row is looked up within the time of every thousandth delete, as published.
+    /// The oldest row is looked up within the time of every thousandth delete; the published client does so between two.
     fn execute(&mut self, conn: &mut dyn Connection) -> Result<End> {
         if self.number % LOOK_EVERY == LOOK_EVERY - 1 && self.from.is_none() {
             self.look(conn)?;

@@ -46,6 +46,13 @@ const SETTINGS: &[Setting] = &[
         help: "full: 60 s and 1 s for each million rows before the queries, 1200 s at most, as published; short: the \
                statements alone and 5 s at most until the server has written; auto: short with sizes=quick",
     },
+    Setting {
+        name: "rates",
+        values: Values::Words(&["all", "100", "500", "1000"]),
+        default: "all",
+        help: "rows per second that each client inserts beside its queries: stages for all three rates, as published, \
+               or for one of them alone",
+    },
 ];
 
 /// Its entry in the registry.

@@ -21,7 +21,7 @@ use crate::entry::names_of;
 use crate::Options;
 use client::{Deleter, Inserter};
 use query::Reader;
-use tables::Tables;
+use tables::{texts, Tables};
 
 const INSERT: KindId = 0;
 const DELETE: KindId = 1;
@@ -84,8 +84,7 @@ impl InsertBenchmark {
                 _ => "indexes",
             };
             let indexes = self.tables.all(section, table as usize);
-            let sql: Vec<&str> = indexes.iter().map(String::as_str).collect();
-            progress.time("indexes", each, || conn.script(&sql))?;
+            progress.time("indexes", each, || conn.script(&texts(&indexes)))?;
             progress.advance(each)?;
         }
         Ok(())
@@ -114,7 +113,7 @@ impl Workload for InsertBenchmark {
             Stage::new("l.i2.check", Work::Check),
             Stage::new("settle", Work::Statements { parts: 1 }),
         ];
-        for rate in RATES {
+        for rate in RATES.into_iter().filter(|rate| self.tables.rate.is_none_or(|only| only == *rate)) {
             stages.push(queried(&format!("qr{rate}"), RANGE, rate));
             stages.push(queried(&format!("qp{rate}"), POINT, rate));
         }
@@ -126,8 +125,7 @@ impl Workload for InsertBenchmark {
         self.tables.refuse_gaps(conn)?;
         for table in 0..self.tables.count() {
             for section in ["table", "after_table"] {
-                let statements = self.tables.all(section, table);
-                conn.script(&statements.iter().map(String::as_str).collect::<Vec<_>>())?;
+                conn.script(&texts(&self.tables.all(section, table)))?;
             }
         }
         Ok(())

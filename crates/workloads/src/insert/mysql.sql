@@ -43,6 +43,20 @@ ANALYZE NO_WRITE_TO_BINLOG TABLE {t}
 -- name: pages
 SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_%'
 
+-- name: dirty_limits
+-- Both products take the first no higher than the second.
+SELECT @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @@GLOBAL.innodb_max_dirty_pages_pct
+
+-- name: write_out
+SET GLOBAL innodb_max_dirty_pages_pct_lwm = 1
+-- next
+SET GLOBAL innodb_max_dirty_pages_pct = 1
+
+-- name: write_as_before
+SET GLOBAL innodb_max_dirty_pages_pct = {most}
+-- next
+SET GLOBAL innodb_max_dirty_pages_pct_lwm = {least}
+
 -- name: flush
 SET GLOBAL rocksdb_force_flush_memtable_now = ON
 

@@ -22,7 +22,8 @@ RESET enable_bitmapscan;
 SELECT count(*) FROM pg_indexes WHERE schemaname = current_schema AND indexname = '{i}'
 
 -- name: vacuum
-VACUUM (ANALYZE) {t}
+-- By itself it may leave the entries of deleted rows in the indexes.
+VACUUM (ANALYZE, INDEX_CLEANUP ON) {t}
 
 -- name: checkpoint
 CHECKPOINT

@@ -85,7 +85,7 @@ impl Client for Reader {
         Drawn { kind: self.kind, shape: Shape::Single }
     }
 
-    /// The newest row is looked up within the time of every hundredth query, as published.
+    /// The newest row is looked up within the time of every hundredth query; the published client does so between two.
     fn execute(&mut self, conn: &mut dyn Connection) -> Result<End> {
         let query = *self.queries.get(self.which).ok_or_else(not_prepared)?;
         let params = self.inputs.map(Value::Int);

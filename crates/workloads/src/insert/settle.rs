@@ -5,7 +5,7 @@ use dsbench_core::engine::Connection;
 use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::workload::Progress;
 
-use super::tables::Tables;
+use super::tables::{texts, Tables};
 
 const SECOND: Nanos = 1_000_000_000;
 /// How long a server is waited for where the wait is not the published one.
@@ -36,7 +36,7 @@ pub fn settle(tables: &Tables, conn: &mut dyn Connection, progress: &Progress) -
     match tables.dialect.name {
         "postgres" => {
             settling.each("vacuum")?;
-            settling.if_allowed("checkpoint")?;
+            settling.once_if_allowed("checkpoint")?;
         }
         "firebird" => {
             settling.once("sweep")?;
@@ -44,13 +44,13 @@ pub fn settle(tables: &Tables, conn: &mut dyn Connection, progress: &Progress) -
         }
         "sqlite" => {
             settling.each("analyze")?;
-            settling.if_allowed("checkpoint")?;
+            settling.once_if_allowed("checkpoint")?;
         }
         "mysql" => {
             settling.each("analyze")?;
             match storage(tables, settling.conn)?.as_str() {
                 "rocksdb" => settling.compaction()?,
-                "innodb" => settling.dirty_pages()?,
+                "innodb" => settling.write_out()?,
                 _ => {}
             }
         }
@@ -83,8 +83,7 @@ impl Settling<'_> {
     fn each(&mut self, section: &str) -> Result<()> {
         for table in 0..self.tables.count() {
             let statements = self.tables.all(section, table);
-            let sql: Vec<&str> = statements.iter().map(String::as_str).collect();
-            self.progress.time(section, 0, || self.conn.script(&sql))?;
+            self.progress.time(section, 0, || self.conn.script(&texts(&statements)))?;
             self.progress.advance(0)?;
         }
         Ok(())
@@ -95,18 +94,38 @@ impl Settling<'_> {
         self.progress.time(section, 0, || self.conn.script(&[&sql]))
     }
 
-    /// A statement for which the user may lack the right: then it is left out, and what was timed says so.
-    fn if_allowed(&mut self, section: &str) -> Result<()> {
-        let sql = self.tables.one(section, 0)?;
-        match self.progress.time(section, 0, || self.conn.fetch(&sql)) {
+    /// Statements for which the user may lack the right: then they are left out, which is false, and what was timed
+    /// says so.
+    fn if_allowed(&mut self, section: &str, work: impl FnOnce(&mut dyn Connection) -> Result<()>) -> Result<bool> {
+        match work(self.conn) {
             Err(error) if matches!(error.kind, ErrorKind::Statement | ErrorKind::Syntax) => {
-                self.progress.time(&format!("{section} refused"), 0, || Ok(()))
+                self.progress.time(&format!("{section} refused"), 0, || Ok(false))
             }
-            done => done.map(|_| ()),
+            done => done.map(|()| true),
         }
     }
 
-    /// InnoDB: until nearly all changed pages are written, or it writes no more of them.
+    /// The one statement of a section, timed where it is allowed.
+    fn once_if_allowed(&mut self, section: &str) -> Result<()> {
+        let (sql, progress) = (self.tables.one(section, 0)?, self.progress);
+        self.if_allowed(section, |conn| progress.time(section, 0, || conn.fetch(&sql).map(|_| ()))).map(|_| ())
+    }
+
+    /// InnoDB: has it write out its changed pages, as it does not by itself, and takes that back.
+    fn write_out(&mut self) -> Result<()> {
+        let limits = self.conn.fetch(&self.tables.one("dirty_limits", 0)?)?;
+        let limit = |at: usize| limits.rows.first().and_then(|row| row[at].clone()).unwrap_or_default();
+        let before = self.tables.all("write_as_before", 0).into_iter();
+        let before: Vec<String> =
+            before.map(|sql| sql.replace("{least}", &limit(0)).replace("{most}", &limit(1))).collect();
+        let sql = self.tables.all("write_out", 0);
+        let changed = self.if_allowed("write out", |conn| conn.script(&texts(&sql)))?;
+        let waited = self.dirty_pages();
+        let restored = if changed { self.conn.script(&texts(&before)) } else { Ok(()) };
+        waited.and(restored)
+    }
+
+    /// Until nearly all changed pages are written, or no more of them are.
     fn dirty_pages(&mut self) -> Result<()> {
         let sql = self.tables.one("pages", 0)?;
         let (progress, until) = (self.progress, self.until);
@@ -132,7 +151,7 @@ impl Settling<'_> {
 
     /// MyRocks: until no flush and no compaction is pending, twice in a row.
     fn compaction(&mut self) -> Result<()> {
-        self.if_allowed("flush")?;
+        self.once_if_allowed("flush")?;
         let sql = self.tables.one("pending", 0)?;
         let (progress, until) = (self.progress, self.until);
         progress.time("compaction", 0, || {

@@ -28,6 +28,11 @@ pub const INDEXES: [(&str, &str, &str); 3] = [
     ("pdc", "price", "dateandtime"),
 ];
 
+/// Statements as a script takes them.
+pub fn texts(statements: &[String]) -> Vec<&str> {
+    statements.iter().map(String::as_str).collect()
+}
+
 /// What a run asks for.
 #[derive(Debug)]
 pub struct Tables {
@@ -41,6 +46,8 @@ pub struct Tables {
     pub rows: [u64; 3],
     /// Whether to wait before the queries as long as published.
     pub waits: bool,
+    /// Of the rates beside the queries the only one; all where there is none.
+    pub rate: Option<u64>,
     /// Where the deletes of each table stand: no row below this number is left, as far as its clients know.
     pub oldest: Vec<AtomicI64>,
     sql: Sections,
@@ -67,10 +74,11 @@ impl Tables {
         let rows = [first, (writes * 4 / 5).next_multiple_of(50), (writes / 5).next_multiple_of(5)];
         let (clients, shared) = (clients.max(1), value("tables") == "shared");
         let waits = value("settle") == "full" || (value("settle") == "auto" && sizes != "quick");
+        let rate = value("rates").parse().ok();
         let tables = if shared { 1 } else { clients };
         let oldest = (0..tables).map(|_| AtomicI64::new(0)).collect();
         let sql = Sections::of(dialect, FILES)?;
-        Ok(Self { dialect, clients, shared, rows, waits, oldest, sql })
+        Ok(Self { dialect, clients, shared, rows, waits, rate, oldest, sql })
     }
 
     /// Fails, with an error of kind `Configuration`, where the server leaves numbers out between rows, as the nodes of

@@ -114,6 +114,24 @@ fn ranges_and_points_are_read(engine: &dyn Engine, workload: &dyn Workload) {
     }
 }
 
+/// InnoDB is told to write out its changed pages, and has the limits that it had afterwards.
+pub fn changed_pages_are_written_out(engine: &dyn Engine, workload: &dyn Workload) {
+    let mut conn = engine.connect(LOAD).unwrap();
+    let mut limits = || {
+        let names = ["innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"];
+        names.map(|name| conn.fetch(&format!("SELECT @@GLOBAL.{name}")).unwrap().rows[0][0].clone())
+    };
+    let before = limits();
+    let mut log = engine.connect(LOAD).unwrap();
+    log.script(&["SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON"]).unwrap();
+    worked(engine, workload, "settle");
+    log.script(&["SET GLOBAL general_log = OFF"]).unwrap();
+    let written_out =
+        "SELECT count(*) FROM mysql.general_log WHERE argument = 'SET GLOBAL innodb_max_dirty_pages_pct = 1'";
+    assert_eq!(log.fetch(written_out).unwrap().rows[0][0].as_deref(), Some("1"));
+    assert_eq!(limits(), before);
+}
+
 /// Plants faults in the first table, each within a transaction that is rolled back, and names what must find it.
 pub fn faults_are_found(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) {
     let [rows, newest, oldest] =
@@ -194,6 +212,12 @@ pub fn stages_are_as_published(engine: &dyn Engine) {
     assert_eq!(described, ["query None None 0".to_string(), format!("insert {at_rate}"), format!("delete {at_rate}")]);
     let Work::Statements { parts } = stages[3].work else { panic!("{:?}", stages[3]) };
     assert_eq!(parts, if engine.dialect().single_writer || engine.dialect().name == "firebird" { 1 } else { 2 });
+    let queried = |rates: &str| -> Vec<String> {
+        let names = of(&[("rates", rates)]).into_iter().map(|stage| stage.name);
+        names.filter(|name| name.starts_with('q')).collect()
+    };
+    assert_eq!(queried("500"), ["qr500", "qp500"]);
+    assert_eq!(queried("all").len(), 6);
     let more = of(&[("sizes", "io-bound"), ("writes", "103")]);
     assert_eq!(["l.i1", "l.i2"].map(|name| rows(&more, name)), [100, 20], "whole transactions");
     let large = open_with(engine, "insert", Call::Statements, 8000, &[("sizes", "io-bound")]).stages();
