@@ -47,11 +47,14 @@ def test_caches_are_those_of_the_storage_engine_and_what_is_named_stays() -> Non
         found = merged({"profile": "io-bound", "limits": {"memory": "1GiB"}}, target=target).spec.target.settings
         return {name: value for name, value in found.items() if name != "storage_engine"}
 
-    assert settings("private:mariadb") == {"innodb_buffer_pool_size": str(GIB * 3 // 8)}
+    beside = dict.fromkeys(("aria_pagecache_buffer_size", "key_buffer_size"), str(GIB // 64))
+    assert settings("private:mariadb") == {"innodb_buffer_pool_size": str(GIB * 3 // 8), **beside}
+    assert settings("private:mysql") == {"innodb_buffer_pool_size": str(GIB * 3 // 8)}
     assert settings("private:mariadb?storage_engine=RocksDB") == {
         "rocksdb_block_cache_size": str(GIB // 8), "rocksdb_db_write_buffer_size": str(GIB // 16),
         "rocksdb_default_cf_options": f"write_buffer_size={GIB // 32}",
         "rocksdb_merge_buf_size": str(GIB // 64), "rocksdb_merge_combine_read_size": str(GIB // 32),
+        "innodb_buffer_pool_size": str(GIB // 32), "innodb_log_buffer_size": str(GIB // 64), **beside,
     }  # fmt: skip
     assert settings("private:postgresql?shared_buffers=1MB") == {"shared_buffers": "1MB"}
 

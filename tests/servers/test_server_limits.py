@@ -64,6 +64,17 @@ def test_a_server_and_all_its_processes_are_inside_from_the_first_on(
     assert not list(Path("/sys/fs/cgroup").rglob(name))
 
 
+def test_myrocks_in_a_limited_memory_has_one_arena(base: Path) -> None:
+    said = {"memory": "512MiB"}
+    if planned(said) is None:
+        return
+    myrocks = spec.Target(url="private:mariadb", settings={"storage_engine": "RocksDB"}, directory=base)
+    with servers.start(myrocks, 4, limits=Limits.of(said)) as server:
+        environment = Path(f"/proc/{server.pids()[0]}/environ").read_text().split("\0")
+        assert "MALLOC_ARENA_MAX=1" in environment
+        assert "the server's allocator has MALLOC_ARENA_MAX=1" in server.notes
+
+
 def test_memory_is_that_of_page_cache_and_processes_and_its_end_is_told(tmp_path: Path) -> None:
     group = planned({"memory": "48MiB"})
     if group is None:

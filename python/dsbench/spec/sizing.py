@@ -83,14 +83,19 @@ def caches(limits: Mapping[str, str], product: str, settings: Mapping[str, str])
     if product in ("mariadb", "mysql"):
         own = {"innodb_buffer_pool_size": str(memory * 3 // 8)}
         if engine == "rocksdb":
-            # By default rows that wait to be flushed take twice 64 MiB or more, and the making of an index 1 GiB. What
-            # it has of its own takes twice its size from the system's allocator, so an eighth is a quarter of the
-            # memory.
+            # By default rows that wait to be flushed take twice 64 MiB or more, the making of an index 1 GiB. Beside
+            # MyRocks the server has an InnoDB, which takes 16 MiB for its log alone.
             own = {
                 "rocksdb_block_cache_size": str(memory // 8), "rocksdb_db_write_buffer_size": str(memory // 16),
                 "rocksdb_default_cf_options": f"write_buffer_size={memory // 32}",
                 "rocksdb_merge_buf_size": str(memory // 64), "rocksdb_merge_combine_read_size": str(memory // 32),
+                "innodb_buffer_pool_size": str(min(max(memory // 32, 8 * _MIB), 128 * _MIB)),
+                "innodb_log_buffer_size": str(min(memory // 64, 16 * _MIB)),
             }  # fmt: skip
+        if product == "mariadb":
+            # No table of the workload is in these caches, and at their defaults they take 30 MiB all the same.
+            own |= {"aria_pagecache_buffer_size": str(min(memory // 64, 128 * _MIB)),
+                    "key_buffer_size": str(min(memory // 64, 128 * _MIB))}  # fmt: skip
     elif product == "postgresql":
         own = {"shared_buffers": f"{memory // 4 // _MIB}MB"}
     else:
