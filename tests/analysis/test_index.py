@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsbench.analysis.index import bootstrap, crossing, dsi, index
+from dsbench.analysis.index import crossing, dsi, imprecise, index, interval, share, weights
+from fixtures.noise import cycles
 
 LADDER = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 
@@ -33,7 +34,7 @@ def test_published_figures_are_met() -> None:
 @pytest.mark.parametrize(("scales", "rates"), [((1,), (10,)), ((), ()), ((1, 2), (10, 0))])
 def test_it_is_not_defined_below_two_scales_or_at_a_rate_of_zero(scales: tuple, rates: tuple) -> None:
     assert isnan(dsi(scales, rates))
-    assert bootstrap({scale: np.array([rate]) for scale, rate in zip(scales, rates, strict=True)}) is None
+    assert interval({scale: np.array([rate]) for scale, rate in zip(scales, rates, strict=True)}) is None
 
 
 @given(st.lists(st.floats(0.01, 1e6), min_size=13, max_size=13), st.floats(1.1, 100))
@@ -43,12 +44,12 @@ def test_a_faster_machine_gains_half_its_factor_per_decade_of_scale(rates: list[
     assert dsi(LADDER, faster) - dsi(LADDER, rates) == pytest.approx(2 * log10(factor), abs=1e-9)
 
 
-def test_bootstrap_of_a_known_distribution() -> None:
+def test_the_interval_of_a_known_distribution() -> None:
     # Two scales a decade apart, the lower without spread at 1 tps: the DSI is 0.25 * lg of the upper's
     # median. For many cycles of lg T ~ N(2, 0.1) the median's standard error is sqrt(pi/2) * 0.1/sqrt(n).
     cycles = 400
     upper = 10 ** np.random.default_rng(5).normal(2, 0.1, cycles)
-    found = bootstrap({1: np.ones(cycles), 10: upper})
+    found = interval({1: np.ones(cycles), 10: upper})
     assert found is not None
     half = 1.96 * np.sqrt(np.pi / 2) * 0.1 / np.sqrt(cycles) * 0.25
     assert found.value == pytest.approx(0.25 * np.log10(np.median(upper)), rel=1e-12)
@@ -57,31 +58,48 @@ def test_bootstrap_of_a_known_distribution() -> None:
     assert found.level == 0.95
 
 
-def test_bootstrap_covers_the_truth_about_as_often_as_it_says() -> None:
+@pytest.mark.parametrize(("count", "rho"), [(5, 0.0), (10, 0.0), (10, 0.5), (10, 0.9)])
+def test_the_interval_covers_the_truth_as_often_as_it_says(count: int, rho: float) -> None:
+    """Also where cycles of ten seconds resemble their neighbours."""
     random = np.random.default_rng(11)
-    hits = 0
-    for _ in range(200):
-        rates = {scale: 10 ** random.normal(2, 0.05, 10) for scale in (1, 10, 100)}
-        found = bootstrap(rates, replicates=400)
-        hits += found is not None and found.low <= 2 <= found.high  # truth: 0.5 * 2 * 2
-    assert 176 <= hits <= 200  # 0.88 of 200 and more
+    found = [interval({x: cycles(random, count, 10, rho, 0.05) for x in (1, 10, 100)}) for _ in range(200)]
+    assert sum(one is not None and one.low <= 3 <= one.high for one in found) >= 0.95 * 200  # 0.5 * lg 1000 * 2
 
 
-def test_bootstrap_repeats_itself_and_holds_equal_cycles_for_certain() -> None:
-    rates = {1: np.array([9.0, 10, 12]), 10: np.array([80.0, 100, 110])}
-    assert bootstrap(rates) == bootstrap(rates)
-    even = bootstrap({1: np.array([10.0] * 3), 10: np.array([10.0] * 3)})
+def test_equal_cycles_leave_no_doubt() -> None:
+    even = interval({1: np.full(5, 10.0), 10: np.full(5, 10.0)})
     assert even is not None
     assert even.low == even.value == even.high == 0.5
 
 
-@pytest.mark.parametrize("last", [[100.0], [0.0, 100.0, 100.0]])
-def test_bounds_are_unknown_for_a_single_cycle_and_for_cycles_without_transactions(last: list[float]) -> None:
-    found = bootstrap({1: np.array([10.0, 10.0]), 10: np.array(last)})
+@pytest.mark.parametrize("last", [[100.0], [100.0] * 4, [0.0, *[100.0] * 5]])
+def test_bounds_are_unknown_where_those_of_a_rate_are(last: list[float]) -> None:
+    """Below five cycles, and for cycles without transactions."""
+    found = interval({1: np.full(5, 10.0), 10: np.array(last)})
     assert found is not None
     assert found.value == pytest.approx(0.75)
     assert isnan(found.low)
     assert isnan(found.high)
+
+
+def test_shares_of_the_precision_of_all_scales_add_up_to_it() -> None:
+    assert float(weights(LADDER) @ np.full(13, 3.0)) == pytest.approx(dsi(LADDER, [1000.0] * 13))
+    parts = [np.log1p(share(0.03, LADDER, x)) * w for x, w in zip(LADDER, weights(LADDER), strict=True)]
+    assert np.sqrt(np.square(parts).sum()) / weights(LADDER).sum() == pytest.approx(np.log1p(0.03))
+    assert share(0.03, LADDER, 10000) > 1.4 * share(0.03, LADDER, 1000) > 0.1, "an end counts half and may be known less"
+    assert share(0.03, LADDER, 700) == share(0.03, LADDER, 1), "a scale that was put in between counts nowhere"
+    assert share(0.03, [20], 20) == 0.03
+
+
+def test_an_index_that_is_less_precise_than_wanted_is_told() -> None:
+    rates = {x: cycles(np.random.default_rng(x), 6, 10, 0.5, 0.2) for x in LADDER}
+    found = index(rates, begun=LADDER, void=set(), ladder=LADDER, duration_s=60, conduct=True)
+    assert found.dsi is not None
+    known = 10 ** ((found.dsi.high - found.dsi.value) / 2) - 1
+    assert list(imprecise(found, known * 1.01)) == []
+    (told,) = imprecise(found, known * 0.99)
+    assert (told.code, told.scale) == ("imprecise", None)
+    assert f"±{known:.1%}, wanted were ±{known * 0.99:.1%}" in told.message
 
 
 def test_crossing_is_interpolated_on_logarithmic_axes() -> None:

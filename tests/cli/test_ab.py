@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from dsbench.analysis.ratio import Verdict
+from dsbench.archive import Archive
 from dsbench.cli.ab import EXIT
 from dsbench.library import ab
-from dsbench.library.ab import Block, Versus, versus
+from dsbench.library.ab import BEFORE, Block, Versus, versus
 from dsbench.runner import Observer, Outcome, RunError, Silent, Stop
 from dsbench.spec import RunSpec, SpecError, build
 from fixtures.archives import MS, cycle_row, run_json, write
@@ -79,6 +80,33 @@ def test_real_runs_on_embedded_sqlite_until_the_most_blocks(tmp_path: Path) -> N
     assert len(found.blocks[0].rates) == 4
     assert [path.exists() for path in found.archives] == [True] * 4
     assert len(set(found.archives)) == 4
+
+
+def test_both_take_turns_on_one_database_that_is_made_before_each_block(tmp_path: Path) -> None:
+    asked = build({"scales": (1,), "cycles": 1, "duration": 0.2, "threads": 1, "workload": "tpcb", "target": {
+        "url": "private:sqlite", "directory": str(tmp_path)}})
+    found = versus(asked, asked, tmp_path / "o", blocks=1, most_blocks=1, one_database=True, observer=lambda _: Silent())
+    runs = [Archive.open(path).run for path in found.archives]
+    (made,) = {run.reused.run for run in runs if run.reused is not None}
+    assert [run.reused.runs for run in runs if run.reused is not None] == [1, 2, 3, 4]
+    assert (tmp_path / "o" / BEFORE / made).is_dir(), "the run that made it counts for nothing"
+    assert list(tmp_path.glob("dsbench-*")) == [], "and the database goes with its block"
+
+
+@pytest.mark.parametrize(
+    ("b", "option"),
+    [({"target": {"url": "private:mariadb"}}, "--one-database"), ({"target": {"url": "mock:"}}, "--one-database"),
+     ({"storage": {"type": "ext4", "size": "1GiB"}}, "--one-database")],
+)  # fmt: skip
+def test_what_has_no_database_in_common_is_refused(b: dict[str, object], option: str, tmp_path: Path) -> None:
+    asked = {"scales": (1,), "cycles": 1, "duration": 0.2, "target": {"url": "private:sqlite"}}
+    for one, other in ((asked, {**asked, **b}), ({**asked, **b}, asked)):
+        with pytest.raises(SpecError) as refused:
+            versus(build(one), build(other), tmp_path, one_database=True, observer=lambda _: Silent())
+        assert refused.value.option == option
+    several = build({**asked, "scales": (1, 2)})
+    with pytest.raises(SpecError, match="of one scale"):
+        versus(several, several, tmp_path, one_database=True, observer=lambda _: Silent())
 
 
 def test_a_run_that_fails_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

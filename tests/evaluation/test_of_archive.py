@@ -58,9 +58,7 @@ def test_index_is_the_area_under_two_points(evaluation: Evaluation) -> None:
     index = evaluation.index
     assert index.dsi is not None
     assert index.dsi.value == pytest.approx(0.75, rel=1e-14)
-    # The least that a replicate can draw is 9 and 90 tps, the most 11 and 110.
-    assert index.dsi.low == pytest.approx(0.25 * (np.log10(9) + np.log10(90)), rel=1e-12)
-    assert index.dsi.high == pytest.approx(0.25 * (np.log10(11) + np.log10(110)), rel=1e-12)
+    assert np.isnan([index.dsi.low, index.dsi.high]).all(), "two cycles of each scale leave it as open as its rates"
     assert (index.lowest_scale, index.highest_scale, index.comparable) == (1, 10, False)
     assert (index.crossing, index.crossing_note) == (None, "above T = X up to scale 10: larger scales needed")
 

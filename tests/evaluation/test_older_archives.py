@@ -7,6 +7,7 @@ is what ``show --json`` printed without the run itself.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from dsbench.evaluation.settings import described
 from dsbench.report import tables
 from dsbench.report.page.command import command_line
 
+FEW_BOUNDS = re.compile(r".*\.index\.dsi\.(low|high): [\d.]+ became None")
+FEW_WORDS = re.compile(r" \[[\d., ]+\] \(95%, over the cycles\)")
+"""An interval of the DSI, which was told from two cycles on. All of these archives have fewer than five."""
 KEPT = sorted((Path(__file__).parent.parent / "data/archives").glob("*.zip"))
 
 
@@ -52,8 +56,8 @@ def test_its_figures_are_what_they_were(path: Path) -> None:
     found = evaluate(archive)
     shown = json.loads(json.dumps(tables.to_json(found)))
     kept = archive.read("shown.json").replace(b'"steps": {', b'"series": {')
-    assert list(differences(json.loads(kept), shown)) == []
-    before = archive.read("results.txt").decode().splitlines()
+    assert [one for one in differences(json.loads(kept), shown) if not FEW_BOUNDS.fullmatch(one)] == []
+    before = FEW_WORDS.sub(" (no interval below 5 cycles)", archive.read("results.txt").decode()).splitlines()
     now = tables.results_txt(found, archive.run).splitlines()
     # A newer version may say more above the table, and nothing else.
     assert [line for line in now if line in before or not line.startswith("#")] == before

@@ -376,6 +376,6 @@ def test_conditions_are_told_in_one_line() -> None:
 def test_index_without_interval_or_ladder_says_so(tpcb: Evaluation) -> None:
     index = replace(tpcb.index, dsi=Interval(6.52, NAN, NAN, 0.95), comparable=False)
     assert heading.index_text(index) == "DSI 6.52"
-    assert "one cycle: no interval" in heading.index_note(index)
+    assert "no interval below 5 cycles" in heading.index_note(index)
     assert "not comparable" in heading.index_note(index)
     assert heading.index_text(replace(index, dsi=None)) == "no DSI"

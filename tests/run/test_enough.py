@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import dsbench
+from dsbench.analysis.index import share
 from dsbench.analysis.precision import enough
 from dsbench.generator import Stage
 from dsbench.runner import trial
-from dsbench.runner.enough import Enough
+from dsbench.runner.enough import Enough, wanted
 from dsbench.runner.plan import Planned, planned
 from dsbench.spec import RunSpec, SpecError, build
 from fixtures.archives import MS, cycle_row, run_json, write
@@ -33,6 +34,18 @@ def test_cycles_go_on_until_the_rate_is_known_or_the_most_are_made(tmp_path: Pat
         first = 1 if key.threads == 1 else 9
         assert part.cycle_numbers[1].tolist() == list(range(first, first + rates.size)), "a seed for each cycle"
     assert archive.run.spec.precision == 30
+
+
+def test_the_precision_of_the_index_asks_less_of_scales_that_carry_less_of_it() -> None:
+    spec = build({"scales": (1, 2, 100), "cycles": 5, "precision": 3, "precision_of": "index", "duration": 1.0})
+    found = [wanted(spec, x) for x in spec.scales]
+    assert found == [share(0.03, spec.scales, x) for x in spec.scales]
+    assert found[0] > found[2] > found[1] > 0.03
+    of_rates = spec.model_copy(update={"precision_of": "rates"})
+    assert {wanted(of_rates, x) for x in spec.scales} == {0.03}
+    assert wanted(of_rates.model_copy(update={"precision": None}), 1) is None
+    with pytest.raises(SpecError, match="goes with --precision"):
+        build({"precision_of": "index"})
 
 
 def test_a_run_that_goes_on_knows_what_it_knew(tmp_path: Path) -> None:

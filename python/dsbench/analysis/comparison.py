@@ -1,8 +1,8 @@
 """Several runs side by side: relative rates (the paper, section 4.9.6 and figures 36 and 37) and what differs.
 
 A curve is divided by that of the first, scale by scale. Where the paper shows the quotients as they are, each comes
-here with an interval. Where runs were repeated, it is that of their spread. Where each was made once, it is a bootstrap
-over the cycles, which speaks of repeating the cycles of both runs, not of repeating the runs: it is too narrow.
+here with an interval. Where runs were repeated, it is that of their spread. Where each was made once, it is that of
+their cycles, which speaks of repeating the cycles of both runs, not of repeating the runs: it is too narrow.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dsbench.analysis.index import LEVEL, REPLICATES, SEED, dsi, dsi_many
+from dsbench.analysis.index import dsi, weights
+from dsbench.analysis.precision import LEVEL, reach, spread, student
 from dsbench.analysis.values import Floats, Interval
 
 
@@ -138,82 +139,46 @@ def dsi_parts(ours: Mapping[int, float], theirs: Mapping[int, float]) -> dict[in
     scales = sorted(set(ours) & set(theirs))
     if len(scales) < 2 or any(min(ours[x], theirs[x]) <= 0 for x in scales):
         return {}
-    lg = np.log10(scales)
-    widths = np.diff(lg)
-    weights = (np.append(widths, 0.0) + np.insert(widths, 0, 0.0)) / 4
-    return {x: float(w * np.log10(ours[x] / theirs[x])) for x, w in zip(scales, weights, strict=True)}
+    return {x: float(w * np.log10(ours[x] / theirs[x])) for x, w in zip(scales, weights(scales), strict=True)}
 
 
-def student(level: float, freedom: float) -> float:
-    """t with P(|T| <= t) = ``level`` (0-1) for Student's T of ``freedom`` degrees (one or more).
+def relative(rates: Floats, reference: Floats, *, level: float = LEVEL) -> Interval:
+    """median(T_i) / median(T_i of the reference) with its interval at ``level`` (0-1), symmetric in lg T.
 
-    T = sqrt(n) tan(a), where the density of the angle a is proportional to cos(a)^(n - 1).
-    """
-    angle = np.linspace(0, np.pi / 2, 4_001)
-    density = np.cos(angle) ** (freedom - 1)
-    below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
-    return float(np.sqrt(freedom) * np.tan(np.interp(level, below / below[-1], angle)))
-
-
-def relative(
-    rates: Floats, reference: Floats, *, replicates: int = REPLICATES, level: float = LEVEL, seed: int = SEED
-) -> Interval:
-    """median(T_i) / median(T_i of the reference) with a percentile bootstrap interval at ``level`` (0-1).
-
-    Each replicate draws the cycles of both runs anew with replacement, independently of each other. With
-    a single cycle on either side the bounds are nan, with a reference of 0 the value as well.
+    The bounds are nan where one of them has too few cycles for an interval of its own; with a reference of 0 the value
+    as well.
     """
     below = float(np.median(reference))
     value = float(np.median(rates)) / below if below > 0 else np.nan
     if rates is reference:
         return Interval(1.0, 1.0, 1.0, level) if below > 0 else Interval(np.nan, np.nan, np.nan, level)
-    if min(rates.size, reference.size) < 2 or np.isnan(value):
-        return Interval(value, np.nan, np.nan, level)
-    random = np.random.default_rng(seed)
-    above, under = _medians(random, rates, replicates), _medians(random, reference, replicates)
-    return _interval(value, np.divide(above, under, out=np.full(replicates, np.nan), where=under > 0), level)
+    return _around(value, [(1.0, rates), (1.0, reference)], level)
 
 
-def overall(
-    rates: Mapping[int, Floats], reference: Mapping[int, Floats], *,
-    replicates: int = REPLICATES, level: float = LEVEL, seed: int = SEED,
-) -> Interval | None:
+def overall(rates: Mapping[int, Floats], reference: Mapping[int, Floats], *, level: float = LEVEL) -> Interval | None:
     """10^(2 (DSI - DSI of the reference) / (lg X_max - lg X_min)), both DSI (eq. 12) over the scales of both runs.
 
     The DSI is half the area below lg T over lg X, so this is the geometric mean of the relative rate along lg X:
     one factor for two whole curves. ``None`` for fewer than two common scales or where a rate is 0.
-    """  # fmt: skip
-    scales = np.array(sorted(set(rates) & set(reference)), dtype=float)
-    if scales.size < 2:
+    """
+    scales = sorted(set(rates) & set(reference))
+    if len(scales) < 2:
         return None
-    ours, theirs = ([run[int(scale)] for scale in scales] for run in (rates, reference))
-    value = _factor(scales, *(np.array([[np.median(values)] for values in run]) for run in (ours, theirs)))
-    if np.isnan(value[0]):
+    ours, theirs = ([run[scale] for scale in scales] for run in (rates, reference))
+    value = float(10 ** (mean_lg(rates, scales) - mean_lg(reference, scales)))
+    if np.isnan(value):
         return None
     if all(a is b for a, b in zip(ours, theirs, strict=True)):
         return Interval(1.0, 1.0, 1.0, level)
-    if min(values.size for values in (*ours, *theirs)) < 2:
-        return Interval(float(value[0]), np.nan, np.nan, level)
-    random = np.random.default_rng(seed)
-    drawn = [np.stack([_medians(random, values, replicates) for values in run]) for run in (ours, theirs)]
-    return _interval(float(value[0]), _factor(scales, *drawn), level)
+    shares = weights(scales) / weights(scales).sum()
+    return _around(value, [*zip(shares, ours, strict=True), *zip(shares, theirs, strict=True)], level)
 
 
-def _factor(scales: Floats, ours: Floats, theirs: Floats) -> Floats:
-    span = np.log10(scales[-1] / scales[0])
-    return np.asarray(10 ** (2 * (dsi_many(scales, ours) - dsi_many(scales, theirs)) / span), dtype=float)
-
-
-def _medians(random: np.random.Generator, rates: Floats, replicates: int) -> Floats:
-    return np.asarray(np.median(random.choice(rates, (rates.size, replicates)), axis=0), dtype=float)
-
-
-def _interval(value: float, drawn: Floats, level: float) -> Interval:
-    if np.isnan(drawn).any():
-        # Cycles without any transaction: some replicates have no quotient, so neither has the interval an end.
-        return Interval(value, np.nan, np.nan, level)
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(value, float(low), float(high), level)
+def _around(value: float, parts: Sequence[tuple[float, Floats]], level: float) -> Interval:
+    """``value`` with the interval of a product of medians, each to the power of its weight or one over that."""
+    known = [(weight, found) for weight, rates in parts if (found := spread(rates)) is not None]
+    half = reach(known, level) if len(known) == len(parts) else np.nan
+    return Interval(value, value * float(np.exp(-half)), value * float(np.exp(half)), level)
 
 
 def differing(described: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:

@@ -1,24 +1,30 @@
 """The performance index DSI (the paper, eq. 12) and the rating by TPC-B clause 4.1.
 
 The DSI breaks at a rate of 0, depends on the range of scales and comes without an error bar in the
-paper. Here it is defined for rates above 0 only, travels with its range and has a bootstrap interval.
+paper. Here it is defined for rates above 0 only, travels with its range and has an interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 import numpy as np
 
-from dsbench.analysis.values import Floats, Index, Interval
+from dsbench.analysis.precision import LEVEL, reach, spread
+from dsbench.analysis.values import Doubt, Floats, Index, Interval
 
-LEVEL = 0.95
-"""Level of the bootstrap interval."""
-REPLICATES = 2000
-SEED = 0
-"""Fixed, so that an archive evaluated twice gives the same digits."""
 COMPARABLE_CYCLES = 10
 COMPARABLE_DURATION_S = 60.0
+
+
+def weights(scales: Sequence[float] | Floats) -> Floats:
+    """The share of lg T_s in the DSI (eq. 12), by scale: (lg X_next - lg X_before) / 4, at the ends half of a width.
+
+    ``scales`` rise. They add up to (lg X_max - lg X_min) / 2, so that the DSI over this sum is the mean of lg T along
+    lg X.
+    """
+    widths = np.diff(np.log10(np.asarray(scales, dtype=float)))
+    return np.asarray((np.append(widths, 0.0) + np.insert(widths, 0, 0.0)) / 4, dtype=float)
 
 
 def dsi(scales: Sequence[float] | Floats, rates: Sequence[float] | Floats) -> float:
@@ -26,45 +32,54 @@ def dsi(scales: Sequence[float] | Floats, rates: Sequence[float] | Floats) -> fl
 
     nan for fewer than two scales or a rate of 0: there is no area under such a curve.
     """
-    values = dsi_many(np.asarray(scales, dtype=float), np.asarray(rates, dtype=float)[:, np.newaxis])
-    return float(values[0])
+    values = np.asarray(rates, dtype=float)
+    if values.size < 2 or not (values > 0).all():
+        return np.nan
+    return float(weights(scales) @ np.log10(values))
 
 
-def dsi_many(scales: Floats, rates: Floats) -> Floats:
-    """``dsi`` of many curves at once: ``rates`` has the shape (scales, curves)."""
-    defined = np.all(rates > 0, axis=0) & (scales.size >= 2)
-    lg_rates = np.log10(np.where(defined, rates, 1.0))
-    widths = np.diff(np.log10(scales))[:, np.newaxis]
-    area = np.sum((lg_rates[1:] + lg_rates[:-1]) / 2 * widths, axis=0)
-    return np.where(defined, 0.5 * area, np.nan)
+def interval(rates: Mapping[int, Floats], level: float = LEVEL) -> Interval | None:
+    """The DSI of the median rates with its interval at ``level`` (0-1); ``None`` where it is not defined.
 
-
-def bootstrap(
-    rates: Mapping[int, Floats], *, replicates: int = REPLICATES, level: float = LEVEL, seed: int = SEED
-) -> Interval | None:
-    """The DSI of the median rates with a percentile bootstrap interval; ``None`` where it is not defined.
-
-    ``rates`` gives T_i (eq. 7) by scale. Each replicate draws the cycles of every scale anew with
-    replacement and takes their medians. The cycles of one scale share one population of the
-    database, so the interval speaks of repeating the cycles, not of repeating the run. With a single
-    cycle at some scale there is nothing to draw from and the bounds are nan.
+    ``rates`` gives T_i (eq. 7) by scale. The DSI is a weighted sum of lg T_s, so that the variances of these medians
+    add up (see ``precision.reach``). The cycles of one scale share one population of the database, so the interval
+    speaks of repeating the cycles, not of repeating the run. The bounds are nan where a scale has too few cycles for
+    an interval of its own rate, or one without a transaction.
     """
-    scales = np.array(sorted(scale for scale in rates if rates[scale].size), dtype=float)
-    value = dsi(scales, [float(np.median(rates[int(scale)])) for scale in scales])
+    scales = sorted(scale for scale in rates if rates[scale].size)
+    value = dsi(scales, [float(np.median(rates[scale])) for scale in scales])
     if np.isnan(value):
         return None
-    if min(rates[int(scale)].size for scale in scales) < 2:
+    known = [spread(rates[scale]) for scale in scales]
+    if any(one is None for one in known):
         return Interval(value, np.nan, np.nan, level)
-    random = np.random.default_rng(seed)
-    medians = [
-        np.median(random.choice(rates[int(scale)], (rates[int(scale)].size, replicates)), axis=0) for scale in scales
-    ]
-    drawn = dsi_many(scales, np.stack(medians))
-    if np.isnan(drawn).any():
-        # Cycles without any transaction: some replicates have no index, so neither has the interval an end.
-        return Interval(value, np.nan, np.nan, level)
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(value, float(low), float(high), level)
+    half = reach([(w / np.log(10), one) for w, one in zip(weights(scales), known, strict=True) if one], level)
+    return Interval(value, value - half, value + half, level)
+
+
+def share(precision: float, scales: Sequence[int], scale: int) -> float:
+    """How precisely (share 0-1) the rate of ``scale`` has to be known for ``precision`` of the mean rate along lg X.
+
+    With weights w_s of sum W, half widths h sqrt(W / w_s) of ln T_s add up to h of ln of that mean, as independent
+    errors do, and need fewer cycles than any other shares of it where all scales vary alike. ``scales`` are those of
+    the index, rising; another one, which does not count there, gets what the least of them gets. One alone has all of
+    it.
+    """
+    if len(scales) < 2:
+        return precision
+    parts = dict(zip(scales, weights(scales), strict=True))
+    return float(np.expm1(np.log1p(precision) * np.sqrt(sum(parts.values()) / parts.get(scale, min(parts.values())))))
+
+
+def imprecise(found: Index, wanted: float) -> Iterator[Doubt]:
+    """The cycles ended before the mean rate along lg X was known within ``wanted`` (share 0-1)."""
+    if found.dsi is None or not np.isfinite(found.dsi.high):
+        return
+    whole = np.log10(found.highest_scale / found.lowest_scale) / 2
+    known = float(10 ** ((found.dsi.high - found.dsi.value) / whole) - 1)
+    if known > wanted:
+        words = f"the mean rate of all scales is known within ±{min(known, 10):.1%}, wanted were ±{wanted:.1%}"
+        yield Doubt("imprecise", words, "use longer cycles, or more of them: --duration, --most-cycles")
 
 
 def crossing(scales: Sequence[int], rates: Sequence[float]) -> tuple[float | None, str]:
@@ -111,12 +126,12 @@ def index(
         and all(values.size >= COMPARABLE_CYCLES for values in used.values())
         and duration_s >= COMPARABLE_DURATION_S
     )
-    interval = bootstrap(used)
+    found = interval(used)
     return Index(
-        dsi=interval,
+        dsi=found,
         lowest_scale=min(scales, default=0),
         highest_scale=max(scales, default=0),
-        comparable=comparable and interval is not None,
+        comparable=comparable and found is not None,
         crossing=crosses,
         crossing_note=note,
         left_out={

@@ -8,12 +8,13 @@ of cycles in a row, and a variance that counts cycles which resemble their neigh
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from math import ceil, exp, isfinite, nan, sqrt
 from statistics import NormalDist
 
 import numpy as np
 
-from dsbench.analysis.comparison import student
 from dsbench.analysis.values import Floats, Interval
 
 LEVEL = 0.95
@@ -21,27 +22,71 @@ FEWEST = 5
 """Cycles below which no spread is believed."""
 MOST_ALIKE = 0.9
 """Correlation of neighbouring cycles above which none is believed: no number of cycles would do."""
+_INDEPENDENT = 3.0
+"""Cycles that are counted at least: with fewer, Student's t says nothing; in simulation these hold the level, too."""
 _ALL_ALIKE = 0.999
 _BATCHES = 10
 """At least so many batches, where the course has the seconds for them."""
 
 
-def median_interval(rates: Floats, level: float = LEVEL, fewest: int = FEWEST) -> Interval:
-    """The median of T_i (eq. 7, tps) with its interval at ``level`` (0-1), symmetric in lg T; bounds nan
-    where unknown, as below ``fewest`` cycles (3 or more).
+@dataclass(frozen=True)
+class Spread:
+    """How far the median of a few cycles lies from that of all there could be."""
+
+    variance: float
+    """Of its natural logarithm."""
+    degrees: float
+    """Of Student's t, two or more."""
+
+
+def spread(rates: Floats, fewest: int = FEWEST) -> Spread | None:
+    """That of the median of T_i (eq. 7, tps); ``None`` below ``fewest`` cycles (3 or more) and for rates of 0.
 
     Variance of the median from two order statistics: Price and Bonett, Estimating the Variance of the Sample Median,
     Journal of Statistical Computation and Simulation 68 (2001): a few cycles with a checkpoint do not widen it as they
-    widen a standard deviation. Times Student's t of n_e - 1 degrees, n_e = n (1 - r) / (1 + r) being the number of
+    widen a standard deviation. Student's t has n_e - 1 degrees, n_e = n (1 - r) / (1 + r) being the number of
     independent cycles for a correlation r of neighbouring ones (Law and Kelton, Simulation Modeling and Analysis).
     """
-    value = float(np.median(rates)) if rates.size else nan
     if rates.size < fewest or not (rates > 0).all():
-        return Interval(value, nan, nan, level)
+        return None
     logs = np.log(rates)
-    independent = max(rates.size * (1 - (r := alike(logs))) / (1 + r), 2.0)
-    half = student(level, independent - 1) * _deviation(logs) * sqrt(rates.size / independent)
+    independent = max(rates.size * (1 - (r := alike(logs))) / (1 + r), _INDEPENDENT)
+    return Spread(_deviation(logs) ** 2 * rates.size / independent, independent - 1)
+
+
+def reach(parts: Iterable[tuple[float, Spread]], level: float = LEVEL) -> float:
+    """Half of the interval at ``level`` (0-1) of a sum of weights times logarithms of medians that are independent.
+
+    Degrees of freedom after Welch and Satterthwaite (Satterthwaite, Biometrics Bulletin 2, 1946).
+    """
+    variances = [(weight**2 * one.variance, one.degrees) for weight, one in parts]
+    whole = sum(variance for variance, _ in variances)
+    if whole <= 0:
+        return 0.0
+    degrees = whole**2 / sum(variance**2 / degrees for variance, degrees in variances)
+    return student(level, degrees) * sqrt(whole)
+
+
+def median_interval(rates: Floats, level: float = LEVEL, fewest: int = FEWEST) -> Interval:
+    """The median of T_i (eq. 7, tps) with its interval at ``level`` (0-1), symmetric in lg T; bounds nan
+    where its ``spread`` is unknown, as below ``fewest`` cycles (3 or more)."""
+    value = float(np.median(rates)) if rates.size else nan
+    known = spread(rates, fewest)
+    if known is None:
+        return Interval(value, nan, nan, level)
+    half = reach([(1.0, known)], level)
     return Interval(value, value * exp(-half), value * exp(half), level)
+
+
+def student(level: float, freedom: float) -> float:
+    """t with P(|T| <= t) = ``level`` (0-1) for Student's T of ``freedom`` degrees (one or more).
+
+    T = sqrt(n) tan(a), where the density of the angle a is proportional to cos(a)^(n - 1).
+    """
+    angle = np.linspace(0, np.pi / 2, 4_001)
+    density = np.cos(angle) ** (freedom - 1)
+    below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    return float(np.sqrt(freedom) * np.tan(np.interp(level, below / below[-1], angle)))
 
 
 def half_width(rates: Floats) -> float:

@@ -65,6 +65,7 @@ class Asked(Recorded):
     cycles: Whole = 0
     precision: Real | None = None
     """In per cent."""
+    precision_of: str = "rates"
     refine: str = "none"
     duration: Real = 1.0
     """Seconds of a cycle."""

@@ -18,7 +18,8 @@ from dsbench.cli.progress import Progress
 
 EPILOG = (
     "Exit codes: 0 B is faster, or no difference; 3 B is slower; 4 undecided. Examples: "
-    "dsbench ab 'private:postgresql?shared_buffers=16MB' 'private:postgresql?shared_buffers=1GB' --scales 20 | "
+    "dsbench ab 'private:postgresql?shared_buffers=16MB' 'private:postgresql?shared_buffers=1GB' --scales 20 "
+    "--one-database | "
     "dsbench ab private:postgresql@14 private:postgresql@15 --difference 3% | dsbench ab before.toml after.toml"
 )
 EXIT: Final = {Verdict.FASTER: 0, Verdict.ALIKE: 0, Verdict.SLOWER: 3, Verdict.OPEN: 4}
@@ -38,6 +39,9 @@ def command(
     ] = "2%",
     blocks: Annotated[int, Option(min=3, max=1000, help="Blocks of A B B A that are made anyway.")] = 3,
     most_blocks: Annotated[int, Option(min=3, max=1000, help="Blocks after which it ends undecided.")] = 20,
+    one_database: Annotated[
+        bool, Option("--one-database", help="A and B take turns on one database, made once a block of A B B A.")
+    ] = False,
     out: Annotated[Path, Option(help="Folder for all archives and the result.")] = Path("ab"),
     as_json: Annotated[bool, Option("--json", help="Print the result as one JSON document.")] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
@@ -45,7 +49,7 @@ def command(
 ) -> None:
     """Find out which of two is faster, by interleaved runs A B B A on this machine.
 
-    Each run has a fresh server and database. The options of a run count for both.
+    Each run has a fresh server and database, with --one-database a fresh server. The options of a run count for both.
     """
     from dsbench.library.ab import versus, write  # Late: numerical libraries take a second, and help should not.
 
@@ -58,7 +62,7 @@ def command(
     with _Shown(quiet) as shown:
         found = versus(
             of_a, of_b, out, names=(_named(a), _named(b)), difference=share, blocks=blocks, most_blocks=most_blocks,
-            observer=shown.of, stop=stop, told=shown.line,
+            one_database=one_database, observer=shown.of, stop=stop, told=shown.line,
         )  # fmt: skip
     files = write(found, out)
     if as_json:

@@ -18,7 +18,7 @@ from dsbench.analysis.resources import CLIENT_CPU
 from dsbench.analysis.scatter import Scatter, scatter
 from dsbench.analysis.steady import Drift, drift, over_cycles
 from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Resource
-from dsbench.archive import RunRecord
+from dsbench.archive import Asked, RunRecord
 from dsbench.evaluation.evaluated import NodeShare
 from dsbench.evaluation.groups import Makers
 from dsbench.evaluation.measured import Measured
@@ -163,6 +163,11 @@ def _absent(nodes: Iterable[NodeFacts]) -> int:
     return len({words.partition(":")[0] for node in nodes for words in node.absent})
 
 
+def of_index(spec: Asked) -> bool:
+    """Whether the precision that was asked for is that of the index; a scale alone has none."""
+    return spec.precision_of == "index" and len(spec.scales) > 1
+
+
 def _populations(run: RunRecord, scale: int, load: Measured) -> int:
     """Populations of ``scale`` from which a cycle was measured; one that was cut short before left none."""
     begins = sorted({segment.first_cycle for segment in run.segments if segment.scale == scale})
@@ -178,7 +183,7 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> 
         reason=run.reason,
         duration_s=min(durations_s, default=spec.duration),
         cycles=spec.cycles,
-        precision=None if spec.precision is None else spec.precision / 100,
+        precision=None if spec.precision is None or of_index(spec) else spec.precision / 100,
         isolation=spec.isolation,
         retry=spec.retry,
         reconnect=spec.reconnect,

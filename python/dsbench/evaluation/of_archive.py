@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from dsbench.analysis import equations as eq
 from dsbench.analysis.efficiency import Efficiency
 from dsbench.analysis.fairness import Evenness, evenness, irregularity
-from dsbench.analysis.index import index
+from dsbench.analysis.index import imprecise, index
 from dsbench.analysis.precision import median_interval
 from dsbench.analysis.values import Floats, Frequency
 from dsbench.analysis.windows import window_doubts
@@ -41,7 +41,7 @@ from dsbench.evaluation.groups import (
     series_of,
     with_threads,
 )
-from dsbench.evaluation.judgement import collision, judge, noticed
+from dsbench.evaluation.judgement import collision, judge, noticed, of_index
 from dsbench.evaluation.machines import checkpoints, uses
 from dsbench.evaluation.measured import Measured, measured
 from dsbench.evaluation.modelled import fall_of, falls_at, over_clients, over_scales
@@ -132,6 +132,14 @@ def _evaluate(
     even = _evenness(load, residence, groups, cycles)
     windows = windows_of(run, of_cycles(tables["sums"], cycles), load)
     collided = collision(run, success, load, makers)
+    overall = index(
+        {x: found for x, found in rates.items() if _counts(spec, x)},
+        begun=[x for x in begun if _counts(spec, x)],
+        void=void,
+        ladder=PROFILES["dsi"]["scales"],
+        duration_s=min((float(part.duration_s.min()) for part in load.values()), default=spec.duration),
+        conduct=alone and _as_profile(spec),
+    )
     return Evaluation(
         name=name,
         scales=results,
@@ -151,14 +159,7 @@ def _evaluate(
         resources=spent,
         machine=machine,
         evenness=even,
-        index=index(
-            {x: found for x, found in rates.items() if _counts(spec, x)},
-            begun=[x for x in begun if _counts(spec, x)],
-            void=void,
-            ladder=PROFILES["dsi"]["scales"],
-            duration_s=min((float(part.duration_s.min()) for part in load.values()), default=spec.duration),
-            conduct=alone and _as_profile(spec),
-        ),
+        index=overall,
         doubts=(
             *judge(
                 run,
@@ -177,6 +178,7 @@ def _evaluate(
             *special_doubts(run),
             *kind_doubts(run.entry, kinds),
             *window_doubts(windows),
+            *(imprecise(overall, (spec.precision or 0) / 100) if of_index(spec) else ()),
         ),
         nodes=nodes,
         collision=collided,

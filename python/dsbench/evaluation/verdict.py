@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isfinite
 
+from dsbench.analysis.precision import FEWEST
 from dsbench.analysis.values import Interval
-from dsbench.evaluation.naming import counted
 from dsbench.evaluation.side_by_side import Comparison, Section
 
 
@@ -53,7 +53,7 @@ def _words(comparison: Comparison, section: Section, number: int, factor: Interv
     if number in comparison.alike:
         return f"{figure} with the same settings: so far may two runs lie apart here, whatever is changed"
     if not isfinite(factor.low):
-        return f"{figure}, from {counted(1, 'cycle')}: no interval, no verdict"
+        return f"{figure}: no interval, no verdict below {FEWEST} cycles of each scale that commit"
     if not differs:
         return f"no difference seen: {figure}"
     return (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import count
 from math import isfinite
@@ -12,18 +13,24 @@ from typing import Any, Final
 
 import numpy as np
 
+from dsbench import servers
 from dsbench.analysis.comparison import mean_lg
 from dsbench.analysis.ratio import Ratio, Verdict, of_block, ratio
 from dsbench.archive import Archive, OutError
 from dsbench.evaluation import evaluate
 from dsbench.library.running import perform
 from dsbench.runner import Observer, RunError, Stop
+from dsbench.servers.folder import Folder
 from dsbench.spec import RunSpec, SpecError
 
 BLOCK: Final = "ABBA"
 """A drift that goes straight on hits both alike."""
 STEM: Final = "ab"
 """Of the files that are written beside the archives."""
+BEFORE: Final = "before"
+"""Folder of the archives of runs that made a database for others."""
+_BRIEF_S: Final = 1.0
+"""Seconds of their only cycle."""
 
 
 @dataclass(frozen=True)
@@ -99,13 +106,15 @@ class Versus:
 
 def versus(
     a: RunSpec, b: RunSpec, out: Path, *, names: tuple[str, str] = ("A", "B"), difference: float = 0.02,
-    blocks: int = 3, most_blocks: int = 20, observer: Callable[[RunSpec], Observer],
+    blocks: int = 3, most_blocks: int = 20, one_database: bool = False, observer: Callable[[RunSpec], Observer],
     stop: Stop | None = None, told: Callable[[str], None] = lambda _words: None,
 ) -> Versus:
     """Makes blocks of runs A B B A, each on a fresh server and database, until one verdict stands.
 
     That is when the interval of the ratio excludes 1, or leaves no ``difference`` (share 0-1) open; after ``blocks``
     at the earliest, after ``most_blocks`` anyway. The runs of a block share a seed. Their archives are left in ``out``.
+    With ``one_database`` a short run before each block makes the database, and each run of the block starts a server on
+    it, as the run before left it: for settings that do not shape data.
     ``observer`` makes the one that hears a run, ``told`` hears a line for each block. Raises ``SpecError`` for what
     cannot be compared, and ``RunError`` for a run that failed, was stopped, or whose database was wrong.
     """  # fmt: skip
@@ -116,11 +125,14 @@ def versus(
                             "leave it out, or make several comparisons")  # fmt: skip
     if a.scales != b.scales:
         raise SpecError("--scales", "both have to have the same scales", "name them once, for both")
+    if one_database:
+        _refuse_apart(a, b)
     specs = {"A": a.model_copy(update={"label": a.label or "A"}), "B": b.model_copy(update={"label": b.label or "B"})}
     found = Versus(names, (), difference)
     for number in count(1):
-        made = [_run(specs[letter].model_copy(update={"seed": a.seed + number}), out, observer, stop)
-                for letter in BLOCK]  # fmt: skip
+        sides = {letter: one.model_copy(update={"seed": a.seed + number}) for letter, one in specs.items()}
+        with _on_one_database(sides, out, observer, stop) if one_database else nullcontext(sides) as asked:
+            made = [_run(asked[letter], out, observer, stop) for letter in BLOCK]
         block = Block(tuple(path for path, _ in made), tuple(rate for _, rate in made))
         found = Versus(names, (*found.blocks, block), difference)
         told(found.lines()[-2])
@@ -128,6 +140,37 @@ def versus(
         if done or number >= most_blocks:
             return found
     raise AssertionError("count() does not end")
+
+
+def _refuse_apart(a: RunSpec, b: RunSpec) -> None:
+    """``SpecError`` where A and B cannot work on one database."""
+    option, remedy = "--one-database", "leave it out: then each run has a database of its own"
+    if a.target.private is None or a.target.private != b.target.private or a.target.version != b.target.version:
+        raise SpecError(option, "A and B have to be private servers of one product and version", remedy)
+    if len(a.scales) > 1:
+        raise SpecError(option, "a database is kept of one scale", "name one scale, or leave --one-database out")
+    if a.storage or b.storage:
+        raise SpecError(option, "a file system that is made for a run goes with it", "leave --storage out")
+
+
+@contextmanager
+def _on_one_database(
+    sides: dict[str, RunSpec], out: Path, observer: Callable[[RunSpec], Observer], stop: Stop | None
+) -> Iterator[dict[str, RunSpec]]:
+    """``sides`` on a database that is made now, by a run that counts for nothing: so all that count start a server.
+
+    Where this program is killed, the next private server that is started there removes it.
+    """
+    folder = Folder.create(servers.base_directory(sides["A"].target), "ab")
+    try:
+        there = {letter: one.model_copy(update={"target": one.target.model_copy(update={"directory": folder.path})})
+                 for letter, one in sides.items()}  # fmt: skip
+        made = {"keep": True, "cycles": 1, "duration": _BRIEF_S, "ramp_up": 0.0, "precision": None, "shortest": None,
+                "find_ramp_up": False}  # fmt: skip
+        _run(there["A"].model_copy(update=made), out / BEFORE, observer, stop)
+        yield {letter: one.model_copy(update={"reuse": True}) for letter, one in there.items()}
+    finally:
+        folder.remove()
 
 
 def _run(spec: RunSpec, out: Path, observer: Callable[[RunSpec], Observer], stop: Stop | None) -> tuple[Path, float]:

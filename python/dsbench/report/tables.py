@@ -11,6 +11,7 @@ import numpy as np
 
 from dsbench.analysis.efficiency import BORDERS, Efficiency
 from dsbench.analysis.peak import Peak, in_words, peak
+from dsbench.analysis.precision import FEWEST
 from dsbench.analysis.values import Doubt, Index, Interval, ScaleResult, percent, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
@@ -179,7 +180,7 @@ def index_lines(index: Index) -> list[str]:
         without = "".join(f"; scale {scale} was left out: {why}" for scale, why in index.left_out.items())
         first = "DSI not defined: it needs two scales, each with a rate above 0" + without
     else:
-        within = ""
+        within = f" (no interval below {FEWEST} cycles)"
         if isfinite(index.dsi.low):
             within = f" [{index.dsi.low:.2f}, {index.dsi.high:.2f}] ({index.dsi.level:.0%}, over the cycles)"
         ladder = "" if index.comparable else "; not comparable: not the settings of profile dsi"

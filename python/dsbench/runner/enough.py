@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dsbench.analysis.index import share
 from dsbench.analysis.precision import enough, half_width
 from dsbench.archive import Archive
 from dsbench.cluster.outcome import Part
@@ -18,17 +19,26 @@ _Series = tuple[str, int | None]
 """Stage, threads of each node."""
 
 
+def wanted(spec: RunSpec, scale: int) -> float | None:
+    """How precisely (share 0-1) the rate of ``scale`` has to be known; ``None`` where the number of cycles is told."""
+    if spec.precision is None:
+        return None
+    asked = spec.precision / 100
+    return share(asked, spec.scales, scale) if spec.precision_of == "index" else asked
+
+
 class Enough:
     """The cycles of one scale so far."""
 
-    def __init__(self, spec: RunSpec) -> None:
+    def __init__(self, spec: RunSpec, scale: int) -> None:
         self._spec = spec
+        self._wanted = wanted(spec, scale)
         self._committed: dict[_Series, list[int]] = defaultdict(list)
 
     @classmethod
     def of(cls, spec: RunSpec, archive: Path, scale: int) -> Enough:
         """With the cycles that the archive of a run already has."""
-        found = cls(spec)
+        found = cls(spec, scale)
         if spec.precision is None:
             return found
         totals: dict[tuple[str, int, int], int] = defaultdict(int)
@@ -50,15 +60,16 @@ class Enough:
 
     def reached(self, cycle: Planned) -> bool:
         """Whether the series of ``cycle`` needs no further one; a stage that is not repeated needs its own."""
-        spec = self._spec
-        if spec.precision is None or cycle.threads is None:
+        if self._wanted is None or cycle.threads is None:
             return False
-        return enough(self._rates(cycle), spec.precision / 100, spec.cycles)
+        return enough(self._rates(cycle), self._wanted, self._spec.cycles)
 
     def told(self, cycle: Planned) -> str:
         """The state of the series of ``cycle`` in words, for the log."""
         rates = self._rates(cycle)
-        return f"the median rate is known within ±{half_width(rates):.1%} (95 %) after {rates.size} cycles"
+        known = f"the median rate is known within ±{half_width(rates):.1%} (95 %) after {rates.size} cycles"
+        of_index = self._wanted is not None and self._spec.precision_of == "index"
+        return known + (f"; its share of the index is ±{self._wanted:.1%}" if of_index else "")
 
     def _rates(self, cycle: Planned) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         committed = self._committed.get((cycle.stage.name, cycle.threads), [])

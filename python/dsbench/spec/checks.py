@@ -135,6 +135,8 @@ def sizes_fit_together(spec: RunSpec) -> RunSpec:
     """The least number of cycles is not above the largest, nor the shortest duration above the demanded one."""
     if spec.precision is not None and spec.most_cycles < spec.cycles:
         raise misfit("--most-cycles", f"has to be {spec.cycles} or more, as --cycles is the least")
+    if spec.precision_of == "index" and spec.precision is None:
+        raise misfit("--precision-of", "index goes with --precision: name both, or none of them")
     if spec.shortest is not None and (spec.precision is None or spec.shortest > spec.duration):
         raise misfit("--shortest", "goes with --precision and is not above --duration: name both, or none of them")
     return spec

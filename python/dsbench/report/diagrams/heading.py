@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from dsbench.analysis.precision import FEWEST
 from dsbench.analysis.values import Index
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
@@ -54,5 +55,6 @@ def index_note(index: Index) -> str:
     if index.dsi is None:
         return "no DSI: it needs two scales or more, and a rate above 0 at each"
     note = f"DSI over {index_scales(index)}"
-    note += f"; {index.dsi.level * 100:g} % interval" if math.isfinite(index.dsi.low) else "; one cycle: no interval"
+    known = math.isfinite(index.dsi.low)
+    note += f"; {index.dsi.level * 100:g} % interval" if known else f"; no interval below {FEWEST} cycles"
     return note if index.comparable else note + "; not comparable: not the ladder and conduct of profile dsi"

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import numpy as np
 
+from dsbench.analysis.precision import FEWEST
 from dsbench.analysis.values import Doubt, Index, ScaleResult, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
@@ -75,13 +76,15 @@ def _index_value(index: Index) -> str:
 def _index_note(index: Index) -> str:
     if index.dsi is None:
         return "it needs at least two scales with a valid check, each with a rate above 0"
-    interval = f", {index.dsi.level * 100:g} % interval over the cycles" if math.isfinite(index.dsi.low) else ""
+    interval = f"no interval below {FEWEST} cycles"
+    if math.isfinite(index.dsi.low):
+        interval = f"{index.dsi.level * 100:g} % interval over the cycles"
     fit = (
         "comparable with other runs of the profile dsi"
         if index.comparable
         else "not comparable with others: not the ladder and conduct of the profile dsi"
     )
-    return f"{index_scales(index)}{interval}; {fit}"
+    return f"{index_scales(index)}, {interval}; {fit}"
 
 
 def _crossing_value(index: Index) -> str:
