@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dsbench.cluster import how_to_install
 from dsbench.spec import SpecError
@@ -41,10 +42,19 @@ def serve(archives: Path, port: int) -> None:
         door = Door(application(house), listener.getsockname()[1], _tell)
         config = uvicorn.Config(door, log_level="warning", access_log=False, lifespan="on", server_header=False)
         server = uvicorn.Server(config)
+        server.main_loop = lambda: _calm(server)
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
     if (going := house.runs.going()) is not None:
         print(f"the run goes on: {going.archive or going.target}; dsbench web shows it again", file=sys.stderr)
+
+
+async def _calm(server: Any) -> None:
+    """Looks twice a second whether the server should end, and not ten times, beside a benchmark."""
+    number = 0
+    while not await server.on_tick(number):
+        number += 10
+        await asyncio.sleep(0.5)
 
 
 def _listening(port: int) -> socket.socket:

@@ -135,7 +135,7 @@ class _Watching:
         self._set("median time", p50, "p50 of the last second")
         self._set("slow time", p99, "p99 of the last second")
         own, busy = state.cpus if len(state.cpus) == 2 and in_cycle else (0.0, 0.0)
-        cpus = (f"{busy:.1f} of {psutil.cpu_count()}", f"{own:.1f} dsbench") if busy else ("–", "")
+        cpus = (f"{busy:.1f} of {psutil.cpu_count()}", f"{own:.2f} dsbench") if busy else ("–", "")
         self._set("CPUs busy", *cpus)
         cycle = f"{state.cycle} of {state.cycles}" if state.cycle else "–"
         self._set("cycle", cycle, f"{elapsed}{threads}".strip(", "))
