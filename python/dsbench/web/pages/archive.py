@@ -11,7 +11,7 @@ from nicegui import run, ui
 from dsbench import workloads
 from dsbench.archive import Archive, ArchiveError
 from dsbench.evaluation.bounds import Bound, read
-from dsbench.report.bounds import HEADS, NOTE, row
+from dsbench.report.bounds import BEYOND, HEADS, NOTE, row
 from dsbench.web.house import House
 from dsbench.web.parts import button, frame_of, go, link, on_text, problem, table, tag
 from dsbench.web.shelf import Note
@@ -49,6 +49,8 @@ async def _bounded(house: House, name: str, place: Any) -> None:
         elif found:
             tag("h2", "Upper bound")
             table("Upper bound", HEADS, [row(one) for one in found])
+            if any(one.share > 1 for one in found):
+                tag("p", f"A rate above its bound: {BEYOND}", "box")
             tag("p", NOTE, "note")
             parts = list(dict.fromkeys(part.archive for one in found for part, _ in one.parts))
             link("Compare with its parts", "/compare?" + urlencode([("a", one) for one in (name, *parts)]), "button")

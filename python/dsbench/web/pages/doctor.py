@@ -29,7 +29,7 @@ async def _place(place: Any) -> None:
     found = await run.io_bound(doctor.findings) or []
     place.clear()
     with place, tag("ul", cls="findings"):
-        for number, one in enumerate(found):
+        for number, one in enumerate(sorted(found, key=lambda one: one.ok)):
             with tag("li", cls="ok" if one.ok else "look"):
                 tag("strong", f"{'ok' if one.ok else 'look'}: {one.name}")
                 tag("p", one.found)
