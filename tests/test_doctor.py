@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import dsbench
-from dsbench import doctor, servers, storage
+from dsbench import doctor, orphans, storage
 from dsbench.doctor import Finding
 from dsbench.servers.folder import MARK
 from dsbench.servers.postgresql import binaries
@@ -53,7 +53,7 @@ def test_a_missing_server_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyP
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser steps down")
 def test_the_superuser_is_told_who_runs_the_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "step down to the user" in _named(doctor.findings(), "account").found
-    monkeypatch.setattr(servers.process, "_setpriv", lambda: None)
+    monkeypatch.setattr(orphans, "_setpriv", lambda: None)
     assert not _named(doctor.findings(), "account").ok
 
 

@@ -117,6 +117,8 @@ class Entry:
     """What its figures are not; empty where that needs no saying."""
     parts: tuple[tuple[str, int], ...] = ()
     """Workloads that are parts of its transaction, with how often each is; empty where it is not taken apart."""
+    reads: str = ""
+    """The workload whose tables it reads and leaves as they were made; empty without one."""
     analysis: str = ""
     """The analysis of this workload alone (``analysis.special``); empty without one."""
     call: str = "statements"

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import ssl
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dsbench
 from dsbench import _core, servers
-from dsbench.drivers import DRIVERS, PEERS
+from dsbench.columns import COUNTERS
+from dsbench.drivers import DRIVERS, PEERS, mysql, peers, postgres
 from dsbench.drivers.address import Address
 from dsbench.drivers.session import by_format
 from dsbench.evaluation.naming import subject
 from dsbench.generator import processes
+from dsbench.generator.pgbench import Pgbench
+from dsbench.generator.sysbench import Sysbench
 from dsbench.runner import Moment, Silent
 from dsbench.spec import SpecError, Target, build
 from fixtures.program import Program
@@ -147,6 +155,7 @@ def test_the_time_in_a_log_of_pgbench_is_that_of_its_report(urls: dict[str, str]
         (["postgresql://localhost/x", "--client", "pgbench", "--duration", "1.5"], "whole seconds"),
         (["mysql://me@localhost/", "--client", "sysbench"], "procedure of MySQL answers: add --call statements"),
         (["private:sqlite", "--client", "odbc"], "no client 'odbc'"),
+        (["postgresql://h/x?channel_binding=require", "--client", "pg8000"], "does not heed channel_binding"),
     ],
 )
 def test_what_a_client_cannot_do_is_told_before_anything_begins(called: Program, said: list[str], words: str) -> None:
@@ -154,6 +163,102 @@ def test_what_a_client_cannot_do_is_told_before_anything_begins(called: Program,
     assert done.returncode == 2
     assert words in done.stderr
     assert "--client" in done.stderr
+
+
+def options(threads: int, tries: int = 1) -> dict[str, Any]:
+    group = {"threads": threads, "prepare": False, "tries": tries, "reconnect": False}
+    return {"groups": [group], "carriers": 0, "seed": 7}
+
+
+def asked(url: str, duration_s: float) -> dict[str, Any]:
+    return {"url": url, "workload": "tpcb", "scale": 1, "isolation": "serializable", "duration_s": duration_s}
+
+
+def column(found: dict[str, Any], name: str) -> list[int]:
+    return [int(number) for number in found["counters"][:, COUNTERS.index(name)]]
+
+
+def test_a_log_of_pgbench_is_cut_at_the_end_of_the_cycle_and_counts_every_attempt_that_failed(tmp_path: Path) -> None:
+    peer = Pgbench(asked("postgresql:///x", 2), options(2, tries=3), "statements")
+    # client, number, time, script, second, microsecond, retries
+    (peer._folder / "log.1").write_text(
+        "0 1 1000 0 100 1000 0\n"  # begins the cycle at 100 s
+        "1 1 2000 0 100 500000 1\n"
+        "0 2 serialization 0 101 0 2\n"
+        "1 2 900000 0 102 100000 0\n"  # ends late
+        "0 3 deadlock 0 102 200000 2\n"
+    )
+    found = peer._read()
+    assert [column(found, name) for name in ("committed", "retries", "failed", "in_flight", "late_commits")] == [
+        [1, 1], [2, 1], [3, 1], [1, 1], [0, 1],
+    ]  # fmt: skip
+    assert found["errors"] == [(0, 0, "serialization", "40001", 1, "")]
+    assert sorted(found["times"].tolist()) == [1_000_000, 2_000_000]
+    peer.join()
+    assert not peer._folder.exists()
+
+
+def test_the_last_transactions_of_sysbench_which_end_after_its_time_are_not_counted() -> None:
+    peer = Sysbench({**asked("postgresql:///x", 2), "dialect": "pgsql"}, options(4), "statements")
+    peer._said = (
+        "       1.000 |****  300\n       8.000 |*     104\n\n    ignored errors:  6  (3.00 per sec.)\n"
+        "    total time:                          2.0104s\n    total number of events:  404\n"
+        "         min:   0.50\n         max:   9.00\n         sum:   1132.00\n"
+    )
+    found = peer._read()
+    peer.join()
+    assert (column(found, "committed"), column(found, "late_commits")) == ([100] * 4, [1] * 4)
+    counts = np.frombuffer(found["histogram"], "<u8").reshape(-1, 3)[:, 2].tolist()
+    assert counts == [297, 103], "the history holds 404, the histogram what is counted"
+    assert sum(column(found, "residence_ns")) == pytest.approx(1132e6 * 400 / 404, rel=1e-6)
+    assert set(column(found, "last_end_ns")) == {2_000_000_000}
+
+
+def test_programs_connect_as_the_own_client_would_and_show_no_password() -> None:
+    url = "postgresql://me:s%20cret@h:1/d?options=-c%20geqo%3Doff&sslmode=verify-full&sslrootcert=/r"
+    env = peers.environment(Address.of(url), "repeatable-read")
+    assert (env["PGPASSWORD"], env["PGSSLMODE"], env["PGSSLROOTCERT"]) == ("s cret", "verify-full", "/r")
+    assert env["PGOPTIONS"] == r"-c geqo=off -c search_path=dsbench -c default_transaction_isolation=repeatable\ read"
+    for program in (Pgbench(asked(url, 1), options(1), "procedure"), Sysbench(
+        {**asked(url, 1), "dialect": "pgsql"}, options(1), "procedure")):  # fmt: skip
+        words, _env = program._command()
+        assert "cret" not in " ".join(words)
+        assert all("cret" not in path.read_text() for path in program._folder.iterdir())
+        program.join()
+    maria = Sysbench({**asked("mysql://me:secret@h/", 1), "dialect": "mysql"}, options(1), "statements")
+    words, _env = maria._command()
+    (file,) = maria._folder.iterdir()
+    assert ("secret" in file.read_text(), file.stat().st_mode & 0o077, "secret" in " ".join(words)) == (True, 0, False)
+    maria.join()
+
+
+def test_drivers_encrypt_as_the_target_says() -> None:
+    def pg(query: str) -> Any:
+        return postgres._encryption(Address.of(f"postgresql://h/d?{query}"))
+
+    assert [pg("sslmode=disable"), pg("sslmode=prefer"), pg("sslmode=require")] == [False, None, True]
+    full = pg("sslmode=verify-full&sslrootcert=system")
+    assert (full.check_hostname, full.verify_mode) == (True, ssl.CERT_REQUIRED)
+
+    def my(query: str) -> Any:
+        return mysql._encryption(Address.of(f"mysql://h/?{query}"))
+
+    assert my("socket=/s") == my("ssl_mode=DISABLED") == {"ssl_disabled": True}
+    assert my("") == {}
+    assert my("ssl_mode=REQUIRED") == {"ssl": {"verify_mode": False}}
+    assert my("ssl_ca=/c") == {"ssl_ca": "/c", "ssl_verify_cert": True, "ssl_verify_identity": False}
+
+
+def test_what_a_killed_run_left_of_a_program_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    names = [f"dsbench-peer-{ended.pid}-a", f"dsbench-peer-{os.getpid()}-b", "dsbench-peer-c", "other"]
+    for name in names:
+        (tmp_path / name).mkdir()
+    peer = Pgbench(asked("postgresql:///x", 1), options(1), "statements")
+    peer.join()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])
 
 
 def test_a_driver_that_is_missing_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,19 @@ def test_a_kept_database_is_run_on_and_dropped(url: str, workload: str, tmp_path
         assert target.state() == ("absent", "")
 
 
+def test_a_database_that_was_only_read_can_be_written_to_next_and_not_the_other_way_round(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/file.db"
+    read = Archive.open(run(url, tmp_path, keep=True, workload="select").archive).run
+    assert read.kept is not None
+    written = Archive.open(run(url, tmp_path, reuse=True, workload="tpcb").archive).run
+    assert (written.status, written.broken) == ("complete", {})
+    assert f"aged by 1 run, {read.kept.transactions} transactions" in written.warnings[0].message
+    assert written.kept is not None
+    assert written.kept.transactions > read.kept.transactions > 0
+    with pytest.raises(runner.RunError, match="its workload is tpcb, asked for is select"):
+        run(url, tmp_path, reuse=True, workload="select")
+
+
 def test_a_kept_database_that_does_not_fit_is_refused_whole(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/file.db"
     run(url, tmp_path, keep=True)

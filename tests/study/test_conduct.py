@@ -148,6 +148,39 @@ def test_a_history_is_made_on_the_database_that_is_measured(tmp_path: Path) -> N
     assert not folders[1].exists()
 
 
+def test_trials_on_one_database_are_all_made_there_again_when_one_is_missing(tmp_path: Path) -> None:
+    """Read first, then written to: the second database is the first, also after a break between them."""
+    stop, run = Stop(), {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 0.1}
+    factor = {"name": "workload", "path": "workload", "levels": ["select", "tpcb"], "same_database": True}
+    study = begin(parse({"name": "x", "run": run, "factor": [factor], "trials": {"repeat": 1}}), tmp_path / "s")[0]
+
+    class Stopping(Seen):
+        def ended(self, trial: Trial) -> None:
+            stop.request()
+
+    assert [one.status for one in studies.conduct(study, Stopping(), stop).trials] == ["done", "planned"]
+    assert not list((tmp_path / "s").glob("before/*"))
+    found = studies.conduct(load(study.folder), Seen(), Stop())
+    assert [one.status for one in found.trials] == ["done", "done"], found.trials
+    (again,) = (Archive.open(path).run for path in (tmp_path / "s" / "before").iterdir())
+    last = Archive.open(found.archives / found.trials[1].archive).run
+    assert last.reused is not None
+    assert (last.reused.run, last.spec.workload, last.broken) == (again.name, "tpcb", {})
+
+
+def test_what_ended_the_first_on_a_database_ends_those_after_it(tmp_path: Path) -> None:
+    factor = {"name": "workload", "path": "workload", "levels": ["select", "tpcb"], "same_database": True}
+    run = {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 0.1}
+    study = begin(parse({"name": "x", "run": run, "factor": [factor], "trials": {"repeat": 1}}), tmp_path / "s")[0]
+
+    def outcome(spec: RunSpec) -> Outcome:
+        raise RunError("the disk is full", "free some")
+
+    found = conduct(study, making(outcome), Seen(), Stop())
+    reasons = ["the disk is full", "the trial before it on the same database, 1, is failed"]
+    assert [(one.status, one.reason) for one in found.trials] == [("failed", reason) for reason in reasons]
+
+
 def test_nodes_are_started_for_each_trial_and_end_with_it(tmp_path: Path) -> None:
     told = tmp_path / "told"
     command = f"sh -c 'echo started >>{told}; exec {sys.executable} -m dsbench node --join - --name afar --quiet'"

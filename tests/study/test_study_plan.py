@@ -55,6 +55,15 @@ def test_a_screening_tries_many_factors_by_few_trials(tmp_path: Path) -> None:
     assert len({one.levels for one in found.trials}) == len(found.trials) == 4
 
 
+def test_levels_on_one_database_stand_together_in_their_order(tmp_path: Path) -> None:
+    workloads = {"name": "workload", "path": "workload", "levels": ["select", "tpcb"], "same_database": True}
+    found = planned(tmp_path, factor=[THREADS, workloads], trials={"repeat": 3})
+    rows = [one.levels for one in found.trials]
+    assert [row[1] for row in rows] == ["select", "tpcb"] * 9
+    assert all(one[0] == other[0] for one, other in zip(rows[::2], rows[1::2], strict=True))
+    assert len({tuple(row[0] for row in rows[at : at + 6]) for at in (0, 6, 12)}) > 1
+
+
 def test_levels_reach_every_part_of_a_run() -> None:
     spec = parse({
         "name": "x", "run": {"workload": "tpcc", "scales": [1], "ramp-up": 1.0},
@@ -148,6 +157,9 @@ def test_another_study_does_not_go_on_in_the_folder(tmp_path: Path) -> None:
         ("run: --isolation", {"run": {"isolation": "none"}, "factor": [THREADS]}),
         ("run.keep", {"run": {"keep": True}, "factor": [THREADS]}),
         ("history.runs", {"factor": [{"name": "h", "path": "history.runs", "levels": [-1]}]}),
+        ("same_database", {"factor": [{**THREADS, "same_database": True}, {**MODES, "same_database": True}]}),
+        ("same_database", {"factor": [{**THREADS, "same_database": True}], "trials": {"design": "one-at-a-time"}}),
+        ("same_database", {"run": {**BASE, "scales": [1, 2]}, "factor": [{**THREADS, "same_database": True}]}),
     ],
 )
 def test_what_is_wrong_is_one_error_that_names_its_key(key: str, values: dict[str, Any], tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ pub fn workload_entry(py: Python<'_>, name: &str, settings: BTreeMap<String, Str
             ("about", said.about),
             ("specification", entry.specification),
             ("disclaimer", entry.disclaimer),
+            ("reads", entry.reads),
             ("analysis", entry.analysis),
             ("isolation", entry.isolation),
             ("call", if entry.call == Call::Procedure { "procedure" } else { "statements" }),

@@ -92,6 +92,9 @@ pub struct Entry {
     /// What a transaction consists of: workloads that are such a part, with how often it has them. Their rates bound its
     /// own from above. Empty where it is not taken apart.
     pub parts: &'static [(&'static str, u32)],
+    /// The workload on whose tables it reads and which it leaves as they were made, so that a database that it kept can be
+    /// that workload's next; empty without one.
+    pub reads: &'static str,
     /// The analysis of this workload alone, by its word (python/dsbench/analysis/special.py); empty without one.
     pub analysis: &'static str,
 }
@@ -243,6 +246,7 @@ impl Entry {
             hot_row: false,
             indexed: false,
             parts: &[],
+            reads: "",
             analysis: "",
         }
     }

@@ -122,6 +122,28 @@ def add(
     print(added(study, extended))
 
 
+@app.command(epilog="Examples: dsbench study merge here/studies/threads there/studies/threads --out studies/hosts | "
+             "dsbench study merge hdd=runs/a.zip ssd=runs/b.zip --out studies/disks")  # fmt: skip
+def merge(
+    folders: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[HOST=]FOLDER...",
+            help="Studies of one file, or archives of the same work, each with a name for its machine; default: the "
+            "one that its archives have.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the new study, with its page; archives are copied there.")],
+    as_json: AsJson = False,
+) -> None:
+    """Set what was made on several machines into one study, whose factor host tells what the machine does."""
+    from dsbench import study as room  # Late: as above.
+
+    parts = [text.partition("=") if "=" in text and not Path(text).exists() else ("", "=", text) for text in folders]
+    study = room.merge([(name, Path(path)) for name, _mark, path in parts], out)
+    _shown(study, "rate", study.folder, as_json)
+
+
 def _value(text: str) -> Any:
     """A value as TOML has it; what is none is text."""
     try:

@@ -44,6 +44,8 @@ class Driver:
     """Opens a session: module, address, isolation."""
     prepares: bool = False
     """Whether it can have the server parse a statement once."""
+    takes: frozenset[str] | None = None
+    """Parameters of a target's URL that it heeds, or that are of no matter to its sessions; ``None``: all."""
 
     @property
     def missing(self) -> str:
@@ -61,6 +63,10 @@ class Driver:
             library = getattr(importlib.import_module(self.module), "sqlite_version", "")
             return f"{self.name} of {python}, SQLite {library}"
         return f"{self.name} {importlib.metadata.version(self.package.partition('[')[0])}, {python}"
+
+    def ignored(self, url: str) -> list[str]:
+        """What ``url`` asks for and the driver would not do."""
+        return [] if self.takes is None else sorted(set(Address.of(url).query) - self.takes)
 
     def opener(self, url: str) -> Callable[[str], Session]:
         """What opens a session with the database of ``url`` at a level of isolation. ``DriverError`` when it cannot."""
@@ -81,18 +87,36 @@ class Driver:
         return opened
 
 
+_POSTGRES = frozenset({
+    "user", "password", "host", "port", "dbname", "options", "sslmode", "sslrootcert", "sslcert", "sslkey",
+    "application_name", "connect_timeout", "gssencmode",
+})  # fmt: skip
+_MYSQL = frozenset({
+    "socket", "ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "storage_engine", "connect_timeout",
+    "allow_public_key_retrieval",
+})  # fmt: skip
+_FIREBIRD = frozenset({
+    "page_size", "page_buffers", "sweep_interval", "forced_writes", "connect_timeout", "client_library",
+})  # fmt: skip
+
 DRIVERS: Final = {
     driver.name: driver
     for driver in (
         Driver("psycopg", "psycopg[binary]", "psycopg", "postgres", postgres.Psycopg, prepares=True),
         Driver("psycopg2", "psycopg2-binary", "psycopg2", "postgres", postgres.Psycopg2),
-        Driver("pg8000", "pg8000", "pg8000.dbapi", "postgres", postgres.Pg8000),
-        Driver("pymysql", "PyMySQL", "pymysql", "mysql", mysql.PyMySQL),
-        Driver("firebird-driver", "firebird-driver", "firebird.driver", "firebird", firebird.FirebirdDriver, True),
-        Driver("firebirdsql", "firebirdsql", "firebirdsql", "firebird", firebird.FirebirdSQL, True),
+        Driver("pg8000", "pg8000", "pg8000.dbapi", "postgres", postgres.Pg8000, takes=_POSTGRES),
+        Driver("pymysql", "PyMySQL", "pymysql", "mysql", mysql.PyMySQL, takes=_MYSQL),
+        Driver(
+            "firebird-driver", "firebird-driver", "firebird.driver", "firebird", firebird.FirebirdDriver, True,
+            _FIREBIRD | {"wait"},
+        ),
+        Driver(
+            "firebirdsql", "firebirdsql", "firebirdsql", "firebird", firebird.FirebirdSQL, True,
+            _FIREBIRD | {"wire_crypt"},
+        ),
         Driver("sqlite3", "", "sqlite3", "sqlite", sqlite.SQLite, True),
     )
-}
+}  # fmt: skip
 """By name, as ``--client`` has it."""
 
 

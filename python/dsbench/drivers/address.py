@@ -31,7 +31,9 @@ class Address:
 
     def without_password(self, words: str) -> str:
         """``words`` of a driver, which may quote what it was given."""
-        secrets = {self.password, self.query.get("password", ""), *(os.environ.get(name, "") for name in _SECRETS)}
+        encoded = urlsplit(self.url).password or ""
+        given = {self.password, encoded, self.query.get("password", "")}
+        secrets = {*given, *(os.environ.get(name, "") for name in _SECRETS)}
         for secret in filter(None, secrets):
             words = words.replace(secret, "***")
         return words

@@ -100,6 +100,7 @@ class FirebirdSQL(_Firebird):
         connection = module.connect(
             host=address.host, port=address.port or 3050, database=address.path, charset="UTF8",
             isolation_level=levels[_LEVELS[isolation]], **_login(address),
+            wire_crypt=address.query.get("wire_crypt") != "disabled",
         )  # fmt: skip
         super().__init__(connection)
 

@@ -27,6 +27,7 @@ class PyMySQL(Session):
             autocommit=True,
             client_flag=_FOUND_ROWS,
             sql_mode="STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION",
+            **_encryption(address),
             init_command=f"SET SESSION TRANSACTION ISOLATION LEVEL {isolation.replace('-', ' ').upper()}",
         )
         super().__init__(connection)
@@ -51,3 +52,17 @@ class PyMySQL(Session):
             return None
         told = error.args[0] if error.args else ""
         return str(told) if isinstance(told, int) else ""
+
+
+def _encryption(address: Address) -> dict[str, Any]:
+    """The mode of the URL in PyMySQL's words; as with the own client, a socket is encrypted only if asked."""
+    query = address.query
+    mode = query.get("ssl_mode") or ("VERIFY_CA" if "ssl_ca" in query else "PREFERRED")
+    if mode == "DISABLED" or (mode == "PREFERRED" and "socket" in query):
+        return {"ssl_disabled": True}
+    if mode == "PREFERRED":
+        return {}
+    files: dict[str, Any] = {name: query[name] for name in ("ssl_ca", "ssl_cert", "ssl_key") if name in query}
+    if mode == "REQUIRED" and not files:
+        return {"ssl": {"verify_mode": False}}
+    return {**files, "ssl_verify_cert": mode != "REQUIRED", "ssl_verify_identity": mode == "VERIFY_IDENTITY"}

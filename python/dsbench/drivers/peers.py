@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Final
 
 from dsbench.drivers.address import Address
+from dsbench.drivers.postgres import session_options
+
+_PREFERRED: Final = ("ssl_mode", "PREFERRED")
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,11 @@ class Peer:
     """Columns of the table ``cycles`` that it tells nothing of."""
     whole: str
     """How it differs from dsbench's own client, in words."""
+
+    def ignored(self, url: str) -> list[str]:
+        """What ``url`` asks for and the program would not do."""
+        query = Address.of(url).query
+        return sorted(name for name in query if name.startswith("ssl_") and (name, query[name]) != _PREFERRED)
 
     @property
     def missing(self) -> str:
@@ -59,10 +66,12 @@ PEERS: Final = {
 
 
 def program(name: str) -> str:
-    """Where it is; empty where it is not installed."""
+    """Where it is, not Debian's script that starts it and whose start would be in its CPU time; empty without one."""
     found = shutil.which(name)
-    elsewhere = glob.glob(f"/usr/lib/postgresql/*/bin/{name}")  # noqa: PTH207 - these are absolute
-    return found or max(elsewhere, default="")
+    if found is None or Path(found).resolve().name == "pg_wrapper":
+        places = Path("/usr/lib/postgresql").glob(f"[0-9]*/bin/{name}")
+        return str(max(places, key=lambda path: int(path.parts[4]), default=found or ""))
+    return found
 
 
 @cache
@@ -76,14 +85,20 @@ def script(name: str) -> str:
     return str(resources.files("dsbench.drivers").joinpath("scripts", name))
 
 
+_VARIABLES: Final = {
+    "user": "PGUSER", "password": "PGPASSWORD", "host": "PGHOST", "hostaddr": "PGHOSTADDR", "port": "PGPORT",
+    "dbname": "PGDATABASE", "passfile": "PGPASSFILE", "sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT",
+    "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY", "connect_timeout": "PGCONNECT_TIMEOUT",
+    "application_name": "PGAPPNAME", "gssencmode": "PGGSSENCMODE", "channel_binding": "PGCHANNELBINDING",
+}  # fmt: skip
+"""Parameters of a URL of PostgreSQL to libpq's variables."""
+
+
 def environment(address: Address, isolation: str) -> dict[str, str]:
     """What libpq's programs connect to, with dsbench's schema; a password is in no argument."""
-    of_query = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "dbname": "PGDATABASE", "sslmode": "PGSSLMODE"}
-    found = {
-        "PGHOST": address.host, "PGPORT": str(address.port or ""), "PGUSER": address.user, "PGDATABASE": address.path,
-        "PGPASSWORD": address.password or address.query.get("password", ""),
-        **{variable: address.query[name] for name, variable in of_query.items() if name in address.query},
+    parts = {
+        "host": address.host, "port": str(address.port or ""), "user": address.user, "password": address.password,
+        "dbname": address.path, **address.query,
     }  # fmt: skip
-    level = re.sub("-", "\\\\ ", isolation)
-    options = f"-c search_path=dsbench -c default_transaction_isolation={level}"
-    return {**os.environ, **{name: value for name, value in found.items() if value}, "PGOPTIONS": options}
+    found = {variable: parts[name] for name, variable in _VARIABLES.items() if parts.get(name)}
+    return {**os.environ, **found, "PGOPTIONS": session_options(address, isolation)}

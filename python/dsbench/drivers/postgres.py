@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import ssl
 from types import ModuleType
 from typing import Any
 
@@ -38,8 +39,9 @@ class Psycopg(_Postgres):
     def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
         # Left to itself it would prepare what it sees for the fifth time.
         connection = module.connect(
-            address.url, options=_options(address, isolation), cursor_factory=module.RawCursor, prepare_threshold=None
-        )
+            address.url, options=session_options(address, isolation), cursor_factory=module.RawCursor,
+            prepare_threshold=None,
+        )  # fmt: skip
         super().__init__(connection)
 
     def _statement(self, sql: str, reads: bool, once: bool, /) -> Run:
@@ -61,7 +63,7 @@ class Psycopg2(_Postgres):
     """psycopg2, which writes the parameters into the statement."""
 
     def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
-        super().__init__(module.connect(address.url, options=_options(address, isolation)))
+        super().__init__(module.connect(address.url, options=session_options(address, isolation)))
 
     def code(self, error: BaseException) -> str | None:
         """SQLSTATE."""
@@ -73,6 +75,7 @@ class Pg8000(_Postgres):
     """pg8000, which is written in Python; each statement with parameters takes a message for parsing and an answer."""
 
     def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
+        level, asked = isolation.replace("-", " "), asked_options(address)
         host, port = address.query.get("host", address.host), int(address.query.get("port", address.port or 5432))
         unix = f"{host}/.s.PGSQL.{port}" if host.startswith("/") else None
         user = address.query.get("user") or address.user or os.environ.get("PGUSER") or getpass.getuser()
@@ -83,8 +86,11 @@ class Pg8000(_Postgres):
             unix_sock=unix,
             password=address.password or address.query.get("password") or os.environ.get("PGPASSWORD"),
             database=address.query.get("dbname") or address.path or user,
-            startup_params={"search_path": _PLACE, "default_transaction_isolation": isolation.replace("-", " ")},
-        )
+            startup_params={
+                "search_path": _PLACE, "default_transaction_isolation": level, **({"options": asked} if asked else {})
+            },
+            ssl_context=_encryption(address),
+        )  # fmt: skip
         super().__init__(connection)
         self._gone = (module.InterfaceError, OSError)
 
@@ -96,8 +102,29 @@ class Pg8000(_Postgres):
         return str(told.get("C", "")) if isinstance(told, dict) else ""
 
 
-def _options(address: Address, isolation: str) -> str:
+def asked_options(address: Address) -> str:
+    """Settings of all sessions that the user asks for."""
+    return address.query.get("options") or os.environ.get("PGOPTIONS", "")
+
+
+def session_options(address: Address, isolation: str) -> str:
     """Settings of the session, which travel with the login."""
     level = isolation.replace("-", "\\ ")
-    asked = address.query.get("options", "")
-    return f"{asked} -c search_path={_PLACE} -c default_transaction_isolation={level}".strip()
+    return f"{asked_options(address)} -c search_path={_PLACE} -c default_transaction_isolation={level}".strip()
+
+
+def _encryption(address: Address) -> ssl.SSLContext | bool | None:
+    """libpq's sslmode in pg8000's words: ``None`` where the server may choose, ``True`` for any certificate."""
+    mode = address.query.get("sslmode") or os.environ.get("PGSSLMODE", "prefer")
+    roots, identity = address.query.get("sslrootcert"), address.query.get("sslcert")
+    if mode in ("disable", "allow", "prefer"):
+        return None if mode == "prefer" else False
+    if mode == "require" and not (roots or identity):
+        return True
+    context = ssl.create_default_context(cafile=roots if roots != "system" else None)
+    context.check_hostname = mode == "verify-full"
+    # As libpq: a named authority is asked for its word.
+    context.verify_mode = ssl.CERT_REQUIRED if mode != "require" or roots else ssl.CERT_NONE
+    if identity:
+        context.load_cert_chain(identity, address.query.get("sslkey"))
+    return context

@@ -8,7 +8,7 @@ from typing import Any
 from dsbench.drivers.address import Address
 from dsbench.drivers.session import Run, Session
 
-_PRAGMAS = {"synchronous": "full", "foreign_keys": "on", "cache_size": "", "mmap_size": ""}
+_PRAGMAS = {"synchronous": "full", "foreign_keys": "on", "journal_mode": "", "cache_size": "", "mmap_size": ""}
 """Those that a session sets, with dsbench's defaults."""
 
 

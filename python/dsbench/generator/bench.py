@@ -129,6 +129,8 @@ class Bench:
         words = client.missing
         if spec.client not in drivers.reaching(dialect):
             words = f"{client.name} does not reach {dialect}: use one of {', '.join(drivers.reaching(dialect))}"
+        elif ignored := client.ignored(self._target.url):
+            words = f"{client.name} does not heed {', '.join(ignored)} of the target: leave either out"
         elif isinstance(client, drivers.Peer):
             words = words or _beyond(client, spec, self._target.dialect.name, self.call)
         elif spec.prepare and not client.prepares:

@@ -5,6 +5,7 @@ The cycle begins with the first transaction of the program, which connects by it
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import subprocess
@@ -12,21 +13,34 @@ import tempfile
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import psutil
 from numpy.typing import NDArray
 
 from dsbench import _core
 from dsbench.columns import COUNTERS
 from dsbench.drivers.address import Address
 from dsbench.drivers.peers import PEERS
+from dsbench.orphans import dying_with_us
 
 Words = NDArray[np.uint64]
 _LAST_WORDS: Final = 600
+_PREFIX: Final = "dsbench-peer-"
 UNTOLD_SUMS: Final = {"untold": 1}
 """By which the check of a workload hears that the client tells no sums of what it did."""
+
+
+def _sweep() -> None:
+    """Removes the folders of runs that were killed: ours by their name and owner, which hold a number of no process."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}[0-9]*-*"):
+        with suppress(OSError, ValueError):
+            pid = int(path.name.removeprefix(_PREFIX).partition("-")[0])
+            if path.lstat().st_uid == os.getuid() and path.is_dir() and not psutil.pid_exists(pid):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 class Peer(ABC):
@@ -38,7 +52,8 @@ class Peer(ABC):
         (self.group,) = options["groups"]
         self.bench, self.options, self.call = bench, options, call
         self.address = Address.of(bench["url"])
-        self._folder = Path(tempfile.mkdtemp(prefix="dsbench-peer-"))
+        _sweep()
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self._process: subprocess.Popen[str] | None = None
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
@@ -100,8 +115,8 @@ class Peer(ABC):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         # A Ctrl-C is for the run, which ends its programs in order.
         self._process = subprocess.Popen(
-            words, env=env, cwd=self._folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            [*dying_with_us("KILL"), *words], env=env, cwd=self._folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
         )  # fmt: skip
         if self._stop.is_set():
             self._process.kill()

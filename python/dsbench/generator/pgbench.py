@@ -76,7 +76,8 @@ class Pgbench(Peer):
         zero = int(began[done].min()) - 1 if done.any() else int(ended.min())
         began, ended = began - zero, ended - zero
         duration = round(self.bench["duration_s"] * 1e9)
-        inside, client, retries = done & (ended <= duration), column("client"), column("retries")
+        timely, client, retries = ended <= duration, column("client"), column("retries")
+        inside, failed = done & timely, ~done & timely
         threads, counters = self.ready(), np.zeros((self.ready(), len(COUNTERS)), np.int64)
 
         def put(name: str, values: Any) -> None:
@@ -85,12 +86,11 @@ class Pgbench(Peer):
         def sums(rows: Any, weights: Any = None) -> Any:
             return np.bincount(client[rows], None if weights is None else weights[rows].astype(float), threads)
 
-        failed = ~done
         put("committed", sums(inside))
-        put("failed", sums(failed) + sums(done, retries))
-        put("retries", sums(np.ones(len(done), bool), retries))
-        put("in_flight", sums(done & ~inside))
-        put("late_commits", sums(done & ~inside))
+        put("failed", sums(failed) + sums(timely, retries))
+        put("retries", sums(timely, retries))
+        put("in_flight", sums(~timely))
+        put("late_commits", sums(done & ~timely))
         put("residence_ns", sums(inside, times))
         put("response_ns", sums(inside, times))
         ends = [COUNTERS.index(name) for name in _ENDS]
@@ -104,7 +104,7 @@ class Pgbench(Peer):
         return {
             "counters": counters.astype(np.uint64),
             "times": times[inside],
-            "seconds": _by_second(ended[inside], times[inside], ended[failed & (ended <= duration)]),
+            "seconds": _by_second(ended[inside], times[inside], ended[failed]),
             "errors": errors,
         }
 

@@ -42,6 +42,8 @@ class Kept:
     """Of the clients, by name; ``None`` before the first run."""
     clients: int = 1
     """Of all nodes, of the run that populated it: a workload may have made a table for each."""
+    read: int = 0
+    """Transactions of other workloads, which only read it."""
 
     @property
     def exact(self) -> bool:
@@ -51,7 +53,7 @@ class Kept:
     @property
     def transactions(self) -> int:
         """How many were made on it; at least so many where it is not ``exact``."""
-        return sum(self.committed)
+        return sum(self.committed) + self.read
 
     @property
     def age(self) -> str:
@@ -72,6 +74,14 @@ class Kept:
         known = tuple(min(number, UNCOUNTED) for number in counted[1])
         sums = dict(counted[2])
         return replace(self, runs=self.runs + 1, committed=tuple(counted[0]), unknown=known, sums=sums)
+
+    def as_left_to(self, wanted: Kept) -> Kept:
+        """What it is for the workload of ``wanted``, whose tables its own workload has only read; else itself."""
+        if self.workload == wanted.workload or workloads.find(self.workload).reads != wanted.workload:
+            return self
+        kinds = len(workloads.find(wanted.workload, wanted.settings).kinds)
+        none = (0,) * kinds
+        return replace(self, workload=wanted.workload, committed=none, unknown=none, sums=None, read=self.transactions)
 
     def marked(self, owner: Mapping[str, object]) -> str:
         """The mark of the place; ``owner``: the run that works on it, empty while none does."""

@@ -105,7 +105,9 @@ def reusable(target: Target, spec: RunSpec) -> Kept:
         there = "nothing of dsbench's is there" if text is None else "what is there was left by a run that died"
         remedy = "leave --reuse out; a run with --keep leaves its database for later ones"
         raise RunError(f"no database is kept on this target: {there}", remedy, usage=True)
-    found.check_fits(spec, kept.wanted_of(spec, target, spec.scales[-1]))
+    wanted = kept.wanted_of(spec, target, spec.scales[-1])
+    found = found.as_left_to(wanted)
+    found.check_fits(spec, wanted)
     return found
 
 

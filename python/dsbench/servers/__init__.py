@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from dsbench import spec
+from dsbench import orphans, spec
 from dsbench.servers import folder, process
 from dsbench.servers.errors import ServerError
 from dsbench.servers.installation import Installation
@@ -160,7 +160,7 @@ def account(base: Path) -> str:
 
 def dies_with_us() -> bool:
     """Whether the operating system ends a private server when dsbench is killed."""
-    return process.dies_with_us()
+    return orphans.can_die_with_us()
 
 
 def stale(base: Path) -> list[Path]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -16,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from dsbench.orphans import dying_with_us
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
 
@@ -94,7 +93,8 @@ class Process:
         """Starts ``command`` within ``group``; what it prints goes to the file ``log``. ``ending`` asks it to stop,
         and is ``orphaned``, too, unless that is another. Raises ``ServerError``."""
         gate = _GATE if group is not None else []
-        self._command = [*gate, *_dying_with_us(orphaned or ending), *(str(part) for part in command)]
+        dying = dying_with_us((orphaned or ending).name.removeprefix("SIG"))
+        self._command = [*gate, *dying, *(str(part) for part in command)]
         self._group = group
         self._user, self._env, self._log, self._ending = user, dict(env), log, ending
         self._popen: subprocess.Popen[bytes] | None = None
@@ -191,25 +191,6 @@ class Process:
         for process in left:
             with contextlib.suppress(psutil.Error):
                 process.kill()
-
-
-def dies_with_us() -> bool:
-    """Whether a server can be started so that the kernel ends it with this program."""
-    return _setpriv() is not None
-
-
-@functools.cache
-def _setpriv() -> str | None:
-    path = shutil.which("setpriv")
-    if path is None:
-        return None
-    says = subprocess.run([path, "--help"], capture_output=True, text=True, check=False)
-    return path if "--pdeathsig" in says.stdout + says.stderr else None
-
-
-def _dying_with_us(by: signal.Signals) -> list[str]:
-    path = _setpriv()
-    return [path, "--pdeathsig", by.name.removeprefix("SIG"), "--"] if path else []
 
 
 def _not_startable(program: str | Path, user: User | None, error: OSError | None) -> ServerError:

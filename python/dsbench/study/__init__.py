@@ -6,8 +6,10 @@ Read ``spec`` for what is asked, ``plan`` for the trials that come of it, ``cond
 from __future__ import annotations
 
 from dsbench.study.best import best
-from dsbench.study.conduct import Make, Watch, conduct
+from dsbench.study.conduct import conduct
 from dsbench.study.estimate import Estimate, estimate
+from dsbench.study.making import Make, Watch
+from dsbench.study.merging import merge
 from dsbench.study.nodes import joined
 from dsbench.study.plan import Trial, combination
 from dsbench.study.record import Study, again, begin, extend, is_study, load, store
@@ -17,6 +19,6 @@ from dsbench.study.spec import Factor, StudySpec, of_text, read
 
 __all__ = [
     "Estimate", "Factor", "Made", "Make", "Outcomes", "Point", "Study", "StudySpec", "Trial", "Watch", "again", "begin",
-    "best", "combination", "conduct", "estimate", "extend", "is_study", "joined", "load", "mean", "of_text", "outcomes",
-    "read", "store", "template", "templates",
+    "best", "combination", "conduct", "estimate", "extend", "is_study", "joined", "load", "mean", "merge", "of_text",
+    "outcomes", "read", "store", "template", "templates",
 ]  # fmt: skip

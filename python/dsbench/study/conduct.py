@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import datetime
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
+from itertools import groupby
 from pathlib import Path
-from typing import Protocol
 
-from dsbench import servers
 from dsbench.archive import ArchiveError, claimed
-from dsbench.runner import Observer, Outcome, RunError, Stop
+from dsbench.runner import RunError, Silent, Stop
 from dsbench.runner.interrupts import listening
-from dsbench.runner.opening import told
-from dsbench.servers import volumes
-from dsbench.servers.folder import Folder
-from dsbench.spec import RunSpec, SpecError
-from dsbench.study.paths import AFTERWARDS
-from dsbench.study.plan import Asked, Trial, asked, combination
+from dsbench.spec import SpecError
+from dsbench.study.making import BEFORE, Make, Making, Watch, asked_by, lasting, on_one, one
+from dsbench.study.plan import Trial, chain_of, combination
 from dsbench.study.record import Study, make_folder, store
-
-Make = Callable[[RunSpec, Path, Observer, Stop], Outcome]
-"""Makes a run, leaves its archive in a folder and seals it."""
-
-
-class Watch(Protocol):
-    """Listens to a study."""
-
-    def trial(self, study: Study, trial: Trial, spec: RunSpec) -> Observer:
-        """A trial begins; what is given listens to its run."""
-
-    def ended(self, trial: Trial) -> None:
-        """It ended, as ``trial`` tells."""
 
 
 def conduct(
@@ -48,87 +29,57 @@ def conduct(
     on. ``ArchiveError`` where the folder cannot be written, or another program works in it.
     """
     make_folder(study)
+    wanted = ("planned", "running", *(("failed", "void") if again else ()))
+    how = Making(make, watch, stop, erase)
     with claimed(study.folder), listening(stop):
         store(study)
-        for trial in study.trials:
-            if trial.status not in ("planned", "running", *(("failed", "void") if again else ())):
-                continue
-            if stop.requested:
-                break
-            study = _one(study, trial, make, watch, stop, erase)
+        for chain in _chains(study):
+            if any(trial.status in wanted for trial in chain) and not stop.requested:
+                study = one(study, chain[0], how) if len(chain) == 1 else _together(study, chain, wanted, how)
     return study
 
 
-def _one(study: Study, trial: Trial, make: Make, watch: Watch, stop: Stop, erase: str) -> Study:
-    trial = replace(trial, status="running", started=_now(), reason="", archive="", ended="")
-    store(study := study.with_trial(trial))
+def _chains(study: Study) -> list[list[Trial]]:
+    """The trials in their order, those together that are made on one database."""
+
+    def key(trial: Trial) -> object:
+        return trial.block, chain_of(study.factors, combination(study.factors, trial)) or trial.number
+
+    return [list(some) for _key, some in groupby(study.trials, key=key)]
+
+
+def _together(study: Study, chain: list[Trial], wanted: Collection[str], how: Making) -> Study:
+    """Makes those of ``chain`` whose status is one of ``wanted`` on one database, which the first of all makes."""
     try:
-        wanted = asked(study.spec, study.factors, combination(study.factors, trial), trial.block)
-        agreed = wanted.merged.spec.model_copy(update={"erase": erase})
-        wanted = replace(wanted, merged=replace(wanted.merged, spec=agreed))
-        observer = watch.trial(study, trial, agreed)
-        outcome = _made(wanted, study, make, observer, stop)
+        with lasting(asked_by(study, chain[0], how.erase).merged.spec) as folder:
+            study = _in_turn(study, chain, wanted, how, folder)
     except (SpecError, RunError, ArchiveError) as error:
-        trial = replace(trial, status="planned" if stop.requested else "failed", reason=str(error))
-    else:
-        trial = replace(_told(trial, outcome), archive=outcome.archive.name)
-    trial = replace(trial, ended=_now())
-    store(study := study.with_trial(trial))
-    watch.ended(trial)
+        study = _without(study, chain, wanted, how, str(error))
     return study
 
 
-def _told(trial: Trial, outcome: Outcome) -> Trial:
-    if outcome.status == "complete":
-        scales = ", ".join(str(x) for x in outcome.void_scales)
-        void = f"the check failed at scale {scales}" if scales else ""
-        return replace(trial, status="void" if void else "done", reason=void)
-    return replace(trial, status="planned" if outcome.status == "cut-short" else "failed", reason=str(outcome.error))
+def _in_turn(study: Study, chain: list[Trial], wanted: Collection[str], how: Making, folder: Path) -> Study:
+    """One that was made earlier is made once more for those after it, and its second archive belongs to no trial."""
+    last = max(number for number, trial in enumerate(chain) if trial.status in wanted)
+    for number, trial in enumerate(chain[: last + 1]):
+        status: str = trial.status
+        if status in wanted:
+            study = one(study, trial, how, partial(on_one, folder=folder, number=number))
+            status = study.trials[trial.number - 1].status
+        elif status == "done":
+            spec = on_one(asked_by(study, trial, how.erase).merged.spec, folder, number)
+            outcome = how.make(spec, study.folder / BEFORE, Silent(), how.stop)
+            status = "done" if outcome.status == "complete" and not outcome.void_scales else "failed"
+        if status != "done":
+            words = f"the trial before it on the same database, {trial.number}, is {status}"
+            return _without(study, chain, wanted, how, words)
+    return study
 
 
-def _made(wanted: Asked, study: Study, make: Make, observer: Observer, stop: Stop) -> Outcome:
-    """The run of a trial, after those that are made on its database and its file system first."""
-    spec = wanted.merged.spec
-    if not wanted.before:
-        return make(spec, study.archives, observer, stop)
-    servers.clean_for(spec.target)
-    with told(spec.target.url), volumes.mounted(servers.base_directory(spec.target), spec.storage, spec.erase) as place:
-        return _aged(wanted, place, study, make, observer, stop)
-
-
-def _aged(wanted: Asked, place: Path, study: Study, make: Make, observer: Observer, stop: Stop) -> Outcome:
-    spec = wanted.merged.spec
-    with _shared(place, own=bool(spec.storage)) as folder:
-        target = spec.target.model_copy(update={"directory": folder})
-        for number in range(wanted.before):
-            aging = spec.model_copy(update={"target": target, "keep": number == 0, "reuse": number > 0})
-            outcome = make(aging, study.folder / "before", observer, stop)
-            if outcome.status != "complete":
-                return outcome
-        if wanted.then != AFTERWARDS[0]:
-            {"defragment": volumes.lay_out_anew, "restart": volumes.restart}[wanted.then](folder)
-        return make(spec.model_copy(update={"target": target, "reuse": True}), study.archives, observer, stop)
-
-
-@contextmanager
-def _shared(place: Path, *, own: bool) -> Iterator[Path]:
-    """A folder in ``place`` for the servers of several runs; on an ``own`` file system one that goes with that.
-
-    There it has no lock: an open file would keep the file system from being unmounted.
-    """
-    if own:
-        path = place / "history"
-        path.mkdir()
-        os.chown(path, place.stat().st_uid, place.stat().st_gid)
-        yield path
-        return
-    # Where this program is killed, the next private server that is started there removes it.
-    folder = Folder.create(place, "study")
-    try:
-        yield folder.path
-    finally:
-        folder.remove()
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+def _without(study: Study, chain: list[Trial], wanted: Collection[str], how: Making, reason: str) -> Study:
+    """Those of ``chain`` that were still to be made cannot be; after a wish to stop they stay for later."""
+    for trial in chain:
+        if not how.stop.requested and study.trials[trial.number - 1] == trial and trial.status in wanted:
+            study = study.with_trial(replace(trial, status="failed", reason=reason))
+    store(study)
+    return study

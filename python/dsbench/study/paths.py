@@ -8,6 +8,8 @@ from typing import Any, Final
 from dsbench.spec import OPTIONS, SpecError, Target
 from dsbench.storage import filesystems
 
+HOST: Final = "host"
+"""The machine of a trial: a factor of studies that were merged."""
 HISTORY: Final = "history.runs"
 """Runs that are made on the database before the one that counts."""
 THEN: Final = "history.then"
@@ -30,7 +32,7 @@ def check(path: str, key: str) -> None:
     first, _, rest = path.partition(".")
     name = first.replace("-", "_")
     known = (
-        path in _HISTORY
+        path in (*_HISTORY, HOST)
         or (name == "target" and (not rest or rest in _OF_TARGET or rest.startswith("settings.")))
         or (name == STORAGE and (not rest or rest.replace("_", "-") in filesystems.NAMES))
         or (name in OPTIONS and name not in (*_APART, STORAGE) and (rest != "") == (name in _TABLES))
@@ -47,6 +49,9 @@ def put(values: dict[str, Any], path: str, value: Any) -> None:
     """Sets ``path`` in the settings of a run, whose target is a table."""
     first, _, rest = path.partition(".")
     name = first.replace("-", "_")
+    if path == HOST:
+        remedy = "make its trials there, and join them: dsbench study merge"
+        raise SpecError(HOST, f"no run of this machine is one of {value}", remedy)
     if name == "target":
         _put_target(values["target"], rest or "url", value)
     elif name == STORAGE:

@@ -92,13 +92,22 @@ def blocks(
     """``count`` blocks of all combinations ``tried`` from block ``first`` on, after ``ahead`` earlier trials."""
     made: list[Trial] = []
     for block in range(first, first + count):
-        order = list(tried)
+        together: dict[Combination, list[Combination]] = {}
+        for at in tried:
+            together.setdefault(chain_of(factors, at) or at, []).append(at)
+        order = list(together.values())
         if spec.trials.order == "random blocks":
             random.Random(f"{spec.trials.seed} {block}").shuffle(order)
-        for at in order:
+        for at in (at for chain in order for at in chain):
             names = tuple(factor.resolved[level].name for factor, level in zip(factors, at, strict=True))
             made.append(Trial(ahead + len(made) + 1, block, names))
     return made
+
+
+def chain_of(factors: Sequence[Factor], at: Combination) -> Combination | None:
+    """What the trials of a block have in common that are made one after another on one database; ``None``: alone."""
+    sharing = next((number for number, factor in enumerate(factors) if factor.same_database), None)
+    return None if sharing is None else (*at[:sharing], -1, *at[sharing + 1 :])
 
 
 def combination(factors: Sequence[Factor], trial: Trial) -> Combination:
@@ -134,8 +143,15 @@ def asked(spec: StudySpec, factors: Sequence[Factor], at: Combination, block: in
     if then != AFTERWARDS[0] and not (before and found.spec.storage):
         problem = "it is done after runs, to a file system that dsbench made for them"
         raise SpecError(THEN, problem, f"add {HISTORY} = 1 or more, and a storage to the run")
-    if before and (found.spec.target.private is None or found.spec.target.directory is not None):
-        raise SpecError(HISTORY, "only a private server without a directory is aged", "use private:PRODUCT")
+    sharing = any(factor.same_database for factor in factors)
+    for key in [HISTORY] * bool(before) + ["same_database"] * sharing:
+        if found.spec.target.private is None or found.spec.target.directory is not None:
+            raise SpecError(key, "the database has to be that of a private server without a directory",
+                            "use private:PRODUCT")  # fmt: skip
+        if len(found.spec.scales) > 1:
+            raise SpecError(key, "a database is kept at one scale", "name one: scales = [10]")
+    if sharing and before:
+        raise SpecError("same_database", f"it does not go together with {HISTORY}", "leave one of them out")
     return Asked(found, before, then)
 
 

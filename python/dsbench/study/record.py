@@ -39,6 +39,14 @@ class Study:
         """Where its runs leave their archives."""
         return self.folder / ARCHIVES
 
+    def archive_of(self, trial: Trial) -> Path:
+        """That of ``trial``, a folder or a zip; ``ArchiveError`` where it is gone."""
+        for name in (trial.archive, f"{trial.archive}.zip"):
+            if trial.archive and (path := self.archives / name).exists():
+                return path
+        problem = f"trial {trial.number}: no archive {self.archives / trial.archive}"
+        raise ArchiveError(problem, "bring it back", usage=True)
+
     def with_trial(self, trial: Trial) -> Study:
         """The same with another state of one trial."""
         return replace(self, trials=tuple(trial if one.number == trial.number else one for one in self.trials))
@@ -55,7 +63,7 @@ def begin(spec: StudySpec, folder: Path) -> tuple[Study, dict[Combination, Ahead
     """
     if is_study(folder):
         study = load(folder)
-        if _described(study.spec) != _described(spec):
+        if as_stored(study.spec) != as_stored(spec):
             problem = f"{folder} holds another study, or its file was changed since"
             raise SpecError("--out", problem, "name another folder; dsbench study add extends the one that is there")
         study = replace(study, spec=spec)  # With its passwords.
@@ -152,14 +160,15 @@ def store(study: Study) -> None:
     data = {
         "format": _FORMAT,
         "dsbench": dsbench.__version__,
-        "spec": _described(study.spec),
+        "spec": as_stored(study.spec),
         "factors": [_redacted(factor.model_dump(mode="json")) for factor in study.factors],
         "trials": [asdict(trial) for trial in study.trials],
     }
     written(study.folder / NAME, (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def _described(spec: StudySpec) -> Any:
+def as_stored(spec: StudySpec) -> Any:
+    """What ``study.json`` has of ``spec``: JSON values, no password."""
     return _redacted(spec.model_dump(mode="json"))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from dsbench.analysis.cache import Hits, hits
 from dsbench.analysis.effects import Effects, effects
 from dsbench.analysis.values import Floats, Frequency, Resource
-from dsbench.archive import Archive, ArchiveError
+from dsbench.archive import Archive
 from dsbench.evaluation import Evaluation, evaluate
 from dsbench.spec import SpecError
 from dsbench.study.plan import Trial, combination
@@ -149,13 +149,8 @@ def outcomes(study: Study, measure: str = "rate") -> Outcomes:
 
 
 def _read(study: Study, trial: Trial) -> tuple[Archive, Evaluation]:
-    for name in (trial.archive, f"{trial.archive}.zip"):
-        if (path := study.archives / name).exists():
-            archive = Archive.open(path)
-            return archive, evaluate(archive)
-    raise ArchiveError(
-        f"trial {trial.number}: no archive {study.archives / trial.archive}", "bring it back", usage=True
-    )
+    archive = Archive.open(study.archive_of(trial))
+    return archive, evaluate(archive)
 
 
 def _headline(evaluations: list[Evaluation]) -> str:

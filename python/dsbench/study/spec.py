@@ -46,6 +46,8 @@ class Factor(_Frozen):
     """As they were written: values of ``path``, or tables with a name."""
     reference: Any = None
     """One of the levels, or its name; the first where none is named."""
+    same_database: bool = False
+    """Whether its levels are made one after another, as they are listed, on one database: that of the first."""
 
     @property
     def resolved(self) -> tuple[Level, ...]:
@@ -130,6 +132,11 @@ def parse(values: Mapping[str, Any]) -> StudySpec:
     if (spec.trials.design == "list") != bool(spec.trial):
         problem = "the design list needs a [[trial]] for each" if not spec.trial else "only the design list has them"
         raise SpecError("trial", problem, 'write [[trial]] tables and [trials] design = "list"')
+    if len(sharing := [factor.name for factor in spec.factor if factor.same_database]) > 1:
+        raise SpecError("same_database", f"{' and '.join(sharing)} have it", "give it to one factor")
+    if sharing and spec.trials.design != "full":
+        problem = f"the design {spec.trials.design} does not have all levels of {sharing[0]} together"
+        raise SpecError("same_database", problem, 'write design = "full"')
     if spec.run.get("keep"):
         raise SpecError("run.keep", "each trial needs a database of its own", "leave it out")
     return spec

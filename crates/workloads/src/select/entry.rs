@@ -17,6 +17,7 @@ pub static ENTRY: Entry = Entry {
     fills_by_procedure: true,
     settings: SETTINGS,
     indexed: true,
+    reads: "tpcb",
     ..Entry::plain(
         "select",
         "The shortest transactions: each reads the balance of one account of the bank of tpcb.",

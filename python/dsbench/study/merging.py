@@ -1,0 +1,143 @@
+"""Studies, or archives, of several machines as one study with the factor ``host`` (the paper, section 4.10)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from dsbench.analysis.comparison import differing
+from dsbench.archive import Archive, ArchiveError
+from dsbench.evaluation.settings import SAYS_NOTHING, described
+from dsbench.spec import SpecError
+from dsbench.study.paths import HOST
+from dsbench.study.plan import Trial
+from dsbench.study.record import Study, as_stored, is_study, load, make_folder, store
+from dsbench.study.spec import Factor, StudySpec, Trials, level_name
+
+_HOSTS: Final = StudySpec(
+    name="hosts", about="The same run on several machines", factor=(Factor(name=HOST, path=HOST, levels=("here",)),)
+)
+"""What archives that are no study's are one of."""
+
+
+@dataclass(frozen=True)
+class _Brought:
+    """A trial that was made somewhere."""
+
+    host: str
+    trial: Trial
+    archive: Path
+
+
+def merge(paths: Sequence[tuple[str, Path]], folder: Path) -> Study:
+    """The trials of all ``paths``, studies or archives, copied into a new study in ``folder``.
+
+    Each path has the name of its host, or none: then it is called as its archives say. Blocks of one number stand
+    beside each other, as their runs have the same inputs. ``SpecError`` where the work was not the same,
+    ``ArchiveError`` where something cannot be read or written.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise SpecError("--out", f"{folder} is there already", "name a new folder")
+    studies = [load(path) for _name, path in paths if is_study(path)]
+    if studies and len(studies) < len(paths):
+        raise SpecError("FOLDER", "some are studies and some are archives", "name either studies or archives")
+    brought = _numbered(list(_of_studies(paths) if studies else _of_archives(paths)))
+    hosts = list(dict.fromkeys(one.host for one in brought))
+    if len(hosts) < 2:
+        problem = f"all trials are of one host, {hosts[0]}" if hosts else "they have no trial that was made"
+        raise SpecError("FOLDER", problem, "name hosts: before=FOLDER after=FOLDER")
+    common, factors = _common(studies) if studies else (_HOSTS, ())
+    host = Factor(name=HOST, path=HOST, levels=tuple(hosts))
+    repeat = Trials(repeat=max(one.trial.block for one in brought))
+    spec = common.model_copy(update={"factor": (host, *factors), "trials": repeat, "trial": ()})
+    trials = tuple(
+        replace(one.trial, number=number, levels=(one.host, *one.trial.levels), archive=f"{number:04}-{_stem(one)}")
+        for number, one in enumerate(brought, start=1)
+    )
+    study = Study(folder, spec, spec.factor, trials)
+    make_folder(study)
+    for one, trial in zip(brought, trials, strict=True):
+        _copy(one.archive, study.archives / f"{trial.archive}{one.archive.suffix if one.archive.is_file() else ''}")
+    store(study)
+    return study
+
+
+def _of_studies(paths: Sequence[tuple[str, Path]]) -> Iterator[_Brought]:
+    for name, path in paths:
+        study = load(path)
+        for trial in study.counted("done"):
+            archive = study.archive_of(trial)
+            yield _Brought(name or Archive.open(archive).run.host, trial, archive)
+
+
+def _of_archives(paths: Sequence[tuple[str, Path]]) -> Iterator[_Brought]:
+    runs = [Archive.open(path).run for _name, path in paths]
+    apart = {name: values for name, values in differing(described(runs)).items() if name not in SAYS_NOTHING}
+    others = ("spec.target.", "spec.label")
+    _refuse({n: v for n, v in apart.items() if n.startswith("spec.") and not n.startswith(others)})
+    for (name, path), run in zip(paths, runs, strict=True):
+        if run.status != "complete":
+            raise SpecError("FOLDER", f"{path}: its run is {run.status}", "leave it out, or resume it")
+        yield _Brought(name or run.host, Trial(1, 1, (), "done"), path)
+
+
+def _numbered(brought: list[_Brought]) -> list[_Brought]:
+    """With blocks that go on where a host has the same combination of levels once more."""
+    seen: set[tuple[object, ...]] = set()
+    found = []
+    for one in brought:
+        block = one.trial.block
+        while (key := (one.host, one.trial.levels, block)) in seen:
+            block += 1
+        seen.add(key)
+        found.append(replace(one, trial=replace(one.trial, block=block)))
+    return sorted(found, key=lambda one: one.trial.block)
+
+
+def _common(studies: Sequence[Study]) -> tuple[StudySpec, tuple[Factor, ...]]:
+    """The study that all of ``studies`` are but for their machine, and its factors with the levels of all."""
+    first = studies[0]
+    run: list[Mapping[str, str]] = []
+    for study in studies:
+        said = as_stored(study.spec)["run"]
+        run.append({name: str(value) for name, value in said.items() if name != "target"})
+    _refuse(differing(run))
+    factors = list(first.factors)
+    for study in studies[1:]:
+        if [(one.name, one.path) for one in study.factors] != [(one.name, one.path) for one in factors]:
+            words = f"{study.folder} has other factors than {first.folder}"
+            raise SpecError("FOLDER", words, "merge studies of one file")
+        factors = [_with_levels(one, other) for one, other in zip(factors, study.factors, strict=True)]
+    return first.spec, tuple(factors)
+
+
+def _with_levels(one: Factor, other: Factor) -> Factor:
+    known = {level_name(raw) for raw in one.levels}
+    more = tuple(raw for raw in other.levels if level_name(raw) not in known)
+    return one.model_copy(update={"levels": (*one.levels, *more), "reference": one.resolved[one.reference_number].name})
+
+
+def _refuse(apart: Mapping[str, Sequence[str]]) -> None:
+    if apart:
+        name, values = next(iter(apart.items()))
+        words = ", ".join(dict.fromkeys(value or "none" for value in values))
+        raise SpecError("FOLDER", f"their work is not the same: {name.removeprefix('spec.')} is {words}",
+                        "merge what differs in its machine only")  # fmt: skip
+
+
+def _stem(one: _Brought) -> str:
+    return one.archive.name.removesuffix(".zip")
+
+
+def _copy(archive: Path, to: Path) -> None:
+    try:
+        if archive.is_dir():
+            shutil.copytree(archive, to)
+        else:
+            shutil.copy2(archive, to)
+    except (OSError, shutil.Error) as error:
+        words = error.strerror if isinstance(error, OSError) and error.strerror else "a file cannot be copied"
+        raise ArchiveError(f"cannot copy {archive} to {to}: {words}", "name another --out", usage=True) from None
