@@ -55,6 +55,9 @@ def test_labels_tell_archives_apart_in_few_words(three: Comparison, tmp_path: Pa
     assert read(again).labels == ("PostgreSQL 15.18, 10:00", "PostgreSQL 15.18, 10:00 (2)", "PostgreSQL 15.18, 12:30")
     threads = [_archive(tmp_path / "y", f"t{n}", REFERENCE, spec={"threads": n}) for n in (1, 8)]
     assert read(threads).labels == ("PostgreSQL 15.18, threads 1", "PostgreSQL 15.18, threads 8")
+    peers = [_archive(tmp_path / "z", f"c{n}", REFERENCE, spec={"retry": n > 0, "client": who})
+             for n, who in enumerate(("own", "pgbench"))]  # fmt: skip
+    assert read(peers).labels == ("PostgreSQL 15.18, client own", "PostgreSQL 15.18, client pgbench")
 
 
 def test_labels_name_the_variant_of_a_product(tmp_path: Path) -> None:

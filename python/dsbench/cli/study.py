@@ -153,11 +153,16 @@ def _value(text: str) -> Any:
 
 
 @app.command(epilog="Example: dsbench study best studies/buffers > best.toml && dsbench study run best.toml")
-def best(folder: Folder) -> None:
+def best(
+    folder: Folder,
+    likely: Annotated[
+        bool, typer.Option("--likely", help="Take levels that were better at all, though it may have been chance.")
+    ] = False,
+) -> None:
     """Print a study that tests the best level of each factor, all together, against the references."""
     from dsbench import study as room  # Late: as above.
 
-    print(room.best(room.outcomes(room.load(folder))), end="")
+    print(room.best(room.outcomes(room.load(folder)), likely=likely), end="")
 
 
 def _templates(incomplete: str) -> list[str]:

@@ -83,8 +83,8 @@ def labels(
     names = [run.spec.label or (subject(run) if mixed else server(run)) for run in runs]
     asked = [name for name in differences if name.startswith("spec.") and not name.startswith("spec.target.url")]
     asked = [name for name in asked if name not in ("spec.workload", "spec.scales", "spec.target.version")]
-    # What the database was set to says more of it than how long it was measured.
-    for name in sorted(asked, key=lambda name: not name.startswith(OF_SERVER)):
+    # Another client is another measurement; what the database was set to says more of it than how long it was measured.
+    for name in sorted(asked, key=lambda name: (name != "spec.client", not name.startswith(OF_SERVER))):
         short = name.rpartition(".")[2]
         names = _told_apart(names, [f"{short} {values[name]}" if values.get(name) else "" for values in described])
     for layout in ("%Y-%m-%d", "%H:%M", "%H:%M:%S"):

@@ -10,22 +10,25 @@ from dsbench.spec import SpecError
 from dsbench.study.results import Outcomes
 
 
-def best(found: Outcomes) -> str:
+def best(found: Outcomes, *, likely: bool = False) -> str:
     """A study's file: the level of each factor with the largest effect that is there, beside all references.
 
-    What factors do together is not in it: that is what the new study finds out (the talk: it may be less, or nothing).
-    ``SpecError`` where no level is better than its reference.
+    ``likely``: the one with the largest ratio, though it may be chance. What factors do together is not in it: that is
+    what the new study finds out (the talk: it may be less, or nothing). ``SpecError`` where no level is better than its
+    reference.
     """
-    chosen = [_best(found, factor) for factor in range(len(found.factors))]
+    chosen = [_best(found, factor, likely) for factor in range(len(found.factors))]
     if chosen == list(found.references):
-        problem = "no level was found to be better than its reference"
-        raise SpecError("FOLDER", problem, "more repetitions show smaller effects: dsbench study add FOLDER --repeat 3")
+        ways = "" if likely else "; or take what is likely better: dsbench study best FOLDER --likely"
+        more = f"more repetitions show smaller effects: dsbench study add FOLDER --repeat 3{ways}"
+        raise SpecError("FOLDER", "no level was found to be better than its reference", more)
     spec = found.study.spec
     names = [f"{name} {found.levels[n][chosen[n]].name}" for n, name in enumerate(found.factors)]
     lines = [
         f"# {', '.join(names)}, as the study {_toml(spec.name)} found them one by one",
         f"name = {_toml(f'{spec.name}, best')}",
         f"about = {_toml('The best level of each factor together, against all references')}",
+        *([f"nodes = {_toml(spec.nodes)}"] if spec.nodes else []),
         "\n[run]", *(f"{name} = {_toml(value)}" for name, value in spec.run.items()),
         '\n[[factor]]\nname = "configuration"', "levels = [",
         f"  {{ name = \"reference\", set = {_toml(_sets(found, found.references))} }},",
@@ -35,9 +38,10 @@ def best(found: Outcomes) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _best(found: Outcomes, factor: int) -> int:
+def _best(found: Outcomes, factor: int, likely: bool) -> int:
     effects = found.effects.main if found.effects else ()
-    more = [one for one in effects if one.factors == (factor,) and one.known and not one.none and one.ratio.value > 1]
+    own = [one for one in effects if one.factors == (factor,) and (likely or (one.known and not one.none))]
+    more = [one for one in own if one.ratio.value > 1]
     reference = found.references[factor]
     return max(more, key=lambda one: one.ratio.value).levels[0] if more else reference
 

@@ -54,9 +54,14 @@ def _start(number: int, command: Sequence[str], bundle: Path) -> subprocess.Pope
         node = subprocess.Popen(words, stdin=subprocess.PIPE, text=True, start_new_session=True)
     except OSError as error:
         raise RunError(f"nodes: {words[0]}: {error.strerror}", "name a command that is here", usage=True) from None
-    if node.stdin is not None:
-        node.stdin.write(bundle.read_text())
-        node.stdin.close()
+    assert node.stdin is not None
+    try:
+        with node.stdin:
+            node.stdin.write(bundle.read_text())
+    except BrokenPipeError:
+        node.wait()
+        raise RunError(f"nodes: {words[0]} ended by {node.returncode} before it took its bundle",
+                       "try the command by hand: its words stand above") from None  # fmt: skip
     return node
 
 
