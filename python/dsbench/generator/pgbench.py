@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -97,10 +98,9 @@ class Pgbench(Peer):
         for number in np.unique(client[inside]):
             own = inside & (client == number)
             counters[number, ends] = times[own].min(), times[own].max(), began[own].min(), ended[own].max()
-        words, counts = np.unique(np.asarray(text.to_pylist(), dtype=str)[failed], return_counts=True)
+        words = Counter(text.filter(pa.array(failed)).to_pylist())
         codes = {"serialization": ("serialization", "40001"), "deadlock": ("deadlock", "40P01")}
-        found = zip(words, counts, strict=True)
-        errors = [(0, 0, *codes.get(str(word), ("statement", "")), int(count), "") for word, count in found]
+        errors = [(0, 0, *codes.get(word, ("statement", "")), count, "") for word, count in words.items()]
         return {
             "counters": counters.astype(np.uint64),
             "times": times[inside],
