@@ -220,8 +220,9 @@ def notes(found: Outcomes) -> list[str]:
         lines.append(f"All intervals hold together with 95 %: where no factor does anything, one or more exclude 1 in "
                      f"5 of 100 such studies. {each} ({effects.free} degrees of freedom).")  # fmt: skip
     if sharing := [factor.name for factor in found.study.factors if factor.same_database]:
-        lines.append(f"The levels of {sharing[0]} were made one after another on one database. What is special about that "
-                     "database is in all of them, so the intervals of the other factors are rather too narrow.")  # fmt: skip
+        words = "What is special about that database is in all of them"
+        lines.append(f"The levels of {sharing[0]} were made one after another on one database. {words}, so the intervals "
+                     "of the other factors are rather too narrow.")  # fmt: skip
     for status in ("failed", "void", "left out"):
         reasons: dict[str, list[str]] = {}
         for trial in found.study.counted(status):
