@@ -221,8 +221,8 @@ def notes(found: Outcomes) -> list[str]:
                      f"5 of 100 such studies. {each} ({effects.free} degrees of freedom).")  # fmt: skip
     if sharing := [factor.name for factor in found.study.factors if factor.same_database]:
         words = "What is special about that database is in all of them"
-        lines.append(f"The levels of {sharing[0]} were made one after another on one database. {words}, so the intervals "
-                     "of the other factors are rather too narrow.")  # fmt: skip
+        lines.append(f"The levels of {sharing[0]} were made one after another on one database. {words}, so the "
+                     "intervals of the other factors are rather too narrow.")  # fmt: skip
     for status in ("failed", "void", "left out"):
         reasons: dict[str, list[str]] = {}
         for trial in found.study.counted(status):
