@@ -28,6 +28,8 @@ from dsbench.analysis.values import Floats, Interval, Ints
 LEVEL = 0.95
 _DRAWS = 20_000
 """Of the largest |t|: the level then is right within 0.3 %."""
+_MIXED = 0.005
+"""Share from which on it is told that factors are not told apart; below it is rounding."""
 _LEAST_FREE = 3
 """Degrees of freedom that interactions leave to the scatter: with fewer, intervals would say nothing."""
 
@@ -61,7 +63,7 @@ class Share:
     factors: tuple[int, ...]
     """One or two; empty for what is no factor."""
     what: str
-    """"factor", "interaction", "blocks" or "rest"."""
+    """"factor", "interaction", "blocks", "rest", or "mixed": of factors that the trials do not tell apart."""
     share: float
     """0-1 of the sum of squares."""
 
@@ -232,8 +234,8 @@ def _critical(correlation: bytes, size: int, free: int) -> float:
 
 
 def _shares(model: _Model, y: Floats) -> list[Share]:
-    """Sums of squares of type II: of each term, beside all others that do not hold it. They add up to less or more than
-    1 where trials are missing."""
+    """Sums of squares of type II: of each term, beside all others that do not hold it. Where trials are missing they
+    add up to more than 1, or to less: then what lacks goes with factors together."""
     total = float(np.sum((y - y.mean()) ** 2))
     if total == 0:
         return []
@@ -248,4 +250,6 @@ def _shares(model: _Model, y: Floats) -> list[Share]:
         rest = [one for one in [*model.mains, *model.pairs] if one != pair]
         gained = _least_squares(model.matrix(rest), y).left - whole
         shares.append(Share(pair, "interaction", gained / total))
-    return [*shares, Share((), "blocks", (total - alone) / total), Share((), "rest", whole / total)]
+    shares += [Share((), "blocks", (total - alone) / total), Share((), "rest", whole / total)]
+    mixed = 1 - sum(one.share for one in shares)
+    return [*shares, Share((), "mixed", mixed)] if mixed > _MIXED else shares

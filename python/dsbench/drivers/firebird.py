@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import threading
 from abc import abstractmethod
 from collections.abc import Sequence
 from types import ModuleType
@@ -11,6 +13,8 @@ from typing import Any, Final
 from dsbench.drivers.address import Address
 from dsbench.drivers.session import Run, Session
 
+_LOADING: Final = threading.Lock()
+"""firebird-driver loads its library with the first session, and shows it to other threads before it is whole."""
 _LEVELS: Final = {"read-committed": 0, "repeatable-read": 1, "serializable": 2}
 
 
@@ -55,8 +59,10 @@ class FirebirdDriver(_Firebird):
     """firebird-driver, on the client library of Firebird."""
 
     def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
-        if library := address.query.get("client_library"):
-            module.driver_config.fb_client_library.value = library
+        with _LOADING:
+            if library := address.query.get("client_library"):
+                module.driver_config.fb_client_library.value = library
+            importlib.import_module("firebird.driver.fbapi").load_api()
         place = f"inet://{address.host}:{address.port or 3050}/{address.path}" if address.host else f"/{address.path}"
         connection = module.connect(place, charset="UTF8", **_login(address))
         super().__init__(connection)

@@ -133,12 +133,14 @@ def _cells(one: Effect) -> list[str]:
 
 def _what(found: Outcomes, share: Share) -> str:
     names = " × ".join(found.factors[at] for at in share.factors)
-    return (
-        names
-        or {"blocks": "blocks: drift between repetitions", "rest": "rest: chance, and what is not in the model"}[
-            share.what
-        ]
-    )
+    return names or _NO_FACTOR[share.what]
+
+
+_NO_FACTOR: Final = {
+    "blocks": "blocks: drift between repetitions",
+    "rest": "rest: chance, and what is not in the model",
+    "mixed": "factors together: these trials do not tell whose it is",
+}
 
 
 def _heads(found: Outcomes) -> list[str]:
@@ -219,6 +221,9 @@ def notes(found: Outcomes) -> list[str]:
         each = f"Trials that repeat each other scatter by {effects.scatter:.1%}"
         lines.append(f"All intervals hold together with 95 %: where no factor does anything, one or more exclude 1 in "
                      f"5 of 100 such studies. {each} ({effects.free} degrees of freedom).")  # fmt: skip
+    if found.uneven:
+        lines.append("Not every level was tried with every level of the other factors. So means and diagrams by level "
+                     "set other work beside each other; the effects compare like with like.")  # fmt: skip
     if sharing := [factor.name for factor in found.study.factors if factor.same_database]:
         words = "What is special about that database is in all of them"
         lines.append(f"The levels of {sharing[0]} were made one after another on one database. {words}, so the "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -85,6 +86,12 @@ class Outcomes:
     def factors(self) -> tuple[str, ...]:
         """Their names."""
         return tuple(factor.name for factor in self.study.factors)
+
+    @property
+    def uneven(self) -> bool:
+        """Whether some levels were not tried together that others of their factors were tried with."""
+        tried = {one.at for one in self.made}
+        return len(tried) < prod(len({at[factor] for at in tried}) for factor in range(len(self.factors)))
 
     def value(self, made: Made) -> float:
         """What the effects are of: the geometric mean over the common points."""
