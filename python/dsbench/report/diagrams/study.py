@@ -27,6 +27,8 @@ from dsbench.study import Outcomes, Point, mean
 
 _ROW = 21
 """Pixels for each effect."""
+_LETTERS = 60
+"""That fit below a plot."""
 _MOST_COURSES = 240
 """Points of a course: with more seconds, neighbours are put together."""
 _LEAST_COURSE = 4
@@ -137,7 +139,10 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
         row["dark"] = row["value"] < middle
         row["shown"] = f"{row['value']:,.0f}" if row["value"] >= 100 else f"{row['value']:.3g}"
     sorts = [[level.name for level in found.levels[n]] for n in (across, down)]
-    x = alt.X("x:N", sort=sorts[0], axis=alt.Axis(title=found.factors[across], labelAngle=0, labelLimit=90))
+    # Names that do not fit beside each other are slanted: of those that overlap some would be left out.
+    slant = -30 if len(sorts[0]) * max(map(len, sorts[0])) > _LETTERS else 0
+    axis = alt.Axis(title=found.factors[across], labelAngle=slant, labelOverlap=False, labelLimit=120 if slant else 90)
+    x = alt.X("x:N", sort=sorts[0], axis=axis)
     y = alt.Y("y:N", sort=sorts[1], axis=alt.Axis(title=found.factors[down], labelLimit=160))
     base = alt.Chart(alt.NamedData("fields"))
     shades = alt.Scale(type="log" if log else "linear", scheme="viridis", zero=False, nice=False)
