@@ -141,7 +141,7 @@ def load(folder: Path) -> Study:
 def again(folder: Path) -> StudySpec:
     """The specification of the study in ``folder``, to go on with it. ``SpecError`` where it had a password."""
     spec = load(folder).spec
-    if "***" in json.dumps(_described(spec)):
+    if "***" in json.dumps(as_stored(spec)):
         problem, remedy = "study.json keeps no password", f"name its file: dsbench study run FILE --out {folder}"
         raise SpecError("FILE", problem, remedy)
     return spec
