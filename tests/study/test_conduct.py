@@ -162,7 +162,7 @@ def test_trials_on_one_database_are_all_made_there_again_when_one_is_missing(tmp
     assert not list((tmp_path / "s").glob("before/*"))
     found = studies.conduct(load(study.folder), Seen(), Stop())
     assert [one.status for one in found.trials] == ["done", "done"], found.trials
-    (again,) = (Archive.open(path).run for path in (tmp_path / "s" / "before").iterdir())
+    (again,) = (Archive.open(path).run for path in (tmp_path / "s" / "before").glob("*.zip"))
     last = Archive.open(found.archives / found.trials[1].archive).run
     assert last.reused is not None
     assert (last.reused.run, last.spec.workload, last.broken) == (again.name, "tpcb", {})

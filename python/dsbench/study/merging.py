@@ -44,12 +44,12 @@ def merge(paths: Sequence[tuple[str, Path]], folder: Path) -> Study:
     studies = [load(path) for _name, path in paths if is_study(path)]
     if studies and len(studies) < len(paths):
         raise SpecError("FOLDER", "some are studies and some are archives", "name either studies or archives")
+    common, factors = _common(studies) if studies else (_HOSTS, ())
     brought = _numbered(list(_of_studies(paths) if studies else _of_archives(paths)))
     hosts = list(dict.fromkeys(one.host for one in brought))
     if len(hosts) < 2:
         problem = f"all trials are of one host, {hosts[0]}" if hosts else "they have no trial that was made"
         raise SpecError("FOLDER", problem, "name hosts: before=FOLDER after=FOLDER")
-    common, factors = _common(studies) if studies else (_HOSTS, ())
     host = Factor(name=HOST, path=HOST, levels=tuple(hosts))
     repeat = Trials(repeat=max(one.trial.block for one in brought))
     spec = common.model_copy(update={"factor": (host, *factors), "trials": repeat, "trial": ()})
