@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 from bench import sysbench
 from bench.cells import Cell
 from bench.peers import Settings, ours
-from bench.place import UNIX, populate
+from bench.place import TPCB, UNIX, populate
 from bench.sweeps import Client
 from dsbench import servers
 from dsbench.generator import Target
@@ -58,13 +59,15 @@ class MariaDb:
             run["sysbench"] = self._sysbench(cell, settings)
         return run
 
-    def _sysbench(self, cell: Cell, settings: Settings) -> Client:
+    def options(self, transport: str) -> list[str]:
+        """How sysbench reaches it."""
         options = ["--db-driver=mysql", "--mysql-user=bench", "--mysql-password=", "--mysql-db=dsbench"]
-        options += (
-            [f"--mysql-socket={self.socket}"] if cell.transport == UNIX
-            else ["--mysql-host=127.0.0.1", f"--mysql-port={self.port}"]
-        )  # fmt: skip
-        work = cell.work
+        if transport == UNIX:
+            return [*options, f"--mysql-socket={self.socket}"]
+        return [*options, "--mysql-host=127.0.0.1", f"--mysql-port={self.port}"]
+
+    def _sysbench(self, cell: Cell, settings: Settings) -> Client:
+        options, work = self.options(cell.transport), cell.work
         call = "CALL bench_transaction(?, ?, ?, ?)" if work.call == "procedure" else ""
         asked = sysbench.Asked(
             options, {}, work.workload, call, work.prepare, self.scale, cell.clients, settings.duration
@@ -73,12 +76,12 @@ class MariaDb:
 
 
 @contextmanager
-def populated(scale: int, connections: int) -> Iterator[MariaDb]:
+def populated(scale: int, connections: int, workload: Mapping[str, Any] = TPCB) -> Iterator[MariaDb]:
     """Starts a server, populates it by dsbench, and stops it in the end."""
     with servers.start(TargetSpec(url="private:mariadb", settings=SETTINGS), connections) as server:
         target = Target(server.url)
         target.create("bench")
-        populate(target, scale)
+        populate(target, scale, workload)
         target.fetch(QUIET)
         for host in ("127.0.0.1", "localhost"):  # No password: logging in is no part of what is compared.
             target.fetch(f"CREATE USER bench@'{host}' IDENTIFIED BY ''")

@@ -90,10 +90,7 @@ def _pgbench(place: Place, cell: Cell, script: str, mode: str, threads: int, set
 
 def _sysbench(place: Place, cell: Cell, settings: Settings) -> Client:
     env = place.environment(cell.transport)
-    options = [
-        "--db-driver=pgsql", f"--pgsql-host={env['PGHOST']}", f"--pgsql-port={env['PGPORT']}",
-        "--pgsql-user=postgres", "--pgsql-db=postgres", "--pgsql-password=",
-    ]  # fmt: skip
+    options = sysbench.of_postgresql(env)
     work = cell.work
     call = "SELECT tpcb_transaction(?::int, ?::int, ?::int, ?::int)" if work.call == "procedure" else ""
     # Its integers are of 64 bits.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, Final
 from urllib.parse import quote
 
 from dsbench import servers
@@ -21,6 +22,10 @@ SETTINGS = {
     "autovacuum": "off",
 }
 """No checkpoint and no vacuum comes between two clients that are compared."""
+
+
+TPCB: Final[Mapping[str, Any]] = {"workload": "tpcb", "workload_settings": {}}
+"""Of a specification, what says the tables."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +57,16 @@ class Place:
 
 
 @contextmanager
-def populated(scale: int, connections: int, more: Mapping[str, str]) -> Iterator[Place]:
+def populated(
+    scale: int, connections: int, more: Mapping[str, str], workload: Mapping[str, Any] = TPCB
+) -> Iterator[Place]:
     """Starts a server with ``SETTINGS`` and ``more``, populates it by dsbench, and stops it in the end."""
     spec = TargetSpec(url="private:postgresql", settings={**SETTINGS, **more})
     with servers.start(spec, connections) as server:
         there = place_of(server, scale)
         target = Target(server.url)
         target.create("bench")
-        populate(target, scale)
+        populate(target, scale, workload)
         target.close()
         yield there
 
@@ -74,9 +81,9 @@ def place_of(server: servers.Server, scale: int) -> Place:
     return Place(server.version, scale, folder, port)
 
 
-def populate(target: Target, scale: int) -> dict[str, float]:
-    """Fills the tables, adds all keys and cleans; gives the seconds of each phase."""
-    bench = Bench(target, "tpcb", scale, None)
+def populate(target: Target, scale: int, workload: Mapping[str, Any] = TPCB) -> dict[str, float]:
+    """Fills the tables of ``workload``, adds all keys and cleans; gives the seconds of each phase."""
+    bench = Bench(target, workload["workload"], scale, None, workload["workload_settings"])
     phases = {"create": bench.phase("create", _unseen), "populate": bench.populate(False, 2, _unseen)}
     phases |= {name: bench.phase(name, _unseen) for name in ("primary_key", "foreign_key", "clean")}
     return {name: phase.duration_ns / 1e9 for name, phase in phases.items()}

@@ -31,14 +31,15 @@ def section(name: str, sweeps: int, duration: float, scale: int) -> list[str]:
         clients = _of_builtin(there, work, duration) if work in BUILTIN else _of_workload(there, work, duration)
         found = sweep(clients, sweeps)
     ours, *others = found
-    lines = [f"{name}, {CLIENTS} clients, {there.version}: {_told(found[ours])} by {ours}"]
+    lines = [f"{name}, {CLIENTS} clients, {there.version}: {told(found[ours])} by {ours}"]
     for other in others:
         rate, cost = rates(found[ours], found[other]), costs(found[ours], found[other])
-        lines.append(f"against {other} ({_told(found[other])}): rate {rate}, CPU time {cost}")
+        lines.append(f"against {other} ({told(found[other])}): rate {rate}, CPU time {cost}")
     return lines
 
 
-def _told(found: list[Any]) -> str:
+def told(found: list[Any]) -> str:
+    """The middle rate of one client, and its middle CPU time per transaction."""
     middle = sorted(one.rate_tps for one in found)[len(found) // 2]
     return f"{middle:,.0f} tps, {sorted(one.cpu_us for one in found)[len(found) // 2]:.1f} µs"
 

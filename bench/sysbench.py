@@ -40,6 +40,14 @@ def version() -> str:
     return run(["sysbench", "--version"], {}).output.strip()
 
 
+def of_postgresql(env: Mapping[str, str]) -> list[str]:
+    """How sysbench reaches what libpq's programs reach by ``env``."""
+    return [
+        "--db-driver=pgsql", f"--pgsql-host={env['PGHOST']}", f"--pgsql-port={env['PGPORT']}",
+        "--pgsql-user=postgres", "--pgsql-db=postgres", "--pgsql-password=",
+    ]  # fmt: skip
+
+
 def measure(asked: Asked) -> Measured:
     """Runs it; CPU time as for pgbench. ``BenchError`` where a transaction failed."""
     command = [
@@ -47,8 +55,21 @@ def measure(asked: Asked) -> Measured:
         f"--call={asked.call}", f"--threads={asked.clients}", "--rand-type=uniform", "--db-ps-mode="
         + ("auto" if asked.prepare else "disable"),
     ]  # fmt: skip
-    start = run([*command, "--events=1", "--time=0", "run"], asked.env)
-    load = run([*command, "--events=0", f"--time={asked.duration:.0f}", "run"], asked.env)
+    return _measured(command, asked.env, asked.duration)
+
+
+def of_test(
+    name: str, options: Sequence[str], env: Mapping[str, str], rows: int, clients: int, duration: float
+) -> Measured:
+    """One of sysbench's own tests on the ``rows`` of its table ``sbtest1``, prepared; else as ``measure``."""
+    command = ["sysbench", name, *options, "--tables=1", f"--table-size={rows}", f"--threads={clients}",
+               "--rand-type=uniform", "--db-ps-mode=auto"]  # fmt: skip
+    return _measured(command, env, duration)
+
+
+def _measured(command: Sequence[str], env: Mapping[str, str], duration: float) -> Measured:
+    start = run([*command, "--events=1", "--time=0", "run"], env)
+    load = run([*command, "--events=0", f"--time={duration:.0f}", "run"], env)
     found = re.search(r"^\s*transactions:\s+(\d+)\s+\(([\d.]+) per sec", load.output, re.MULTILINE)
     errors = re.search(r"^\s*ignored errors:\s+([1-9]\d*)", load.output, re.MULTILINE)
     if found is None or errors is not None:

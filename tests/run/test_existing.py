@@ -170,3 +170,9 @@ def test_what_needs_tables_of_its_own_is_refused(
         merged({**asked, "existing": True}, target=target)  # type: ignore[arg-type]  # one of them is a text
     assert caught.value.option == "--existing"
     assert why in str(caught.value)
+
+
+def test_storage_tools_write_nothing_beside_data_of_somebody_else() -> None:
+    with pytest.raises(SpecError, match="beside data of somebody else") as caught:
+        merged({"builtin": "select-only", "existing": True, "probes": "dd"}, target="sqlite:///shop.db")
+    assert caught.value.option == "--probes"

@@ -9,6 +9,7 @@ import pytest
 import dsbench
 from dsbench.report.page.command import command_line
 from dsbench.spec import SpecError, merged
+from fixtures.program import Program
 
 SCRIPT = "\\set aid random(1, :size * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
 
@@ -70,3 +71,19 @@ def test_a_wrong_script_is_refused_with_file_line_and_column_before_anything_run
         dsbench.run("mock:", script=str(own), scales=(1,), cycles=1, duration=0.1, threads=1, out=tmp_path / "archives")
     assert 'wrong.sql:2: syntax error in command "set" at column 10: \\set x 1 +' in str(caught.value)
     assert not list((tmp_path / "archives").glob("*"))
+
+
+def test_a_driver_of_python_runs_no_scripts(tmp_path: Path) -> None:
+    asked = {"scales": (1,), "cycles": 1, "duration": 0.1, "threads": 1, "out": tmp_path / "archives"}
+    for workload in ({"builtin": "select-only"}, {"workload": "ycsb-c"}):
+        with pytest.raises(dsbench.RunError, match="neither scripts nor terminals"):
+            dsbench.run("private:sqlite", client="sqlite3", **workload, **asked)
+
+
+def test_a_calibration_takes_workload_files(called: Program) -> None:
+    """Those with results, too: the mock answers with zeros."""
+    done = called("calibrate", "--workload", "smallbank", "--threads", "1", "--duration", "0.05")
+    assert done.returncode == 0, done.stderr
+    assert "workload smallbank" in done.stdout
+    assert "mock engine" in done.stdout
+    assert "no workload 'nosuch'" in called("calibrate", "--workload", "nosuch").stderr

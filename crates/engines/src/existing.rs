@@ -2,7 +2,7 @@
 //! measured or dropped there by dsbench, whoever asks for it.
 
 use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, PlaceState, Session};
-use dsbench_core::error::Result;
+use dsbench_core::error::{ErrorKind, Result};
 
 use crate::place::{refuse, CREATE, DROP, REMARK};
 
@@ -30,6 +30,14 @@ impl Engine for Existing {
 
     fn waits_in_sockets(&self) -> bool {
         self.0.waits_in_sockets()
+    }
+
+    fn kind_of(&self, code: &str) -> ErrorKind {
+        self.0.kind_of(code)
+    }
+
+    fn on_thread(&self, body: &mut dyn FnMut()) {
+        self.0.on_thread(body);
     }
 }
 

@@ -41,17 +41,11 @@ pub(crate) fn read<'a>(
     reader.expression(0)?;
     match reader.token {
         Token::End => {
-            let effects = reader.ops.iter().any(has_effect);
             let depth = reader.ops.len();
-            Ok((Program { ops: reader.ops.into(), depth, effects }, reader.at))
+            Ok((Program { ops: reader.ops.into(), depth }, reader.at))
         }
         _ => Err(reader.unexpected()),
     }
-}
-
-fn has_effect(op: &Op) -> bool {
-    use Function::{Debug, Exponential, Gaussian, Random, Zipfian};
-    matches!(op, Op::Call(Random | Gaussian | Exponential | Zipfian | Debug, _))
 }
 
 struct Reader<'a, 'b> {

@@ -90,6 +90,11 @@ impl Function {
         NAMED.iter().copied().find(|(known, ..)| known.eq_ignore_ascii_case(name))
     }
 
+    /// Whether it draws a random number or speaks: then it is called as often as the script says.
+    pub fn has_effects(self) -> bool {
+        matches!(self, Self::Random | Self::Gaussian | Self::Exponential | Self::Zipfian | Self::Zipf | Self::Debug)
+    }
+
     /// Its value; `debug` is told the value of the function of that name. Any NULL among the arguments makes it NULL.
     #[inline]
     pub fn call(self, args: &[Value], random: &mut Random, debug: &mut dyn FnMut(Value)) -> Result<Value, Wrong> {
@@ -184,7 +189,7 @@ impl Function {
             }
             Self::Zipf if parameter > 0.0 && parameter <= 1000.0 => {
                 let count = high.abs_diff(low) + 1;
-                Ok(Value::Int(low - 1 + random.zipf(count, parameter) as i64))
+                Ok(Value::Int(low + (random.zipf(count, parameter) - 1) as i64))
             }
             Self::Zipf => {
                 Err(Wrong::new(format!("zipf exponent must be above 0 and at most 1000 (not {parameter:.6})")))

@@ -31,7 +31,6 @@ pub struct Scripts {
     pub scripts: Vec<Script>,
     names: Arc<[String]>,
     defined: Vec<(Slot, String)>,
-    kinds: Vec<Kinds>,
     depth: usize,
 }
 
@@ -56,18 +55,16 @@ impl Scripts {
         let defined = defined.iter().map(|(name, text)| (names.set(name), text.clone())).collect();
         names.refuse_unset()?;
         let depth = programs(&scripts).map(|(_, program)| program.depth).max().unwrap_or(0);
-        let mut found = Self { scripts, names: names.names.into(), defined, kinds: Vec::new(), depth };
-        found.kinds = found.find_kinds();
-        Ok(found)
+        Ok(Self { scripts, names: names.names.into(), defined, depth })
     }
 
     /// The variables of a client, with those set that are defined from the beginning.
     pub fn memory(&self) -> Memory {
         let mut memory = Memory::new(Arc::clone(&self.names), self.depth);
         for (slot, text) in &self.defined {
-            match Value::read(text) {
-                Some(value @ (Value::Int(_) | Value::Double(_))) => memory.set(*slot, value),
-                _ => memory.set_text(*slot, text),
+            match number(text) {
+                Some(value) => memory.set(*slot, value),
+                None => memory.set_text(*slot, text),
             }
         }
         memory
@@ -76,11 +73,6 @@ impl Scripts {
     /// Names of the variables, by their numbers.
     pub fn names(&self) -> &[String] {
         &self.names
-    }
-
-    /// The types that a variable may have where statements use it.
-    pub fn kinds(&self, slot: Slot) -> Kinds {
-        self.kinds[usize::from(slot)]
     }
 
     /// Weights of all scripts together.
@@ -112,24 +104,63 @@ impl Scripts {
         0
     }
 
-    /// Types flow from variable to variable: gone through until nothing is added.
-    fn find_kinds(&self) -> Vec<Kinds> {
+    /// Puts into the expressions what never changes: `automatic` variables and those that are defined as numbers, where
+    /// nothing else sets them. What then is the same at each evaluation is computed once.
+    pub fn settle(&mut self, automatic: &[(&str, Value)]) {
+        let constant = |slot: Slot| {
+            let value = match self.defined.iter().rfind(|(known, _)| *known == slot) {
+                Some((_, text)) => number(text)?,
+                None => automatic.iter().find(|(known, _)| *known == self.names[usize::from(slot)])?.1,
+            };
+            let is_set = programs(&self.scripts).any(|(set, _)| set == Some(slot)) || self.is_result(slot);
+            (!is_set).then_some((slot, value))
+        };
+        let known: Vec<_> = (0..self.names.len() as Slot).filter_map(constant).collect();
+        for command in self.scripts.iter_mut().flat_map(|script| &mut script.commands) {
+            if let Action::Set(_, program) | Action::If(program, _) | Action::Elif(program, ..) = &mut command.action {
+                program.settle(&known);
+            }
+        }
+    }
+
+    /// Whether a result may go into a variable, as far as the scripts say it.
+    fn is_result(&self, slot: Slot) -> bool {
+        let name = self.names[usize::from(slot)].to_ascii_lowercase();
+        self.stores().any(|store| name.starts_with(&store.prefix.to_ascii_lowercase()))
+    }
+
+    /// Variables that a result may set whose names begin with `prefix`, and that nothing else sets.
+    pub fn results<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = Slot> + 'a {
+        let free = move |slot: &Slot| {
+            let name = &self.names[usize::from(*slot)];
+            let named = !AUTOMATIC.contains(&name.as_str()) && self.defined.iter().all(|(known, _)| known != slot);
+            named && programs(&self.scripts).all(|(set, _)| set != Some(*slot))
+        };
+        let begins = move |slot: &Slot| self.names[usize::from(*slot)].starts_with(prefix);
+        (0..self.names.len() as Slot).filter(begins).filter(free)
+    }
+
+    /// The types that each variable may have where statements use it, as far as the scripts say it: a result may be of
+    /// any type, and goes into the variables that nothing else sets.
+    pub fn kinds(&self) -> Vec<Kinds> {
+        let results = self.stores().flat_map(|store| self.results(&store.prefix));
+        self.kinds_with(&results.map(|slot| (slot, Kinds::TEXT)).collect::<Vec<_>>())
+    }
+
+    /// The same where it is known what `results` give.
+    pub fn kinds_with(&self, results: &[(Slot, Kinds)]) -> Vec<Kinds> {
         let mut kinds = vec![Kinds::default(); self.names.len()];
         for (name, kinds) in self.names.iter().zip(&mut kinds) {
             if AUTOMATIC.contains(&name.as_str()) {
                 *kinds = Kinds::INT;
             }
-            if self.stores().any(|store| name.starts_with(&store.prefix)) {
-                *kinds = kinds.or(Kinds::TEXT);
-            }
         }
-        for (slot, text) in &self.defined {
-            let of_text = match Value::read(text) {
-                Some(value @ (Value::Int(_) | Value::Double(_))) => Kinds::of(value),
-                _ => Kinds::TEXT,
-            };
-            kinds[usize::from(*slot)] = kinds[usize::from(*slot)].or(of_text);
+        let of_text = |text: &str| number(text).map_or(Kinds::TEXT, Kinds::of);
+        let defined = self.defined.iter().map(|(slot, text)| (*slot, of_text(text)));
+        for (slot, more) in defined.chain(results.iter().copied()) {
+            kinds[usize::from(slot)] = kinds[usize::from(slot)].or(more);
         }
+        // Types flow from variable to variable: gone through until nothing is added.
         loop {
             let before = kinds.clone();
             for (slot, program) in programs(&self.scripts) {
@@ -149,6 +180,11 @@ impl Scripts {
             _ => None,
         })
     }
+}
+
+/// The number that a definition is.
+fn number(text: &str) -> Option<Value> {
+    Value::read(text).filter(|value| matches!(value, Value::Int(_) | Value::Double(_)))
 }
 
 /// All programs, with the variables that they set.

@@ -3,6 +3,7 @@
 use crate::error::Wrong;
 use crate::function::Function;
 use crate::memory::{Memory, Slot};
+use crate::random::Random;
 use crate::value::Value;
 
 /// One step.
@@ -31,16 +32,21 @@ pub struct Program {
     pub(crate) ops: Box<[Op]>,
     /// Most values that are on the stack at once.
     pub(crate) depth: usize,
-    /// Whether it draws random numbers or speaks.
-    pub(crate) effects: bool,
 }
 
 impl Program {
     /// Evaluates it with the variables of `memory`. Allocates nothing but the words of an error; `debug` is told the
     /// value of the function of that name.
     pub fn evaluate(&self, memory: &mut Memory, debug: &mut dyn FnMut(Value)) -> Result<Value, Wrong> {
-        if let [Op::Push(value)] = *self.ops {
-            return Ok(value);
+        match *self.ops {
+            [Op::Push(value)] => return Ok(value),
+            // What most scripts draw, once it is settled.
+            [Op::Push(Value::Int(low)), Op::Push(Value::Int(high)), Op::Call(Function::Random, 2)]
+                if low <= high && high.checked_sub(low).is_some_and(|width| width < i64::MAX) =>
+            {
+                return Ok(Value::Int(memory.random.uniform(low, high)));
+            }
+            _ => {}
         }
         let mut stack = std::mem::take(&mut memory.stack);
         stack.clear();
@@ -84,10 +90,39 @@ impl Program {
         Ok(top(stack))
     }
 
-    /// Whether it draws random numbers or speaks: then it may not be evaluated more often than the script says.
-    pub fn has_effects(&self) -> bool {
-        self.effects
+    /// Puts the values of variables that never change in their places, and computes what then is the same each time.
+    /// What fails is left as it is: it fails when it is come upon.
+    pub(crate) fn settle(&mut self, known: &[(Slot, Value)]) {
+        for op in &mut self.ops {
+            if let Op::Load(slot) = *op {
+                if let Some((_, value)) = known.iter().find(|(found, _)| *found == slot) {
+                    *op = Op::Push(*value);
+                }
+            }
+        }
+        // Where there are jumps, the places to which they lead would move.
+        if self.ops.iter().all(|op| matches!(op, Op::Push(_) | Op::Load(_) | Op::Call(..))) {
+            self.ops = computed(&self.ops).into();
+        }
     }
+}
+
+/// The steps with calls of constants in place of which their values stand.
+fn computed(ops: &[Op]) -> Vec<Op> {
+    let mut done: Vec<Op> = Vec::with_capacity(ops.len());
+    for op in ops {
+        done.push(*op);
+        let Op::Call(function, count) = *op else { continue };
+        let from = done.len() - 1 - usize::from(count);
+        let constant = |op: &Op| if let Op::Push(value) = op { Some(*value) } else { None };
+        let args: Option<Vec<Value>> = done[from..done.len() - 1].iter().map(constant).collect();
+        let Some(args) = args.filter(|_| !function.has_effects()) else { continue };
+        if let Ok(value) = function.call(&args, &mut Random::new(0), &mut |_| {}) {
+            done.truncate(from);
+            done.push(Op::Push(value));
+        }
+    }
+    done
 }
 
 #[inline]

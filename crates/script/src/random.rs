@@ -103,7 +103,7 @@ impl Random {
             let x = u.powf(-1.0 / (s - 1.0)).floor();
             let t = (1.0 + 1.0 / x).powf(s - 1.0);
             if v * x * (t - 1.0) / (b - 1.0) <= t / b && x <= count as f64 {
-                return low - 1 + x as i64;
+                return low + (x as i64 - 1);
             }
         }
     }
@@ -129,7 +129,7 @@ impl Random {
             let x = inverse(area);
             let k = (x + 0.5).floor().clamp(1.0, most);
             if k - x <= near || area >= integral(k + 0.5) - k.powf(-s) {
-                return k as u64;
+                return (k as u64).min(count.max(1));
             }
         }
     }

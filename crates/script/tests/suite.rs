@@ -21,9 +21,19 @@ fn shown(value: Value) -> String {
     }
 }
 
-/// Runs a script to its end, statements left out; gives what `debug` was told and how it failed.
-fn run(text: &str, pairs: &[(&str, &str)], seed: u64) -> Result<(Vec<String>, Option<String>), String> {
-    let scripts = Scripts::parse(&[source(text)], &defined(pairs)).map_err(|error| error.to_string())?;
+/// What `debug` was told, and how the script failed.
+type Ended = (Vec<String>, Option<String>);
+
+/// Runs a script to its end, statements left out: as it was read, and once what never changes in it was computed.
+fn run(text: &str, pairs: &[(&str, &str)], seed: u64) -> Result<Ended, String> {
+    let mut scripts = Scripts::parse(&[source(text)], &defined(pairs)).map_err(|error| error.to_string())?;
+    let found = told(&scripts, seed);
+    scripts.settle(&[("scale", Value::Int(1))]);
+    assert_eq!(told(&scripts, seed), found, "{text}");
+    Ok(found)
+}
+
+fn told(scripts: &Scripts, seed: u64) -> Ended {
     let mut memory = scripts.memory();
     // As pgbench seeds the generators of its first client, and the default seed of hashes.
     let mut base = Random::new(seed);
@@ -38,13 +48,13 @@ fn run(text: &str, pairs: &[(&str, &str)], seed: u64) -> Result<(Vec<String>, Op
             Ok(Some(found)) => {
                 if let Action::Sleep(pause) = &script.commands[found].action {
                     if let Err(wrong) = pause.microseconds(&memory) {
-                        return Ok((told, Some(wrong.to_string())));
+                        return (told, Some(wrong.to_string()));
                     }
                 }
                 at = found + 1;
             }
-            Ok(None) => return Ok((told, None)),
-            Err((_, wrong)) => return Ok((told, Some(wrong.to_string()))),
+            Ok(None) => return (told, None),
+            Err((_, wrong)) => return (told, Some(wrong.to_string())),
         }
     }
 }
@@ -363,8 +373,12 @@ fn types_of_variables_are_known_before_they_are_set() {
         ("o", Kinds::BOOL.or(null)),
     ] {
         let slot = scripts.names().iter().position(|found| found == name).unwrap();
-        assert_eq!(scripts.kinds(slot as u16), wanted, "{name}");
+        assert_eq!(scripts.kinds()[slot], wanted, "{name}");
     }
+    let known = scripts.names().iter().position(|found| found == "r_x").unwrap();
+    let kinds = scripts.kinds_with(&[(known as u16, int.or(null))]);
+    let of = |name: &str| kinds[scripts.names().iter().position(|found| found == name).unwrap()];
+    assert_eq!((of("r_x"), of("g")), (int.or(null), int.or(null)), "what a result gives is known once it is described");
 }
 
 #[test]

@@ -48,6 +48,35 @@ pub fn numbers<const N: usize>(conn: &mut dyn Connection, sql: &str) -> Result<[
     Ok(numbers)
 }
 
+/// Counts rows that are loaded, and tells how many they are now and then.
+pub struct Counted<'a> {
+    progress: &'a Progress,
+    untold: u64,
+}
+
+impl<'a> Counted<'a> {
+    /// Counts into `progress`.
+    pub fn new(progress: &'a Progress) -> Self {
+        Self { progress, untold: 0 }
+    }
+
+    /// So many more rows were taken. An error of kind `Setup` when the user wants to stop.
+    #[inline]
+    pub fn rows(&mut self, count: u64) -> Result<()> {
+        const TELL_EVERY: u64 = 4096;
+        self.untold += count;
+        match self.untold >= TELL_EVERY {
+            true => self.end(),
+            false => Ok(()),
+        }
+    }
+
+    /// Tells what is not told yet. Errors as of [`Counted::rows`].
+    pub fn end(&mut self) -> Result<()> {
+        self.progress.advance(std::mem::take(&mut self.untold))
+    }
+}
+
 /// In words, for the detail of a condition, how far what may be in the database goes beyond what must be.
 pub fn of_unknown_end(range: &RangeInclusive<u64>) -> String {
     match range.end() - range.start() {

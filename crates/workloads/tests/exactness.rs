@@ -89,7 +89,7 @@ fn run<T>(
 #[test]
 fn a_transaction_allocates_nothing_nor_does_one_that_fails() {
     let _alone = alone();
-    for (name, calls) in [("select", 1), ("tpcb", 7), ("insert", 1)] {
+    for (name, calls) in [("select", 1), ("tpcb", 7), ("insert", 1), ("scripted", 7)] {
         let collide = (When::Every(7), Action::Fail(ErrorKind::Serialization));
         let script = Script { latency_ns: 100, events: vec![collide], ..Script::default() };
         let (count, recorder) = run(name, script, 10_000_000, true, |go| allocations(go));

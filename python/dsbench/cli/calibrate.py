@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -12,26 +13,25 @@ from dsbench.cli.options import completing
 from dsbench.runner import RunError
 from dsbench.runner.calibration import calibrate, lines
 
-_WORKLOADS = f"{workloads.choices()}; the default has the shortest transactions."
-EPILOG = "Example: dsbench calibrate --threads 16 --workload tpcb"
+_WORKLOADS = f"{workloads.choices()}, or as of dsbench run; the default has the shortest transactions."
+EPILOG = "Examples: dsbench calibrate --threads 16 --workload tpcb | dsbench calibrate --workload ycsb-a"
 
 
 def command(
     threads: Annotated[int, typer.Option(help="Simulated clients, beside one alone.")] = 8,
     duration: Annotated[float, typer.Option(help="Seconds of each of the six measurements.")] = 2.0,
     workload: Annotated[
-        str, typer.Option(help=_WORKLOADS, autocompletion=completing(workloads.names()))
+        str, typer.Option(help=_WORKLOADS, autocompletion=completing([*workloads.names(), *spec.examples()]))
     ] = "select",
     prepare: Annotated[bool, typer.Option("--prepare/--no-prepare", help="Prepare statements once.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Measure the client's own ceiling, against engines that answer at once."""
-    spec.known_workload(workload)
-    asked = spec.build(
+    asked = spec.merged(
         {"workload": workload, "threads": threads, "duration": duration, "prepare": prepare, "scales": (100,)}
-    )
+    ).spec
     try:
-        found = calibrate(asked, lambda _done, _total: None)
+        found = replace(calibrate(asked, lambda _done, _total: None), workload=workload)
     except OSError as error:
         problem = f"the null server cannot be started: {error}"
         raise RunError(problem, "see that a folder can be made in TMPDIR") from None

@@ -43,7 +43,7 @@ def command(
         str | None,
         typer.Option(
             help=f"{workloads.choices()} [{_DEFAULT}, or that of a kept one].",
-            autocompletion=completing(workloads.names()),
+            autocompletion=completing([*workloads.names(), *spec.examples()]),
         ),
     ] = None,
     given: Annotated[

@@ -11,7 +11,7 @@ import typer
 
 from dsbench.cli import errors
 from dsbench.cluster import ClusterError, how_to_install
-from dsbench.generator import Bench, Target
+from dsbench.generator import Bench, CoreError, Target
 from dsbench.runner import calibration
 from dsbench.spec import RunSpec
 from dsbench.stack import core
@@ -47,6 +47,6 @@ def describe(spec: RunSpec, target: Target, url: str) -> Mapping[str, Any]:
     call = Bench(target, spec.workload, spec.scales[0], spec.call).call
     try:
         found = calibration.of_run(spec, target.dialect.name, url, call, lambda _done, _total: None).described()
-    except OSError as error:
+    except (CoreError, OSError) as error:
         found = {"problem": str(error)}
     return {"calibration": found, "core": core.items(None)}

@@ -135,10 +135,10 @@ class Bench:
             words = words or _beyond(client, spec, self._target.dialect.name, self.call)
         elif spec.prepare and not client.prepares:
             words = f"{client.name} prepares no statements: leave --prepare out"
+        elif self.statements or spec.pace == "terminals":
+            words = f"{client.name} runs neither scripts nor terminals: leave --client out"
         elif client.name == "sqlite3" and spec.workload != "select" and sqlite3.sqlite_version_info < (3, 42):
             words = f"{client.version} is too old for the clock of these statements, which came with 3.42"
-        elif spec.existing or spec.workload == "script" or spec.pace == "terminals":
-            words = f"{client.name} runs neither scripts nor terminals: leave --client out"
         if words:
             raise CoreError("configuration", "", f"--client: {words}")
 

@@ -180,4 +180,6 @@ def changes_nothing(spec: RunSpec) -> RunSpec:
         raise misfit("--existing", "the tables that are there have one size: leave --scales out, or name one")
     if spec.keep or spec.reuse or spec.refine != "none":
         raise misfit("--existing", "no database is made here: leave out --keep, --reuse and --refine")
+    if spec.probes != "none":
+        raise misfit("--probes", "storage tools would write beside data of somebody else: leave it out")
     return spec

@@ -3,7 +3,7 @@
 use dsbench_core::engine::Connection;
 use dsbench_core::error::Result;
 use dsbench_core::value::Table;
-use dsbench_core::workload::{Condition, Expected};
+use dsbench_core::workload::{Condition, Expected, KindId};
 use dsbench_script::Value;
 
 use super::described::{Described, Wanted};
@@ -11,6 +11,8 @@ use super::expression::Expression;
 
 /// Part of a number by which a double may lie beside it.
 const CLOSE: f64 = 1e-9;
+/// Below it a double is each whole number exactly.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// All conditions; without `expected` those that need no counts of the clients.
 pub(super) fn check(
@@ -62,18 +64,42 @@ fn equal(
     if unknown > 0 && equals.names().iter().any(|name| name.starts_with("sum_")) {
         return Ok((true, format!("found {text}; not checkable: {unknown} commits are of unknown end")));
     }
-    let (low, high) = (of_counts(equals, kinds, expected, false)?, of_counts(equals, kinds, expected, true)?);
-    let least_and_most = if order(low) <= order(high) { (low, high) } else { (high, low) };
+    let least_and_most = range(equals, kinds, expected)?;
     let holds = number(&text).is_some_and(|found| lies(found, least_and_most));
     let told = match unknown {
-        0 => shown(low),
+        0 => shown(least_and_most.0),
         _ => format!("{} to {}", shown(least_and_most.0), shown(least_and_most.1)),
     };
     Ok((holds, format!("found {text}, expected {told}")))
 }
 
-/// The expression with the counts of the clients; `most`: with all commits of unknown end.
-fn of_counts(equals: &Expression, kinds: &[&str], expected: Option<&Expected>, most: bool) -> Result<Value> {
+/// The least and the greatest that the expression may be. Commits of unknown end move it, kind by kind, up or down, as
+/// they do where it adds and takes away counts.
+fn range(equals: &Expression, kinds: &[&str], expected: Option<&Expected>) -> Result<(Value, Value)> {
+    let least = of_counts(equals, kinds, expected, None)?;
+    let (mut down, mut up) = (0.0, 0.0);
+    for kind in (0..).zip(kinds).map(|(kind, _)| kind) {
+        let unknown = expected.map_or(0..=0, |expected| expected.range(kind));
+        if unknown.start() == unknown.end() {
+            continue;
+        }
+        // So many, as of a node that was lost, that there is no number for it: then nothing can be said.
+        let moved = of_counts(equals, kinds, expected, Some(kind)).map_or(f64::NAN, order) - order(least);
+        down += if moved.is_nan() { f64::NEG_INFINITY } else { moved.min(0.0) };
+        up += if moved.is_nan() { f64::INFINITY } else { moved.max(0.0) };
+    }
+    if down == 0.0 && up == 0.0 {
+        return Ok((least, least));
+    }
+    let by = |moved: f64| match least {
+        Value::Int(number) if moved.abs() < EXACT => Value::Int(number.saturating_add(moved as i64)),
+        other => Value::Double(order(other) + moved),
+    };
+    Ok((by(down), by(up)))
+}
+
+/// The expression with the counts of the clients; `most`: the kind whose commits of unknown end count.
+fn of_counts(equals: &Expression, kinds: &[&str], expected: Option<&Expected>, most: Option<KindId>) -> Result<Value> {
     let mut memory = equals.memory();
     let mut all = 0_i64;
     let mut set = |name: &str, value: i64| {
@@ -83,7 +109,7 @@ fn of_counts(equals: &Expression, kinds: &[&str], expected: Option<&Expected>, m
     };
     for (kind, name) in (0..).zip(kinds) {
         let range = expected.map_or(0..=0, |expected| expected.range(kind));
-        let count = i64::try_from(if most { *range.end() } else { *range.start() }).unwrap_or(i64::MAX);
+        let count = i64::try_from(if most == Some(kind) { *range.end() } else { *range.start() }).unwrap_or(i64::MAX);
         all = all.saturating_add(count);
         set(&format!("committed_{name}"), count);
     }

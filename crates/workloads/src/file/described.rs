@@ -9,6 +9,7 @@ use super::columns::{self, Made};
 use super::expression::{Expression, Scope, Step};
 use super::reading::{parse, Fields, Files, Node, Sql};
 use super::table::Table;
+use super::words;
 use crate::Settings;
 
 /// A file without SQL for it stands in where none is named, so that the workload can be looked at.
@@ -134,8 +135,8 @@ impl Reader<'_> {
         let stem = self.files.first().0.trim_end_matches(".toml").to_string();
         let name = Some(self.whole.text("name")?).filter(|name| !name.is_empty()).unwrap_or(stem);
         let scope = Scope { scale, defined: self.defined()? };
-        let of_product = |word: &str| (word.to_string(), builtin_word(word, self.product).to_string());
-        self.words = BUILTIN_WORDS.iter().map(|word| of_product(word)).collect();
+        let of_product = |word: &str| (word.to_string(), words::on_product(word, self.product).to_string());
+        self.words = words::BUILTIN.iter().map(|word| of_product(word)).collect();
         for (name, node) in self.whole.entries("words")? {
             let word = self.sql(node)?.text.trim().to_string();
             self.words.insert(0, (name.to_string(), word));
@@ -286,27 +287,5 @@ impl Reader<'_> {
             Some(_) => return Err(node.wrong("per is second, minute or hour")),
         };
         Ok(Some(Headline { label: fields.need("label")?.text()?.to_string(), kind, per_s }))
-    }
-}
-
-/// Words that every file has, by the product.
-const BUILTIN_WORDS: &[&str] = &["key", "int", "bigint", "timestamp", "text", "ascii"];
-
-fn builtin_word(word: &str, product: Option<&str>) -> &'static str {
-    match (word, product.unwrap_or_default()) {
-        // These keep a table in the order of its key, which has to be there before the rows.
-        ("key", "mysql" | "sqlite" | "mock") => "PRIMARY KEY",
-        // Only a key of this type is the number of the row itself.
-        ("int" | "bigint", "sqlite" | "mock") => "integer",
-        ("int", _) => "int",
-        ("bigint", _) => "bigint",
-        ("timestamp", "mysql") => "datetime(6)",
-        ("timestamp", _) => "timestamp",
-        ("text", "mysql") => "longtext",
-        ("text", "firebird") => "varchar(8000)",
-        ("text", _) => "text",
-        // Firebird takes four bytes for each letter of Unicode.
-        ("ascii", "firebird") => "CHARACTER SET ASCII",
-        _ => "",
     }
 }

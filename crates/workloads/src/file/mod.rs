@@ -9,8 +9,11 @@ mod csv;
 mod described;
 pub mod entry;
 mod expression;
+mod moments;
 mod reading;
+mod rows;
 mod table;
+mod words;
 
 use std::sync::Arc;
 
@@ -30,7 +33,7 @@ use crate::tpcb::check::not_checkable;
 use crate::Options;
 use described::Described;
 use expression::{run, Step};
-use table::Rows;
+use rows::Rows;
 
 /// Rows of one transaction of a bulk load.
 const CHUNK: u64 = 500_000;
@@ -54,7 +57,7 @@ fn open(options: &Options) -> Result<Box<dyn Workload>> {
     let sources: Vec<Source> = described.transactions.iter().map(|one| one.source.clone()).collect();
     let scripts = Scripts::parse(&sources, &defined).map_err(told)?;
     let beside = Arc::new(beside(&described, &scripts)?);
-    let plan = Arc::new(Plan::new(scripts, options.dialect)?);
+    let plan = Arc::new(Plan::new(scripts, options.dialect, options.scale)?);
     Ok(Box::new(FromFile { described, dialect: options.dialect, kinds, plan, beside }))
 }
 

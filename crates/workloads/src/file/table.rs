@@ -1,26 +1,19 @@
-//! The tables that are populated: how many rows, and what each column of a row has.
-//!
-//! A value is a function of the file's seed, the table, the column and the number of the row: the same on every product,
-//! however many connections write.
+//! The tables that are populated: how many rows each has, and what makes the values of its columns.
 
-use std::io::Write;
-
-use dsbench_core::engine::RowSource;
 use dsbench_core::error::Result;
-use dsbench_core::random::{mix, Stream};
+use dsbench_core::random::mix;
 use dsbench_core::value::{Type, Value};
-use dsbench_core::workload::Progress;
-use dsbench_script::{Memory, Random, Slot, Value as Held};
+use dsbench_script::Slot;
 
 use super::columns::Made;
 use super::csv;
 use super::expression::{Expression, Scope};
+use super::moments::timestamp;
 use super::reading::{Files, Node};
-use crate::tpcb::rows::fill;
 
 const KNOWN: &[&str] = &["rows", "columns", "load"];
 /// Most columns that are populated.
-const MOST_COLUMNS: usize = 64;
+pub(super) const MOST_COLUMNS: usize = 64;
 /// Longest text that is made.
 const LONGEST: f64 = 8000.0;
 const MOST_ROWS: i64 = 1 << 40;
@@ -30,22 +23,23 @@ pub(super) struct Table {
     pub(super) name: String,
     pub(super) rows: u64,
     pub(super) columns: Vec<Column>,
-    seed: u64,
+    pub(super) seed: u64,
     /// See [`Made::plain`].
     pub(super) plain: bool,
     /// Rows that come from a file, in place of those that are made.
-    loaded: Vec<Vec<Option<String>>>,
+    pub(super) loaded: Vec<Vec<Option<String>>>,
 }
 
 /// A column with what makes its values.
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) kind: Type,
-    null: f64,
-    generator: Generator,
+    pub(super) null: f64,
+    pub(super) generator: Generator,
 }
 
-enum Generator {
+/// What makes the values of a column.
+pub(super) enum Generator {
     /// The number of the row from 0, and this.
     Sequence(i64),
     /// Both ends included, in units of the type.
@@ -70,6 +64,13 @@ pub(super) fn lengths(node: Node<'_>) -> Result<(usize, usize)> {
         Some([least, most]) if length(least)? <= length(most)? => Ok((length(least)?, length(most)?)),
         Some(_) => Err(node.wrong("a length has to stand here, or [least, most]")),
     }
+}
+
+/// The first number of a sequence.
+fn start(node: Node<'_>, scope: &Scope) -> Result<i64> {
+    let first = scope.whole(node)?;
+    let wrong = || node.wrong(format!("{first} and {MOST_ROWS} numbers after it are more than a bigint holds"));
+    first.checked_add(MOST_ROWS).map(|_| first).ok_or_else(wrong)
 }
 
 /// Both ends of a range.
@@ -108,7 +109,7 @@ impl Table {
             let sequence = columns.iter().filter(|(_, node)| node.is_table());
             let first =
                 sequence.filter_map(|(_, node)| node.entries().ok()?.into_iter().find(|(n, _)| *n == "sequence"));
-            let first = first.map(|(_, node)| scope.whole(node)).next().transpose()?;
+            let first = first.map(|(_, node)| start(node, scope)).next().transpose()?;
             referred.push(Referred { name, rows: rows as u64, first });
         }
         let mut all = Vec::new();
@@ -210,7 +211,7 @@ impl Column {
             return Err(misfit());
         }
         let generator = match word {
-            "sequence" => Generator::Sequence(whole(of)?),
+            "sequence" => Generator::Sequence(start(of, scope)?),
             "uniform" => match kind {
                 Type::Float64 => ends(of, |node| node.number()).map(|(low, high)| Generator::Double(low, high))?,
                 Type::Decimal(scale) => {
@@ -268,7 +269,7 @@ impl Column {
     }
 
     /// A whole number in the type's units as a value; `units`: it counts them, else whole numbers.
-    fn of_whole(&self, number: i64, units: bool) -> Value<'static> {
+    pub(super) fn of_whole(&self, number: i64, units: bool) -> Value<'static> {
         match self.kind {
             Type::Float64 => Value::Float(number as f64),
             Type::Timestamp => Value::Timestamp(number),
@@ -281,146 +282,8 @@ impl Column {
     }
 }
 
-/// Rows of a table, from one number to another.
-pub(super) struct Rows<'a> {
-    table: &'a Table,
-    next: u64,
-    end: u64,
-    told: u64,
-    progress: &'a Progress,
-    /// The letters of each column, and how many of them are in use.
-    texts: Vec<Vec<u8>>,
-    memories: Vec<Option<Memory>>,
-}
-
-impl<'a> Rows<'a> {
-    pub(super) fn new(table: &'a Table, range: std::ops::Range<u64>, progress: &'a Progress) -> Self {
-        let memory = |column: &Column| match &column.generator {
-            Generator::Expression(expression, _) => Some(expression.memory()),
-            _ => None,
-        };
-        Self {
-            table,
-            next: range.start,
-            end: range.end,
-            told: range.start,
-            progress,
-            texts: vec![Vec::new(); table.columns.len()],
-            memories: table.columns.iter().map(memory).collect(),
-        }
-    }
-
-    /// The value of a column; `None` where it lies in the column's letters.
-    fn value(&mut self, at: usize) -> Result<Option<Value<'a>>> {
-        let table = self.table;
-        let column = &table.columns[at];
-        let row = self.next;
-        let mut stream = Stream::new(self.table.seed, at as u64, row);
-        if column.null > 0.0 && stream.unit() < column.null {
-            return Ok(Some(Value::Null));
-        }
-        let (number, units) = match &column.generator {
-            Generator::Sequence(first) => (first + row as i64, false),
-            Generator::Uniform(low, high) => (stream.between(*low, *high), true),
-            Generator::Zipf(low, high, s) => {
-                let drawn = Random::new(stream.next_u64()).zipf(high.abs_diff(*low) + 1, *s);
-                (low - 1 + drawn as i64, false)
-            }
-            Generator::Double(low, high) => return Ok(Some(Value::Float(low + (high - low) * stream.unit()))),
-            Generator::Text(least, most) => {
-                let length = least + stream.below((most - least) as u64 + 1) as usize;
-                self.texts[at].resize(length, 0);
-                fill(&mut self.texts[at], stream.next_u64());
-                return Ok(None);
-            }
-            Generator::Constant(text) => return Ok(Some(Value::Text(text))),
-            Generator::Whole(number) => (*number, true),
-            Generator::Expression(expression, slot) => {
-                let Some(memory) = &mut self.memories[at] else { return Ok(Some(Value::Null)) };
-                memory.random = Random::new(stream.next_u64());
-                if let Some(slot) = slot {
-                    memory.set(*slot, Held::Int(row as i64 + 1));
-                }
-                match expression.value(memory)? {
-                    Held::Null => return Ok(Some(Value::Null)),
-                    Held::Int(number) => (number, false),
-                    Held::Bool(yes) => (yes.into(), false),
-                    Held::Double(number) if column.kind == Type::Float64 => return Ok(Some(Value::Float(number))),
-                    Held::Double(number) => match column.kind {
-                        Type::Decimal(scale) => ((number * 10_f64.powi(scale.into())).round() as i64, true),
-                        _ => (number.round() as i64, false),
-                    },
-                }
-            }
-            Generator::Loaded(cell) => {
-                let cell = table.loaded[row as usize].get(*cell).and_then(Option::as_deref);
-                let stored = column.stored(table.plain);
-                return Ok(Some(cell.and_then(|text| read(stored, text)).unwrap_or(Value::Null)));
-            }
-        };
-        let text = &mut self.texts[at];
-        text.clear();
-        // Writing into a vector cannot fail.
-        let _ = match column.kind {
-            Type::Text => write!(text, "{number}"),
-            Type::Timestamp if table.plain => moment(number, text),
-            Type::Decimal(scale) if table.plain => {
-                let scale = if units { scale } else { 0 };
-                return Ok(Some(Value::Float(number as f64 / 10_f64.powi(scale.into()))));
-            }
-            _ => return Ok(Some(column.of_whole(number, units))),
-        };
-        Ok(None)
-    }
-}
-
-impl RowSource for Rows<'_> {
-    fn next_row(&mut self, emit: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<bool> {
-        const TELL_EVERY: u64 = 4096;
-        if self.next == self.end || self.next - self.told == TELL_EVERY {
-            self.progress.advance(self.next - self.told)?;
-            self.told = self.next;
-        }
-        if self.next == self.end {
-            return Ok(false);
-        }
-        let count = self.table.columns.len();
-        let mut found = [None; MOST_COLUMNS];
-        for (at, value) in found.iter_mut().enumerate().take(count) {
-            *value = self.value(at)?;
-        }
-        let mut row = [Value::Null; MOST_COLUMNS];
-        for (at, value) in row.iter_mut().enumerate().take(count) {
-            let letters = || Value::Text(std::str::from_utf8(&self.texts[at]).unwrap_or_default());
-            *value = found[at].unwrap_or_else(letters);
-        }
-        emit(&row[..count])?;
-        self.next += 1;
-        Ok(true)
-    }
-}
-
-/// A moment as text, by the calendar of [`timestamp`] the other way round.
-fn moment(at: i64, text: &mut Vec<u8>) -> std::io::Result<()> {
-    let (days, of_day) = (at.div_euclid(86_400_000_000) + 719_468, at.rem_euclid(86_400_000_000));
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let years = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * years + years / 4 - years / 100);
-    let months = (5 * of_year + 2) / 153;
-    let (day, month) = (of_year - (153 * months + 2) / 5 + 1, if months < 10 { months + 3 } else { months - 9 });
-    let year = era * 400 + years + i64::from(month < 3);
-    let (second, part) = (of_day / 1_000_000, of_day % 1_000_000);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    write!(text, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")?;
-    if part > 0 {
-        write!(text, ".{part:06}")
-    } else {
-        Ok(())
-    }
-}
-
 /// A value of a type out of its text.
-fn read(kind: Type, text: &str) -> Option<Value<'_>> {
+pub(super) fn read(kind: Type, text: &str) -> Option<Value<'_>> {
     let trimmed = text.trim();
     match kind {
         Type::Text => Some(Value::Text(text)),
@@ -433,44 +296,5 @@ fn read(kind: Type, text: &str) -> Option<Value<'_>> {
             Some(Value::Decimal { unscaled: digits.parse().ok()?, scale })
         }
         _ => trimmed.parse().ok().map(Value::Int),
-    }
-}
-
-/// Microseconds since 1970 of `YYYY-MM-DD`, with ` HH:MM:SS` or without, and with parts of a second or without.
-fn timestamp(text: &str) -> Option<i64> {
-    let (date, time) = text.split_once([' ', 'T']).unwrap_or((text, "0:0:0"));
-    let (time, part) = time.split_once('.').unwrap_or((time, ""));
-    let numbers = |text: &str, sign| -> Option<[i64; 3]> {
-        let all: std::result::Result<Vec<i64>, _> = text.split(sign).map(str::parse).collect();
-        all.ok()?.try_into().ok()
-    };
-    let ([year, month, day], [hour, minute, second]) = (numbers(date, '-')?, numbers(time, ':')?);
-    let part: i64 = format!("{part:0<6}").get(..6)?.parse().ok()?;
-    let fits = (1..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    let fits = fits && (0..24).contains(&hour) && (0..60).contains(&minute) && (0..60).contains(&second);
-    // Days of a calendar whose years begin in March (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-    let (years, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = years * 365 + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day - 1 - 719_468;
-    let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
-    fits.then_some(seconds * 1_000_000 + part)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_read_and_written_by_the_calendar() {
-        for (text, at) in [
-            ("1970-01-01 00:00:00", 0),
-            ("2000-02-29 23:59:59", 951_868_799_000_000),
-            ("2026-03-01 12:00:00.000250", 1_772_366_400_000_250),
-            ("1969-12-31 23:59:59.500000", -500_000),
-        ] {
-            let mut written = Vec::new();
-            moment(at, &mut written).unwrap();
-            assert_eq!((timestamp(text), String::from_utf8(written).unwrap().as_str()), (Some(at), text));
-        }
-        assert_eq!([timestamp("2026-13-01"), timestamp("2026-01-01 24:00:00"), timestamp("today")], [None; 3]);
     }
 }

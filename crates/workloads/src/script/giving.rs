@@ -4,89 +4,98 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Type, Value};
 use dsbench_script::{Memory, Value as Held};
 
-use super::plan::Bound;
+use super::bound::Bound;
 
-/// Parameters of most statements.
-const FEW: usize = 16;
-/// Room for the texts of values; it is kept, so that giving them allocates nothing once it has grown.
+/// Room for values and for their texts; it is kept, so that giving them allocates nothing once it has grown.
 #[derive(Debug, Default)]
 pub(super) struct Giving {
+    values: Vec<Value<'static>>,
     texts: Vec<u8>,
     /// Where each of them ends.
     ends: Vec<usize>,
 }
 
-/// The values of one statement: few, or else all in a list.
-pub(super) struct Values<'a> {
-    few: [Value<'a>; FEW],
-    count: usize,
-    many: Vec<Value<'a>>,
-}
-
-impl<'a> Values<'a> {
-    #[inline]
-    pub(super) fn as_slice(&self) -> &[Value<'a>] {
-        match self.many.is_empty() {
-            true => &self.few[..self.count],
-            false => &self.many,
-        }
-    }
-}
-
 impl Giving {
-    /// The values of a statement's parameters. Errors of kind `Statement` for a value that does not fit what the
-    /// database wants. More than 16 parameters allocate.
+    /// Gives `run` the values of a statement's parameters. Errors of kind `Statement` for a value that does not fit what
+    /// the database wants.
     #[inline]
-    pub(super) fn values<'a>(&'a mut self, bound: &Bound, memory: &'a Memory) -> Result<Values<'a>> {
-        self.texts.clear();
-        self.ends.clear();
+    pub(super) fn with<T>(
+        &mut self,
+        bound: &Bound,
+        memory: &Memory,
+        run: impl FnOnce(&[Value<'_>]) -> Result<T>,
+    ) -> Result<T> {
+        if bound.lettered {
+            return self.with_texts(bound, memory, run);
+        }
+        self.values.clear();
         for (slot, kind) in bound.slots.iter().zip(&bound.params) {
-            match (kind, memory.parameter(*slot)) {
-                (_, (Some(Held::Null), _)) => {}
-                (Type::Text, (Some(value), _)) => {
-                    value.write(&mut self.texts);
-                    self.ends.push(self.texts.len());
-                }
-                _ => {}
-            }
+            self.values.push(match memory.parameter(*slot) {
+                (Some(value), _) => as_number(*kind, value)?,
+                (None, text) => as_number(*kind, Held::read(text).ok_or_else(|| misfit(*kind, text))?)?,
+            });
         }
-        let (mut texts, mut start) = (self.ends.iter(), 0);
-        let mut give = |number: usize| {
-            let (slot, kind) = (bound.slots[number], bound.params[number]);
-            match memory.parameter(slot) {
-                (Some(Held::Null), _) => Ok(Value::Null),
-                (Some(_), _) if kind == Type::Text => {
-                    let end = texts.next().copied().unwrap_or(start);
-                    let text = std::str::from_utf8(&self.texts[start..end]).unwrap_or_default();
-                    start = end;
-                    Ok(Value::Text(text))
-                }
-                (Some(value), _) => as_number(kind, value),
-                (None, text) if kind == Type::Text => Ok(Value::Text(text)),
-                (None, text) => match Held::read(text) {
-                    Some(value) => as_number(kind, value),
-                    None => Err(misfit(kind, text)),
-                },
-            }
-        };
-        let count = bound.slots.len();
-        let mut values = Values { few: [Value::Null; FEW], count, many: Vec::new() };
-        if count > FEW {
-            values.many = (0..count).map(give).collect::<Result<_>>()?;
-            return Ok(values);
-        }
-        for (number, value) in values.few.iter_mut().enumerate().take(count) {
-            *value = give(number)?;
-        }
-        Ok(values)
+        run(&self.values)
     }
+
+    /// The same with texts among them, which lie in the memory or, of what is no text, here.
+    fn with_texts<T>(
+        &mut self,
+        bound: &Bound,
+        memory: &Memory,
+        run: impl FnOnce(&[Value<'_>]) -> Result<T>,
+    ) -> Result<T> {
+        let Self { values: room, texts, ends } = self;
+        room.clear();
+        texts.clear();
+        ends.clear();
+        for (slot, _) in bound.slots.iter().zip(&bound.params).filter(|(_, kind)| **kind == Type::Text) {
+            if let (Some(value), _) = memory.parameter(*slot) {
+                value.write(texts);
+                ends.push(texts.len());
+            }
+        }
+        let mut values: Vec<Value<'_>> = std::mem::take(room);
+        let done = fill(&mut values, bound, memory, (&texts[..], &ends[..])).and_then(|()| run(&values));
+        values.clear();
+        // The same memory again, for values that live longer: there are none in it.
+        *room = values.into_iter().map(|_| Value::Null).collect();
+        done
+    }
+}
+
+fn fill<'a>(
+    values: &mut Vec<Value<'a>>,
+    bound: &Bound,
+    memory: &'a Memory,
+    (texts, ends): (&'a [u8], &[usize]),
+) -> Result<()> {
+    let (mut ends, mut start) = (ends.iter(), 0);
+    for (slot, kind) in bound.slots.iter().zip(&bound.params) {
+        values.push(match memory.parameter(*slot) {
+            (Some(value), _) if *kind == Type::Text => {
+                let end = ends.next().copied().unwrap_or(start);
+                let text = std::str::from_utf8(&texts[start..end]).unwrap_or_default();
+                start = end;
+                if value == Held::Null {
+                    Value::Null
+                } else {
+                    Value::Text(text)
+                }
+            }
+            (Some(value), _) => as_number(*kind, value)?,
+            (None, text) if *kind == Type::Text => Value::Text(text),
+            (None, text) => as_number(*kind, Held::read(text).ok_or_else(|| misfit(*kind, text))?)?,
+        });
+    }
+    Ok(())
 }
 
 #[inline]
 fn as_number(kind: Type, value: Held) -> Result<Value<'static>> {
     Ok(match (kind, value) {
-        (_, Held::Null) => Value::Null,
         (Type::Int16 | Type::Int32 | Type::Int64 | Type::Decimal(_), Held::Int(value)) => Value::Int(value),
+        (_, Held::Null) => Value::Null,
         (Type::Int16 | Type::Int32 | Type::Int64, Held::Bool(value)) => Value::Int(value.into()),
         (Type::Float64, Held::Int(value)) => Value::Float(value as f64),
         (Type::Float64, Held::Double(value)) => Value::Float(value),
@@ -130,7 +139,35 @@ fn decimal(value: f64) -> Option<Value<'static>> {
 
 #[cfg(test)]
 mod tests {
+    use dsbench_script::{Scripts, Source};
+
     use super::*;
+
+    #[test]
+    fn many_values_and_texts_are_given_in_the_same_memory() {
+        let names: Vec<String> = (0..20).map(|n| format!(":v{n}")).collect();
+        let sets: String = (0..20).map(|n| format!("\\set v{n} {n}\n")).collect();
+        let text = format!("{sets}SELECT {}, :word;", names.join(", "));
+        let source = Source { name: "own".into(), weight: 1, text };
+        let scripts = Scripts::parse(&[source], &[("word".into(), "it's".into())]).unwrap();
+        let mut memory = scripts.memory();
+        scripts.scripts[0].advance(0, &mut memory, &mut |_, _| {}).unwrap();
+        let slots = scripts.scripts[0].statements().next().unwrap().slots.clone();
+        let mut params = vec![Type::Int64; 21];
+        (params[3], params[20]) = (Type::Text, Type::Text);
+        let bound = Bound::giving(slots, params);
+        let mut giving = Giving::default();
+        let give = |giving: &mut Giving| {
+            let seen = |values: &[Value<'_>]| {
+                assert_eq!((values[2], values[3], values[20]), (Value::Int(2), Value::Text("3"), Value::Text("it's")));
+                Ok(values.as_ptr() as usize)
+            };
+            giving.with(&bound, &memory, seen).unwrap()
+        };
+        give(&mut giving);
+        let room = (give(&mut giving), giving.values.capacity());
+        assert_eq!((give(&mut giving), giving.values.capacity()), room, "nothing is allocated");
+    }
 
     #[test]
     fn doubles_become_the_decimals_of_their_digits() {

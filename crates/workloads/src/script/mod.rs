@@ -3,12 +3,14 @@
 //! The scripts say themselves where transactions begin and end, so that the loop sends neither BEGIN nor COMMIT:
 //! their words are put into the engine's own verbs, which costs a round trip less on PostgreSQL.
 
+mod bound;
 mod builtin;
 pub(crate) mod client;
 pub mod entry;
 mod giving;
 mod piping;
 pub(crate) mod plan;
+mod running;
 pub(crate) mod settings;
 mod sleeping;
 mod tables;
@@ -102,7 +104,7 @@ fn open(options: &Options) -> Result<Box<dyn Workload>> {
     Ok(Box::new(Script {
         on,
         keeps_data: options.dialect.keeps_data,
-        plan: Arc::new(Plan::new(scripts, options.dialect)?),
+        plan: Arc::new(Plan::new(scripts, options.dialect, options.scale)?),
         writing,
         beside: Arc::new(Beside { sums, ..Beside::default() }),
         kinds: all_kept(kinds),

@@ -6,7 +6,7 @@ use dsbench_core::value::{Type, Value};
 use dsbench_core::workload::{Condition, Expected, Part, Progress};
 
 use crate::sql::Sections;
-use crate::steps::{numbers, of_unknown_end};
+use crate::steps::{numbers, of_unknown_end, Counted};
 
 const FILES: &[(&str, &str)] = &[
     ("postgres", concat!(include_str!("postgres.sql"), include_str!("shared.sql"))),
@@ -68,7 +68,7 @@ impl Tables {
                     columns.remove(1);
                 }
                 let chunk = start..share.end.min(start + CHUNK);
-                let mut source = Source { next: chunk.start, end: chunk.end, rows, progress, told: chunk.start };
+                let mut source = Source { next: chunk.start, end: chunk.end, rows, counted: Counted::new(progress) };
                 let load = conn.bulk().ok_or_else(|| Error::configuration("this engine has no bulk load"))?;
                 load.load(name, &columns, &mut source)?;
             }
@@ -123,18 +123,13 @@ struct Source<'a> {
     end: u64,
     /// For each unit of scale: says which table it is.
     rows: u64,
-    progress: &'a Progress,
-    told: u64,
+    counted: Counted<'a>,
 }
 
 impl RowSource for Source<'_> {
     fn next_row(&mut self, emit: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<bool> {
-        const TELL_EVERY: u64 = 4096;
-        if self.next == self.end || self.next - self.told == TELL_EVERY {
-            self.progress.advance(self.next - self.told)?;
-            self.told = self.next;
-        }
         if self.next == self.end {
+            self.counted.end()?;
             return Ok(false);
         }
         let (id, branch) = (Value::Int(self.next as i64 + 1), Value::Int((self.next / self.rows) as i64 + 1));
@@ -144,6 +139,7 @@ impl RowSource for Source<'_> {
             _ => emit(&[id, branch, Value::Int(0), Value::Text(FILLER)])?,
         }
         self.next += 1;
+        self.counted.rows(1)?;
         Ok(true)
     }
 }

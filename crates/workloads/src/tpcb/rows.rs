@@ -9,6 +9,8 @@ use dsbench_core::random::mix;
 use dsbench_core::value::{Type, Value};
 use dsbench_core::workload::Progress;
 
+use crate::steps::Counted;
+
 /// Tellers of a branch.
 pub const TELLERS: u64 = 10;
 /// The longest filler there is.
@@ -73,8 +75,7 @@ pub struct Source<'a> {
     end: u64,
     filler: [u8; LONGEST],
     filler_bytes: usize,
-    progress: &'a Progress,
-    unreported: u64,
+    counted: Counted<'a>,
 }
 
 impl<'a> Source<'a> {
@@ -92,21 +93,15 @@ impl<'a> Source<'a> {
             end: range.end,
             filler: [0; LONGEST],
             filler_bytes: table.filler_bytes(compact_integers),
-            progress,
-            unreported: 0,
+            counted: Counted::new(progress),
         }
-    }
-
-    fn report(&mut self) -> Result<()> {
-        self.progress.advance(std::mem::take(&mut self.unreported))
     }
 }
 
 impl RowSource for Source<'_> {
     fn next_row(&mut self, emit: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<bool> {
-        const REPORT_EVERY: u64 = 4096;
         if self.next == self.end {
-            self.report()?;
+            self.counted.end()?;
             return Ok(false);
         }
         let number = self.next;
@@ -118,10 +113,7 @@ impl RowSource for Source<'_> {
             Table::Teller | Table::Account => emit(&[id, branch, Value::Int(0), Value::Text(text)])?,
         }
         self.next += 1;
-        self.unreported += 1;
-        if self.unreported == REPORT_EVERY {
-            self.report()?;
-        }
+        self.counted.rows(1)?;
         Ok(true)
     }
 }

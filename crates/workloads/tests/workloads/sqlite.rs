@@ -263,3 +263,24 @@ fn scripts_do_what_they_say() {
     let folder = Folder::new();
     crate::script::works(&*folder.engine());
 }
+
+/// SQLite keeps a transaction open whose COMMIT it refused.
+#[test]
+fn a_script_whose_commit_fails_leaves_no_transaction_open() {
+    let folder = Folder::new();
+    let engine = folder.engine();
+    let tables = bed::open_with(&*engine, "scripted", Call::Statements, 1, &[("builtin", "select-only")]);
+    let mut conn = build(&*engine, &*tables, Population::Bulk, 1);
+    conn.script(&["CREATE TABLE child (bid integer REFERENCES pgbench_branches (bid) DEFERRABLE INITIALLY DEFERRED)"])
+        .unwrap();
+    let script = "BEGIN;\nINSERT INTO child (bid) VALUES (7);\nEND;";
+    let text = format!("{} own.sql\n{script}", script.len());
+    let workload = bed::open_with(&*engine, "scripted", Call::Statements, 1, &[("scripts", &text)]);
+    let mut client = workload.client(ClientId::alone(0), 1);
+    client.prepare(&mut *conn, Prepare::Once).unwrap();
+    client.draw(0);
+    client.execute(&mut *conn).unwrap_err();
+    conn.begin().unwrap();
+    conn.rollback().unwrap();
+    assert_eq!(conn.fetch("SELECT count(*) FROM child").unwrap().rows[0][0].as_deref(), Some("0"));
+}

@@ -10,7 +10,7 @@ from nicegui import run, ui
 from dsbench import servers, workloads
 from dsbench.library import RunError, SpecError
 from dsbench.report.ahead_text import text_of
-from dsbench.spec import OPTIONS, PROFILE_NAMES, Option
+from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, examples
 from dsbench.spec.about import GROUPS
 from dsbench.web import form
 from dsbench.web.house import House
@@ -132,7 +132,7 @@ def _listening(control: Any, name: str, texts: dict[str, str], changed: Any) -> 
 
 def _control(option: Option, value: str) -> Any:
     default = option.about.default or option.shown(option.default)
-    known = {"workload": tuple(workloads.names()), "profile": PROFILE_NAMES}.get(option.name, option.choices)
+    known = {"workload": (*workloads.names(), *examples()), "profile": PROFILE_NAMES}.get(option.name, option.choices)
     if option.kind == "boolean":
         known = ("yes", "no")
     if known:

@@ -20,6 +20,7 @@ use dsbench_core::workload::Progress;
 use super::names::Names;
 use super::nurand::Ranges;
 use super::sizes::{Sizes, DISTRICTS};
+use crate::steps::Counted;
 
 pub use orders::lines_of;
 
@@ -146,8 +147,7 @@ pub struct Source<'a> {
     sizes: Sizes,
     next: u64,
     end: u64,
-    progress: &'a Progress,
-    unreported: u64,
+    counted: Counted<'a>,
 }
 
 impl<'a> Source<'a> {
@@ -159,7 +159,7 @@ impl<'a> Source<'a> {
             Table::Customer | Table::History => Maker::People(table, people::People::new(names, Ranges::new(&sizes))),
             Table::Orders | Table::NewOrder | Table::OrderLine => Maker::Orders(table, orders::Book::default()),
         };
-        Self { maker, sizes, next: range.start, end: range.end, progress, unreported: 0 }
+        Self { maker, sizes, next: range.start, end: range.end, counted: Counted::new(progress) }
     }
 
     /// Makes all that are left, as they are loaded.
@@ -167,30 +167,23 @@ impl<'a> Source<'a> {
         while self.next_row(take)? {}
         Ok(())
     }
-
-    fn report(&mut self) -> Result<()> {
-        self.progress.advance(std::mem::take(&mut self.unreported))
-    }
 }
 
 impl RowSource for Source<'_> {
     fn next_row(&mut self, emit: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<bool> {
-        const REPORT_EVERY: u64 = 4096;
         if self.next == self.end {
-            self.report()?;
+            self.counted.end()?;
             return Ok(false);
         }
         let number = self.next;
-        self.unreported += match &mut self.maker {
+        let made = match &mut self.maker {
             Maker::Places(table) => places::make(*table, &self.sizes, number, emit)?,
             Maker::Things(table, buffer) => buffer.make(*table, &self.sizes, number, emit)?,
             Maker::People(table, people) => people.make(*table, &self.sizes, number, emit)?,
             Maker::Orders(table, book) => book.make(*table, &self.sizes, number, emit)?,
         };
         self.next += 1;
-        if self.unreported >= REPORT_EVERY {
-            self.report()?;
-        }
+        self.counted.rows(made)?;
         Ok(true)
     }
 }
