@@ -31,6 +31,9 @@ impl Giving {
         self.values.clear();
         for (slot, kind) in bound.slots.iter().zip(&bound.params) {
             self.values.push(match memory.parameter(*slot) {
+                (Some(Held::Int(value)), _) if matches!(kind, Type::Int16 | Type::Int32 | Type::Int64) => {
+                    Value::Int(value)
+                }
                 (Some(value), _) => as_number(*kind, value)?,
                 (None, text) => as_number(*kind, Held::read(text).ok_or_else(|| misfit(*kind, text))?)?,
             });
