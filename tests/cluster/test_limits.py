@@ -113,7 +113,7 @@ def test_the_log_is_no_weapon() -> None:
 def test_a_flood_of_half_open_connections_does_not_end_a_run(tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
         nodes = [bed.node(1), bed.node(2)]
-        load = ("--threads", "1", "--scales", "1", "--cycles", "3", "--duration", "1", "--seed", "1")
+        load = ("--threads", "1", "--scales", "1", "--cycles", "3", "--duration", "1.5", "--seed", "1")
         run = bed.run("mock:?latency_us=1000", *load, within=("prlimit", "--nofile=1024:1024"))
         assert until(lambda: bed.log().count("joined") == 2)
         with ExitStack() as stack:
