@@ -15,6 +15,9 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::error::raise;
 
+/// What all clients did in a second: committed, failed, p50, p99 and longest time in ns.
+type Told = (u64, u64, u64, u64, u64);
+
 /// A cycle: spawned, ready, started, finished, joined.
 #[pyclass(frozen, module = "dsbench._core")]
 pub struct Cycle {
@@ -57,7 +60,7 @@ impl Cycle {
     }
 
     /// (committed, failed, p50, p99 and longest time in ns) of each second from number `start` on that was collected.
-    fn seconds(&self, start: usize) -> PyResult<Vec<(u64, u64, u64, u64, u64)>> {
+    fn seconds(&self, start: usize) -> PyResult<Vec<Told>> {
         let told = |one: &Second| (one.count, one.failed, one.p50_ns, one.p99_ns, one.max_ns);
         self.with(|cycle| cycle.seconds(start).iter().map(told).collect())
     }
