@@ -151,7 +151,13 @@ def test_a_report_can_be_read_sorted_and_switched(page: Any, base: str, path: st
         head.get_by_role("button").click()
         assert head.get_attribute("aria-sort") == order
     page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_role("region", name="Diagram rate").focus()
+    assert axe.run(page).response["violations"] == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    pale = page.locator(".chart svg [fill='#e8e6e3']")
+    assert pale.count() > 0
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert pale.count() == 0
     assert seen.well()
 
 

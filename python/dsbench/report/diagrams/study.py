@@ -145,13 +145,14 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
     x = alt.X("x:N", sort=sorts[0], axis=axis)
     y = alt.Y("y:N", sort=sorts[1], axis=alt.Axis(title=found.factors[down], labelLimit=160))
     base = alt.Chart(alt.NamedData("fields"))
+    inks = (("datum.dark", "#ffffff"), ("!datum.dark", "#000000"))  # Not by name: a dark page swaps the named ones.
     shades = alt.Scale(type="log" if log else "linear", scheme="viridis", zero=False, nice=False)
     colour = alt.Color("value:Q", scale=shades, legend=alt.Legend(title=found.unit))
     layers = [
         base.mark_rect().encode(x=x, y=y, color=colour, tooltip=["x:N", "y:N", alt.Tooltip("value:Q", format=",.4~r")]),
         *(base.transform_filter(rule).mark_text(fontSize=12, color=ink).encode(
             x=alt.X("x:N", sort=sorts[0], axis=None), y=y, text="shown:N"
-        ) for rule, ink in (("datum.dark", "white"), ("!datum.dark", "black"))),
+        ) for rule, ink in inks),
     ]  # fmt: skip
     spec = finish(
         layers,

@@ -39,6 +39,7 @@
     if (typeof value === "string") return DARK[value] ?? value;
     if (Array.isArray(value)) return value.map(inDark);
     if (value === null || typeof value !== "object") return value;
+    if (value.name === "viridis" && value.extent) return {...value, extent: [0.25, value.extent[1]]};  // Its deep end is the paper.
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, key === "datasets" ? part : inDark(part)]));
   };
   const darkened = (spec) => {
@@ -91,15 +92,26 @@
     }
   };
 
+  // A diagram that is wider than its frame scrolls within it, by keyboard too.
+  const reachable = (place) => {
+    const {diagram, course} = place.dataset, name = diagram ? `Diagram ${diagram}` : `Course of scale ${course}`;
+    const wide = place.scrollWidth > place.clientWidth, told = {tabindex: "0", role: "region", "aria-label": name};
+    for (const [key, value] of Object.entries(told)) {
+      if (wide) place.setAttribute(key, value); else place.removeAttribute(key);
+    }
+  };
+
   const drawn = [];
   const draw = (place, spec) => {
     const state = {flipped: false, hidden: new Set()}, names = series(spec), area = make("div");
+    new ResizeObserver(() => reachable(place)).observe(place);
     const show = () => {
       let shown = copy(spec);
       if (state.flipped) flip(shown);
       if (state.hidden.size) without(shown, state.hidden);
       if (isDark()) shown = darkened(shown);
       return vegaEmbed(area, shown, options).then(() => {
+        reachable(place);
         area.querySelector("summary")?.setAttribute("aria-label", "Save this diagram");
         // A group of marks without any has no name, and nothing to read.
         for (const group of area.querySelectorAll("[role=graphics-symbol]:not([aria-label])")) {
@@ -140,6 +152,18 @@
     return show();
   };
   const redraw = () => drawn.forEach((show) => show());
+
+  // Paper is light. What was drawn dark takes its light colours in place: printing waits for no new drawing.
+  const LIGHT = Object.fromEntries(Object.entries(DARK).map(([light, dark]) => [dark, light]));
+  addEventListener("beforeprint", () => {
+    for (const mark of document.querySelectorAll(".chart svg :is([fill], [stroke])")) {
+      for (const key of ["fill", "stroke"]) {
+        const light = LIGHT[mark.getAttribute(key)];
+        if (light) mark.setAttribute(key, light);
+      }
+    }
+  });
+  addEventListener("afterprint", () => isDark() && redraw());
 
   const specs = read("specs");
   for (const place of document.querySelectorAll("[data-diagram]")) draw(place, specs[place.dataset.diagram]);
