@@ -10,7 +10,7 @@ from typing import Any, Final
 from dsbench.archive import LOCAL
 from dsbench.web.parts import number
 
-_WIDTH, _HEIGHT, _LEFT = 720, 170, 56
+_WIDTH, _HEIGHT, _LEFT, _NAME = 480, 170, 56, 130
 _MOST: Final = 200
 """Cycles that are shown, the latest."""
 
@@ -32,7 +32,7 @@ def svg(lines: Mapping[str, Sequence[float]], what: str, unit: str) -> str:
             told = f"{name} {number(values[-1])} {unit}"
             said += f", {told}"
             if len(lines) > 1:
-                at = _LEFT + 170 * (number_of + 1)
+                at = _LEFT + _NAME * (number_of + 1)
                 legend += f'<text class="line-{number_of}" x="{at}" y="{_HEIGHT - 4}">{told}</text>'
     ticks = "".join(
         f'<text x="{_LEFT - 6}" y="{_HEIGHT - 18 - share * (_HEIGHT - 34):.0f}" text-anchor="end">{number(share * top)}'

@@ -128,14 +128,14 @@ class _Watching:
             where + share if state.goes_on else _status(state)
         )
         now = state.seconds[-1] if state.seconds else state.rate_tps
-        self._set("rate", f"{number(now)} tps" if in_cycle else "–", f"{number(state.rate_tps)} in this cycle")
+        self._set("rate", f"{number(now)} tps" if in_cycle else "–", f"{number(state.rate_tps)} tps in this cycle")
         threads = f", {state.threads} threads" if state.threads else ""
         elapsed = f"{max(state.elapsed_s, 0):.0f} s" if in_cycle else ""
         p50, p99 = (f"{number(1e3 * time)} ms" for time in state.times[-1]) if state.times and in_cycle else ("–", "–")
         self._set("median time", p50, "p50 of the last second")
         self._set("slow time", p99, "p99 of the last second")
         own, busy = state.cpus if len(state.cpus) == 2 and in_cycle else (0.0, 0.0)
-        cpus = (f"{busy:.1f} of {psutil.cpu_count()}", f"{own:.2f} dsbench") if busy else ("–", "")
+        cpus = (f"{busy:.1f} of {psutil.cpu_count()}", f"{own:.2f} by dsbench") if busy else ("–", "")
         self._set("CPUs busy", *cpus)
         cycle = f"{state.cycle} of {state.cycles}" if state.cycle else "–"
         self._set("cycle", cycle, f"{elapsed}{threads}".strip(", "))
