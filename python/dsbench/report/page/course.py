@@ -57,7 +57,8 @@ def _short(value: float) -> float:
 def spec() -> Spec:
     """The diagram of a course as Vega-Lite; the page fills in ``seconds`` and ``boundaries`` for each scale."""
     seconds, boundaries = alt.Chart(alt.NamedData("seconds")), alt.Chart(alt.NamedData("boundaries"))
-    axis = alt.Axis(title="second of all cycles in order", tickMinStep=1, format="d")
+    whole = "datum.value % 1 ? '' : datum.label"  # A course of two seconds has ticks between them.
+    axis = alt.Axis(title="second of all cycles in order", tickMinStep=1, format="d", labelExpr=whole)
     x = alt.X("second:Q", scale=alt.Scale(nice=False), axis=axis)
     middle = alt.X("middle:Q", axis=axis)
     rule = boundaries.mark_rule(color=GREY, strokeDash=[2, 2], strokeWidth=0.8, clip=True).encode(x=x)

@@ -117,7 +117,7 @@ def statistics(evaluation: Evaluation) -> Html | None:
             seen = {_WHOLE, *tables[:_MOST]}
             shown = table(f"The database's statistics around the cycles, {place}", heads,
                           [row for row in rows if row[0] in seen])  # fmt: skip
-            parts.append(join([tag("h3", place), shown]) if len(stages) > 1 else shown)
+            parts.append(join([tag("h3", place), shown]) if max(len(stages), len(part.changes)) > 1 else shown)
             if more := tables[_MOST:]:  # Hundreds of tables would be most of the page.
                 words = f"{len(more)} tables more have theirs in the table statistics of the archive."
                 parts.append(tag("p", words, cls="note"))
