@@ -34,7 +34,7 @@ TOGETHER: dict[str, dict[str, Any]] = {
     "terminals": {"pace": "terminals"}, "workload_settings": {"workload": "tpcc"}, "keep": STAYS, "reuse": STAYS,
     "limits": {"target": {"url": "private:postgresql"}}, "storage": {"target": {"url": "private:sqlite"}},
     "max_tries": {"retry": True}, "existing": {"workload": "scripted", "scales": [1], **STAYS},
-    "shortest": {"precision": 2, "duration": 60}, "precision_of": {"precision": 2},
+    "shortest": {"precision": 2, "duration": 60}, "cycles": {"most_cycles": 30}, "precision_of": {"precision": 2},
 }  # fmt: skip
 """What a setting needs beside it."""
 

@@ -25,6 +25,7 @@ NAMING = {
     "generator/sysbench.py": "what sysbench can run",
     "web/frame.py": "an element of HTML",
     "web/pages/new.py": "an element of HTML",
+    "web/pages/new_study.py": "an element of HTML",
     "web/pages/archives.py": "an element of HTML",
 }
 

@@ -11,12 +11,15 @@ import psutil
 import pytest
 
 from dsbench.monitors import SERVER, Known, Monitor, monitors_for
+from dsbench.monitors.calls import SystemCalls
 from dsbench.monitors.client import Client
 from dsbench.monitors.device import StorageDevice
 from dsbench.monitors.network import Network
 from dsbench.monitors.os import OperatingSystem
 
-ALWAYS = ["os", "network", "client", "interrupts", "disks", "client_tasks"]
+CALLS = [] if SystemCalls.allowed() is None else ["calls"]
+"""Counted where tracefs is mounted and the kernel lets us."""
+ALWAYS = ["os", "network", "client", "interrupts", "disks", "client_tasks", *CALLS]
 
 
 def _values(monitor: Monitor) -> dict[str, float]:
@@ -64,6 +67,7 @@ def test_names_and_units_are_those_of_the_archive(tmp_path: Path) -> None:
         **dict.fromkeys([("client_tasks", f"{what}_switches") for what in ("voluntary", "involuntary")], "count total"),
         ("client_tasks", "migrations"): "count total",
         ("client_tasks", "queued"): "s total",
+        **dict.fromkeys([(name, "system_calls") for name in CALLS], "count total"),
     }
     disks = {key: unit for key, unit in seen.items() if key[0] == "disks"}
     assert set(disks.values()) <= {"operations total"}

@@ -114,7 +114,7 @@ class Slow:
     def connect(self, *_: Any) -> None:
         """They are."""
 
-    wait = abandon = connect
+    wait = abandon = seconds = connect
 
 
 @pytest.mark.parametrize("ramp_up", [0.0, 2.0])
