@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -64,11 +64,16 @@ def result(
     )
 
 
+_MAKING: Final = ("populate", "primary_key", "foreign_key", "reuse")
+"""Phases after which a database has its rows."""
+
+
 def phases_of(table: pa.Table, stage: str, finished: Set[tuple[int, int]]) -> dict[int, Phases]:
     """What was timed, by scale. A scale that was populated again (resumed) shows the mean of its populations.
 
     Of the cleanings only those count that a cycle of ``finished``, as (scale, cycle) of ``stage``, followed: the
-    last of each.
+    last of each. Where the population made no rows, as with inserts into empty tables, the size is that after the last
+    stage that tells one.
     """
     rows: list[dict[str, Any]] = table.to_pylist()
     cleaned = {(row["scale"], row["cycle"]): row for row in rows if row["phase"] == "clean" and row["stage"] == stage}
@@ -81,11 +86,9 @@ def phases_of(table: pa.Table, stage: str, finished: Set[tuple[int, int]]) -> di
             name: [row["duration_ns"] / 1e9 for row in of_scale if row["phase"] == name]
             for name in ("populate", "reset", "primary_key", "foreign_key", "clean", "drop")
         }
+        populated = any(row["rows"] for row in of_scale if row["phase"] == "populate")
         sizes = [
-            row["size_bytes"]
-            for name in ("populate", "primary_key", "foreign_key", "reuse")
-            for row in of_scale
-            if row["phase"] == name and row["size_bytes"]
+            row["size_bytes"] for row in of_scale if row["size_bytes"] and (row["phase"] in _MAKING or not populated)
         ]
         mean = {name: float(np.mean(values)) if values else np.nan for name, values in took.items()}
         result[scale] = Phases(
