@@ -30,6 +30,20 @@ def tag(name: str, text: str = "", cls: str = "", **attributes: object) -> Any:
     return made
 
 
+BUSY: Final = "A run goes on: a second one would spoil the figures of both."
+"""Why nothing can be started."""
+
+
+def starter(label: str, begin: Handler) -> tuple[Any, Any, Any, Any]:
+    """A button that calls ``begin``, places for a hint and for what is wrong, and the text of what will be done."""
+    with tag("div", cls="go"):
+        start = button(label, begin, "primary")
+        hint = tag("p", "", "note")
+    told = tag("div", role="status", aria_live="polite")
+    tag("h2", "What it will do")
+    return start, hint, told, tag("pre", "", tabindex=0, id="plan")
+
+
 def button(text: str, pressed: Handler, cls: str = "", **attributes: object) -> Any:
     """A button."""
     return tag("button", text, cls, type="button", **attributes).on("click", pressed, args=[])

@@ -14,7 +14,7 @@ from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, examples
 from dsbench.spec.about import GROUPS
 from dsbench.web import form
 from dsbench.web.house import House
-from dsbench.web.parts import button, copying, fields, go, link, on_text, problem, tag
+from dsbench.web.parts import BUSY, copying, fields, go, link, on_text, problem, starter, tag
 
 _FIRST: Final = ("target", "workload", "profile", "label", "scales", "cycles", "duration", "threads")
 """What a first run asks for; all else is folded away under its heading."""
@@ -65,12 +65,7 @@ class _Ahead:
 
     def place(self) -> None:
         """Makes the elements."""
-        with tag("div", cls="go"):
-            self._start = button("Start the run", self._begin, "primary")
-            self._hint = tag("p", "", "note")
-        self._told = tag("div", role="status", aria_live="polite")
-        tag("h2", "What it will do")
-        self._plan = tag("pre", "", tabindex=0, id="plan")
+        self._start, self._hint, self._told, self._plan = starter("Start the run", self._begin)
         tag("h2", "The same elsewhere")
         tag("h3", "Command line")
         self._command = copying("command")
@@ -90,7 +85,7 @@ class _Ahead:
             self._start.props["disabled"] = going is not None
         except (SpecError, RunError) as error:
             self._refuse(str(error), error.remedy)
-        self._hint.text = "" if going is None else "A run goes on: a second one would spoil the figures of both."
+        self._hint.text = "" if going is None else BUSY
 
     def _refuse(self, words: str, remedy: str) -> None:
         self._start.props["disabled"] = True

@@ -15,7 +15,7 @@ from dsbench.spec.target import redact, secrets_of
 from dsbench.study import Study
 from dsbench.web import studies
 from dsbench.web.house import House
-from dsbench.web.parts import button, go, on_text, problem, tag
+from dsbench.web.parts import BUSY, go, on_text, problem, starter, tag
 
 _URL: Final = re.compile(r"[a-z]+://[^\s\"']+")
 
@@ -61,12 +61,7 @@ class _Ahead:
 
     def place(self) -> None:
         """Makes the elements."""
-        with tag("div", cls="go"):
-            self._start = button("Start the study", self._begin, "primary")
-            self._hint = tag("p", "", "note")
-        self._told = tag("div", role="status", aria_live="polite")
-        tag("h2", "What it will do")
-        self._plan = tag("pre", "", tabindex=0, id="plan")
+        self._start, self._hint, self._told, self._plan = starter("Start the study", self._begin)
         self.show(self._text)
 
     def show(self, text: str) -> None:
@@ -80,7 +75,7 @@ class _Ahead:
             self._start.props["disabled"] = going
         except (SpecError, RunError, ArchiveError) as error:
             self._refuse(error)
-        self._hint.text = "A run goes on: a second one would spoil the figures of both." if going else ""
+        self._hint.text = BUSY if going else ""
 
     def _asked(self) -> tuple[Study, Any]:
         spec = room.of_text(self._text.encode(), "the text")
