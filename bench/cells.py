@@ -11,6 +11,8 @@ from bench.place import TCP, UNIX
 POSTGRESQL, UNSAFE, MARIADB, FIREBIRD = "PostgreSQL", "PostgreSQL, fsync off", "MariaDB", "Firebird"
 COUNTS = (1, 2, 4, 8, 16, 64, 256, 1000)
 STEADY_RUNS, STEADY_SECONDS = 10, 5.0
+MANY, MANY_SECONDS = 1000, 4.0
+"""So many sessions spend about a second of the machine on their first transactions: runs of no less than so long."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from bench import fbdriver, firebird, kept, mariadb, peers, place
-from bench.cells import FIREBIRD, MARIADB, STEADY_SECONDS, UNSAFE, Cell
+from bench.cells import FIREBIRD, MANY, MANY_SECONDS, MARIADB, STEADY_SECONDS, UNSAFE, Cell
 from bench.kept import Finished, Kept
 from bench.peers import Settings
 from bench.process import BenchError
@@ -39,7 +39,10 @@ class Plan:
 
     def settings_of(self, cell: Cell) -> Settings:
         """How the clients of a cell are run."""
-        return replace(self.settings, duration=STEADY_SECONDS, few=True) if cell.steady else self.settings
+        if cell.steady:
+            return replace(self.settings, duration=STEADY_SECONDS, few=True)
+        least = MANY_SECONDS if cell.clients >= MANY else 0.0
+        return replace(self.settings, duration=max(self.settings.duration, least))
 
     def seconds(self, cell: Cell) -> float:
         """About what a cell takes: each client runs, and starts once or twice before, with all connections."""
@@ -51,7 +54,7 @@ class Plan:
 
 def in_order(todo: Sequence[Cell], finished: Kept) -> list[Cell]:
     """Cells that were never measured under the conditions of today come first, then the others, oldest first, a server
-    at a time: a run that ends early has done what was wanted most."""
+    at a time, and those that take longest last: a run that ends early has done what was wanted most."""
 
     def before(cell: Cell) -> str:
         one = finished.pieces.get(cell.name)
@@ -59,7 +62,9 @@ def in_order(todo: Sequence[Cell], finished: Kept) -> list[Cell]:
 
     known = {cell: before(cell) for cell in todo}
     servers = list(dict.fromkeys(cell.server for cell in todo))
-    return sorted(todo, key=lambda cell: (known[cell] != "", servers.index(cell.server), known[cell]))
+    return sorted(
+        todo, key=lambda cell: (known[cell] != "", cell.clients >= MANY, servers.index(cell.server), known[cell])
+    )
 
 
 def estimate(plan: Plan, todo: Sequence[Cell], known: Sequence[Cell], finished: Kept) -> float:
