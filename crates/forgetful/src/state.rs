@@ -140,10 +140,10 @@ impl State {
     /// Attributes of `of`, which may have lost its name while it is open.
     pub fn attributes(&self, of: u64) -> Done<FileAttr> {
         let held = self.held.get(&of);
-        let found = match (self.names.path(of), held) {
-            (Some(path), _) => fs::symlink_metadata(path),
-            (None, Some(held)) => held.file.metadata(),
-            (None, None) => return Err(Errno::ENOENT as i32),
+        // Of several names the one that was met last may be gone, or be that of another file by now.
+        let found = match held {
+            Some(held) => held.file.metadata(),
+            None => fs::symlink_metadata(self.path(of)?),
         };
         let found = found.map_err(number)?;
         let size = held.map_or(found.len(), |held| held.content.size(found.len()));
