@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from dsbench import orphans, spec
+from dsbench import orphans, spec, storage
 from dsbench.servers import folder, process
 from dsbench.servers.errors import ServerError
 from dsbench.servers.installation import Installation
@@ -174,9 +174,16 @@ def clean(base: Path) -> list[Path]:
 
 
 def clean_for(target: spec.Target) -> None:
-    """The same wherever a run on ``target`` makes folders; ``SpecError`` where a private server's is none."""
-    for base in {Path(tempfile.gettempdir()).resolve(), *([base_directory(target)] if target.private else [])}:
+    """The same wherever a run on ``target`` makes folders, and wherever a file system that forgets was left mounted;
+    ``SpecError`` where a private server's is none."""
+    bases = {Path(tempfile.gettempdir()).resolve(), *([base_directory(target)] if target.private else [])}
+    bases |= {point.parents[1] for point in storage.forgetful() if len(point.parents) > 1}
+    for base in bases:
         folder.clean(base)
+    # Somebody may have removed the folder with its mark, as far as it went: that nothing serves a mount tells as much.
+    for point in storage.forgetful():
+        if not (point.parent / folder.MARK).exists() and storage.is_dead(point):
+            storage.detach_forgetful(point)
 
 
 def _module(product: str) -> ModuleType:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import subprocess
@@ -80,14 +81,27 @@ def mounts() -> list[Mount]:
     return [mount for line in lines if (mount := parsed(line)) is not None]
 
 
+def forgetful() -> list[Path]:
+    """Where our file system that forgets is mounted."""
+    return [mount.point for mount in mounts() if mount.source == FORGETFUL]
+
+
+def is_dead(point: Path) -> bool:
+    """Whether the process that served the FUSE mount at ``point`` has ended."""
+    try:
+        point.stat()
+    except OSError as error:
+        return error.errno == errno.ENOTCONN
+    return False
+
+
 def detach_forgetful(below: Path) -> None:
-    """Unmounts what was left mounted below a folder of ours when all that used it was killed."""
-    for mount in mounts():
-        if mount.source == FORGETFUL and mount.point.is_relative_to(below):
-            for command in (["umount", "-l"], ["fusermount3", "-u", "-z"], ["fusermount", "-u", "-z"]):
-                with contextlib.suppress(OSError):
-                    if subprocess.run([*command, str(mount.point)], capture_output=True, check=False).returncode == 0:
-                        break
+    """Unmounts what was left mounted at a folder of ours or below when all that used it was killed."""
+    for point in (point for point in forgetful() if point.is_relative_to(below)):
+        for command in (["umount", "-l"], ["fusermount3", "-u", "-z"], ["fusermount", "-u", "-z"]):
+            with contextlib.suppress(OSError):
+                if subprocess.run([*command, str(point)], capture_output=True, check=False).returncode == 0:
+                    break
 
 
 def parsed(line: str) -> Mount | None:
