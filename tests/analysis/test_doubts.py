@@ -41,6 +41,7 @@ def test_a_good_run_raises_no_doubt() -> None:
         ({"remote": 13_900}, "remote-share"),
         ({"remote": 16_100}, "remote-share"),
         ({"remote": 0}, "remote-share"),
+        ({"remote": 20_000, "scale": 1}, "remote-share"),  # TP1 has ten branches there.
     ],
 )
 def test_each_fact_raises_its_doubt_and_no_other(change: dict[str, Any], code: str) -> None:

@@ -80,6 +80,31 @@ def test_archives_of_older_versions_are_answered(path: Path) -> None:
         assert one.answer in shown.text
 
 
+def test_tp1_is_asked_for_its_size_its_history_and_its_remote_share() -> None:
+    found = sample.evaluation(scales=(1, 2))
+    run = sample.run(spec={"workload": "tp1", "workload_settings": {"history": "partitioned", "before": "7"}})
+    said = answers(run, found)
+    assert "at scale 2 that of a bank for 2 tps, where " in said["How large is"].answer
+    history = "partitioned: 16 tables by branch (PostgreSQL, MariaDB, MySQL); 7 rows for each unit of scale before"
+    assert said["How is the"].answer.startswith(history)
+    assert said["How many transactions"].answer.startswith("none, as asked for: ")
+    remote = sample.run(spec={"workload": "tp1", "workload_settings": {"remote": "15"}})
+    shown = answers(remote, replace(found, remote_share={1: 0.2}))["How many transactions"]
+    assert shown.verdict == "beware", "ten branches are there at scale 1"
+    assert shown.answer.startswith("20.0% to 20.0% changed another branch's account")
+
+
+def test_the_way_to_the_server_and_a_second_log_are_asked_for() -> None:
+    found, run = sample.evaluation(), sample.run()
+    assert answers(run, found)["Is the log"].verdict == "not known"
+    assert answers(sample.run(embedded=True), found)["How do transactions"].answer == "within the process of the client"
+    stack = [{"layer": "API", "items": {"transport": "TCP with TLS"}},
+             {"layer": "storage backend", "items": {"device": "md0 (raid1) on sda, sdb"}}]  # fmt: skip
+    said = answers(sample.run(stack=stack), found)
+    assert said["How do transactions"].answer == "TCP with TLS"
+    assert said["Is the log"].verdict == "good"
+
+
 def test_a_sweep_names_where_the_rate_was_highest() -> None:
     archive = Archive.open(next(path for path in KEPT if path.stem == "mock-threads"))
     swept = answers(archive.run, evaluate(archive))["Was the concurrency"]

@@ -217,9 +217,9 @@ def missed_starts(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 
 
 def remote_share(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
-    """The inputs ask for a share of transactions that reach another unit of scale; at scale 1 there is no other."""
+    """The inputs ask for a share of transactions that reach another branch, of which scale 1 need not have two."""
     asked = run.workload.remote
-    if asked is None or scale.scale == 1 or scale.remote_of == 0:
+    if asked is None or scale.remote_of == 0 or (scale.scale == 1 and not scale.remote):
         return
     share = scale.remote / scale.remote_of
     chance = REMOTE_SIGMAS * sqrt(asked.share * (1 - asked.share) / scale.remote_of)

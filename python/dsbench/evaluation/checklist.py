@@ -4,7 +4,6 @@ answered for a run of any workload from what its archive knows."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal
@@ -41,9 +40,9 @@ def checklist(run: RunRecord, evaluation: Evaluation) -> tuple[Answer, ...]:
     """Every question with its answer, in the order of the list; what the archive does not tell is ``not known``."""
     parts = tuple(evaluation.series.values()) or (evaluation,)
     found = [
-        _rows(run), _sizes(run, evaluation), _history(run), _logging(run), _promised(run), _deadlocks(run, parts),
-        _noticed(run), _interval(run, parts), _rate(run), _concurrency(run, evaluation), _file_system(run),
-        _tuning(run), _terminals(run), _remote(run, parts), _within(parts),
+        _rows(run), _sizes(run, evaluation), _history(run), _logging(run), _duplexed(run), _promised(run),
+        _deadlocks(run, parts), _noticed(run), _interval(run, parts), _rate(run), _concurrency(run, evaluation),
+        _file_system(run), _tuning(run), _terminals(run), _way(run), _remote(run, parts), _within(parts),
     ]  # fmt: skip
     return tuple(found)
 
@@ -76,6 +75,7 @@ def _sizes(run: RunRecord, evaluation: Evaluation) -> Answer:
         return _unknown(question, source, "no database was measured")
     least, most = min(sizes.values()), max(sizes.values())
     size = f"{least:.3g} GB" if least == most else f"{least:.3g} to {most:.3g} GB"
+    size += _rated(run, evaluation)
     ram = float(run.marks.get("RAM", np.nan)) / 1e9
     caches = "".join(f", {name} {bytes_ / 1e9:.3g} GB" for name, bytes_ in run.marks.items() if name not in _MEMORY)
     if not np.isfinite(ram):
@@ -89,14 +89,29 @@ def _sizes(run: RunRecord, evaluation: Evaluation) -> Answer:
     return Answer(question, f"{against}: larger than memory at scale {beyond}", source, "good")
 
 
+def _rated(run: RunRecord, evaluation: Evaluation) -> str:
+    """How much smaller the database is than the rate asks for, where a unit of scale is that of one transaction per
+    second (point 2 of the list)."""
+    rates = {scale: rate for scale, (_, rate) in _best(evaluation).items() if rate > scale}
+    if run.entry.unit.name != _RATED or not rates:
+        return ""
+    scale = max(rates)
+    return f", at scale {scale:,} that of a bank for {scale:,} tps, where {rates[scale]:,.0f} tps were made"
+
+
 _MEMORY: Final = frozenset({"RAM", "swap"})
+_RATED: Final = "rated tps"
+"""The unit of scale of a workload whose database has to grow with the rate."""
 
 
 def _history(run: RunRecord) -> Answer:
     question = "How is the history organised?"
     if setting := next((one for one in run.entry.settings if one.name == "history"), None):
-        value = run.spec.workload_settings.get("history", setting.default)
-        return Answer(question, f"history = {value}: {setting.help}", "the workload's settings", "told")
+        given = run.spec.workload_settings
+        value = str(given.get("history", setting.default))
+        meaning = next((part for part in setting.help.split("; ") if part.startswith(f"{value}: ")), value)
+        begun = f"; {given.get('before', '0')} rows for each unit of scale before the first transaction"
+        return Answer(question, meaning + begun, "the workload's settings", "told")
     words = run.entry.history or workloads.find(run.entry.name).history
     known = bool(run.entry.kinds)
     if not words and not known:
@@ -115,6 +130,17 @@ def _logging(run: RunRecord) -> Answer:
         return Answer(question, f"yes, as its settings promise: {shown}", source, "good")
     named = "; ".join(f"{one.switch} {one.value}: {one.meaning}" for one in run.unsafe)
     return Answer(question, f"NOT DURABLE: {named}", source, "beware")
+
+
+def _duplexed(run: RunRecord) -> Answer:
+    """The list's last point names a log on two devices."""
+    question, source = "Is the log written to two devices?", "run.json: stack"
+    if _keeps_nothing(run):
+        return Answer(question, "the engine keeps no data", source, "told")
+    device = run.item("storage backend", "device")
+    if any(level in device for level in ("(raid1)", "(raid10)")):
+        return Answer(question, f"the device of the data is a mirror: {device}", source, "good")
+    return _unknown(question, source, "no mirror is seen below the data; what the disk itself does is not")
 
 
 def _promised(run: RunRecord) -> Answer:
@@ -211,25 +237,24 @@ def _concurrency(run: RunRecord, evaluation: Evaluation) -> Answer:
     if len(numbers) < 2:
         clients = counted(numbers[0], "client") + nodes
         return Answer(question, f"chosen: {clients}; another number may be faster", source, "told")
-    best = list(_best(evaluation))
+    best = _best(evaluation)
     if not best:
         return _unknown(question, source, "no cycle was finished")
-    told = ", ".join(f"at scale {scale} with {threads:,}" for scale, threads in best)
+    told = ", ".join(f"at scale {scale} with {threads:,}" for scale, (threads, _) in best.items())
     swept = f"swept: {listed(numbers)} clients{nodes}; the highest rate {told}"
-    if any(threads == max(numbers) for _, threads in best):
+    if any(threads == max(numbers) for threads, _ in best.values()):
         return Answer(question, f"{swept}, the most there were: more may be faster", source, "beware")
     return Answer(question, swept, source, "good")
 
 
-def _best(evaluation: Evaluation) -> Iterator[tuple[int, int]]:
-    """(scale, threads) of the highest median rate."""
-    rates: dict[int, dict[int, float]] = {}
-    for key, part in evaluation.series.items():
+def _best(evaluation: Evaluation) -> dict[int, tuple[int, float]]:
+    """By scale, the threads with the highest median rate, and that rate in tps."""
+    found: dict[int, tuple[int, float]] = {}
+    for part in tuple(evaluation.series.values()) or (evaluation,):
         for row in part.scales:
-            if np.isfinite(row.rate_median_tps):
-                rates.setdefault(row.scale, {})[key.threads] = row.rate_median_tps
-    for scale, found in sorted(rates.items()):
-        yield scale, max(found, key=lambda threads: found[threads])
+            if row.rate_median_tps > found.get(row.scale, (0, -1.0))[1]:
+                found[row.scale] = part.threads, row.rate_median_tps
+    return dict(sorted(found.items()))
 
 
 def _file_system(run: RunRecord) -> Answer:
@@ -263,12 +288,24 @@ def _terminals(run: RunRecord) -> Answer:
     return Answer("Are there terminals?", words, "run.json: spec", "told")
 
 
+def _way(run: RunRecord) -> Answer:
+    question, source = "How do transactions come to the server?", "run.json: stack"
+    if _keeps_nothing(run):
+        return Answer(question, "they do not leave the client", source, "told")
+    way = "within the process of the client" if run.embedded else run.item("API", "transport")
+    nodes = f", from {counted(run.spec.nodes, 'remote node')}" if run.spec.nodes else ""
+    return Answer(question, f"{way}{nodes}", source, "told") if way else _unknown(question, source)
+
+
 def _remote(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
-    question, source = "How many transactions reach another unit of scale?", "table cycles"
+    question, source = "How many transactions reach another branch or unit of scale?", "table cycles"
     remote = run.entry.remote
     if remote is None:
-        return Answer(question, "the workload has no rule for it", "the workload", "told")
-    shares = [share for part in parts for scale, share in part.remote_share.items() if scale > 1]
+        asked = next((one for one in run.entry.settings if one.name == "remote"), None)
+        words = f"none, as asked for: {asked.help}" if asked else "the workload has no rule for it"
+        return Answer(question, words, "the workload", "told")
+    # Where a unit of scale has several branches, there are others at scale 1 as well.
+    shares = [share for part in parts for scale, share in part.remote_share.items() if scale > 1 or share]
     if not shares:
         return _unknown(question, source, "there is one unit only, or no cycle was finished")
     least, most = min(shares), max(shares)
