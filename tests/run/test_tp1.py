@@ -68,6 +68,7 @@ def test_both_definitions_stand_side_by_side(runs: dict[str, dsbench.Archive]) -
         assert streams >= span * 0.999 > 0
         assert span == pytest.approx(part.scales[0].rate_median_tps, rel=1e-6)
         assert "tps by two definitions" in summary_text(part)
+    assert "<caption>TPS by two definitions</caption>" in runs["tp1"].read("report.html").decode()
 
 
 def test_the_bound_of_tp1_comes_out_of_its_parts(runs: dict[str, dsbench.Archive]) -> None:
@@ -92,7 +93,7 @@ def test_the_program_shows_the_bound(runs: dict[str, dsbench.Archive], called: P
     told = json.loads(called("bound", *paths, "--json").stdout)
     assert told["bounds"][0]["bound_tps"] > 0
     alone = called("bound", paths[0])
-    assert "name those of one server and scale" in alone.stdout
+    assert "name those of one server, machine, scale and settings" in alone.stdout
 
 
 def test_without_its_history_the_refusal_names_the_remedy(tmp_path: Path) -> None:

@@ -22,7 +22,10 @@ BEYOND: Final = (
     "faster than its bound: each part pays for its own commit and round trip, which the whole pays for once; "
     "or the parts were disturbed"
 )
-NONE: Final = "no run with all its parts: name those of one server and scale, such as tp1, t1 and t2"
+NONE: Final = (
+    "no run with all its parts: name those of one server, machine, scale and settings, such as tp1, t1 and t2, whose "
+    "parts have one state of logging and t1 has no conflict"
+)
 
 
 HEADS: Final = ("system", "workload", "minimum time", "bound tps", "observed tps", "% of bound", "logging", "of parts")

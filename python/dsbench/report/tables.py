@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from math import isfinite, isnan
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -110,14 +110,23 @@ def _summary_lines(evaluation: Evaluation) -> list[str]:
     return [*(_aligned(row, widths) for row in rows), *more, *([""] if more else [])]
 
 
+DEFINITIONS: Final = (
+    "The sum of the streams' own rates is marginally higher and nearer to a steady state; from the first start to the "
+    "last end there is time as well in which only some streams run (McDonell, 1987)."
+)
+
+
+def definitions(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
+    """By scale, TPS of a fixed number of transactions by both definitions, and how far the former is above the latter;
+    they differ as far as streams end apart."""
+    found = ((str(x), *both) for x, both in evaluation.definitions.items() if both[1])
+    return [(x, _short(streams), _short(span), f"{streams / span - 1:+.1%}") for x, streams, span in found]
+
+
 def _definition_lines(evaluation: Evaluation) -> list[str]:
-    """TPS of a fixed number of transactions by both definitions; they differ as far as streams end apart."""
-    if not evaluation.definitions:
-        return []
-    lines = ["tps by two definitions: sum of the streams' own rates; first start to last end of all:"]
-    for scale, (streams, span) in evaluation.definitions.items():
-        lines.append(f"  scale {scale}: {_short(streams)}; {_short(span)} ({streams / span - 1:+.1%})" if span else "")
-    return [line for line in lines if line]
+    told = [f"  scale {scale}: {one}; {other} ({more})" for scale, one, other, more in definitions(evaluation)]
+    head = "tps by two definitions: sum of the streams' own rates; first start to last end of all:"
+    return [head, *told, f"  {DEFINITIONS}"] if told else []
 
 
 def _service_lines(evaluation: Evaluation) -> list[str]:

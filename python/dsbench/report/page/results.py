@@ -13,11 +13,12 @@ from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.glance import best
 from dsbench.evaluation.naming import index_scales, server, subject
-from dsbench.evaluation.series import phrases
+from dsbench.evaluation.series import headings, phrases
 from dsbench.report import cost_table
 from dsbench.report.diagrams.heading import conditions
 from dsbench.report.page.glance import answers
 from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
+from dsbench.report.tables import DEFINITIONS, definitions
 from dsbench.workloads import Headline
 
 
@@ -153,7 +154,18 @@ def summary(evaluation: Evaluation) -> Html:
     shown = table("Summary by scale", heads, rows, marked=_void_rows(evaluation))
     words = "Response times begin at the intended start, service times at the actual one: the difference is waiting."
     note = [tag("p", words, cls="note")] if waits else []
-    return section("Summary", shown, *note, key="summary")
+    return section("Summary", shown, *note, *_definitions(evaluation), key="summary")
+
+
+def _definitions(evaluation: Evaluation) -> list[Html]:
+    """TPS by both definitions, where a cycle is a fixed number of transactions."""
+    names = headings(evaluation.series)
+    parts = [(names[key], part) for key, part in evaluation.series.items()] or [("", evaluation)]
+    rows = [(f"{scale}, {name}" if name else scale, *told)
+            for name, part in parts for scale, *told in definitions(part)]  # fmt: skip
+    heads = ("scale", "sum of the streams' own rates [tps]", "first start to last end of all [tps]", "the former above")
+    shown = [table("TPS by two definitions", heads, rows), tag("p", DEFINITIONS, cls="note")]
+    return shown if rows else []
 
 
 def _summary_row(evaluation: Evaluation, r: ScaleResult) -> list[object]:
