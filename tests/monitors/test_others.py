@@ -11,7 +11,7 @@ import pytest
 
 from dsbench.analysis.machine import Program
 from dsbench.monitors import RUN, SERVER, Known, between, look, proc, with_sessions
-from dsbench.monitors.calls import SystemCalls
+from dsbench.monitors.calls import SystemCalls, numbered
 from dsbench.monitors.device import Disks
 from dsbench.report.cost_table import NO_CALLS
 
@@ -186,6 +186,7 @@ def test_disks_tell_their_transfers_and_parts_of_disks_do_not(tmp_path: Path) ->
 
 
 def test_system_calls_are_counted_where_the_kernel_lets_us(tmp_path: Path) -> None:
+    assert numbered("0-2,5\n") == [0, 1, 2, 5]
     assert SystemCalls.allowed(tmp_path) is None, "there is no tracefs"
     counted = SystemCalls.allowed()
     if counted is None:  # Not allowed here: show says so.

@@ -18,6 +18,7 @@ from dsbench.monitors.monitor import Value
 TRACEFS: Final = Path("/sys/kernel/tracing")
 _NUMBER: Final = {"x86_64": 298, "aarch64": 241}
 """Of the system call perf_event_open, by machine."""
+_ONLINE: Final = Path("/sys/devices/system/cpu/online")
 _TRACEPOINT: Final = 2
 _ATTR_SIZE: Final = 64
 """PERF_ATTR_SIZE_VER0: type and size of 4 bytes each, config of 8, and zeros."""
@@ -38,7 +39,8 @@ class SystemCalls:
         counters: list[int] = []
         try:
             event = int((root / "events/raw_syscalls/sys_enter/id").read_text())
-            for cpu in sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else ():
+            # All of the machine: this process may be held on some of them (taskset), where a server need not be.
+            for cpu in numbered(_ONLINE.read_text()):
                 counters.append(_opened(event, cpu))
         except (OSError, ValueError):
             for counter in counters:
@@ -54,6 +56,12 @@ class SystemCalls:
     def __del__(self) -> None:
         for counter in self._counters:
             os.close(counter)
+
+
+def numbered(cpus: str) -> list[int]:
+    """The numbers of a list as the kernel writes it: ``0-2,5``. Raises ``ValueError``."""
+    parts = (part.split("-") for part in cpus.strip().split(","))
+    return [number for part in parts for number in range(int(part[0]), int(part[-1]) + 1)]
 
 
 def _opened(event: int, cpu: int) -> int:
