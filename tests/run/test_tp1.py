@@ -11,7 +11,7 @@ import pytest
 import dsbench
 from dsbench.evaluation import bounds
 from dsbench.report import bounds as report
-from dsbench.report.tables import summary_text
+from dsbench.report.tables import DEFINITIONS, summary_text
 from dsbench.runner import sizing
 from fixtures.program import Program
 
@@ -68,6 +68,7 @@ def test_both_definitions_stand_side_by_side(runs: dict[str, dsbench.Archive]) -
         assert streams >= span * 0.999 > 0
         assert span == pytest.approx(part.scales[0].rate_median_tps, rel=1e-6)
         assert "tps by two definitions" in summary_text(part)
+    assert summary_text(runs["tp1"].evaluate()).count(DEFINITIONS) == 1
     assert "<caption>TPS by two definitions</caption>" in runs["tp1"].read("report.html").decode()
 
 

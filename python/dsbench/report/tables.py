@@ -100,6 +100,7 @@ def summary_text(evaluation: Evaluation) -> str:
     for key, part in evaluation.series.items():
         lines += [names[key], *_summary_lines(part), ""]
     lines = lines or _summary_lines(evaluation)
+    lines += [DEFINITIONS, ""] if evaluation.definitions else []
     return "\n".join([*lines, *model_lines(evaluation), *summary_notes(evaluation)]) + "\n"
 
 
@@ -126,7 +127,7 @@ def definitions(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
 def _definition_lines(evaluation: Evaluation) -> list[str]:
     told = [f"  scale {scale}: {one}; {other} ({more})" for scale, one, other, more in definitions(evaluation)]
     head = "tps by two definitions: sum of the streams' own rates; first start to last end of all:"
-    return [head, *told, f"  {DEFINITIONS}"] if told else []
+    return [head, *told] if told else []
 
 
 def _service_lines(evaluation: Evaluation) -> list[str]:
