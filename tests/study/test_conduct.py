@@ -183,13 +183,15 @@ def test_what_ended_the_first_on_a_database_ends_those_after_it(tmp_path: Path) 
 
 def test_nodes_are_started_for_each_trial_and_end_with_it(tmp_path: Path) -> None:
     told = tmp_path / "told"
-    command = f"sh -c 'echo started >>{told}; exec {sys.executable} -m dsbench node --join - --name afar --quiet'"
+    command = f"sh -c 'echo started >>{told}; tee {told}.bundle | {sys.executable} -m dsbench node --join - --name afar --quiet'"
     levels = [{"name": "local", "set": {"nodes": 0}}, {"name": "two", "set": {"nodes": 2}}]
     factor = {"name": "nodes", "levels": levels}
-    study, _ = begin(parse({"name": "x", "run": RUN, "factor": [factor], "trials": {"repeat": 1}, "nodes": [command]}), tmp_path / "s")
+    asked = {"name": "x", "run": RUN, "factor": [factor], "trials": {"repeat": 1}, "nodes": [command], "address": "127.0.0.2"}
+    study, _ = begin(parse(asked), tmp_path / "s")
     found = studies.conduct(study, Seen(), Stop())
     assert [trial.status for trial in found.trials] == ["done", "done"], found.trials
     (archive,) = [found.archives / trial.archive for trial in found.trials if trial.levels == ("two",)]
     assert set(Archive.open(archive).table("cycles").column("node").to_pylist()) == {"afar", "node-2"}
     assert told.read_text() == "started\n"
+    assert '"127.0.0.2"' in (tmp_path / "told.bundle").read_text()
     assert not [one for one in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(one.info["cmdline"] or [])]

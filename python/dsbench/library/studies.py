@@ -15,7 +15,7 @@ def conduct(study: Study, watch: Watch, stop: Stop, *, again: bool = False, eras
     """Makes the trials of ``study`` that are left; see ``dsbench.study.conduct``."""
 
     def make(spec: RunSpec, out: Path, observer: Observer, stop: Stop) -> Outcome:
-        with room.joined(spec, study.spec.nodes) as joining:
+        with room.joined(spec, study.spec.nodes, study.spec.address) as joining:
             return perform(spec, out, observer, stop, joining).outcome
 
     return room.conduct(study, make, watch, stop, again=again, erase=erase)

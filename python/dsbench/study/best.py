@@ -29,6 +29,7 @@ def best(found: Outcomes, *, likely: bool = False) -> str:
         f"name = {_toml(f'{spec.name}, best')}",
         f"about = {_toml('The best level of each factor together, against all references')}",
         *([f"nodes = {_toml(spec.nodes)}"] if spec.nodes else []),
+        *([f"address = {_toml(spec.address)}"] if spec.address else []),
         "\n[run]", *(f"{name} = {_toml(value)}" for name, value in spec.run.items()),
         '\n[[factor]]\nname = "configuration"', "levels = [",
         f"  {{ name = \"reference\", set = {_toml(_sets(found, found.references))} }},",

@@ -22,11 +22,12 @@ _END_S: Final = 10.0
 
 
 @contextmanager
-def joined(spec: RunSpec, commands: Sequence[str]) -> Iterator[Joining | None]:
+def joined(spec: RunSpec, commands: Sequence[str], address: str = "") -> Iterator[Joining | None]:
     """How the nodes of a run come to it; ``None`` where it has none. All are ended afterwards.
 
     Node n is started by the nth of ``commands``, and where there is none as a process of this machine. Its bundle comes
-    through its standard input, so that no file is left elsewhere. ``RunError`` where a command is not there.
+    through its standard input, so that no file is left elsewhere. ``address`` is that of this machine, by which they
+    find it. ``RunError`` where a command is not there.
     """
     if not spec.nodes:
         yield None
@@ -35,7 +36,7 @@ def joined(spec: RunSpec, commands: Sequence[str]) -> Iterator[Joining | None]:
 
     with tempfile.TemporaryDirectory(prefix="dsbench-nodes-") as place:
         here = spec.nodes > len(commands)
-        invitation = invite(Path(place) / "cluster", spec.nodes, "" if not here else "127.0.0.1", free_port())
+        invitation = invite(Path(place) / "cluster", spec.nodes, address or ("127.0.0.1" if here else ""), free_port())
         started: list[subprocess.Popen[str]] = []
         try:
             for number, bundle in enumerate(invitation.bundles, start=1):

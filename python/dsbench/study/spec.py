@@ -91,6 +91,8 @@ class StudySpec(_Frozen):
     """Of the design list: levels by factor; a factor that is not named has its reference."""
     nodes: tuple[str, ...] = ()
     """Commands that start the nodes of a trial elsewhere; a node without one is a process of this machine."""
+    address: str = ""
+    """Where the nodes find this machine; empty for its address towards the network, or the loopback if one is here."""
 
     @property
     def folder_name(self) -> str:
