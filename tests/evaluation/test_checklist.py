@@ -84,7 +84,8 @@ def test_tp1_is_asked_for_its_size_its_history_and_its_remote_share() -> None:
     found = sample.evaluation(scales=(1, 2))
     run = sample.run(spec={"workload": "tp1", "workload_settings": {"history": "partitioned", "before": "7"}})
     said = answers(run, found)
-    assert "at scale 2 that of a bank for 2 tps, where " in said["How large is"].answer
+    assert "100 bytes of data in a branch, teller and account, 50 in a row of history" in said["How large are"].answer
+    assert "at scale 2 of the size for 2 tps while 486 tps were made" in said["How large is"].answer
     history = "partitioned: 16 tables by branch (PostgreSQL, MariaDB, MySQL); 7 rows for each unit of scale before"
     assert said["How is the"].answer.startswith(history)
     assert said["How many transactions"].answer.startswith("none, as asked for: ")

@@ -75,13 +75,12 @@ def _sizes(run: RunRecord, evaluation: Evaluation) -> Answer:
         return _unknown(question, source, "no database was measured")
     least, most = min(sizes.values()), max(sizes.values())
     size = f"{least:.3g} GB" if least == most else f"{least:.3g} to {most:.3g} GB"
-    size += _rated(run, evaluation)
     ram = float(run.marks.get("RAM", np.nan)) / 1e9
     caches = "".join(f", {name} {bytes_ / 1e9:.3g} GB" for name, bytes_ in run.marks.items() if name not in _MEMORY)
     if not np.isfinite(ram):
         return Answer(question, f"{size}{caches}; the memory of its machine is {NOT_KNOWN}", source, "not known")
     fitting = [scale for scale, gb in sizes.items() if gb <= ram]
-    against = f"{size} against RAM {ram:.3g} GB{caches}"
+    against = f"{size} against RAM {ram:.3g} GB{caches}{_rated(run, evaluation)}"
     if len(fitting) == len(sizes):
         fits = "every scale fits into memory, where reads meet no storage"
         return Answer(question, f"{against}: {fits}", source, "beware")
@@ -90,13 +89,13 @@ def _sizes(run: RunRecord, evaluation: Evaluation) -> Answer:
 
 
 def _rated(run: RunRecord, evaluation: Evaluation) -> str:
-    """How much smaller the database is than the rate asks for, where a unit of scale is that of one transaction per
-    second (point 2 of the list)."""
+    """What the database is made for and what was made, where a unit of scale is that of one transaction per second
+    (point 2 of the list); the parts of such a workload ask for no size."""
     rates = {scale: rate for scale, (_, rate) in _best(evaluation).items() if rate > scale}
-    if run.entry.unit.name != _RATED or not rates:
+    if run.entry.unit.name != _RATED or not run.entry.parts or not rates:
         return ""
     scale = max(rates)
-    return f", at scale {scale:,} that of a bank for {scale:,} tps, where {rates[scale]:,.0f} tps were made"
+    return f", at scale {scale:,} of the size for {scale:,} tps while {rates[scale]:,.0f} tps were made"
 
 
 _MEMORY: Final = frozenset({"RAM", "swap"})

@@ -2,7 +2,7 @@
 
 use crate::entry::{Entry, Kind, Remote, Unit};
 use crate::settings::{Setting, Values};
-use crate::tpcb::entry::ROW_BYTES;
+use crate::tpcb::entry::{ROW_BYTES, ROW_DATA};
 use crate::Call;
 
 pub(super) const KINDS: [&[Kind; 1]; 3] = [&[Kind::named("tp1")], &[Kind::named("amend")], &[Kind::named("append")]];
@@ -39,6 +39,7 @@ pub static TP1: Entry = Entry {
     label: "TP1",
     unit: UNIT,
     row_bytes: ROW_BYTES,
+    row_data: ROW_DATA,
     quick_scales: &[1],
     call: Call::Procedure,
     retries: true,
@@ -75,6 +76,7 @@ pub static T1: Entry = Entry {
     label: "T1",
     unit: UNIT,
     row_bytes: ROW_BYTES,
+    row_data: ROW_DATA,
     quick_scales: &[1],
     retries: true,
     fills_by_procedure: true,
@@ -95,6 +97,7 @@ pub static T2: Entry = Entry {
     label: "T2",
     unit: UNIT,
     row_bytes: ROW_BYTES,
+    row_data: ROW_DATA,
     quick_scales: &[1],
     retries: true,
     fills_by_procedure: true,
