@@ -56,3 +56,10 @@ def test_a_search_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
     after = tried(Archive.open(again.archive))
     assert all(cycles <= after[n] for n, cycles in before.items())
     assert (len(after[6]), len(after[4])) == (2, 2)
+
+
+def test_one_number_of_threads_is_the_most_however_it_is_given() -> None:
+    for threads in (6, [6], (6,)):
+        asked = spec.build({"target": {"url": "mock:"}, "threads": threads, "peak": True})
+        assert asked.thread_numbers == peak_numbers(6), "the program gives a list"
+    assert spec.build({"target": {"url": "mock:"}, "threads": [2, 6], "peak": True}).thread_numbers == (2, 6)

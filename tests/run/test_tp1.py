@@ -83,7 +83,9 @@ def test_the_bound_of_tp1_comes_out_of_its_parts(runs: dict[str, dsbench.Archive
     assert bound.whole.logging == "synchronous off"
     written = report.files(found)
     assert {"bound.txt", "bound.svg"} <= set(written)
-    assert b"synchronous off" in written["bound.svg"]
+    svg = written["bound.svg"].decode()
+    assert f"TP1 [synchronous off]: {bound.share:.0%} of the bound {report._short(bound.tps)}" in svg
+    assert "of the parts [synchronous off]" in svg
 
 
 def test_the_program_shows_the_bound(runs: dict[str, dsbench.Archive], called: Program, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Final
 
@@ -22,6 +23,8 @@ BEYOND: Final = (
     "faster than its bound: each part pays for its own commit and round trip, which the whole pays for once; "
     "or the parts were disturbed"
 )
+_LINE: Final = 80
+"""Characters of the subtitle's font that fit the width of the diagram."""
 NONE: Final = (
     "no run with all its parts: name those of one server, machine, scale and settings, such as tp1, t1 and t2, whose "
     "parts have one state of logging and t1 has no conflict"
@@ -86,16 +89,30 @@ def files(bounds: Bounds) -> dict[str, bytes]:
     return found
 
 
+def _state(one: Measured) -> str:
+    return "logging on" if one.logging == SAFE else one.logging
+
+
+def _told(bounds: Sequence[Bound], scale: int) -> list[str]:
+    """Below the title: what the dashed lines are, and what was observed of them."""
+    states = " or ".join(dict.fromkeys(_state(one.parts[0][0]) for one in bounds))
+    lines = [f"scale {scale}; dashed: upper bound out of the peaks of the parts{f' [{states}]' if states else ''}"]
+    lines += [f"{one.whole.label} [{_state(one.whole)}]: {one.share:.0%} of the bound {_short(one.tps)}"
+              for one in bounds]  # fmt: skip
+    return [part for line in lines for part in textwrap.wrap(line, _LINE)]
+
+
 def spec(bounds: Bounds, system: str) -> Spec:
     """Rates of all runs of ``system`` over their clients, with the bounds as lines across."""
     runs = [one for one in bounds.measured if one.system == system]
-    names = {one: f"{one.label} [{'logging on' if one.logging == SAFE else one.logging}]" for one in runs}
+    names = {one: f"{one.label} [{_state(one)}]" for one in runs}
     rows: list[Row] = [
         {"run": names[one], "threads": clients, "tps": rate} for one in runs for clients, rate in one.rates
     ]
     mine = [one for one in bounds.bounds if one.whole.system == system]
-    across_rows: list[Row] = [{"bound": one.tps, "label": f"bound of {one.whole.label}: {_short(one.tps)}, "
-                               f"observed {one.share:.0%}"} for one in mine]  # fmt: skip
+    # Labels of lines that lie close together stand at different ends.
+    across_rows: list[Row] = [{"bound": tps, "label": f"bound {_short(tps)}", "left": at % 2 == 1}
+                              for at, tps in enumerate(sorted({one.tps for one in mine}))]  # fmt: skip
     y = ValueAxis.logarithmic("transactions per second", [row["tps"] for row in rows] + [one.tps for one in mine])
     order = list(dict.fromkeys(row["run"] for row in rows))
     colours = alt.Scale(domain=order, range=[HUES[i % len(HUES)] for i in range(len(order))])
@@ -111,12 +128,15 @@ def spec(bounds: Bounds, system: str) -> Spec:
         base.mark_point(filled=True, size=45, opacity=1).encode(x=hidden, y="tps:Q", color=colour, shape=shape,
                                                                 tooltip=tips),
         bound.mark_rule(strokeDash=[5, 3], color="#333333").encode(y="bound:Q"),
-        bound.mark_text(align="right", dy=-6, x="width", dx=-4).encode(y="bound:Q", text="label:N"),
+        bound.transform_filter("!datum.left").mark_text(align="right", dy=-6, x="width", dx=-4).encode(
+            y="bound:Q", text="label:N"),
+        bound.transform_filter("datum.left").mark_text(align="left", dy=-6, x=0, dx=4).encode(
+            y="bound:Q", text="label:N"),
     ]  # fmt: skip
     return finish(
         layers, name="bound", archive=system, data={"rates": rows, "bounds": across_rows},
         title=alt.TitleParams(text=f"{system}: rates and upper bounds",
-                              subtitle=f"scale {runs[0].scale}; dashed: upper bound out of the parts' peaks"),
+                              subtitle=_told(mine, runs[0].scale)),
         description="Rates of a workload and of its parts over the number of clients, with the upper bound of the "
         "former that the peaks of the latter allow.",
     )  # fmt: skip

@@ -50,8 +50,10 @@ def threads_as_a_list(values: object) -> object:
     """``threads`` may be a list; a list of one number is that number, below which a peak is searched."""
     if not isinstance(values, dict):
         return values
-    if values.get("peak") is True and not isinstance(values.get("threads"), list | tuple):
+    if values.get("peak") is True:
         most = values.get("threads", PEAK_THREADS)
+        if isinstance(most, list | tuple) and len(most) == 1:
+            (most,) = most
         values = {**values, "threads": peak_numbers(most) if isinstance(most, int) else most}
     if not isinstance(values.get("threads"), list | tuple):
         return values
