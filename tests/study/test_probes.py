@@ -14,7 +14,10 @@ from dsbench.storage import probes
 from dsbench.study import Study, outcomes
 
 BONNIE = "1.98,2.00a,vm,1,1795384314,128M,,8192,5,,,108200,7,146890,8,,,+++++,+++,14248,42" + "," * 19 + "50423us\n"
-POSTMARK = "Time:\n\t2 seconds total\n\t1 seconds of transactions (20000 per second)\n\nFiles:\n"
+POSTMARK = [
+    (0, b"PostMark\npm>Creating files..."), (5, b"Done\nPerforming trans"), (1_000_000_000, b"actions"), (1_100_000_000, b"."),
+    (1_250_000_000, b"Done\nDeleting files..."), (2_000_000_000, b"Done\n\t1 seconds of transactions (10000 per second)\n"),
+]
 
 
 def test_fio_and_dd_measure_and_leave_nothing(tmp_path: Path) -> None:
@@ -31,7 +34,11 @@ def test_reports_of_tools_are_read() -> None:
     assert probes.bonnie_figures(BONNIE) == {
         "blocks written": (108200.0, "KiB/s"), "blocks rewritten": (146890.0, "KiB/s"), "seeks": (14248.0, "1/s")
     }, "what was read in no time is left out"
-    assert probes.postmark_figures(POSTMARK) == {"transactions on small files": (20000.0, "1/s")}
+    assert probes.postmark_figures(POSTMARK) == {"transactions on small files": (40000.0, "1/s")}, "not its whole seconds"
+    with pytest.raises(ValueError, match="cannot open"):
+        probes.postmark_figures([(1, b"cannot open")])
+    with pytest.raises(ValueError, match="after they have ended"):
+        probes.postmark_figures([(1, b"".join(piece for _, piece in POSTMARK))])
     assert probes.fio_rate('note: x\n{"jobs": [{"read": {"iops": 12.5}}]}', "read") == 12.5
 
 
