@@ -187,8 +187,9 @@ def _program(name: str) -> str | None:
 
 def _said(command: list[str], folder: Path) -> str:
     """Output of a tool that works in ``folder``; ``StorageError`` where it fails."""
-    done = subprocess.run([_needed(command[0]), *command[1:]], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, errors="replace", check=False)  # fmt: skip
+    words = [_needed(command[0]), *command[1:]]
+    done = subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          errors="replace", check=False)  # fmt: skip
     if done.returncode != 0:
         said = "; ".join((done.stderr or done.stdout).strip().splitlines()[-2:])
         raise StorageError(f"{command[0]} failed: {said}", "try it by hand")
