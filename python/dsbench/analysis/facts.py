@@ -48,6 +48,8 @@ class RunFacts:
     """The engine runs inside the client's process."""
     cpus: int
     unsafe: tuple[UnsafeSwitch, ...]
+    peak: bool = False
+    """Whether ``cycles`` are at most so many, for the numbers of threads near the best."""
     precision: float | None = None
     """Share (0-1) of its median within which the interval of a rate was to lie; ``None`` where nothing was said."""
     ceiling_tps: float = np.nan

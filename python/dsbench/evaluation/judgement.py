@@ -183,6 +183,7 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> 
         reason=run.reason,
         duration_s=min(durations_s, default=spec.duration),
         cycles=spec.cycles,
+        peak=spec.peak,
         precision=None if spec.precision is None or of_index(spec) else spec.precision / 100,
         isolation=spec.isolation,
         retry=spec.retry,
