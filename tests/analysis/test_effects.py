@@ -117,3 +117,15 @@ def test_a_real_effect_is_named() -> None:
     found = of(design, 5, y)
     assert [one.factors for one in found.main if not one.none] == [(0,)]
     assert found.main[0].ratio.low < np.exp(0.1) < found.main[0].ratio.high
+
+
+def test_what_the_blocks_get_is_theirs_alone() -> None:
+    # Level 2 was added later, in blocks of its own with the reference beside it: it is the level that is fast there.
+    random = np.random.default_rng(2)
+    levels = np.array([0, 1] * 4 + [0, 2] * 4)[:, np.newaxis]
+    y = np.array([0.0, 0.0, 1.0])[levels[:, 0]] + random.normal(0, 0.01, 16)
+    found = effects(levels, [3], [0], np.repeat(np.arange(8), 2), np.exp(y))
+    shares = {one.what: one.share for one in found.shares}
+    assert shares["blocks"] < 0.01
+    assert shares["factor"] > 0.5
+    assert sum(shares.values()) == pytest.approx(1)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ import pytest
 from dsbench.report import study as shown
 from dsbench.report.diagrams.study import specs
 from dsbench.spec import SpecError
-from dsbench.study import Study, begin, load, merge, outcomes
+from dsbench.study import Study, begin, best, load, merge, outcomes
 from dsbench.study.record import make_folder, store
 from dsbench.study.spec import parse
 from fixtures.archives import MS, cycle_row, run_json, write
@@ -47,8 +50,52 @@ def test_archives_of_one_run_are_a_study_too(tmp_path: Path) -> None:
     other = write(tmp_path, {**run_json({**spec, "threads": 4}, name="other"), "host": "c"}, {"cycles": rows}).path
     with pytest.raises(SpecError, match="their work is not the same: threads is 1, 4"):
         merge([("", paths[0]), ("", other)], tmp_path / "none")
+    failed = {"1": [{"name": "sums", "holds": False, "detail": "0"}]}
+    void = write(tmp_path, {**run_json(spec, name="void"), "host": "c", "checks": failed}, {"cycles": rows}).path
+    with pytest.raises(SpecError, match="its check failed at scale 1"):
+        merge([("", paths[0]), ("", void)], tmp_path / "none")
     with pytest.raises(SpecError, match="of one host, a"):
         merge([("", path) for path in paths[:2]], tmp_path / "none")
+
+
+def test_a_second_study_of_a_host_fills_no_gap_of_the_first(made: Study, tmp_path: Path) -> None:
+    copy = Study(tmp_path / "again", made.spec, made.factors, made.trials)
+    shutil.copytree(made.folder, copy.folder)
+    found = merge([("old", made.folder), ("old", copy.folder), ("new", made.folder)], tmp_path / "both")
+    blocks = {(one.levels[0], one.block) for one in found.trials}
+    assert blocks == {("old", n) for n in range(1, 7)} | {("new", n) for n in range(1, 4)}
+    assert [one.block for one in found.trials] == sorted(one.block for one in found.trials)
+    of_three = [one for one in found.trials if one.levels[0] == "old" and one.block <= 3]
+    assert len(of_three) == len(made.counted("done")), "trial 1 failed: that of another time does not stand in for it"
+    with pytest.raises(SpecError, match="stands there twice"):
+        merge([("old", made.folder), ("old", made.folder), ("new", made.folder)], tmp_path / "none")
+    with pytest.raises(SpecError, match="has the factor host already"):
+        merge([("a", found.folder), ("b", found.folder)], tmp_path / "none")
+
+
+def test_a_host_is_no_level_that_can_be_chosen(made: Study, tmp_path: Path) -> None:
+    found = merge([("old", made.folder), ("new", made.folder)], tmp_path / "both")
+    spec = parse(tomllib.loads(best(outcomes(found), likely=True)))
+    assert all("host" not in level.sets for level in spec.factor[0].resolved)
+
+
+def test_screenings_stay_screenings_and_levels_of_one_name_are_the_same(tmp_path: Path) -> None:
+    def study(name: str, threads: int) -> Path:
+        many = [{"name": f"f{n}", "levels": [{"name": "low"}, {"name": "high", "set": {"threads": threads}}]} for n in range(3)]
+        run = {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 1.0}
+        begun, _ = begin(parse({"name": "s", "run": run, "factor": many, "trials": {"design": "screening"}}), tmp_path / name)
+        make_folder(begun)
+        rows = {"cycles": [cycle_row(1, 1, [MS] * 100)]}
+        for trial in begun.trials[:2]:
+            path = write(begun.archives, run_json({"scales": [1]}, name=f"{name}-{trial.number}"), rows).path
+            begun = begun.with_trial(replace(trial, status="done", archive=path.name))
+        store(begun)
+        return begun.folder
+
+    one, two, other = study("a", 2), study("b", 2), study("c", 3)
+    assert load(merge([("a", one), ("b", two)], tmp_path / "both").folder).spec.trials.design == "screening"
+    with pytest.raises(SpecError, match="level high of f0 sets other values"):
+        merge([("a", one), ("b", other)], tmp_path / "none")
 
 
 def test_studies_of_other_work_are_refused(made: Study, tmp_path: Path) -> None:

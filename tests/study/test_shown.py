@@ -13,7 +13,7 @@ from dsbench import study
 from dsbench.report import study as shown
 from dsbench.report.diagrams.study import specs
 from dsbench.spec import SpecError
-from dsbench.study import Study, begin, outcomes
+from dsbench.study import Point, Study, begin, outcomes, results
 from dsbench.study.spec import parse
 
 
@@ -63,6 +63,45 @@ def test_a_name_is_shown_as_text_only(made: Study) -> None:
     page = shown.page(spec.name, shown.heading(found), shown.verdict(found), shown.notes(found), list(shown.grids(found)), {})
     assert "<script>alert" not in page
     assert "<b>" not in page
+
+
+def test_a_trial_is_divided_by_the_one_beside_it_only(made: Study) -> None:
+    found = outcomes(made)
+    both = [replace(one, values=dict.fromkeys(one.values, 100.0 * 3 ** one.at[1] / (1 + one.at[0]))) for one in found.made]
+    # Trial 1 failed: whatever is missing, serializable has half of the rate, and not half of that of fewer clients.
+    one = replace(found, made=tuple(both))
+    assert one.relative(0, 1, one.points[0]) == pytest.approx((0.5, 0.5, 0.5))
+    assert one.uneven
+    assert any("tried as often" in line for line in shown.notes(one))
+
+
+def test_a_scale_that_some_trials_have_is_not_compared(made: Study) -> None:
+    found = outcomes(made)
+    first, *rest = found.made
+    more = replace(first, values={**first.values, Point(0, 5): 1e9})
+    points = results._points((more, *rest), varied=False)
+    assert points == found.points
+    assert replace(found, made=(more, *rest)).value(more) == found.value(first)
+    assert "not in it: 5" in shown.text(replace(found, made=(more, *rest)))
+    assert results._points((more, *rest), varied=True) == ()
+
+
+def test_a_trial_without_a_rate_is_named(made: Study) -> None:
+    found = outcomes(made)
+    none = replace(found.made[0], values=dict.fromkeys(found.points, 0.0))
+    text = shown.text(replace(found, made=(none, *found.made[1:])))
+    assert f"not in the effects: trial {none.trial.number} (the rate is 0 or unknown)" in text
+
+
+def test_of_a_factor_with_one_level_nothing_is_told(made: Study) -> None:
+    some = replace(made, trials=tuple(one for one in made.trials if one.levels[0] == "serializable"))
+    told = shown.verdict(outcomes(some))
+    assert any(line.startswith("nothing can be told of isolation") for line in told)
+    assert not any("no effect of" in line for line in told)
+
+
+def test_a_median_of_two_lies_between_them() -> None:
+    assert shown._median([1.0, float("nan"), 3.0]) == 2.0
 
 
 def test_a_study_without_a_trial_says_so(tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -29,7 +29,7 @@ LEVEL = 0.95
 _DRAWS = 20_000
 """Of the largest |t|: the level then is right within 0.3 %."""
 _MIXED = 0.005
-"""Share from which on it is told that factors are not told apart; below it is rounding."""
+"""Share from which on it is told that terms are not told apart; below it is rounding."""
 _LEAST_FREE = 3
 """Degrees of freedom that interactions leave to the scatter: with fewer, intervals would say nothing."""
 
@@ -63,7 +63,7 @@ class Share:
     factors: tuple[int, ...]
     """One or two; empty for what is no factor."""
     what: str
-    """"factor", "interaction", "blocks", "rest", or "mixed": of factors that the trials do not tell apart."""
+    """"factor", "interaction", "blocks", "rest", or "mixed": of what the trials do not tell apart."""
     share: float
     """0-1 of the sum of squares."""
 
@@ -177,13 +177,13 @@ class _Model:
         first, *rest = (self._others[factor] for factor in factors)
         return [(one, other) for one in first for other in rest[0]] if rest else [(one,) for one in first]
 
-    def matrix(self, groups: Sequence[tuple[int, ...]]) -> Floats:
-        """The columns of blocks and ``groups``; shape (trials, columns)."""
+    def matrix(self, groups: Sequence[tuple[int, ...]], *, blocks: bool = True) -> Floats:
+        """The columns of the blocks, or of the constant alone, and of ``groups``; shape (trials, columns)."""
         columns = [
             np.all(self._levels[:, list(factors)] == np.array(at), axis=1).astype(float)
             for factors in groups for at in self.terms(factors)
         ]  # fmt: skip
-        return np.column_stack([self._blocks, *columns])
+        return np.column_stack([self._blocks if blocks else np.ones((len(self._levels), 1)), *columns])
 
     def fitted(self, y: Floats) -> _Fit:
         """The whole model."""
@@ -234,12 +234,11 @@ def _critical(correlation: bytes, size: int, free: int) -> float:
 
 
 def _shares(model: _Model, y: Floats) -> list[Share]:
-    """Sums of squares of type II: of each term, beside all others that do not hold it. Where trials are missing they
-    add up to more than 1, or to less: then what lacks goes with factors together."""
+    """Sums of squares of type II: of each term, the blocks too, beside all others that do not hold it. Where trials are
+    missing they add up to more than 1, or to less: then what lacks goes with several terms together."""
     total = float(np.sum((y - y.mean()) ** 2))
     if total == 0:
         return []
-    alone = _least_squares(model.matrix([]), y).left
     shares = []
     for factors in model.mains:
         rest = [one for one in [*model.mains, *model.pairs] if factors[0] not in one]
@@ -250,6 +249,7 @@ def _shares(model: _Model, y: Floats) -> list[Share]:
         rest = [one for one in [*model.mains, *model.pairs] if one != pair]
         gained = _least_squares(model.matrix(rest), y).left - whole
         shares.append(Share(pair, "interaction", gained / total))
-    shares += [Share((), "blocks", (total - alone) / total), Share((), "rest", whole / total)]
+    unblocked = _least_squares(model.matrix([*model.mains, *model.pairs], blocks=False), y).left
+    shares += [Share((), "blocks", (unblocked - whole) / total), Share((), "rest", whole / total)]
     mixed = 1 - sum(one.share for one in shares)
     return [*shares, Share((), "mixed", mixed)] if mixed > _MIXED else shares

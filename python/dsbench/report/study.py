@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from math import isfinite
+from statistics import median
 from typing import Any, Final
 
 import numpy as np
@@ -71,9 +72,13 @@ def verdict(found: Outcomes) -> list[str]:
     lines = [f"{_name(found, one)}: {_ratio(one)} times the {_SHORT[found.measure]}" for one in real[:12]]
     if len(real) > len(lines):
         lines.append(f"and {len(real) - len(lines)} more, see below")
-    quiet = [found.factors[at] for at in range(len(found.factors)) if not any(at in one.factors for one in real)]
+    told = {at for one in effects.main if one.known for at in one.factors}
+    still = [at for at in range(len(found.factors)) if not any(at in one.factors for one in real)]
+    quiet, unknown = ([found.factors[at] for at in still if (at in told) is known] for known in (True, False))
     within = "the intervals tell how large one may be, and more blocks make them narrower"
-    return lines + [f"no effect of {', '.join(quiet)} was found; {within}"] * bool(quiet)
+    lines += [f"no effect of {', '.join(quiet)} was found; {within}"] * bool(quiet)
+    why = "these trials do not set its levels beside each other"
+    return lines + [f"nothing can be told of {', '.join(unknown)}: {why}"] * bool(unknown)
 
 
 def _size(one: Effect) -> float:
@@ -139,7 +144,7 @@ def _what(found: Outcomes, share: Share) -> str:
 _NO_FACTOR: Final = {
     "blocks": "blocks: drift between repetitions",
     "rest": "rest: chance, and what is not in the model",
-    "mixed": "factors together: these trials do not tell whose it is",
+    "mixed": "several together: these trials do not tell whose it is",
 }
 
 
@@ -153,7 +158,8 @@ def _by_level(found: Outcomes) -> Iterator[list[str]]:
     for factor, name in enumerate(found.factors):
         for level, alike in enumerate(found.alike(factor)):
             of_points = (
-                [mean(one.values[point] for one in alike) for point in found.points] if len(found.points) > 1 else []
+                [mean(one.values.get(point, 0) for one in alike) for point in found.points]
+                if len(found.points) > 1 else []
             )
             values = [*of_points, mean(found.value(one) for one in alike)]
             mark = " (reference)" if level == found.references[factor] else ""
@@ -209,8 +215,8 @@ def _cached(found: Outcomes) -> Iterator[list[str]]:
 
 
 def _median(values: list[float]) -> float:
-    known = sorted(value for value in values if isfinite(value))
-    return known[len(known) // 2] if known else float("nan")
+    known = [value for value in values if isfinite(value)]
+    return median(known) if known else float("nan")
 
 
 def notes(found: Outcomes) -> list[str]:
@@ -221,9 +227,17 @@ def notes(found: Outcomes) -> list[str]:
         each = f"Trials that repeat each other scatter by {effects.scatter:.1%}"
         lines.append(f"All intervals hold together with 95 %: where no factor does anything, one or more exclude 1 in "
                      f"5 of 100 such studies. {each} ({effects.free} degrees of freedom).")  # fmt: skip
+        if (whole := sum(one.share for one in effects.shares)) > _OVERLAP:
+            lines.append(f"The shares of the variance add up to {whole:.0%}: trials are missing, and what goes with "
+                         "several terms is in the share of each.")  # fmt: skip
     if found.uneven:
-        lines.append("Not every level was tried with every level of the other factors. So means and diagrams by level "
-                     "set other work beside each other; the effects compare like with like.")  # fmt: skip
+        lines.append("Not every level was tried as often with every level of the other factors. So means and diagrams "
+                     "by level set other work beside each other; the effects compare like with like.")  # fmt: skip
+    if left_out := sorted({point.scale for one in found.made for point in one.values} - _scales(found)):
+        scales = ", ".join(map(str, left_out))
+        lines.append(f"What is compared are the scales that all trials have; not in it: {scales}.")
+    if without := [str(one.trial.number) for one in found.made if not found.value(one) > 0]:
+        lines.append(f"not in the effects: trial {', '.join(without)} (the {_SHORT[found.measure]} is 0 or unknown)")
     if sharing := [factor.name for factor in found.study.factors if factor.same_database]:
         words = "What is special about that database is in all of them"
         lines.append(f"The levels of {sharing[0]} were made one after another on one database. {words}, so the "
@@ -239,6 +253,16 @@ def notes(found: Outcomes) -> list[str]:
     if left := len(found.study.counted("planned", "running")):
         lines.append(f"{left} trials are not made yet: dsbench study run {found.study.folder}")
     return lines
+
+
+_OVERLAP: Final = 1.005
+"""Sum of the shares from which on it is told; below it is rounding."""
+
+
+def _scales(found: Outcomes) -> set[int]:
+    """Those that values are of."""
+    own = {point.scale for one in found.made for point in one.values}
+    return {point.scale for point in found.points} or own
 
 
 def document(found: Outcomes) -> dict[str, Any]:

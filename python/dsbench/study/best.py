@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dsbench.spec import SpecError
+from dsbench.study.paths import HOST
 from dsbench.study.results import Outcomes
 
 
@@ -41,14 +42,17 @@ def best(found: Outcomes, *, likely: bool = False) -> str:
 
 def _best(found: Outcomes, factor: int, likely: bool) -> int:
     effects = found.effects.main if found.effects else ()
-    own = [one for one in effects if one.factors == (factor,) and (likely or (one.known and not one.none))]
+    # Of hosts none can be chosen: a run is made where it is made.
+    varied = found.study.factors[factor].path != HOST
+    own = [one for one in effects if one.factors == (factor,) and varied and (likely or (one.known and not one.none))]
     more = [one for one in own if one.ratio.value > 1]
     reference = found.references[factor]
     return max(more, key=lambda one: one.ratio.value).levels[0] if more else reference
 
 
 def _sets(found: Outcomes, levels: Sequence[int]) -> dict[str, Any]:
-    return {path: value for n, level in enumerate(levels) for path, value in found.levels[n][level].sets.items()}
+    sets = [found.levels[n][level].sets for n, level in enumerate(levels)]
+    return {path: value for some in sets for path, value in some.items() if path != HOST}
 
 
 def _toml(value: Any) -> str:

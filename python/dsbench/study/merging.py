@@ -15,7 +15,7 @@ from dsbench.spec import SpecError
 from dsbench.study.paths import HOST
 from dsbench.study.plan import Trial
 from dsbench.study.record import Study, as_stored, is_study, load, make_folder, store
-from dsbench.study.spec import Factor, StudySpec, Trials, level_name
+from dsbench.study.spec import Factor, StudySpec, level_name
 
 _HOSTS: Final = StudySpec(
     name="hosts", about="The same run on several machines", factor=(Factor(name=HOST, path=HOST, levels=("here",)),)
@@ -30,17 +30,22 @@ class _Brought:
     host: str
     trial: Trial
     archive: Path
+    source: Path
+    """The study, or the archive itself."""
 
 
 def merge(paths: Sequence[tuple[str, Path]], folder: Path) -> Study:
     """The trials of all ``paths``, studies or archives, copied into a new study in ``folder``.
 
     Each path has the name of its host, or none: then it is called as its archives say. Blocks of one number stand
-    beside each other, as their runs have the same inputs. ``SpecError`` where the work was not the same,
-    ``ArchiveError`` where something cannot be read or written.
+    beside each other: in studies of one file their runs have the same inputs. ``SpecError`` where the work was not the
+    same, or one path is named twice for a host, ``ArchiveError`` where something cannot be read or written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SpecError("--out", f"{folder} is there already", "name a new folder")
+    places = [(name, path.resolve()) for name, path in paths]
+    if twice := next((path for place, (_, path) in zip(places, paths, strict=True) if places.count(place) > 1), None):
+        raise SpecError("FOLDER", f"{twice} stands there twice: it repeats nothing", "name each once")
     studies = [load(path) for _name, path in paths if is_study(path)]
     if studies and len(studies) < len(paths):
         raise SpecError("FOLDER", "some are studies and some are archives", "name either studies or archives")
@@ -51,8 +56,8 @@ def merge(paths: Sequence[tuple[str, Path]], folder: Path) -> Study:
         problem = f"all trials are of one host, {hosts[0]}" if hosts else "they have no trial that was made"
         raise SpecError("FOLDER", problem, "name hosts: before=FOLDER after=FOLDER")
     host = Factor(name=HOST, path=HOST, levels=tuple(hosts))
-    repeat = Trials(repeat=max(one.trial.block for one in brought))
-    spec = common.model_copy(update={"factor": (host, *factors), "trials": repeat, "trial": ()})
+    plan = common.trials.model_copy(update={"repeat": max(one.trial.block for one in brought)})
+    spec = common.model_copy(update={"factor": (host, *factors), "trials": plan})
     trials = tuple(
         replace(one.trial, number=number, levels=(one.host, *one.trial.levels), archive=f"{number:04}-{_stem(one)}")
         for number, one in enumerate(brought, start=1)
@@ -70,7 +75,7 @@ def _of_studies(paths: Sequence[tuple[str, Path]]) -> Iterator[_Brought]:
         study = load(path)
         for trial in study.counted("done"):
             archive = study.archive_of(trial)
-            yield _Brought(name or Archive.open(archive).run.host, trial, archive)
+            yield _Brought(name or Archive.open(archive).run.host, trial, archive, path)
 
 
 def _of_archives(paths: Sequence[tuple[str, Path]]) -> Iterator[_Brought]:
@@ -81,20 +86,27 @@ def _of_archives(paths: Sequence[tuple[str, Path]]) -> Iterator[_Brought]:
     for (name, path), run in zip(paths, runs, strict=True):
         if run.status != "complete":
             raise SpecError("FOLDER", f"{path}: its run is {run.status}", "leave it out, or resume it")
-        yield _Brought(name or run.host, Trial(1, 1, (), "done"), path)
+        if run.broken:
+            scales = ", ".join(map(str, sorted(run.broken)))
+            raise SpecError("FOLDER", f"{path}: its check failed at scale {scales}", "leave it out")
+        yield _Brought(name or run.host, Trial(1, 1, (), "done"), path, path)
 
 
 def _numbered(brought: list[_Brought]) -> list[_Brought]:
-    """With blocks that go on where a host has the same combination of levels once more."""
-    seen: set[tuple[object, ...]] = set()
-    found = []
+    """With the blocks of what a host brings second behind those of all that hosts bring first, and so on.
+
+    A trial that is missing leaves its place empty: one of another time is no part of the block.
+    """
+    of_host: dict[str, list[Path]] = {}
     for one in brought:
-        block = one.trial.block
-        while (key := (one.host, one.trial.levels, block)) in seen:
-            block += 1
-        seen.add(key)
-        found.append(replace(one, trial=replace(one.trial, block=block)))
-    return sorted(found, key=lambda one: one.trial.block)
+        if one.source not in of_host.setdefault(one.host, []):
+            of_host[one.host].append(one.source)
+    turns = [of_host[one.host].index(one.source) for one in brought]
+    widths = [max(one.trial.block for one, at in zip(brought, turns, strict=True) if at == n)
+              for n in range(max(turns, default=-1) + 1)]  # fmt: skip
+    moved = [replace(one, trial=replace(one.trial, block=one.trial.block + sum(widths[:turn])))
+             for one, turn in zip(brought, turns, strict=True)]  # fmt: skip
+    return sorted(moved, key=lambda one: one.trial.block)
 
 
 def _common(studies: Sequence[Study]) -> tuple[StudySpec, tuple[Factor, ...]]:
@@ -102,20 +114,32 @@ def _common(studies: Sequence[Study]) -> tuple[StudySpec, tuple[Factor, ...]]:
     first = studies[0]
     run: list[Mapping[str, str]] = []
     for study in studies:
+        if any(HOST in (one.name, one.path) for one in study.factors):
+            raise SpecError("FOLDER", f"{study.folder} has the factor {HOST} already", "merge what it was made of")
         said = as_stored(study.spec)["run"]
-        run.append({name: str(value) for name, value in said.items() if name != "target"})
+        values = {name: str(value) for name, value in said.items() if name != "target"}
+        run.append({**values, "design": study.spec.trials.design})
     _refuse(differing(run))
     factors = list(first.factors)
     for study in studies[1:]:
-        if [(one.name, one.path) for one in study.factors] != [(one.name, one.path) for one in factors]:
+        if [_kind(one) for one in study.factors] != [_kind(one) for one in factors]:
             words = f"{study.folder} has other factors than {first.folder}"
             raise SpecError("FOLDER", words, "merge studies of one file")
         factors = [_with_levels(one, other) for one, other in zip(factors, study.factors, strict=True)]
     return first.spec, tuple(factors)
 
 
+def _kind(one: Factor) -> tuple[str, str, bool]:
+    return one.name, one.path, one.same_database
+
+
 def _with_levels(one: Factor, other: Factor) -> Factor:
-    known = {level_name(raw) for raw in one.levels}
+    known = {level_name(raw): raw for raw in one.levels}
+    for raw in other.levels:
+        # What rules say is for each machine its own.
+        if isinstance(raw, Mapping) and known.get(level_name(raw), raw) != raw:
+            words = f"their work is not the same: level {level_name(raw)} of {one.name} sets other values"
+            raise SpecError("FOLDER", words, "merge what differs in its machine only")
     more = tuple(raw for raw in other.levels if level_name(raw) not in known)
     return one.model_copy(update={"levels": (*one.levels, *more), "reference": one.resolved[one.reference_number].name})
 

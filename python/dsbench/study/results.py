@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -75,7 +76,7 @@ class Outcomes:
     references: tuple[int, ...]
     made: tuple[Made, ...]
     points: tuple[Point, ...]
-    """That all trials have; empty where a factor varies the scale, so that each trial counts as a whole."""
+    """That all trials have; empty where a factor varies them, so that each trial counts as a whole."""
     effects: Effects | None
     """``None`` where fewer than two trials were made."""
     workload: str
@@ -89,9 +90,10 @@ class Outcomes:
 
     @property
     def uneven(self) -> bool:
-        """Whether some levels were not tried together that others of their factors were tried with."""
-        tried = {one.at for one in self.made}
-        return len(tried) < prod(len({at[factor] for at in tried}) for factor in range(len(self.factors)))
+        """Whether some levels were not tried together as often as others of their factors were."""
+        tried = Counter(one.at for one in self.made)
+        whole = prod(len({at[factor] for at in tried}) for factor in range(len(self.factors)))
+        return len(tried) < whole or len(set(tried.values())) > 1
 
     def value(self, made: Made) -> float:
         """What the effects are of: the geometric mean over the common points."""
@@ -112,15 +114,19 @@ class Outcomes:
     def relative(self, factor: int, level: int, point: Point) -> tuple[float, float, float] | None:
         """At ``point`` the value of a level over that of the reference, and the least and the greatest of the blocks.
 
-        ``None`` where one of them was not measured.
+        ``None`` where one of them was not measured. Within a block a trial is divided by the one whose other levels are
+        the same: where one of the two is missing, the other says nothing.
         """
         alike = self.alike(factor)
         at_level, at_reference = (
-            {block: mean(one.values.get(point, np.nan) for one in alike[number] if one.trial.block == block)
-             for block in {one.trial.block for one in self.made}} for number in (level, self.references[factor])
-        )  # fmt: skip
-        quotients = [at_level[block] / at_reference[block] for block in at_level]
-        quotients = [one for one in quotients if np.isfinite(one)]
+            {(one.trial.block, _others(one, factor)): one.values.get(point, 0) for one in alike[number]}
+            for number in (level, self.references[factor])
+        )
+        blocks: dict[int, list[float]] = {}
+        for key, value in at_level.items():
+            if value > 0 and (beside := at_reference.get(key, 0)) > 0:
+                blocks.setdefault(key[0], []).append(value / beside)
+        quotients = [mean(some) for some in blocks.values()]
         return (mean(quotients), min(quotients), max(quotients)) if quotients else None
 
 
@@ -142,9 +148,8 @@ def outcomes(study: Study, measure: str = "rate") -> Outcomes:
     read = [(trial, *_read(study, trial)) for trial in done]
     headline = _headline([evaluation for _, _, evaluation in read]) if measure == "rate" else ""
     made = tuple(_made(study, trial, evaluation, measure, headline) for trial, _archive, evaluation in read)
-    common = set.intersection(*(set(one.values) for one in made)) if made else set()
-    points = tuple(sorted(common)) if made and all(set(one.values) == common for one in made) else ()
     levels = tuple(factor.resolved for factor in study.factors)
+    points = _points(made, varied=any(_LADDER & set(one.sets) for some in levels for one in some))
     references = tuple(factor.reference_number for factor in study.factors)
     runs = [archive.run for _, archive, _ in read]
     return Outcomes(
@@ -153,6 +158,20 @@ def outcomes(study: Study, measure: str = "rate") -> Outcomes:
         ", ".join(dict.fromkeys(run.entry.label for run in runs)),
         tuple(dict.fromkeys(run.server_version.partition(" on ")[0] for run in runs)),
     )  # fmt: skip
+
+
+_LADDER: Final = {"scales", "profile"}
+"""Paths that say at which scales a trial measures."""
+
+
+def _points(made: tuple[Made, ...], *, varied: bool) -> tuple[Point, ...]:
+    """Those that all trials have, ``varied`` by a factor: none, unless they are the same in all.
+
+    A scale that some trials put in, or could not measure, is not compared: they would be means over other scales.
+    """
+    own = [set(one.values) for one in made if one.values]
+    common = set.intersection(*own) if own else set()
+    return () if varied and any(one != common for one in own) else tuple(sorted(common))
 
 
 def _read(study: Study, trial: Trial) -> tuple[Archive, Evaluation]:

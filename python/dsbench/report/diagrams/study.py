@@ -179,10 +179,9 @@ def lines(found: Outcomes, factor: int) -> Spec | None:
     rows: list[Row] = []
     for line, name in _lines(found, factor, beside):
         for at, number in enumerate(numbers):
-            values = [
-                found.value(one) for one in found.made if one.at[factor] == at and line in (None, one.at[beside or 0])
-            ]
-            if values and math.isfinite(mean(values)):
+            here = (one for one in found.made if one.at[factor] == at and line in (None, one.at[beside or 0]))
+            values = [value for value in map(found.value, here) if math.isfinite(value)]
+            if values:
                 rows.append(
                     {"archive": name, "number": number, "rate": mean(values), "low": min(values), "high": max(values)}
                 )
