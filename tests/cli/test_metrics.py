@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from dsbench.cli import otlp
 from dsbench.cli.metrics import exported, text
 from dsbench.cli.otlp import sending
 from dsbench.cli.series import Metrics
@@ -94,14 +95,14 @@ def collector() -> Iterator[Collector]:
 def test_a_collector_is_sent_the_series_that_prometheus_reads(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=s3cret, other=1")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=s3%20cret, other=1")
     spec = build({"target": {"url": "postgresql://me:geheim@h/d"}})
     metrics = Metrics(Silent(), spec)
     metrics.moment(Moment(5, 1, 1, "cycle", cycle=2, done=30, failed=1, elapsed_s=3.0, times=[(0.001, 0.5)], cpus=(0.25, 1.5)))
     with sending(f"http://127.0.0.1:{collector.server_port}", metrics.series, every_s=0.01) as problem:
         assert collector.came.wait(20)
     assert problem() == ""
-    assert set(collector.keys) == {"s3cret"}
+    assert set(collector.keys) == {"s3 cret"}
     (resource,) = collector.got[-1]["resourceMetrics"]
     assert {"key": "service.name", "value": {"stringValue": "dsbench"}} in resource["resource"]["attributes"]
     (scope,) = resource["scopeMetrics"]
@@ -130,3 +131,34 @@ def test_a_collector_that_is_not_there_is_told_once_and_a_wrong_address_is_refus
         with pytest.raises(SpecError, match="--otlp") as raised, exported(Silent(), build({}), "", wrong):
             pass
         assert "geheim" not in str(raised.value)
+
+
+def test_a_collector_that_answers_nothing_or_nonsense_does_not_hold_the_run_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = Heard()
+    monkeypatch.setattr(otlp, "_LAST_S", 0.1)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        with exported(heard, build({}), "", f"http://127.0.0.1:{silent.getsockname()[1]}"):
+            pass
+        (thread,) = [one for one in threading.enumerate() if one.name == "otlp"] or [None]
+        assert ["reach" in said for said in heard.said] == [True]
+        if thread is not None:
+            thread.join(20)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def answer() -> None:
+            peer, _ = server.accept()
+            with peer:
+                peer.recv(65536)
+                peer.sendall(b"220 mail ready\r\n")
+
+        threading.Thread(target=answer, daemon=True).start()
+        monkeypatch.setattr(otlp, "_LAST_S", 20.0)
+        with sending(f"http://127.0.0.1:{server.getsockname()[1]}", list) as problem:
+            pass
+    assert "220 mail ready" in problem()
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=geheim%0Ax")
+    with sending("http://127.0.0.1:9", list) as problem:
+        pass
+    assert "OTEL_EXPORTER_OTLP_HEADERS" in problem()
+    assert "geheim" not in problem()

@@ -14,8 +14,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from http.client import HTTPException
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import dsbench
 from dsbench.cli.series import Series
@@ -23,9 +24,12 @@ from dsbench.spec import SpecError
 
 _EVERY_S: Final = 5.0
 _PATIENCE_S: Final = 5.0
+_LAST_S: Final = 2.5
+"""How long the end of a run waits for a collector, whatever it does."""
 _PATH: Final = "/v1/metrics"
 _HEADERS: Final = "OTEL_EXPORTER_OTLP_HEADERS"
-"""Variable of the environment, ``name=value,name=value``, by which collectors are told a key: no archive holds it."""
+"""Variable of the environment, ``name=value,name=value``, by which collectors are told a key: no archive holds it.
+OpenTelemetry has values with %20 for a blank in it."""
 _CUMULATIVE: Final = 2
 
 
@@ -43,14 +47,18 @@ def sending(url: str, series: Callable[[], list[Series]], every_s: float = _EVER
         body = json.dumps(message(series(), began, time.time_ns())).encode()
         try:
             asked = urllib.request.Request(to, body, {"Content-Type": "application/json", **_headers()})
-            with _OPENER.open(asked, timeout=_PATIENCE_S):
+            with _OPENER.open(asked, timeout=_LAST_S if over.is_set() else _PATIENCE_S):
                 return
-        except (OSError, ValueError) as error:
-            trouble.append(f"no figures reach {to}: {getattr(error, 'reason', '') or error}")
+        except (OSError, HTTPException) as error:
+            why = getattr(error, "reason", "") or str(error) or type(error).__name__
+            trouble.append(f"no figures reach {to}: {' '.join(str(why).split())}")
+        except ValueError:  # Its words hold the key.
+            trouble.append(f"no figures reach {to}: what {_HEADERS} says cannot be sent")
 
     def going_on() -> None:
         while not over.wait(every_s):
             send()
+        send()
 
     def problem() -> str:
         if trouble and not told:
@@ -64,8 +72,9 @@ def sending(url: str, series: Callable[[], list[Series]], every_s: float = _EVER
         yield problem
     finally:
         over.set()
-        thread.join(2 * _PATIENCE_S)
-        send()
+        thread.join(_LAST_S)
+        if thread.is_alive():
+            trouble.append(f"the last figures did not reach {to}: no answer within {_LAST_S:g} s")
 
 
 class _Staying(urllib.request.HTTPRedirectHandler):
@@ -92,7 +101,7 @@ def _address(url: str) -> str:
 
 def _headers() -> dict[str, str]:
     pairs = (part.partition("=") for part in os.environ.get(_HEADERS, "").split(",") if "=" in part)
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
 
 
 def message(series: list[Series], began_ns: int, at_ns: int) -> dict[str, Any]:
