@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsbench.report import finish
+from dsbench.report import finish, gnuplot
 
 STORED = Path(__file__).parents[1] / "data" / "archives"
 
@@ -44,3 +44,18 @@ def test_data_are_those_of_the_edited_file_and_text_is_no_command(tmp_path: Path
     assert "set title 'it''s `touch hacked` set output ''x'''\n" in script
     subprocess.run(["gnuplot", "results-cycle.gp"], cwd=tmp_path, check=True, timeout=60)
     assert not (tmp_path / "hacked").exists()
+
+
+def test_gaps_in_a_curve_begin_no_other_block(tmp_path: Path) -> None:
+    rows = [{"name": name, "x": x, "y": None if gap else x} for name, gaps in (("a", (3, 4)), ("b", (1, 2, 3, 4, 5)), ("c", ()))
+            for x in range(1, 6) for gap in (x in gaps,)]
+    encoding = {"x": {"field": "x"}, "y": {"field": "y"}, "color": {"field": "name"}}
+    spec = {"datasets": {"d": rows}, "title": {"text": "t"},
+            "layer": [{"mark": "line", "data": {"name": "d"}, "encoding": encoding}]}  # fmt: skip
+    for name, text in gnuplot.files("gaps", spec).items():
+        (tmp_path / name).write_text(text)
+    # What it draws for block 1 is c: b has no point.
+    told = "set table 'out'; plot 'results-gaps.dat' index 1 with lines"
+    subprocess.run(["gnuplot", "-e", told], cwd=tmp_path, check=True, timeout=60)
+    assert sum(line.endswith(" i") for line in map(str.rstrip, (tmp_path / "out").read_text().splitlines())) == 5
+    assert (tmp_path / "results-gaps.gp").read_text().count(" index ") == 2

@@ -28,6 +28,9 @@ _STYLES: Final = {
     "tick": "points",
 }  # fmt: skip
 
+_GAP: Final = " "
+"""An empty line: the curve is not known there."""
+
 Layer = Mapping[str, Any]
 
 
@@ -176,8 +179,13 @@ class _Script:
             yield f"set label {text} at {across}, {up} {side}{turned} font ',7' front{above}"
 
     def _data(self, mark: Layer, encoding: Layer, rows: Sequence[Layer]) -> list[str]:
-        """Lines: x, y and what else the style takes. A rule without the one goes across the plot."""
-        return [line for row in rows if (line := self._line(mark, encoding, row))]
+        """Lines: x, y and what else the style takes. A rule without the one goes across the plot.
+
+        A gap is one empty line and never two, which would begin the next block.
+        """
+        lines = [line for row in rows if (line := self._line(mark, encoding, row))]
+        known = [line for n, line in enumerate(lines) if line != _GAP or (n and lines[n - 1] != _GAP)]
+        return known if any(line != _GAP for line in known) else []
 
     def _line(self, mark: Layer, encoding: Layer, row: Layer) -> str:
         x, y, end = (_value(encoding.get(key), row) for key in ("x", "y", "y2"))
@@ -187,7 +195,7 @@ class _Script:
                 return f"{along[0]:.8g} {_at(y)} {along[1] - along[0]:.8g} 0" if y is not None else ""
             return f"{_at(x)} {along[0]:.8g} 0 {along[1] - along[0]:.8g}" if x is not None else ""
         if x is None or y is None:
-            return "" if mark["type"] != "line" else " "  # An empty line: the curve is not known there.
+            return "" if mark["type"] != "line" else _GAP
         if "y2" not in encoding:
             return f"{_at(x)} {_at(y)}"
         if end is None:
