@@ -7,7 +7,7 @@ short is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from dsbench.analysis.efficiency import Efficiency
 from dsbench.analysis.fairness import Evenness, evenness, irregularity
 from dsbench.analysis.index import imprecise, index
 from dsbench.analysis.precision import median_interval
-from dsbench.analysis.values import Floats, Frequency
+from dsbench.analysis.values import Doubt, Floats, Frequency, Index
 from dsbench.analysis.windows import window_doubts
 from dsbench.archive import TABLES, Archive, Asked, RunRecord
 from dsbench.evaluation.arrow import counts_by, of_cycles, whole, with_all_responses, with_class
@@ -35,6 +35,7 @@ from dsbench.evaluation.costs import resources
 from dsbench.evaluation.distributions import frequency, seconds
 from dsbench.evaluation.evaluated import Evaluation, Series
 from dsbench.evaluation.groups import (
+    Makers,
     groups_of,
     makers_of,
     placement_of,
@@ -48,7 +49,7 @@ from dsbench.evaluation.modelled import fall_of, falls_at, over_clients, over_sc
 from dsbench.evaluation.node_shares import apart, shares
 from dsbench.evaluation.operations import group_courses, live_bytes
 from dsbench.evaluation.probed import probed
-from dsbench.evaluation.scale_results import phases_of, result
+from dsbench.evaluation.scale_results import Phases, phases_of, result
 from dsbench.evaluation.series import together
 from dsbench.evaluation.stage_costs import Tables as OfSeries
 from dsbench.evaluation.stage_costs import efficiencies, timed
@@ -99,111 +100,158 @@ def _of_stage(tables: Tables, key: Series) -> Tables:
     return {name: rows if name in around else rows.filter(here) for name, rows in tables.items()}
 
 
+@dataclass(frozen=True)
+class _Read:
+    """The rows of one series of cycles, and what most results rest on."""
+
+    run: RunRecord
+    tables: Tables
+    key: Series
+    load: Mapping[int, Measured]
+    phases: Mapping[int, Phases]
+    begun: list[int]
+    """Scales, those without a cycle too."""
+    buckets: pa.Table
+    residence: Mapping[int, Frequency]
+    monitors: pa.Table
+    failed: pa.Table
+    makers: Makers
+
+    @classmethod
+    def of(cls, run: RunRecord, tables: Tables, key: Series) -> _Read:
+        cycles, groups = tables["cycles"], tables["groups"]
+        load = measured(cycles, groups)
+        finished = set(zip(whole(cycles, "scale").tolist(), whole(cycles, "cycle").tolist(), strict=True))
+        phases = phases_of(tables["phases"], key.stage, finished)
+        buckets = with_all_responses(of_cycles(tables["buckets"], cycles))
+        return cls(
+            run, tables, key, load, phases, sorted({*load, *phases}), buckets,
+            frequency(buckets, "residence", load, run.spec.levels), of_cycles(tables["monitors"], cycles),
+            with_class(of_cycles(tables["errors"], cycles)), makers_of(groups, cycles),
+        )  # fmt: skip
+
+    @property
+    def cycles(self) -> pa.Table:
+        return self.tables["cycles"]
+
+    @property
+    def groups(self) -> pa.Table:
+        return self.tables["groups"]
+
+    def rows(self, table: str) -> pa.Table:
+        """Of ``table``, those of the cycles."""
+        return of_cycles(self.tables[table], self.cycles)
+
+
 def _evaluate(
     name: str, run: RunRecord, tables: Tables, key: Series, live: Mapping[tuple[Series, int], float], *, alone: bool
 ) -> Evaluation:
     """The cycles of ``tables["cycles"]``, which are all of the series ``key``; ``alone``: the run has no other."""
-    spec, levels = run.spec, run.spec.levels
-    cycles, groups = tables["cycles"], tables["groups"]
-    load = measured(cycles, groups)
-    finished = set(zip(whole(cycles, "scale").tolist(), whole(cycles, "cycle").tolist(), strict=True))
-    phases = phases_of(tables["phases"], key.stage, finished)
-    buckets = with_all_responses(of_cycles(tables["buckets"], cycles))
-    residence = frequency(buckets, "residence", load, levels)
-    by_second = of_cycles(tables["seconds"], cycles)
-    course, courses = seconds(by_second, load), group_courses(run.entry, cycles, by_second, load)
-    begun = sorted({*load, *phases})
-    results = tuple(result(x, load.get(x), phases.get(x), residence.get(x), levels) for x in begun)
-    rates = {x: eq.cycle_rate_tps(part["committed"], part.duration_s) for x, part in load.items()}
-    monitors = of_cycles(tables["monitors"], cycles)
-    of_system = apart(monitors, run)
-    spent = resources(of_system, load, groups)
-    begun_checkpoints = checkpoints(monitors, groups)
-    of_series = OfSeries(cycles, of_cycles(groups, cycles), buckets, of_system)
-    node_rates = _node_rates(load)
-    nodes = shares(run, node_rates, buckets, monitors, of_cycles(tables["nodes"], cycles), load, groups)
-    machine = uses(of_cycles(tables["machine"], cycles), of_cycles(tables["programs"], cycles))
-    failed = with_class(of_cycles(tables["errors"], cycles))
-    errors = counts_by(failed, "class", "count")
-    success = {x: 1 - part.total("failed") / part.attempts for x, part in load.items() if part.attempts}
-    void = frozenset(run.broken)
-    kinds, kind_frequency, kind_response = of_kinds(run, cycles, buckets, load)
-    makers = makers_of(groups, cycles)
-    even = _evenness(load, residence, groups, cycles)
-    windows = windows_of(run, of_cycles(tables["sums"], cycles), load)
-    collided = collision(run, success, load, makers)
-    overall = index(
-        {x: found for x, found in rates.items() if _counts(spec, x)},
-        begun=[x for x in begun if _counts(spec, x)],
-        void=void,
-        ladder=PROFILES["dsi"]["scales"],
-        duration_s=min((float(part.duration_s.min()) for part in load.values()), default=spec.duration),
-        conduct=alone and _as_profile(spec),
+    read = _Read.of(run, tables, key)
+    found = _with_kinds(_with_costs(_rates(name, read, alone=alone), read, live), read)
+    collided = collision(run, found.success_share, read.load, read.makers)
+    return replace(
+        found,
+        collision=collided,
+        models=over_scales(run, found.cycle_rates, found.scales, found.success_share, collided, read.makers),
+        doubts=_doubts(found, read),
     )
+
+
+def _rates(name: str, read: _Read, *, alone: bool) -> Evaluation:
+    """What was committed, how fast, and in which times."""
+    run, load, spec, levels = read.run, read.load, read.run.spec, read.run.spec.levels
+    results = tuple(result(x, load.get(x), read.phases.get(x), read.residence.get(x), levels) for x in read.begun)
+    rates = {x: eq.cycle_rate_tps(part["committed"], part.duration_s) for x, part in load.items()}
+    by_second = read.rows("seconds")
     return Evaluation(
         name=name,
         scales=results,
         levels=levels,
-        void_scales=void,
+        void_scales=frozenset(run.broken),
         cycle_rates=rates,
         intervals={x: median_interval(found) for x, found in rates.items()},
         cycle_numbers={x: part.cycles for x, part in load.items()},
-        node_rates=node_rates,
-        kind_counts=counts_by(cycles, "kind", "committed"),
-        frequency=residence,
-        response=frequency(buckets, "response", {}, levels),
-        seconds=course,
-        success_share=success,
+        node_rates=_node_rates(load),
+        kind_counts=counts_by(read.cycles, "kind", "committed"),
+        frequency=read.residence,
+        response=frequency(read.buckets, "response", {}, levels),
+        seconds=seconds(by_second, load),
+        success_share={x: 1 - part.total("failed") / part.attempts for x, part in load.items() if part.attempts},
         remote_share=_remote_share(run.entry, load),
-        errors=errors,
-        resources=spent,
-        machine=machine,
-        evenness=even,
-        index=overall,
-        doubts=(
-            *judge(
-                run,
-                begun,
-                load,
-                residence,
-                course,
-                spent,
-                errors,
-                nodes,
-                machine,
-                begun_checkpoints,
-                makers,
-                even,
-            ),
-            *special_doubts(run),
-            *kind_doubts(run.entry, kinds),
-            *window_doubts(windows),
-            *(imprecise(overall, (spec.precision or 0) / 100) if of_index(spec) else ()),
-        ),
-        nodes=nodes,
-        collision=collided,
+        errors=counts_by(read.failed, "class", "count"),
+        resources={},
+        index=_index(read, rates, alone=alone),
+        doubts=(),
         fall=(fall := fall_of(rates, run)),
         falls_at=falls_at(results, run) if fall is not None else {},
-        models=over_scales(run, rates, results, success, collided, makers),
+        durations_s={x: part.duration_s for x, part in load.items()},
+        group_courses=group_courses(run.entry, read.cycles, by_second, load),
+        definitions=_definitions(load, read.groups),
+        stage=read.key.stage,
+        threads=read.key.threads,
+        placement=placement_of(read.groups, read.cycles),
+        connections=read.makers.connections or read.key.threads * spec.connections * max(spec.nodes, 1),
+    )
+
+
+def _index(read: _Read, rates: Mapping[int, Floats], *, alone: bool) -> Index:
+    spec = read.run.spec
+    return index(
+        {x: found for x, found in rates.items() if _counts(spec, x)},
+        begun=[x for x in read.begun if _counts(spec, x)],
+        void=frozenset(read.run.broken),
+        ladder=PROFILES["dsi"]["scales"],
+        duration_s=min((float(part.duration_s.min()) for part in read.load.values()), default=spec.duration),
+        conduct=alone and _as_profile(spec),
+    )
+
+
+def _with_costs(found: Evaluation, read: _Read, live: Mapping[tuple[Series, int], float]) -> Evaluation:
+    """``found`` with what the machines, the nodes and the server did and took."""
+    run, load, key = read.run, read.load, read.key
+    of_system = apart(read.monitors, run)
+    of_series = OfSeries(read.cycles, read.rows("groups"), read.buckets, of_system)
+    sizes = {x: live[of, x] for of, x in live if of == key}
+    return replace(
+        found,
+        resources=resources(of_system, load, read.groups),
+        machine=uses(read.rows("machine"), read.rows("programs")),
+        nodes=shares(run, found.node_rates, read.buckets, read.monitors, read.rows("nodes"), load, read.groups),
+        checkpoints=checkpoints(read.monitors, read.groups),
+        evenness=_evenness(load, read.residence, read.groups, read.cycles),
+        efficiency=efficiencies(run.entry, of_series, load, found.group_courses, sizes),
+        changes=changes_of(read.tables["statistics"], key.stage),
+    )
+
+
+def _with_kinds(found: Evaluation, read: _Read) -> Evaluation:
+    """``found`` by kind of transaction and by statement."""
+    kinds, kind_frequency, kind_response = of_kinds(read.run, read.cycles, read.buckets, read.load)
+    return replace(
+        found,
         kinds=kinds,
-        kind_errors=errors_of_kinds(failed, kinds),
+        kind_errors=errors_of_kinds(read.failed, kinds),
         kind_frequency=kind_frequency,
         kind_response=kind_response,
-        statement_times=statements_of(
-            of_cycles(tables["statements"], cycles), of_cycles(tables["statement_buckets"], cycles)
-        ),
-        nopm=nopm_of(run, cycles, load, kinds),
-        windows=windows,
-        changes=changes_of(tables["statistics"], key.stage),
-        durations_s={x: part.duration_s for x, part in load.items()},
-        efficiency=efficiencies(run.entry, of_series, load, courses, {x: live[of, x] for of, x in live if of == key}),
-        group_courses=courses,
-        definitions=_definitions(load, groups),
-        stage=key.stage,
-        threads=key.threads,
-        checkpoints=begun_checkpoints,
-        placement=placement_of(groups, cycles),
-        connections=makers.connections or key.threads * spec.connections * max(spec.nodes, 1),
+        statement_times=statements_of(read.rows("statements"), read.rows("statement_buckets")),
+        nopm=nopm_of(read.run, read.cycles, read.load, kinds),
+        windows=windows_of(read.run, read.rows("sums"), read.load),
+    )
+
+
+def _doubts(found: Evaluation, read: _Read) -> tuple[Doubt, ...]:
+    run, spec = read.run, read.run.spec
+    judged = judge(
+        run, read.begun, read.load, read.residence, found.seconds, found.resources, found.errors, found.nodes,
+        found.machine, found.checkpoints, read.makers, found.evenness,
+    )  # fmt: skip
+    return (
+        *judged,
+        *special_doubts(run),
+        *kind_doubts(run.entry, found.kinds),
+        *window_doubts(found.windows),
+        *(imprecise(found.index, (spec.precision or 0) / 100) if of_index(spec) else ()),
     )
 
 
