@@ -92,6 +92,15 @@ def test_what_fails_leaves_nothing(ground: Path) -> None:
     assert left_below(ground) == []
 
 
+def test_a_folder_that_does_not_go_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(volumes.Volume, "make", lambda storage, folder, erase: volumes.Volume(storage, folder, "none"))
+    monkeypatch.setattr(volumes.folder, "_removed", lambda path: False)
+    with volumes.mounted(tmp_path, Storage.of(SMALL).values, tell=said.append) as place:
+        home = place.parent
+    assert said == [f"warning: {home} could not be removed; hint: {volumes.REMEDY}"]
+
+
 _OWNER = """
 import signal, sys
 from pathlib import Path

@@ -61,7 +61,7 @@ def execute(
     begun; afterwards errors are in the outcome.
     """
     promised.read(spec.checked)  # Before a server is started for nothing.
-    with listening(stop) as stop, opened(spec) as (target, server):
+    with listening(stop) as stop, opened(spec, observer.message) as (target, server):
         spec = keeping.claimed(spec, target)
         base = keeping.base_of(spec, target, server)
         _bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
@@ -91,7 +91,7 @@ def resume(
         remedy = "name TARGET again: dsbench run TARGET --resume ARCHIVE"
         raise RunError("an archive keeps no password", remedy, usage=True)
     done = resumption.finished(path)
-    with listening(stop) as stop, opened(spec) as (found, server):
+    with listening(stop) as stop, opened(spec, observer.message) as (found, server):
         keeping.claimed(spec, found)  # Its scale stays that of the beginning.
         base = keeping.base_of(spec, found, server, begun.name)
         _bench(spec, found, spec.scales[0])  # The target may be another than that of the beginning.

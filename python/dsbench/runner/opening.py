@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -49,8 +49,10 @@ _LOSSES = ("disconnected", "unknown")
 
 
 @contextmanager
-def opened(spec: RunSpec) -> Iterator[tuple[Target, servers.Server | None]]:
-    """The target of ``spec``; a private server is started for it and is gone afterwards."""
+def opened(
+    spec: RunSpec, tell: Callable[[str], None] = volumes.on_screen
+) -> Iterator[tuple[Target, servers.Server | None]]:
+    """The target of ``spec``; a private server is started for it and is gone afterwards: ``tell`` hears what is not."""
     if spec.target.private is None:
         servers.clean_for(spec.target)
         with told(spec.target.redacted), closing(Target(spec.target.url, existing=spec.existing)) as target:
@@ -58,17 +60,15 @@ def opened(spec: RunSpec) -> Iterator[tuple[Target, servers.Server | None]]:
         return
     with (
         told(spec.target.url),
-        _place(spec) as place,
-        servers.start(
-            spec.target, sessions(spec), keep=spec.keep, reuse=spec.reuse, limits=Limits.of(spec.limits), on=place
-        ) as server,
+        _place(spec, tell) as place,
+        _started(spec, place, tell) as server,
         closing(Target(server.url)) as target,
     ):
         yield target, server
 
 
 @contextmanager
-def _place(spec: RunSpec) -> Iterator[Path | None]:
+def _place(spec: RunSpec, tell: Callable[[str], None]) -> Iterator[Path | None]:
     """The file system that is made for the run, where one is asked for."""
     if not spec.storage:
         yield None
@@ -76,8 +76,23 @@ def _place(spec: RunSpec) -> Iterator[Path | None]:
     base = servers.base_directory(spec.target)
     servers.clean_for(spec.target)
     volumes.refuse(base, spec.storage)
-    with volumes.mounted(base, spec.storage, spec.erase) as place:
+    with volumes.mounted(base, spec.storage, spec.erase, tell) as place:
         yield place
+
+
+@contextmanager
+def _started(spec: RunSpec, place: Path | None, tell: Callable[[str], None]) -> Iterator[servers.Server]:
+    limits = Limits.of(spec.limits)
+    server = servers.start(spec.target, sessions(spec), keep=spec.keep, reuse=spec.reuse, limits=limits, on=place)
+    try:
+        with server:
+            try:
+                yield server
+            finally:
+                known = len(server.notes)
+    finally:
+        for note in server.notes[known:]:
+            tell(f"warning: {note}; hint: {volumes.REMEDY}")
 
 
 def sessions(spec: RunSpec) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -18,12 +19,20 @@ _standing: list[Volume] = []
 """Those that this program has mounted: a server whose folder lies on one is given no other."""
 
 
+def on_screen(line: str) -> None:
+    """Where nobody else listens."""
+    print(line, file=sys.stderr, flush=True)
+
+
 @contextlib.contextmanager
-def mounted(base: Path, asked: Mapping[str, str], erase: str = "") -> Iterator[Path]:
+def mounted(
+    base: Path, asked: Mapping[str, str], erase: str = "", tell: Callable[[str], None] = on_screen
+) -> Iterator[Path]:
     """Where a private server makes its folder: ``base``, or a file system ``asked`` for that is made in it meanwhile.
 
     Where ``base`` lies on one already, as the runs of one history share it, that one is used. ``erase`` is the device
-    that the user agreed to lose. Raises ``ServerError``; nothing is left behind in any case.
+    that the user agreed to lose. Raises ``ServerError``; nothing is left behind in any case, or else ``tell`` gets a
+    line with the folder that would not go.
     """
     if not asked or standing(base) is not None:
         yield base
@@ -44,8 +53,17 @@ def mounted(base: Path, asked: Mapping[str, str], erase: str = "") -> Iterator[P
         finally:
             _standing.remove(volume)
     finally:
-        home.remove()
+        if not home.remove():
+            tell(left(home.path))
         atexit.unregister(home.remove)
+
+
+def left(path: Path) -> str:
+    """The line that tells of a folder of ours that would not go."""
+    return f"warning: {path} could not be removed; hint: {REMEDY}"
+
+
+REMEDY = "see which programs still use it (fuser -vm); the next run that is given the same folder removes it"
 
 
 def standing(path: Path) -> Volume | None:
