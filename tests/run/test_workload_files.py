@@ -83,6 +83,17 @@ def kept(shop: Path, name: str, **asked: object) -> tuple[dsbench.Archive, Path]
     return done, next(folder.rglob("run.db"))
 
 
+def test_clients_count_over_all_groups(shop: Path) -> None:
+    text = SHOP.replace("UPDATE customer SET", "UPDATE customer SET born = :client_id,")
+    shop.write_text(text.replace("rate = 200", ""))
+    (shop.parent / "look.sql").write_text("UPDATE customer SET born = :client_id WHERE id = 1001;\n")
+    _, file = kept(shop, "one")
+    with sqlite3.connect(file) as database:
+        found = list(database.execute("SELECT id > 1000, born FROM customer WHERE length(born) < 3 GROUP BY 1, 2"))
+    assert {str(born) for late, born in found if not late} == {"0", "1"}
+    assert {str(born) for late, born in found if late} == {"2"}
+
+
 def test_rows_transactions_and_conditions_come_from_the_file(shop: Path) -> None:
     done, file = kept(shop, "one")
     assert done.evaluate().void_scales == frozenset()

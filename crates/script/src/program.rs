@@ -90,6 +90,11 @@ impl Program {
         Ok(top(stack))
     }
 
+    /// Whether each evaluation may give another value, or speaks, though no variable has changed.
+    pub fn draws(&self) -> bool {
+        self.ops.iter().any(|op| matches!(op, Op::Call(function, _) if function.has_effects()))
+    }
+
     /// Puts the values of variables that never change in their places, and computes what then is the same each time.
     /// What fails is left as it is: it fails when it is come upon.
     pub(crate) fn settle(&mut self, known: &[(Slot, Value)]) {

@@ -138,12 +138,14 @@ pub struct ClientId {
     pub id: u64,
     /// How many they are.
     pub clients: u64,
+    /// How many clients the groups before its own have, over all nodes: with `id` its number among all of the stage.
+    pub ahead: u64,
 }
 
 impl ClientId {
     /// Client `id` of very many that do the same.
     pub fn alone(id: u64) -> Self {
-        Self { role: 0, id, clients: u64::MAX }
+        Self { role: 0, id, clients: u64::MAX, ahead: 0 }
     }
 }
 

@@ -67,7 +67,7 @@ impl ScriptClient {
         let default_seed = Random::new(seed).bits() as i64;
         for (name, value) in [
             ("scale", i64::from(scale)),
-            ("client_id", who.id as i64),
+            ("client_id", (who.ahead + who.id) as i64),
             ("random_seed", seed as i64),
             ("default_seed", default_seed),
         ] {

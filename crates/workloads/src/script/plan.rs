@@ -35,7 +35,7 @@ pub(crate) struct Plan {
     pub(super) places: Vec<Vec<Range<usize>>>,
     /// Of each script, for each command: its number among those that are timed.
     pub(super) numbers: Vec<Vec<Option<u16>>>,
-    /// Of each script, whether variables may change once its first statement was sent.
+    /// Of each script, whether variables or random numbers may change once its first statement was sent.
     pub(super) changing: Vec<bool>,
     /// As the first database that was asked describes them.
     pub(super) bound: Mutex<Option<Arc<[Bound]>>>,
@@ -72,6 +72,11 @@ impl Plan {
                     }
                     Action::Set(..) => {
                         changes |= sent;
+                        0
+                    }
+                    Action::If(program, _) | Action::Elif(program, ..) => {
+                        // Another attempt decides as the first one did.
+                        changes |= sent && program.draws();
                         0
                     }
                     Action::Sleep(_) => {
@@ -152,4 +157,23 @@ pub(super) fn word_of(part: &Part, postgres: bool) -> std::result::Result<Word, 
         }
         _ => Word::Plain,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use dsbench_script::Source;
+
+    use super::*;
+
+    #[test]
+    fn what_draws_after_the_first_statement_is_drawn_alike_by_each_attempt() {
+        let dialect =
+            Dialect { name: "sqlite", procedures: false, embedded: true, single_writer: true, keeps_data: true };
+        let drawn = "SELECT 1;\n\\if random(1, 9) > 4\nSELECT 2;\n\\endif";
+        for (text, changing) in [(drawn, true), (&drawn.replace("random(1, 9)", ":n"), false)] {
+            let text = format!("\\set n random(1, 9)\n{text}");
+            let scripts = Scripts::parse(&[Source { name: "own".into(), weight: 1, text }], &[]).unwrap();
+            assert_eq!(Plan::new(scripts, &dialect, 1).unwrap().changing, [changing]);
+        }
+    }
 }

@@ -99,7 +99,7 @@ fn one_client_works_in_all_warehouses_and_one_of_many_in_its_own() {
     let folder = Folder::new();
     let workload = crate::bed::open(&*folder.engine(), "tpcc", Call::Statements, 4);
     for (clients, wanted) in [(1, vec![1, 2, 3, 4]), (3, vec![1, 4]), (4, vec![1]), (40, vec![1])] {
-        let mut client = workload.client(ClientId { role: 0, id: 0, clients }, 7);
+        let mut client = workload.client(ClientId { role: 0, id: 0, clients, ahead: 0 }, 7);
         let found: std::collections::BTreeSet<i64> = (0..200)
             .map(|number| {
                 client.draw(number);

@@ -25,8 +25,8 @@ pub struct Done(Expected, BTreeMap<String, i64>);
 impl Done {
     /// Each of two clients of each role runs `count` transactions; those of several roles take turns.
     fn run(&mut self, engine: &dyn Engine, workload: &dyn Workload, roles: &[u8], count: u64) -> Vec<u64> {
-        let ids =
-            (0..CLIENTS).flat_map(|id| roles.iter().map(move |role| ClientId { role: *role, id, clients: CLIENTS }));
+        let ids = (0..CLIENTS)
+            .flat_map(|id| roles.iter().map(move |&role| ClientId { role, id, clients: CLIENTS, ahead: 0 }));
         let mut players: Vec<_> = ids
             .map(|who| {
                 let (mut conn, mut client) =
@@ -102,7 +102,7 @@ pub fn whole(
 fn ranges_and_points_are_read(engine: &dyn Engine, workload: &dyn Workload) {
     for role in READING {
         let mut conn = engine.connect(LOAD).unwrap();
-        let mut client = workload.client(ClientId { role, id: 0, clients: CLIENTS }, 5);
+        let mut client = workload.client(ClientId { role, id: 0, clients: CLIENTS, ahead: 0 }, 5);
         client.prepare(&mut *conn, Prepare::Once).unwrap();
         let mut seen = BTreeSet::new();
         for number in 0..30 {

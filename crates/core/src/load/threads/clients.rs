@@ -151,7 +151,8 @@ fn client_thread(plan: &LoadPlan, shared: &Arc<Shared>, index: usize, mut record
     let (number, within) = plan.seat(index);
     let group = &plan.groups[number];
     let seed = seed_of(plan.seed, number);
-    let who = |id| ClientId { role: group.role, id, clients: group.clients };
+    let ahead = plan.groups[..number].iter().map(|group| group.clients).sum();
+    let who = |id| ClientId { role: group.role, id, clients: group.clients, ahead };
     let mut clients: Vec<Box<dyn Client>> =
         group.clients_of(within).map(|id| plan.workload.client(who(id), seed)).collect();
     let bell: Arc<dyn Bell> = Arc::new(Over { shared: Arc::clone(shared), group: number });
