@@ -44,7 +44,9 @@ def test_a_run_leaves_all_stages_and_tables_that_hold_what_was_written(product: 
     groups = {(row["stage"], row["group"]): row for row in archive.table("groups").to_pylist()}
     assert list(dict.fromkeys(stage for stage, _group in groups)) == ["l.i0", "l.i1", "l.i2", *reading]
     done: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    ended_s: dict[str, float] = defaultdict(float)
     for row in archive.table("cycles").to_pylist():
+        ended_s[row["stage"]] = max(ended_s[row["stage"]], (row["last_end_ns"] or 0) / 1e9)
         counts = done[row["stage"], row["group"]]
         counts[0] += row["committed"]
         counts[1] += row["rows"]
@@ -57,7 +59,7 @@ def test_a_run_leaves_all_stages_and_tables_that_hold_what_was_written(product: 
         demanded = float(stage[2:])
         assert [groups[stage, name]["rows_per_s"] for name in ("query", "insert", "delete")] == [None, demanded, demanded]
         # What was due when the queries ended is done, under way or missed.
-        assert done[stage, "insert"][1] == 50 * done[stage, "insert"][0] <= demanded * 0.3 + 50
+        assert done[stage, "insert"][1] == 50 * done[stage, "insert"][0] <= demanded * ended_s[stage] + 50
     phases = {(row["stage"], row["phase"]): row for row in archive.table("phases").to_pylist()}
     assert phases["l.x", "indexes"]["rows"] == phases["l.x", "l.x"]["rows"] == 100_000
     assert {phase for stage, phase in phases if stage == "settle"} == {"settle", *settled}
