@@ -31,7 +31,7 @@ def name() -> str:
 
 
 def description() -> list[str]:
-    """Lines for the page: the machine, the kernel, the peers, how busy it was."""
+    """Lines for the page: the machine, the kernel, the peers."""
     memory = psutil.virtual_memory().total / 2**30
     peers = [pgbench.version(), *([sysbench.version()] if sysbench.available() else [])]
     facts = [
@@ -41,7 +41,7 @@ def description() -> list[str]:
     ]  # fmt: skip
     return [
         f"- machine: {', '.join(fact for fact in facts if fact)}",
-        f"- peers: {', '.join(peers)}; load average at the last start {psutil.getloadavg()[0]:.2f}",
+        f"- peers: {', '.join(peers)}",
         "",
     ]
 
