@@ -84,6 +84,7 @@ def _place(spec: RunSpec, tell: Callable[[str], None]) -> Iterator[Path | None]:
 def _started(spec: RunSpec, place: Path | None, tell: Callable[[str], None]) -> Iterator[servers.Server]:
     limits = Limits.of(spec.limits)
     server = servers.start(spec.target, sessions(spec), keep=spec.keep, reuse=spec.reuse, limits=limits, on=place)
+    known = len(server.notes)
     try:
         with server:
             try:

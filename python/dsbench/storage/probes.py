@@ -150,7 +150,8 @@ def bonnie_figures(said: str) -> _Found:
 
 def _postmark(folder: Path) -> _Found:
     command = [_needed("postmark")]
-    with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as tool:
+    with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as tool:  # fmt: skip
         assert tool.stdin is not None
         assert tool.stdout is not None
         tool.stdin.write(_POSTMARK.format(folder=folder).encode())
