@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
@@ -126,9 +127,10 @@ def test_a_flood_of_half_open_connections_does_not_end_a_run(tmp_path: Path) -> 
         assert all("the run is complete" in ended(node) for node in nodes)
         log, taken = bed.log(), bed.archive().table("nodes").to_pylist()
     assert [row["state"] for row in taken] == ["complete"] * 6
-    assert log.count("cut a connection of") == limits.LINES, "no line for each of a thousand"
+    # Some for their number and, where the run takes longer than a stranger may, some for silence.
+    assert limits.LINES <= log.count("cut a connection of") < 100, "no line for each of a thousand"
     assert "Traceback" not in said + log
-    assert "connections cut for their number: " in log
+    assert re.search(r"connections cut for their number: \d+ more|\d+ more like this before", log)
 
 
 def test_the_soft_limit_of_files_is_raised_to_the_hard_one() -> None:
