@@ -179,6 +179,9 @@ pub(crate) struct Channel {
     deadline: Option<Instant>,
     /// Reads and writes return instead of waiting.
     nonblocking: Cell<bool>,
+    /// A unix socket, whose reader is to wait by `poll`: see [`Channel::await_bytes`].
+    #[cfg(target_os = "linux")]
+    unix: bool,
 }
 
 impl Channel {
@@ -186,6 +189,8 @@ impl Channel {
         Self {
             #[cfg(target_os = "linux")]
             watch: carrier::Watch::default(),
+            #[cfg(target_os = "linux")]
+            unix: socket.local_addr().is_ok_and(|at| at.is_unix()),
             socket,
             deadline,
             nonblocking: Cell::new(false),
@@ -256,6 +261,21 @@ impl Channel {
         }
     }
 
+    /// Waits until there is something to read, or the end.
+    ///
+    /// A thread that waits in `recv` on a unix socket is also woken when the other side reads what was sent, as there is
+    /// room to write again. It would wake once in vain for each transaction, and on another CPU than its server, which
+    /// works at that moment. `poll` is woken by what it asks for alone.
+    #[cfg(target_os = "linux")]
+    fn await_bytes(&self) -> io::Result<()> {
+        let mut waits = libc::pollfd { fd: self.socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one entry, which lives during the call.
+        patient(|| match unsafe { libc::poll(&mut waits, 1, -1) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        })
+    }
+
     /// The socket itself.
     #[cfg(target_os = "linux")]
     pub(crate) fn socket(&self) -> &Socket {
@@ -286,6 +306,10 @@ impl Read for Channel {
                 self.socket.set_read_timeout(remaining(self.deadline)?)?;
                 (&self.socket).read(buffer).map_err(limited)
             });
+        }
+        #[cfg(target_os = "linux")]
+        if self.unix && !self.nonblocking.get() {
+            self.await_bytes()?;
         }
         patient(|| (&self.socket).read(buffer))
     }

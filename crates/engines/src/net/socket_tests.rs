@@ -124,3 +124,36 @@ fn a_server_that_takes_no_more_holds_up_one_client_alone() {
     carrier::carry(bodies, STACK).unwrap();
     server.join().unwrap();
 }
+
+/// How often this thread gave up its CPU to wait.
+fn waits() -> i64 {
+    // SAFETY: a zeroed rusage is valid, and the call only writes to it.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    assert_eq!(unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) }, 0);
+    usage.ru_nvcsw
+}
+
+#[test]
+fn a_client_with_a_thread_to_itself_wakes_once_for_an_answer() {
+    const ROUNDS: i64 = 25;
+    const WORK: Duration = Duration::from_millis(2);
+    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let server = std::thread::spawn(move || {
+        for _ in 0..ROUNDS {
+            // The client waits before it is heard, and for some time after.
+            std::thread::sleep(WORK);
+            theirs.read_exact(&mut [0]).unwrap();
+            std::thread::sleep(WORK);
+            theirs.write_all(&[0]).unwrap();
+        }
+    });
+    let mut channel = Channel::from_socket(ours.into());
+    let before = waits();
+    for _ in 0..ROUNDS {
+        channel.write_all(&[0]).unwrap();
+        channel.read_exact(&mut [0]).unwrap();
+    }
+    let waits = waits() - before;
+    assert!(waits < ROUNDS * 3 / 2, "{waits} times for {ROUNDS} answers");
+    server.join().unwrap();
+}
