@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bench import archives, iibench, kept, many, memory, page, place, point_select, population, scripted, tpcc
+from bench import archives, costs, iibench, kept, many, memory, page, place, point_select, population, scripted, tpcc
 from bench.kept import Finished, Kept
 from bench.measuring import say
 from bench.place import Place
@@ -61,6 +61,11 @@ def parts(asked: argparse.Namespace) -> Iterator[Part]:
         yield Part(
             name, {"sweeps": pairs, "duration": duration}, pairs * 2 * (duration + 2) + 15,
             partial(point_select.section, name, pairs, duration),
+        )  # fmt: skip
+    for name in costs.NAMES:
+        yield Part(
+            name, {"sweeps": pairs, "duration": duration}, pairs * 4 * (duration + 1.5) + 15,
+            partial(costs.section, name, pairs, duration, scale),
         )  # fmt: skip
     yield Part("archive", {}, 60, lambda: page.archive_lines(archives.measure()))
     yield Part("Insert Benchmark", {"sweeps": pairs}, pairs * 120.0, lambda: iibench.section(pairs))
