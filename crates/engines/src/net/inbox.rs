@@ -100,7 +100,7 @@ pub(crate) fn read_all<T>(
         // The reader stops at the first error, before all is sent.
         let _ = bytes.chunks(piece).try_for_each(|part| server.write_all(part));
     });
-    let mut transport = Transport::Plain(super::socket::Channel::from_socket(client.into()));
+    let mut transport = Transport::Plain(super::channel::Channel::from_socket(client.into()));
     let mut found = Vec::new();
     let error = loop {
         match next(&mut transport) {

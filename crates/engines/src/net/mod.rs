@@ -1,6 +1,7 @@
 //! Sockets and TLS, as engines need them that talk to a server.
 
 pub(crate) mod certificate;
+pub(crate) mod channel;
 pub(crate) mod inbox;
 pub(crate) mod socket;
 pub(crate) mod tls;

@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
-use super::socket::Channel;
+use super::channel::Channel;
 use super::transport::Transport;
 use super::verifier::Verifier;
 

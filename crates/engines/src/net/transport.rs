@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use rustls::{ClientConnection, StreamOwned};
 use socket2::Socket;
 
-use super::socket::Channel;
+use super::channel::Channel;
 
 /// A TLS stream over a socket.
 pub(crate) type TlsStream = StreamOwned<ClientConnection, Channel>;
