@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from dsbench.cluster import coordinator
 from dsbench.cluster.clock import Estimate
 from dsbench.cluster.lease import Lease
 from dsbench.cluster.link import Link
@@ -18,6 +19,9 @@ from dsbench.cluster.node import Node
 from dsbench.cluster.outcome import decode
 from dsbench.generator import now_ns
 from dsbench.spec import RunSpec
+from fixtures.house import House
+from fixtures.intruder import Intruder
+from fixtures.waiting import until
 
 KEY = "scale 1, cycle 1 #1"
 ENDED = "no word from the coordinator: the lease ran out"
@@ -87,7 +91,7 @@ class Coordinator:
         self._order = order
 
     def ask(self, operation: str, **_message: Any) -> Any:
-        answers = {"order": self._order, "ready": now_ns() + 500_000_000, "armed": True}
+        answers = {"order": self._order, "ready": now_ns() + 1_500_000_000, "armed": True}
         return answers[operation]
 
     def tell(self, operation: str, **_message: Any) -> None:
@@ -98,6 +102,19 @@ class Coordinator:
 
     def clocks(self, _pings: int) -> Estimate:
         return Estimate(0, 1)
+
+
+def test_a_node_whose_beats_are_far_apart_hears_that_the_run_is_over(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordinator, "_FAREWELL_S", 0.0)
+    with Intruder(house.bundle(1)) as node:
+        assert node.enrol()["refused"] == ""
+        closing = threading.Thread(target=house.coordinator.close, args=("over",))
+        closing.start()
+        assert until(lambda: house.coordinator.goodbye == "over")
+        time.sleep(0.1)
+        assert node.ask("beat", key="", totals=[0, 0, 0])["goodbye"] == "over"
+    closing.join(20)
+    assert not closing.is_alive()
 
 
 def test_the_load_ends_when_the_machine_wakes_up_after_its_lease() -> None:

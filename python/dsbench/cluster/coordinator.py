@@ -32,7 +32,7 @@ _EVERYWHERE: Final = "0.0.0.0"
 _SAID_ELSEWHERE: Final = ("marked as failed because",)
 """Dask's words for the loss of a node, which the log tells in ours."""
 _FAREWELL_S: Final = 3.0
-"""How long nodes get to hear that the run is over."""
+"""How long nodes get to hear, with their next beats, that the run is over; a lease, where that is longer."""
 
 
 class Coordinator:
@@ -124,7 +124,7 @@ class Coordinator:
         if not self._thread.is_alive():
             return
         self.loop.call_soon_threadsafe(self._leave, goodbye)
-        self._thread.join(_FAREWELL_S + 15)
+        self._thread.join(max(_FAREWELL_S, self.lease_s) + 15)
 
     def _await(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(_LONGEST_CALL_S)
@@ -162,7 +162,7 @@ class Coordinator:
         self._leaving.set()
 
     async def _dismiss(self) -> None:
-        until = self.loop.time() + _FAREWELL_S
+        until = self.loop.time() + max(_FAREWELL_S, self.lease_s)
         while self.roster.here and self.loop.time() < until:
             await asyncio.sleep(0.02)
 
