@@ -60,7 +60,7 @@ fn an_interrupt_ends_a_statement_and_the_session() {
         // The server ends the statement, too.
         let running = "SELECT count(*) FROM mon$statements WHERE mon$state = 1 AND mon$sql_text LIKE '%CROSS%' \
                        AND mon$attachment_id <> CURRENT_CONNECTION";
-        for _ in 0..100 {
+        for _ in 0..600 {
             if cell(&mut *other, running) == "0" {
                 break;
             }
