@@ -53,17 +53,23 @@ def test_dask_itself_is_not_answered(house: House, tmp_path: Path) -> None:
     security = Security(require_encryption=True, tls_ca_file=bundle.trusted, **roles)
     address = f"tls://127.0.0.1:{bundle.port}"
 
-    async def attack() -> None:
-        arguments = security.get_connection_args("worker")
-        async with rpc(address, connection_args=arguments, timeout=1) as scheduler:
-            for operation in ("run_function", "feed", "register_worker_plugin", "register_nanny_plugin", "gather"):
-                with pytest.raises((OSError, RuntimeError)):
-                    await asyncio.wait_for(getattr(scheduler, operation)(function=os.mkdir, plugin=Bomb(tmp_path / "x")), 3)
+    async def ask(operation: str) -> None:
+        async with rpc(address, connection_args=security.get_connection_args("worker"), timeout=2) as scheduler:
+            with pytest.raises((OSError, RuntimeError)):
+                await asyncio.wait_for(getattr(scheduler, operation)(function=os.mkdir, plugin=Bomb(tmp_path / "x")), 3)
+
+    async def connect() -> None:
         with pytest.raises((OSError, RuntimeError)):
-            await Client(address, security=security, asynchronous=True, timeout=1)
+            await Client(address, security=security, asynchronous=True, timeout=2)
+
+    async def work() -> None:
         worker = Worker(address, security=security, death_timeout=2, host="tls://127.0.0.1", dashboard=False)
         with pytest.raises((OSError, RuntimeError)):
             await worker
+
+    async def attack() -> None:
+        operations = ("run_function", "feed", "register_worker_plugin", "register_nanny_plugin", "gather")
+        await asyncio.gather(connect(), work(), *map(ask, operations))
 
     asyncio.run(attack())
     house.until_logged("it sent a message of")
