@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from fixtures.started import Begin
+from fixtures.started import Begin, program
 
 
 @pytest.fixture
@@ -18,7 +17,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
     processes: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "dsbench", "run", *arguments, "--out", "out"]
+        command = program("run", *arguments, "--out", "out")
         process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         processes.append(process)
         return process

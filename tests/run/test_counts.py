@@ -16,6 +16,7 @@ from dsbench.cluster.outcome import NodeResult, Part
 from dsbench.generator import NULL_SERVER, Bench, Target, now_ns
 from dsbench.runner.counts import Counts
 from dsbench.spec import build
+from fixtures.waiting import until
 
 CLIENTS = 4
 
@@ -33,9 +34,9 @@ def test_calls_under_way_when_a_server_is_lost_may_have_committed(tmp_path: Path
         cycle.connect(10, lambda *_: None)
         start = now_ns() + 50_000_000
         cycle.start(start)
-        time.sleep(1)
+        assert until(lambda: cycle._core.totals()[0] > 100 * CLIENTS)
         os.kill(server.pid, signal.SIGSTOP)
-        time.sleep(0.3)
+        time.sleep(1)  # Each client has sent its next call.
         server.kill()
         cycle.wait(start, 5, lambda *_: None)
     result = cycle.join()

@@ -17,15 +17,11 @@ from dsbench import servers
 from dsbench.spec import Target as TargetSpec
 from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import described
-from fixtures.started import wait_for_cycle
+from fixtures.started import program, wait_for_cycle, wait_until_under_way
 
 IMPATIENT = """
-import sys
-from dsbench.cli import main
 from dsbench.monitors import sampler
-from dsbench.runner import cycle
 cycle._GRACE_S, sampler.PATIENCE_S = 4.0, 2.0
-main()
 """
 """dsbench with less patience for a server, so that a test need not wait for all of it."""
 
@@ -44,7 +40,7 @@ def target() -> str:
 @pytest.fixture
 def running(target: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A run against a private server; whatever is left of both is ended with the test."""
-    command = [sys.executable, "-c", IMPATIENT, "run", target, *LADDER]
+    command = program("run", target, *LADDER, before=IMPATIENT)
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     yield process
     left = servers_of(process.pid, PROGRAMS[target]) if process.poll() is None else []
@@ -57,7 +53,7 @@ def running(target: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 def silence(process: subprocess.Popen[str], folder: Path, program: str = "postgres") -> tuple[Path, list[psutil.Process]]:
     """Stops every process of the server in the second cycle; gives the archive and those processes."""
     archive = wait_for_cycle(process, folder, 1)
-    time.sleep(1.5)
+    wait_until_under_way(process, folder, 2)
     silenced = servers_of(process.pid, program)
     assert silenced
     for one in silenced:
@@ -69,7 +65,7 @@ def silence(process: subprocess.Popen[str], folder: Path, program: str = "postgr
 def check_end(process: subprocess.Popen[str], archive: Path, silenced: list[psutil.Process]) -> None:
     """What holds however such a run ended."""
     assert finished(archive) == [1]
-    _gone, alive = psutil.wait_procs(silenced, timeout=10)
+    _gone, alive = psutil.wait_procs(silenced, timeout=60)
     assert alive == [], "the private server was stopped"
     assert data_of(process.pid) == []
 
