@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dsbench
+from fixtures.early import read_early
 
 PAGE = (Path(__file__).parent.parent / "docs/archive.md").read_text()
 
@@ -21,7 +22,8 @@ def blocks(language: str) -> list[str]:
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> dsbench.Archive:
     out = tmp_path_factory.mktemp("out")
-    return dsbench.run("private:sqlite", scales=(1, 2), cycles=2, duration=0.3, threads=2, out=out)
+    with read_early():
+        return dsbench.run("private:sqlite", scales=(1, 2), cycles=2, duration=0.6, threads=2, out=out)
 
 
 @pytest.fixture(scope="module")

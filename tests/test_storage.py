@@ -101,7 +101,8 @@ def test_what_is_built_on_it_is_told(loop: tuple[str, Path], tmp_path: Path) -> 
 
     _, point = loop
     below = device_of(tmp_path)
-    assert below is not None
+    if below is None:
+        pytest.skip("the temporary directory lies on no block device")
     items = backend.items(point)
     assert items["device"] == f"loop device (file) on {below.name}"
     assert list(items) == ["device", f"disk {below.disk.name}"]

@@ -128,16 +128,17 @@ def test_a_kernel_that_keeps_no_migrations_tells_the_rest(server: Tasks, tmp_pat
 def test_the_client_is_this_process_with_all_its_threads() -> None:
     tasks = Tasks(RUN, Known({os.getpid(): RUN}))
     tasks.begin()
-    before, go, done = dict_of(tasks), threading.Event(), threading.Event()
+    before, go, waited, done = dict_of(tasks), threading.Event(), threading.Event(), threading.Event()
 
     def waits() -> None:
         for _ in range(50):
             go.wait(0.001)
+        waited.set()
         done.wait()
 
     thread = threading.Thread(target=waits)
     thread.start()
-    thread.join(0.5)
+    assert waited.wait(60)
     after = dict_of(tasks)
     done.set()
     thread.join()

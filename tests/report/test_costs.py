@@ -15,14 +15,16 @@ from dsbench.analysis.values import Resource
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.report import cost_table, finish, tables
 from dsbench.report.page.results import resources
+from fixtures.early import read_early
 
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> dsbench.Archive:
     out = tmp_path_factory.mktemp("out")
-    return dsbench.run(
-        "mock:?latency_us=500", workload="select", scales=(1,), cycles=2, duration=0.4, threads=3, out=out
-    )
+    with read_early():
+        return dsbench.run(
+            "mock:?latency_us=500", workload="select", scales=(1,), cycles=2, duration=0.6, threads=3, out=out
+        )
 
 
 def test_a_run_tells_what_it_cost_and_how_even_its_clients_were(archive: dsbench.Archive) -> None:
