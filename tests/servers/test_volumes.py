@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from dsbench.storage import ageing
 from dsbench.storage.filesystems import Storage, joined
 from dsbench.study import begin, conduct
 from dsbench.study.spec import parse
+from fixtures.private import has_ended
+from fixtures.waiting import until
 
 SMALL = "ext4?size=64MiB"
 
@@ -127,7 +129,7 @@ def test_what_a_killed_run_left_is_gone_with_the_next(ground: Path) -> None:
     assert len(folder.clean(ground)) == 1
     assert left_below(ground) == []
     assert not list(Path("/sys/fs/cgroup").rglob(group))
-    assert not Path(f"/proc/{pid}").exists() or "zombie" in Path(f"/proc/{pid}/status").read_text()
+    assert has_ended(int(pid))
 
 
 def test_a_study_that_was_killed_leaves_nothing_with_the_next_start_and_goes_on(ground: Path, tmp_path: Path) -> None:
@@ -139,9 +141,16 @@ def test_a_study_that_was_killed_leaves_nothing_with_the_next_start_and_goes_on(
     (tmp_path / "x.toml").write_text(values)
     command = [sys.executable, "-m", "dsbench", "study", "run", "-q", "x.toml", "--out", "s"]
     first = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
-    while not (left_below(ground) and list((tmp_path / "s/archives").glob("*"))):
+
+    def stands_with_a_file_system() -> bool:
         assert first.poll() is None, "it ended before it could be killed"
-        time.sleep(0.02)
+        first.send_signal(signal.SIGSTOP)
+        if left_below(ground) and list((tmp_path / "s/archives").glob("*")):
+            return True
+        first.send_signal(signal.SIGCONT)
+        return False
+
+    assert until(stands_with_a_file_system)
     first.kill()
     first.wait()
     assert left_below(ground)

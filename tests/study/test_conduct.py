@@ -21,6 +21,7 @@ from dsbench.spec import RunSpec
 from dsbench.study import Study, Trial, begin, conduct, load
 from dsbench.study.record import make_folder
 from dsbench.study.spec import parse
+from fixtures.waiting import until
 
 FACTOR = {"name": "threads", "path": "threads", "levels": [1, 2, 4]}
 RUN = {"target": "mock:", "workload": "select", "scales": [1], "cycles": 1, "duration": 0.1}
@@ -194,4 +195,4 @@ def test_nodes_are_started_for_each_trial_and_end_with_it(tmp_path: Path) -> Non
     assert set(Archive.open(archive).table("cycles").column("node").to_pylist()) == {"afar", "node-2"}
     assert told.read_text() == "started\n"
     assert '"127.0.0.2"' in (tmp_path / "told.bundle").read_text()
-    assert not [one for one in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(one.info["cmdline"] or [])]
+    assert until(lambda: not [one for one in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(one.info["cmdline"] or [])])
