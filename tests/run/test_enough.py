@@ -87,7 +87,7 @@ def test_cycles_have_the_length_that_a_trial_shows(tmp_path: Path, monkeypatch: 
 
 def test_a_trial_that_is_too_short_is_told(tmp_path: Path) -> None:
     archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, threads=1, find_ramp_up=True, out=tmp_path)
-    assert [doubt.code for doubt in archive.evaluate().doubts if doubt.scale == 1][:1] == ["ramp-up"]
+    assert "ramp-up" in [doubt.code for doubt in archive.evaluate().doubts if doubt.scale == 1]
 
 
 @pytest.mark.parametrize(

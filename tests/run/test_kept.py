@@ -23,6 +23,9 @@ from dsbench.spec import Target as TargetSpec
 from fixtures.program import Program
 
 PRODUCTS = ["sqlite", "postgresql", "mariadb", "firebird"]
+UNFLUSHED = {
+    "postgresql": {"fsync": "off"}, "mariadb": {"innodb_flush_log_at_trx_commit": "0"}, "firebird": {"forced_writes": "off"},
+}  # fmt: skip
 LITTLE = {"scales": (1,), "cycles": 1, "duration": 0.3, "threads": 2}
 WORKLOADS: dict[str, dict[str, Any]] = {
     "tpcb": {},
@@ -38,7 +41,7 @@ def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         yield f"sqlite:///{tmp_path_factory.mktemp('kept')}/file.db"
         return
     version = "3" if request.param == "firebird" else None
-    with servers.start(TargetSpec(url=f"private:{request.param}", version=version), 20) as running:
+    with servers.start(TargetSpec(url=f"private:{request.param}", version=version, settings=UNFLUSHED[request.param]), 20) as running:
         yield running.url
 
 

@@ -78,7 +78,7 @@ def shop(tmp_path: Path) -> Path:
 def kept(shop: Path, name: str, **asked: object) -> tuple[dsbench.Archive, Path]:
     folder = shop.parent / name
     folder.mkdir()
-    private = f"private:sqlite?directory={folder}"
+    private = f"private:sqlite?directory={folder}&synchronous=off"  # So that no client has to wait for flushes.
     done = dsbench.run(private, workload=str(shop), scales=(1,), keep=True, out=shop.parent, **{**ASKED, **asked})
     return done, next(folder.rglob("run.db"))
 
@@ -192,7 +192,7 @@ def test_a_wrong_transaction_is_told_with_the_line_of_the_file(shop: Path) -> No
 
 @pytest.mark.parametrize("name", examples())
 def test_what_ships_runs_and_can_fail_its_check(name: str, tmp_path: Path) -> None:
-    private = f"private:sqlite?directory={tmp_path}"
+    private = f"private:sqlite?directory={tmp_path}&synchronous=off"
     done = dsbench.run(private, workload=name, scales=(1,), keep=True, out=tmp_path / "archives", **ASKED)
     assert done.evaluate().void_scales == frozenset()
     assert f"--workload {name} " in command_line(done.run.spec.described())
