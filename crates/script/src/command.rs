@@ -28,6 +28,12 @@ impl Part {
         }
         sql
     }
+
+    /// Its first `most` words in capitals, up to its first variable, without comments.
+    pub fn words(&self, most: usize) -> Vec<String> {
+        let text = self.pieces.first().map_or("", String::as_str);
+        crate::split::words(text, most).iter().map(|word| word.to_ascii_uppercase()).collect()
+    }
 }
 
 /// Where the results of statements go.

@@ -197,6 +197,28 @@ impl<'a> Splitter<'a> {
     }
 }
 
+/// The first `most` words of a statement, without its comments. What MySQL reads in `/*! */` is none.
+pub(crate) fn words(text: &str, most: usize) -> Vec<&str> {
+    let (bytes, mut found, mut at) = (text.as_bytes(), Vec::new(), 0);
+    while found.len() < most && at < bytes.len() {
+        let rest = &bytes[at..];
+        at += match rest {
+            [b'-', b'-', ..] => run(rest, |byte| !matches!(byte, b'\n' | b'\r')),
+            [b'/', b'*', ..] if rest.get(2) != Some(&b'!') => comment(rest),
+            [byte, ..] if byte.is_ascii_whitespace() => 1,
+            _ => {
+                let ends = |&n: &usize| {
+                    rest[n].is_ascii_whitespace() || rest[n..].starts_with(b"--") || rest[n..].starts_with(b"/*")
+                };
+                let length = (1..rest.len()).find(ends).unwrap_or(rest.len());
+                found.push(&text[at..at + length]);
+                length
+            }
+        };
+    }
+    found
+}
+
 /// Length of a comment in slashes and stars, which may hold others.
 fn comment(rest: &[u8]) -> usize {
     let (mut at, mut depth) = (0, 0);
@@ -284,6 +306,20 @@ mod tests {
             ("SELECT $1, a$b$c; SELECT 1", &["SELECT $1, a$b$c", "SELECT 1"]),
         ] {
             assert_eq!(split(text), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_stand_without_comments() {
+        for (text, found) in [
+            ("COMMIT /* x; /* y */ */", &["COMMIT"][..]),
+            ("COMMIT-- note\n WORK", &["COMMIT", "WORK"]),
+            ("ROLLBACK/**/TO s -- é", &["ROLLBACK", "TO", "s"]),
+            ("END /*!80000 AND CHAIN */", &["END", "/*!80000", "AND"]),
+            ("é - 1 / 2", &["é", "-", "1"]),
+            ("", &[]),
+        ] {
+            assert_eq!(words(text, 3), found, "{text}");
         }
     }
 

@@ -144,8 +144,7 @@ pub(super) fn at(name: &str, line: usize, why: &str) -> Error {
 
 /// What a statement is to the transaction, by its words. An error: only PostgreSQL's own server takes it.
 pub(super) fn word_of(part: &Part, postgres: bool) -> std::result::Result<Word, String> {
-    let text = part.pieces.concat();
-    let words: Vec<String> = text.split_whitespace().take(4).map(str::to_ascii_uppercase).collect();
+    let words = part.words(4);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     Ok(match words[..] {
         ["BEGIN"] | ["BEGIN", "WORK" | "TRANSACTION"] | ["START", "TRANSACTION"] => Word::Begin,
@@ -164,6 +163,21 @@ mod tests {
     use dsbench_script::Source;
 
     use super::*;
+
+    #[test]
+    fn comments_hide_no_end_of_a_transaction() {
+        let text = "BEGIN /* one */;\nSELECT 1;\nCOMMIT /* x */;\nBEGIN -- two\n;\nEND -- note\n;\nROLLBACK/**/WORK;\nROLLBACK TO s;";
+        let scripts = Scripts::parse(&[Source { name: "own".into(), weight: 1, text: text.into() }], &[]).unwrap();
+        let parts = scripts.scripts[0].commands.iter().flat_map(|command| match &command.action {
+            Action::Sql(parts, _) => parts.as_slice(),
+            _ => &[],
+        });
+        let words: Vec<Word> = parts.map(|part| word_of(part, false).unwrap()).collect();
+        assert_eq!(
+            words,
+            [Word::Begin, Word::Plain, Word::Commit, Word::Begin, Word::Commit, Word::Rollback, Word::Plain]
+        );
+    }
 
     #[test]
     fn what_draws_after_the_first_statement_is_drawn_alike_by_each_attempt() {
