@@ -8,15 +8,17 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dsbench.archive import Archive
 from dsbench.cli import otlp
 from dsbench.cli.metrics import exported, text
 from dsbench.cli.otlp import sending
 from dsbench.cli.series import Metrics
-from dsbench.runner import Moment, Silent
+from dsbench.runner import Moment, Silent, execute
 from dsbench.spec import SpecError, build
 
 
@@ -30,7 +32,7 @@ class Heard(Silent):
 
 def test_counters_only_grow_and_text_cannot_break_the_format() -> None:
     metrics = Metrics(Silent(), build({"target": {"url": "postgresql://me:geheim@h/d"}, "label": 'a"b\\'}))
-    for cycle, done in ((1, 10), (1, 25), (2, 5), (2, 7)):
+    for cycle, done in ((0, 99), (1, 10), (1, 25), (2, 5), (2, 7)):
         metrics.moment(Moment(1, 1, 1, "cycle", cycle=cycle, done=done, failed=1, elapsed_s=1.0))
     metrics.moment(Moment(1, 1, 1, "check", done=99))
     lines = text(metrics.series()).splitlines()
@@ -38,6 +40,15 @@ def test_counters_only_grow_and_text_cannot_break_the_format() -> None:
     assert "dsbench_failed_total 2" in lines
     assert 'dsbench_phase{phase="check"} 1' in lines
     assert 'dsbench_info{workload="tpcb",target="postgresql://me:***@h/d",label="a\\"b\\\\"} 1' in lines
+
+
+def test_at_the_end_of_a_run_its_counter_is_that_of_the_archive(tmp_path: Path) -> None:
+    spec = build({"target": {"url": "mock:"}, "workload": "select", "scales": [1], "cycles": 2, "duration": 0.2})
+    metrics = Metrics(Silent(), spec)
+    done = execute(spec, tmp_path, metrics)
+    committed = sum(row["committed"] for row in Archive.open(done.archive).table("cycles").to_pylist())
+    (told,) = [one.value for one in metrics.series() if one.name == "dsbench_committed_total"]
+    assert told == committed > 0
 
 
 def test_it_is_served_while_the_run_goes_on() -> None:

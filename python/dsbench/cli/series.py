@@ -29,13 +29,18 @@ _KNOWN: Final[Mapping[str, tuple[Literal["gauge", "counter"], str]]] = {
     "threads": ("gauge", "Threads of each node."),
     "phase": ("gauge", "1, with what is done now."),
     "rate_tps": ("gauge", "Committed transactions per second of the cycle so far."),
-    "committed_total": ("counter", "Transactions committed in cycles."),
+    "committed_total": ("counter", "Transactions committed in cycles; at the end as many as the archive counts."),
     "failed_total": ("counter", "Attempts that failed in cycles."),
     "residence_p50_seconds": ("gauge", "Median residence time in the last second of the cycle."),
     "residence_p99_seconds": ("gauge", "99 % quantile of the residence times in the last second of the cycle."),
     "own_cpus": ("gauge", "CPUs that dsbench took in the last second of the cycle."),
     "machine_cpus": ("gauge", "CPUs of this machine that were busy in the last second of the cycle."),
 }
+
+
+def _counts(moment: Moment) -> bool:
+    """Whether it is in a cycle of the archive: those on trial have the number 0."""
+    return moment.phase == "cycle" and moment.cycle > 0
 
 
 class Metrics:
@@ -45,6 +50,7 @@ class Metrics:
         self._observer, self._spec = observer, spec
         self._moment = Moment(0, 0, 0, "starting")
         self._before = (0, 0)
+        self._highest = (0, 0)
         self.trouble: Callable[[], str] = lambda: ""
         """Tells once what went wrong with sending them."""
         self.message, self.archive, self.scale_done = observer.message, observer.archive, observer.scale_done
@@ -52,7 +58,7 @@ class Metrics:
     def moment(self, moment: Moment) -> None:
         """Keeps where the run is."""
         last = self._moment
-        if last.phase == "cycle" and (moment.phase, moment.scale, moment.cycle) != ("cycle", last.scale, last.cycle):
+        if _counts(last) and (moment.phase, moment.scale, moment.cycle) != ("cycle", last.scale, last.cycle):
             self._before = (self._before[0] + last.done, self._before[1] + last.failed)
         self._moment = moment
         self._observer.moment(moment)
@@ -66,8 +72,10 @@ class Metrics:
     def series(self) -> list[Series]:
         """All of it; times and CPUs only while they are known."""
         moment, (committed, failed) = self._moment, self._before
-        if moment.phase == "cycle":
+        if _counts(moment):
             committed, failed = committed + moment.done, failed + moment.failed
+        # What a node did that was lost is taken back at the end of its cycle; a counter never falls.
+        self._highest = committed, failed = max(committed, self._highest[0]), max(failed, self._highest[1])
         labels = {"workload": self._spec.workload, "target": self._spec.target.redacted, "label": self._spec.label}
         values: dict[str, float] = {
             "info": 1, "scale": moment.scale, "cycle": moment.cycle, "threads": moment.threads or self._spec.threads,

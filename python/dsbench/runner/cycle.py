@@ -16,7 +16,7 @@ from dsbench.cluster.wanted import Wanted
 from dsbench.columns import COUNTERS
 from dsbench.generator import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Second, Target, now_ns
 from dsbench.monitors import Known, Monitor, Sampler, between, look, with_sessions
-from dsbench.runner.events import Cpus, Moment, Seconds
+from dsbench.runner.events import Moment
 from dsbench.runner.interrupts import Stop
 from dsbench.runner.journal import Journal
 from dsbench.runner.load import Loader
@@ -27,6 +27,7 @@ from dsbench.runner.probing import Probes
 from dsbench.runner.rows import DETAILS, Names, group_rows, write_cycle, write_use
 from dsbench.runner.snapshots import Snapshots
 from dsbench.runner.surroundings import with_nodes
+from dsbench.runner.watching import Watching
 from dsbench.spec import RunSpec
 
 _STARTS = 5
@@ -72,26 +73,18 @@ class Setting:
 
     def watch(
         self, phase: str, cycle: int = 0, began: float = 0.0, told: Callable[[int], Sequence[Second]] | None = None
-    ) -> Callable[[int, int], None]:
+    ) -> Watching:
         """Shows progress of ``phase``, hears wishes to stop and notices when the target is another run's.
 
         ``told`` gives the seconds of a cycle from a number on.
         """
-        seconds, times, cpus, taken = Seconds(), list[tuple[float, float]](), Cpus(), (0.0, 0.0)
 
-        def seen(done: int, other: int) -> None:
-            nonlocal taken
+        def check() -> None:
             self.stop.check()
             self.target.check_claim()
-            elapsed = monotonic() - began if began else 0.0
-            total, failed = (0, other) if phase == "cycle" else (other, 0)
-            if phase == "cycle" and seconds.look(elapsed, done):
-                taken = cpus.look()
-                times.extend((p50 / 1e9, p99 / 1e9) for _, _, p50, p99, _ in (told(len(times)) if told else ()))
-            moment = replace(self.moment, phase=phase, cycle=cycle, done=done, total=total, seconds=seconds)
-            self.journal.observer.moment(replace(moment, failed=failed, elapsed_s=elapsed, times=times, cpus=taken))
 
-        return seen
+        moment = replace(self.moment, phase=phase, cycle=cycle)
+        return Watching(self.journal.observer, check, moment, began, told)
 
 
 @dataclass(frozen=True)
@@ -298,7 +291,8 @@ def _measure(setting: Setting, wanted: Wanted) -> _Measured:
         start = now_ns() + lead_ns
         sampler.go(start, cycle.load.ramp_up_ns, cycle.load.duration_ns)
         cycle.start(start)
-        cycle.wait(start, _GRACE_S, setting.watch("cycle", number, monotonic() + spec.ramp_up, cycle.seconds))
+        watching = setting.watch("cycle", number, monotonic() + spec.ramp_up, cycle.seconds)
+        cycle.wait(start, _GRACE_S, watching)
         after = look(known)
     except BaseException:
         cycle.abandon()
@@ -307,6 +301,10 @@ def _measure(setting: Setting, wanted: Wanted) -> _Measured:
         raise
     samples = sampler.stop()
     parts = cycle.join()
+    whole = [part.found.result for part in parts if part.found and not part.why]
+    if whole:
+        committed, failed = (sum(result.total(counter) for result in whole) for counter in ("committed", "failed"))
+        watching.ended(committed, failed, max(group["duration_ns"] for group in group_rows(cycle.load, whole)) / 1e9)
     for note in sampler.notes:
         setting.journal.warn("monitor", note, "the figures of this monitor are missing; the rates are not touched")
     machine = with_sessions(between(before, after, known), samples) if before and after else None

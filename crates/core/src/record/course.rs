@@ -62,16 +62,16 @@ impl Course {
         &self.slots[kind * SLOTS + second as usize % SLOTS]
     }
 
-    /// A transaction of `kind` was committed `at` ns after the cycle's start.
+    /// A transaction of `kind` ended `at` ns after the cycle's start: it was `committed`, or rolled back on purpose.
     #[inline]
-    pub fn committed(&self, kind: KindId, at: Nanos, residence: Nanos) {
+    pub fn ended(&self, kind: KindId, at: Nanos, residence: Nanos, committed: bool) {
         let slot = self.slot(kind.into(), at / SECOND);
         slot.counts[coarse_of(residence)].fetch_add(1, Ordering::Relaxed);
         if residence > slot.max.load(Ordering::Relaxed) {
             slot.max.fetch_max(residence, Ordering::Relaxed);
         }
         // Only this thread writes: a store is enough and costs no locked bus cycle.
-        self.committed.store(self.committed.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.committed.store(self.committed.load(Ordering::Relaxed) + u64::from(committed), Ordering::Relaxed);
     }
 
     /// An attempt of `kind` failed `at` ns after the cycle's start.
@@ -179,11 +179,11 @@ mod tests {
     fn a_second_is_collected_once_with_its_quantiles() {
         let courses = [Course::new(2), Course::new(2)];
         for n in 0..99 {
-            courses[n % 2].committed(1, 2 * SECOND + n as u64, 1_000_000);
+            courses[n % 2].ended(1, 2 * SECOND + n as u64, 1_000_000, true);
         }
-        courses[0].committed(1, 3 * SECOND - 1, 50_000_000);
+        courses[0].ended(1, 3 * SECOND - 1, 50_000_000, false);
         courses[1].failed(1, 2 * SECOND);
-        courses[0].committed(0, 2 * SECOND, 7);
+        courses[0].ended(0, 2 * SECOND, 7, true);
         let mut found = collect(&courses, 1, 2);
         let second = found.second(2, 1);
         assert_eq!((second.count, second.failed, second.max_ns), (100, 1, 50_000_000));
@@ -192,6 +192,6 @@ mod tests {
         found.add(&collect(&courses, 0, 2));
         let all = found.second(2, 0);
         assert_eq!((all.count, all.failed, all.max_ns, all.p50_ns), (101, 1, 50_000_000, second.p50_ns));
-        assert_eq!(courses[0].totals(), (52, 0));
+        assert_eq!(courses[0].totals(), (51, 0), "what was rolled back is no commit");
     }
 }

@@ -203,7 +203,8 @@ impl Recorder {
             response.record(sample.ended - sample.intended);
         }
         // An end exactly at the deadline belongs to the last second.
-        self.course.committed(sample.kind, ended.min(self.end - self.start - 1), residence);
+        let committed = sample.outcome == Outcome::Committed;
+        self.course.ended(sample.kind, ended.min(self.end - self.start - 1), residence, committed);
     }
 
     /// Records an attempt that failed at `at`, whether it will be retried or not.
