@@ -108,6 +108,8 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path
         (["cluster", "invite", "--address", "a:b:c"], "--address: 'a:b:c'", 2),
         (["cluster", "invite", "--address", "host:99999"], "--address: 'host:99999'", 2),
         (["check", "sqlite:///x.db"], "nothing of dsbench's is there", 2),
+        (["check", "postgresql://nobody@127.0.0.1:1/x"], "127.0.0.1", 1),
+        (["drop", "mysql://nobody@127.0.0.1:1", "--yes"], "127.0.0.1", 1),
         (["nonsense"], "nonsense", 2),
         (["servers", "nonsense"], "nonsense", 2),
         (["run", "a", "b"], "b", 2),
