@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dsbench import study
+from dsbench.report.study_ahead import ahead_of
 from dsbench.spec import SpecError
-from dsbench.study import rules
+from dsbench.study import estimate, rules
 from dsbench.study.plan import asked
 from dsbench.study.record import Study, begin, extend, load, make_folder, store
 from dsbench.study.spec import parse
@@ -97,6 +99,31 @@ def test_what_does_not_fit_together_is_left_out_by_name(tmp_path: Path) -> None:
     assert {one.levels for one in out} == {("4", "yes")}
     assert all("reconnect" in one.reason for one in out)
     assert len(found.counted("planned")) == 6
+
+
+def test_what_was_left_out_is_made_once_it_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    factors = [{"name": "storage", "path": "storage", "levels": ["ext4", "xfs"]}]
+    run = {**BASE, "target": "private:sqlite"}
+
+    def installed(*systems: str) -> None:
+        def refuse(_folder: Path, storage: dict[str, str]) -> None:
+            if (name := storage["type"]) not in systems:
+                raise SpecError("--storage", f"mkfs.{name} is not installed", "install it")
+
+        monkeypatch.setattr("dsbench.runner.ahead.volumes.refuse", refuse)
+
+    installed("ext4")
+    found = planned(tmp_path, run=run, factor=factors, trials={"repeat": 1})
+    make_folder(found)
+    done = tuple(replace(one, status="done") if one.status == "planned" else one for one in found.trials)
+    store(replace(found, trials=done))
+    still, _ = begin(found.spec, found.folder)
+    assert sorted((one.levels[0], one.status) for one in still.trials) == [("ext4", "done"), ("xfs", "left out")]
+    installed("ext4", "xfs")
+    again, ahead = begin(found.spec, found.folder)
+    assert sorted((one.levels[0], one.status) for one in again.trials) == [("ext4", "done"), ("xfs", "planned")]
+    told = ahead_of(again, estimate(again, ahead), whole=False)
+    assert "no longer left out: storage xfs (was: --storage: mkfs.xfs is not installed)" in told
 
 
 def test_a_study_that_was_added_to_sets_the_reference_beside_the_new_level(tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ def ahead_of(study: Study, expected: Estimate, *, whole: bool) -> str:
         lines.append(f"  {factor.name}: {', '.join(levels)}")
     if whole:
         lines += [_trial(study, number) for number in range(len(study.trials))]
-    lines += [f"left out: {what}: {reason}" for what, reason in left_out(study)]
+    lines += [f"no longer left out: {what} (was: {reason})" for what, reason in _reasons(study, "planned") if reason]
+    lines += [f"left out: {what}: {reason}" for what, reason in _reasons(study, "left out")]
     first, last = (clock(seconds) for seconds in expected.time_s)
     runs = f" ({expected.runs} runs, with those that age a database)" if expected.runs > expected.trials else ""
     if expected.trials:
@@ -45,10 +46,10 @@ def _trial(study: Study, number: int) -> str:
     return f"  {trial.number:>4}  block {trial.block}  {what}{state}"
 
 
-def left_out(study: Study) -> list[tuple[str, str]]:
-    """Combinations that cannot be made, each once, with the reason."""
+def _reasons(study: Study, status: str) -> list[tuple[str, str]]:
+    """Combinations of this status, each once, with the reason."""
     found = {}
-    for trial in study.counted("left out"):
+    for trial in study.counted(status):
         named = zip(study.factors, trial.levels, strict=True)
         found[", ".join(f"{factor.name} {level}" for factor, level in named)] = trial.reason
     return list(found.items())

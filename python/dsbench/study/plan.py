@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -156,10 +156,11 @@ def asked(spec: StudySpec, factors: Sequence[Factor], at: Combination, block: in
 
 
 def checked(
-    spec: StudySpec, factors: Sequence[Factor], trials: Iterable[Trial]
+    spec: StudySpec, factors: Sequence[Factor], trials: Sequence[Trial]
 ) -> tuple[list[Trial], dict[Combination, Ahead]]:
     """``trials`` with those left out that no run can be asked for, and what is ahead of each combination.
 
+    One that was left out earlier and can be made now is planned; its reason stays until it is made.
     A base run that cannot be is an error, and so is a level that cannot be beside the references of all others:
     then the level is wrong, and not what it meets.
     """
@@ -175,8 +176,11 @@ def checked(
                 found[at] = look_ahead(asked(spec, factors, at, trial.block).merged)
             except (SpecError, RunError) as error:
                 problems[at] = str(error)
-        result.append(replace(trial, status="left out", reason=problems[at]) if at in problems else trial)
-    if not found:
+        if at in problems:
+            result.append(replace(trial, status="left out", reason=problems[at]))
+        else:
+            result.append(replace(trial, status="planned") if trial.status == "left out" else trial)
+    if not found and any(trial.status != "left out" for trial in trials):
         raise SpecError("factor", f"no trial can be made: {next(iter(problems.values()))}", "mend the levels")
     return result, found
 

@@ -59,6 +59,7 @@ class Study:
 def begin(spec: StudySpec, folder: Path) -> tuple[Study, dict[Combination, Ahead]]:
     """The study of ``spec`` in ``folder``, with what is ahead of each combination: a new one, or the one that is there.
 
+    Of that, trials that were left out are looked at again: the program that was missing may be there now.
     Nothing is written. ``SpecError`` where the folder holds another study or something else.
     """
     if is_study(folder):
@@ -73,7 +74,7 @@ def begin(spec: StudySpec, folder: Path) -> tuple[Study, dict[Combination, Ahead
         factors = tuple(spec.factor)
         tried = combinations(spec, factors)
         study = Study(folder, spec, factors, tuple(blocks(spec, factors, tried, 1, spec.trials.repeat)))
-    left = study.counted("planned", "running")
+    left = study.counted("planned", "running", "left out")
     trials, ahead = checked(study.spec, study.factors, left) if left else ([], {})
     for trial in trials:
         study = study.with_trial(replace(trial, status="planned") if trial.status == "running" else trial)
