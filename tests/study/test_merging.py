@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from dsbench.archive import Archive
 from dsbench.report import study as shown
 from dsbench.report.diagrams.study import specs
 from dsbench.spec import SpecError
 from dsbench.study import Study, begin, best, load, merge, outcomes
+from dsbench.study.plan import Trial
 from dsbench.study.record import make_folder, store
-from dsbench.study.spec import parse
+from dsbench.study.spec import Factor, parse
+from dsbench.study.unlike import unlike
 from fixtures.archives import MS, cycle_row, run_json, write
 
 
@@ -56,6 +59,32 @@ def test_archives_of_one_run_are_a_study_too(tmp_path: Path) -> None:
         merge([("", paths[0]), ("", void)], tmp_path / "none")
     with pytest.raises(SpecError, match="of one host, a"):
         merge([("", path) for path in paths[:2]], tmp_path / "none")
+
+
+def test_trials_on_servers_that_differ_are_not_comparable(made: Study, tmp_path: Path) -> None:
+    """Another machine is the factor; another version or setting is none, unless a factor of the study sets it."""
+    spec, rows = {"workload": "tpcb", "scales": [1], "cycles": 2, "threads": 1}, [cycle_row(1, n, [MS] * 9) for n in (1, 2)]
+    paths = {}
+    for host, version, memory in (("a", "15.18", "4MB"), ("b", "15.18", "4MB"), ("c", "14.2", "8MB")):
+        more = {"host": host, "server_version": f"PostgreSQL {version}", "settings": {"work_mem": memory}}
+        layer = {"layer": "core", "items": {"CPU": f"of {host}"}}
+        run = {**run_json(spec, name=f"of-{host}"), **more, "stack": [layer]}
+        paths[host] = write(tmp_path, run, {"cycles": rows}).path
+    assert outcomes(merge([("", paths["a"]), ("", paths["b"])], tmp_path / "machines")).unlike == {}
+    found = outcomes(merge([("", paths["a"]), ("", paths["c"])], tmp_path / "servers"))
+    apart = {"server": ("PostgreSQL 15.18", "PostgreSQL 14.2"), "setting.work_mem": ("4MB", "8MB")}
+    assert found.unlike == {2: apart}
+    told = shown.text(found)
+    assert "not comparable: trial 2; what is no factor differs" in told
+    assert "setting.work_mem 8MB, there 4MB" in told
+    of_trials = [one["not_comparable"] for one in shown.document(found)["trials"]]
+    assert of_trials == [{}, {name: {"first": one, "here": other} for name, (one, other) in apart.items()}]
+    ruled = Factor(name="caches", path="target.settings.work_mem", levels=("4MB",))
+    trials = [Trial(n, 1, (host, "4MB"), "done") for n, host in ((1, "a"), (2, "c"))]
+    runs = [Archive.open(paths[host]).run for host in "ac"]
+    host = found.study.factors[0]
+    assert unlike((host, ruled), list(zip(trials, runs, strict=True))) == {2: {"server": apart["server"]}}
+    assert outcomes(made).unlike == {}
 
 
 def test_a_second_study_of_a_host_fills_no_gap_of_the_first(made: Study, tmp_path: Path) -> None:

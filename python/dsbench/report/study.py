@@ -18,6 +18,7 @@ from dsbench.report.diagrams.study import specs
 from dsbench.report.diagrams.theme import Spec
 from dsbench.report.page.markup import number
 from dsbench.report.several import aligned
+from dsbench.report.study_notes import SHORT, incomparable, notes
 from dsbench.report.study_page import page
 from dsbench.study import Outcomes, mean
 
@@ -58,20 +59,20 @@ def _points(found: Outcomes) -> str:
     return f"the geometric mean over scales {scales}{more} of the {what}"
 
 
-_SHORT: Final = {"rate": "rate", "p50": "median time", "p99": "p99"}
 _WHAT: Final = {"rate": "rate", "p50": "median residence time", "p99": "99 % quantile of the residence times"}
 
 
 def verdict(found: Outcomes) -> list[str]:
     """A sentence for each effect that is there, the largest first, and one for those that are not."""
     effects = found.effects
+    lines = incomparable(found)
     if effects is None or not effects.free:
-        return ["no effect can be told from chance: nothing was repeated; dsbench study add FOLDER --repeat 2"]
+        return [*lines, "no effect can be told from chance: nothing was repeated; dsbench study add FOLDER --repeat 2"]
     real = [one for one in (*effects.main, *effects.interactions) if one.known and not one.none]
     real.sort(key=lambda one: -abs(_size(one)))
-    lines = [f"{_name(found, one)}: {_ratio(one)} times the {_SHORT[found.measure]}" for one in real[:12]]
-    if len(real) > len(lines):
-        lines.append(f"and {len(real) - len(lines)} more, see below")
+    lines += [f"{_name(found, one)}: {_ratio(one)} times the {SHORT[found.measure]}" for one in real[:_VERDICTS]]
+    if len(real) > _VERDICTS:
+        lines.append(f"and {len(real) - _VERDICTS} more, see below")
     told = {at for one in effects.main if one.known for at in one.factors}
     still = [at for at in range(len(found.factors)) if not any(at in one.factors for one in real)]
     quiet, unknown = ([found.factors[at] for at in still if (at in told) is known] for known in (True, False))
@@ -79,6 +80,10 @@ def verdict(found: Outcomes) -> list[str]:
     lines += [f"no effect of {', '.join(quiet)} was found; {within}"] * bool(quiet)
     why = "these trials do not set its levels beside each other"
     return lines + [f"nothing can be told of {', '.join(unknown)}: {why}"] * bool(unknown)
+
+
+_VERDICTS: Final = 12
+"""Effects that are told in sentences."""
 
 
 def _size(one: Effect) -> float:
@@ -199,7 +204,7 @@ def _foretold(found: Outcomes) -> Iterator[Grid]:
         cells = [f"{one.rho:+.2f} (p {one.p:.2g})" if isfinite(one.rho) else "–" for one in (with_rate, with_dsi)]
         rows.append([test, *cells, str(with_rate.pairs)])
     if rows:
-        heads = ["storage tool", f"with the {_SHORT[found.measure]}", "with the DSI", "trials"]
+        heads = ["storage tool", f"with the {SHORT[found.measure]}", "with the DSI", "trials"]
         yield "rank correlation (Spearman) over the trials, at the largest scale; p: by chance alone", [heads, *rows]
 
 
@@ -219,52 +224,6 @@ def _median(values: list[float]) -> float:
     return median(known) if known else float("nan")
 
 
-def notes(found: Outcomes) -> list[str]:
-    """How to read it, and what is missing."""
-    lines = []
-    effects = found.effects
-    if effects is not None and effects.free:
-        each = f"Trials that repeat each other scatter by {effects.scatter:.1%}"
-        lines.append(f"All intervals hold together with 95 %: where no factor does anything, one or more exclude 1 in "
-                     f"5 of 100 such studies. {each} ({effects.free} degrees of freedom).")  # fmt: skip
-        if (whole := sum(one.share for one in effects.shares)) > _OVERLAP:
-            lines.append(f"The shares of the variance add up to {whole:.0%}: trials are missing, and what goes with "
-                         "several terms is in the share of each.")  # fmt: skip
-    if found.uneven:
-        lines.append("Not every level was tried as often with every level of the other factors. So means and diagrams "
-                     "by level set other work beside each other; the effects compare like with like.")  # fmt: skip
-    if left_out := sorted({point.scale for one in found.made for point in one.values} - _scales(found)):
-        scales = ", ".join(map(str, left_out))
-        lines.append(f"What is compared are the scales that all trials have; not in it: {scales}.")
-    if without := [str(one.trial.number) for one in found.made if not found.value(one) > 0]:
-        lines.append(f"not in the effects: trial {', '.join(without)} (the {_SHORT[found.measure]} is 0 or unknown)")
-    if sharing := [factor.name for factor in found.study.factors if factor.same_database]:
-        words = "What is special about that database is in all of them"
-        lines.append(f"The levels of {sharing[0]} were made one after another on one database. {words}, so the "
-                     "intervals of the other factors are rather too narrow.")  # fmt: skip
-    for status in ("failed", "void", "left out"):
-        reasons: dict[str, list[str]] = {}
-        for trial in found.study.counted(status):
-            named = zip(found.factors, trial.levels, strict=True)
-            reasons.setdefault(f"{', '.join(f'{name} {level}' for name, level in named)}: {trial.reason}", []).append(
-                str(trial.number)
-            )
-        lines += [f"{status}: trial {', '.join(numbers)} ({words})" for words, numbers in reasons.items()]
-    if left := len(found.study.counted("planned", "running")):
-        lines.append(f"{left} trials are not made yet: dsbench study run {found.study.folder}")
-    return lines
-
-
-_OVERLAP: Final = 1.005
-"""Sum of the shares from which on it is told; below it is rounding."""
-
-
-def _scales(found: Outcomes) -> set[int]:
-    """Those that values are of."""
-    own = {point.scale for one in found.made for point in one.values}
-    return {point.scale for point in found.points} or own
-
-
 def document(found: Outcomes) -> dict[str, Any]:
     """As JSON values; ``null`` where there is nothing."""
     study = found.study
@@ -281,6 +240,8 @@ def document(found: Outcomes) -> dict[str, Any]:
         "trials": [
             {**asdict(trial), "levels": dict(zip(found.factors, trial.levels, strict=True)),
              "value": _finite(found.value(made[trial.number])) if trial.number in made else None,
+             "not_comparable": {name: {"first": there, "here": here}
+                                for name, (there, here) in found.unlike.get(trial.number, {}).items()},
              "values": [{"threads": point.threads or None, "scale": point.scale, "value": _finite(value)}
                         for point, value in made[trial.number].values.items()] if trial.number in made else []}
             for trial in study.trials

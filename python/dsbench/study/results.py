@@ -19,6 +19,7 @@ from dsbench.spec import SpecError
 from dsbench.study.plan import Trial, combination
 from dsbench.study.record import Study
 from dsbench.study.spec import Level
+from dsbench.study.unlike import Unlike, unlike
 
 MEASURES: Final = {"rate": "rate", "p50": "median residence time", "p99": "99 % quantile of the residence times"}
 """What effects can be of, and its name."""
@@ -82,6 +83,8 @@ class Outcomes:
     workload: str
     products: tuple[str, ...]
     """Servers with their versions."""
+    unlike: Mapping[int, Unlike]
+    """By number of a trial that is not comparable with others of its levels: what differs and is no factor."""
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -157,6 +160,7 @@ def outcomes(study: Study, measure: str = "rate") -> Outcomes:
         _effects(made, points, levels, references, study.spec.trials.design != "screening"),
         ", ".join(dict.fromkeys(run.entry.label for run in runs)),
         tuple(dict.fromkeys(run.server_version.partition(" on ")[0] for run in runs)),
+        unlike(study.factors, [(trial, archive.run) for trial, archive, _ in read]),
     )  # fmt: skip
 
 

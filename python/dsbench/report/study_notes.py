@@ -1,0 +1,81 @@
+"""How to read a study, what is missing in it, and which of its trials do not belong beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from dsbench.study import Outcomes
+
+SHORT: Final = {"rate": "rate", "p50": "median time", "p99": "p99"}
+"""What effects are of, in a word."""
+_OVERLAP: Final = 1.005
+"""Sum of the shares from which on it is told; below it is rounding."""
+
+
+def incomparable(found: Outcomes) -> list[str]:
+    """That trials of the same levels had servers that differ, with all in which they do."""
+    if not found.unlike:
+        return []
+    names = dict.fromkeys(name for one in found.unlike.values() for name in one)
+    trials = ", ".join(map(str, sorted(found.unlike)))
+    return [f"not comparable: trial {trials}; what is no factor differs from other trials of the same levels, and its "
+            f"effect is in theirs: {', '.join(names)}"]  # fmt: skip
+
+
+def notes(found: Outcomes) -> list[str]:
+    """How to read it, and what is missing."""
+    lines = []
+    effects = found.effects
+    if effects is not None and effects.free:
+        each = f"Trials that repeat each other scatter by {effects.scatter:.1%}"
+        lines.append(f"All intervals hold together with 95 %: where no factor does anything, one or more exclude 1 in "
+                     f"5 of 100 such studies. {each} ({effects.free} degrees of freedom).")  # fmt: skip
+        if (whole := sum(one.share for one in effects.shares)) > _OVERLAP:
+            lines.append(f"The shares of the variance add up to {whole:.0%}: trials are missing, and what goes with "
+                         "several terms is in the share of each.")  # fmt: skip
+    if found.uneven:
+        lines.append("Not every level was tried as often with every level of the other factors. So means and diagrams "
+                     "by level set other work beside each other; the effects compare like with like.")  # fmt: skip
+    if left_out := sorted({point.scale for one in found.made for point in one.values} - _scales(found)):
+        scales = ", ".join(map(str, left_out))
+        lines.append(f"What is compared are the scales that all trials have; not in it: {scales}.")
+    if without := [str(one.trial.number) for one in found.made if not found.value(one) > 0]:
+        lines.append(f"not in the effects: trial {', '.join(without)} (the {SHORT[found.measure]} is 0 or unknown)")
+    lines += _unlike(found)
+    if sharing := [factor.name for factor in found.study.factors if factor.same_database]:
+        words = "What is special about that database is in all of them"
+        lines.append(f"The levels of {sharing[0]} were made one after another on one database. {words}, so the "
+                     "intervals of the other factors are rather too narrow.")  # fmt: skip
+    lines += _without(found)
+    if left := len(found.study.counted("planned", "running")):
+        lines.append(f"{left} trials are not made yet: dsbench study run {found.study.folder}")
+    return lines
+
+
+def _unlike(found: Outcomes) -> Iterator[str]:
+    """Trials whose target differs from that of others of the same levels, with both values."""
+    apart: dict[str, list[str]] = {}
+    for trial, names in sorted(found.unlike.items()):
+        words = "; ".join(f"{name} {here or 'none'}, there {there or 'none'}" for name, (there, here) in names.items())
+        apart.setdefault(words, []).append(str(trial))
+    for words, trials in apart.items():
+        yield f"not comparable with the first of the same levels: trial {', '.join(trials)} ({words})"
+
+
+def _without(found: Outcomes) -> Iterator[str]:
+    """Trials that say nothing, with their reasons."""
+    for status in ("failed", "void", "left out"):
+        reasons: dict[str, list[str]] = {}
+        for trial in found.study.counted(status):
+            named = zip(found.factors, trial.levels, strict=True)
+            reasons.setdefault(f"{', '.join(f'{name} {level}' for name, level in named)}: {trial.reason}", []).append(
+                str(trial.number)
+            )
+        yield from (f"{status}: trial {', '.join(numbers)} ({words})" for words, numbers in reasons.items())
+
+
+def _scales(found: Outcomes) -> set[int]:
+    """Those that values are of."""
+    own = {point.scale for one in found.made for point in one.values}
+    return {point.scale for point in found.points} or own
