@@ -31,6 +31,7 @@ def test_a_run_tries_a_few_numbers_and_tells_the_best(tmp_path: Path) -> None:
     assert (len(found[6]), len(found[4])) == (2, 2)
     assert sorted(n for cycles in found.values() for n in cycles) == list(range(1, sum(map(len, found.values())) + 1))
     assert min(map(len, found.values())) == 1
+    assert [key.threads for key in archive.evaluate().series] == sorted(found), "rising, however they were tried"
     assert "missing-cycles" not in [doubt.code for doubt in archive.evaluate().doubts]
     (line,) = peak_lines(archive.evaluate())
     assert "at 6 threads" in line

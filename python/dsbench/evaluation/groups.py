@@ -37,13 +37,20 @@ def groups_of(groups: pa.Table, cycles: pa.Table, asked: Asked) -> pa.Table:
 
 
 def series_of(cycles: pa.Table, asked: Asked) -> tuple[Series, ...]:
-    """The series of a run in the order in which it has them, those included of which no cycle was finished."""
+    """The series of a run in the order in which it has them, those included of which no cycle was finished.
+
+    A search for a peak tries numbers of threads as it needs them: there they rise within a stage.
+    """
     found = {Series(row["stage"], row["threads"]): row["cycle_min"] for row in _distinct(cycles, ["stage", "threads"])}
     planned = [Series(ONLY_STAGE, threads) for threads in asked.thread_numbers]
     # What a run of several stages had planned beyond its cycles is nothing that can be shown,
     # nor which numbers of threads the search for a peak would have come to.
     begun = planned if {key.stage for key in found} <= {ONLY_STAGE} and not asked.peak else []
-    return tuple(dict.fromkeys([*begun, *sorted(found, key=lambda key: found[key])]))
+    order = sorted(found, key=lambda key: found[key])
+    if asked.peak:
+        stages = list(dict.fromkeys(key.stage for key in order))
+        order.sort(key=lambda key: (stages.index(key.stage), key.threads))
+    return tuple(dict.fromkeys([*begun, *order]))
 
 
 def durations_ns(groups: pa.Table, table: pa.Table) -> Ints:
