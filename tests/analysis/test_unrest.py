@@ -173,6 +173,16 @@ def test_cycles_without_the_checkpoint_that_others_had_are_told_once() -> None:
     assert about("few-checkpoints") == []
 
 
+def test_a_number_of_transactions_that_took_less_than_the_time_is_told() -> None:
+    lasted = replace(SCALE, lasted_s=((1, 2.61), (2, 2.98), (3, 3.4), (4, 2.5)))
+    told = [d.message for d in doubts(replace(RUN, sized_for_s=3.0), [lasted]) if d.code == "ended-early"]
+    assert told == [
+        "cycles 1, 4 ended after 2.5 s, and not 3 s: the trial that found the number of transactions was slower, as when "
+        "something disturbs it"
+    ]
+    assert [d for d in doubts(RUN, [lasted]) if d.code == "ended-early"] == []
+
+
 def test_a_rate_that_is_less_precise_than_wanted_is_told() -> None:
     asked = replace(RUN, precision=0.02)
     told = [d for d in doubts(asked, [replace(SCALE, half_width=0.031)]) if d.code == "imprecise"]

@@ -28,6 +28,7 @@ def test_a_number_grows_until_it_takes_the_duration_at_the_fastest_number_of_thr
     assert 60 <= found / 3000 < 60 * 1.5, "as long as the duration at the faster one, and not much longer"
     assert tried == [(1536, 1), (1536, 4), (4608, 4)]
     assert sizing.number(1536, 60_000_000_000, [1], lambda count, _: count * 100_000_000) == 1536, "slow enough"
+    assert sizing.number(1536, 500_000_000, [1], lambda count, _: count * 350_000) == 3072, "a fifth to spare"
     assert sizing.number(10, 1_000_000, [1], lambda count, _: count * 1_000_000) == 10
 
 

@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable, Iterator
 from math import sqrt
 
 from dsbench.analysis.facts import RunFacts, ScaleFacts
-from dsbench.analysis.unrest import few_checkpoints, imprecise, no_steady_state, others, scattered, uneven_clients
+from dsbench.analysis.unrest import (
+    ended_early,
+    few_checkpoints,
+    imprecise,
+    no_steady_state,
+    others,
+    scattered,
+    uneven_clients,
+)
 from dsbench.analysis.values import Doubt
 
 REMOTE_SIGMAS = 3
@@ -278,6 +286,7 @@ SCALE_RULES: tuple[ScaleRule, ...] = (
     no_steady_state,
     scattered,
     imprecise,
+    ended_early,
     few_checkpoints,
     uneven_clients,
     failures,

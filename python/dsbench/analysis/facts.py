@@ -52,6 +52,8 @@ class RunFacts:
     """Whether ``cycles`` are at most so many, for the numbers of threads near the best."""
     precision: float | None = None
     """Share (0-1) of its median within which the interval of a rate was to lie; ``None`` where nothing was said."""
+    sized_for_s: float = np.nan
+    """How long cycles were to last of which a fixed number of transactions was made; nan for all others."""
     ceiling_tps: float = np.nan
     """Rate of the same client against an engine that answers at once, as calibrated; nan when unknown."""
 
@@ -118,6 +120,8 @@ class ScaleFacts:
     """Cycles that lie off the others."""
     checkpoints: tuple[int, ...] = ()
     """Cycles in which the server counted a checkpoint; empty where it counts none."""
+    lasted_s: tuple[tuple[int, float], ...] = ()
+    """Cycles with their durations."""
     uses: tuple[CycleUse, ...] = ()
     """What the machines did in each cycle."""
     evenness: Evenness | None = None

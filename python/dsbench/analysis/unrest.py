@@ -10,6 +10,8 @@ from dsbench.analysis.machine import cycles_named, use_doubts
 from dsbench.analysis.steady import Verdict
 from dsbench.analysis.values import Doubt
 
+_EARLY = 0.99
+"""Share of the time that was asked for, below which a cycle ended early."""
 _TOLD = 4
 """Cycles off the median that are told one by one."""
 
@@ -55,6 +57,17 @@ def imprecise(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
             f"wanted were ±{run.precision:.1%}"
         )
         yield Doubt("imprecise", words, "use longer cycles, or more of them: --duration, --most-cycles", scale.scale)
+
+
+def ended_early(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """A fixed number of transactions took less time than the cycle was to last: the trial that sized it was slower."""
+    early = {cycle: lasted_s for cycle, lasted_s in scale.lasted_s if lasted_s < _EARLY * run.sized_for_s}
+    if early:
+        words = (
+            f"{cycles_named(early)} ended after {min(early.values()):.3g} s, and not {run.sized_for_s:g} s: the trial "
+            "that found the number of transactions was slower, as when something disturbs it"
+        )
+        yield Doubt("ended-early", words, "repeat the run on a quiet machine, or with a longer --duration", scale.scale)
 
 
 def few_checkpoints(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:

@@ -70,6 +70,8 @@ class Makers:
     """"closed", "constant", "poisson", "terminals"."""
     timed: bool
     """Whether a duration ended some group, and not only what its clients had done."""
+    sized: bool
+    """Whether clients have an even share of a number of transactions, which was to last as long as ``--duration``."""
     clients: int
     """In the cycle with the most of them; 0 without a cycle."""
     connections: int
@@ -81,6 +83,7 @@ def makers_of(groups: pa.Table, cycles: pa.Table) -> Makers:
     return Makers(
         pacings=frozenset(str(row["pacing"]) for row in rows),
         timed=any(row["until"] == "time" for row in rows),
+        sized=any(row["until_of"] == "share" for row in rows),
         clients=_most(rows, lambda row: int(row["clients"])),
         connections=_most(rows, lambda row: int(row["clients"] * row["connections"])),
     )

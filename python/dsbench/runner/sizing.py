@@ -21,7 +21,7 @@ from dsbench.runner.rows import measured_ns
 _TRIAL_NS: Final = 1_000_000_000
 """A trial that took less tells too little."""
 _MORE: Final = 1.2
-"""By how much a number goes beyond what the trials ask for: the first transactions are slower than the others."""
+"""By how much a number goes beyond what the trials ask for: they may have been disturbed, and first ones are slower."""
 _MOST_TRIALS: Final = 6
 
 Took = Callable[[int, int], int]
@@ -66,8 +66,7 @@ def number(asked: int, duration_ns: int, threads: Sequence[int], took: Took) -> 
             if lasted_ns >= min(duration_ns, _TRIAL_NS):
                 break
             count = asked * ceil(count * _MORE * min(duration_ns, _TRIAL_NS) / lasted_ns / asked)
-        enough = 1.0 if lasted_ns >= duration_ns else _MORE
-        found = max(found, asked * ceil(enough * count * min(duration_ns / lasted_ns, 1e6) / asked))
+        found = max(found, asked * ceil(_MORE * count * min(duration_ns / lasted_ns, 1e6) / asked))
     return found
 
 
