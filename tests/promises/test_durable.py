@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from dsbench import promises, servers, storage
-from dsbench.generator import Found, Target
+from dsbench.generator import Found, Stopped, Target
 from dsbench.promises import durable, forgetting
 from dsbench.promises.durable import Durability, Round
+from dsbench.runner import Stop
 from dsbench.servers import Server, ServerError, folder
 from dsbench.spec import SpecError
 from dsbench.spec import Target as TargetSpec
@@ -100,6 +101,28 @@ def test_each_loss_is_counted_once() -> None:
     assert notes.lost({1: 2}) == 2
     assert notes.lost({1: 3}) == 1
     assert notes.lost({1: 3}) == 0
+
+
+def test_a_wish_to_stop_is_heard_at_the_prompt(postgresql: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user who is asked to restart the server presses Ctrl-C instead."""
+    master, slave = os.openpty()
+    stop, asked = Stop(), []
+
+    def said(words: str) -> None:
+        asked.append(words)
+        stop.request("stopped by SIGINT")
+        os.write(master, b"\n")
+
+    with os.fdopen(slave) as terminal, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdin", terminal)
+        with pytest.raises(Stopped, match="SIGINT"):
+            promises.durability(
+                TargetSpec(url=postgresql.url), rounds=1, writers=2, kind="plain", restart="",
+                watch=lambda *_: stop.check(), said=said,
+            )  # fmt: skip
+    os.close(master)
+    assert "then press Enter" in asked[0]
+    assert Target(postgresql.url).state()[0] == "absent"
 
 
 def test_a_database_that_does_not_come_back_has_lost_everything() -> None:

@@ -35,7 +35,7 @@ _END_S: Final = 60.0
 _OF_STORAGE: Final = frozenset({"file system", "mount option"})
 
 Watch = Callable[[int, int], None]
-"""Called before each round: rounds done, rounds in all."""
+"""Called before each round and while the user is waited for: rounds done, rounds in all. Raises ``Stopped``."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,11 @@ def durability(
     made is removed in every case.
     """
     found: list[Round] = []
-    with _victim(target, writers, kind, restart, said) as (victim, place), _noted() as file:
+
+    def look() -> None:
+        watch(len(found), rounds)
+
+    with _victim(target, writers, kind, restart, said, look) as (victim, place), _noted() as file:
         _create(victim.url)
         try:
             version, switches = _described(target, victim.url)
@@ -141,7 +145,7 @@ def durability(
 
 @contextlib.contextmanager
 def _victim(
-    target: TargetSpec, writers: int, kind: str, restart: str, said: Callable[[str], None]
+    target: TargetSpec, writers: int, kind: str, restart: str, said: Callable[[str], None], look: Callable[[], None]
 ) -> Iterator[tuple[Victim, Plain]]:
     if target.private is None:
         if kind != "plain":
@@ -153,7 +157,7 @@ def _victim(
         if not dialect.embedded and not restart and not sys.stdin.isatty():
             problem = "the server has to be killed and started, and standard input is no terminal"
             raise SpecError("--restart", problem, "name a command that does it")
-        victim = InProcess(target.url) if dialect.embedded else Foreign(target.url, restart, said)
+        victim = InProcess(target.url) if dialect.embedded else Foreign(target.url, restart, said, look)
         yield victim, Plain(Path())
         return
     base = folder_of(target)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import select
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from dsbench import conformance, servers
 from dsbench.generator import CoreError, Ledger, Target
@@ -15,8 +16,10 @@ from dsbench.servers import Server, ServerError
 from dsbench.servers.server import OwnProcess
 from dsbench.spec import Target as TargetSpec
 
-_BACK_S = 180.0
+_BACK_S: Final = 180.0
 """How long a server of the user's may take to come back."""
+_LOOK_S: Final = 0.2
+"""How often it is looked whether the check has to end, while the user is waited for."""
 
 
 class Victim(Protocol):
@@ -84,9 +87,10 @@ class InProcess:
 class Foreign:
     """A server of the user's, which the user restarts, or a command does."""
 
-    def __init__(self, url: str, restart: str, said: Callable[[str], None]) -> None:
-        """``restart``: a command that kills the server hard and starts it; empty asks at the terminal."""
-        self.url, self._restart, self._said = url, restart, said
+    def __init__(self, url: str, restart: str, said: Callable[[str], None], look: Callable[[], None]) -> None:
+        """``restart``: a command that kills the server hard and starts it; empty asks at the terminal, where ``look``
+        is called while it waits, and raises where the check has to end."""
+        self.url, self._restart, self._said, self._look = url, restart, said, look
 
     def kill(self, writers: subprocess.Popen[str]) -> None:  # noqa: ARG002
         """Has somebody do it. ``ServerError`` where the command fails."""
@@ -96,6 +100,9 @@ class Foreign:
                 raise ServerError(f"--restart ended with {done.returncode}: {self._restart}", "mend the command")
             return
         self._said("Kill the server hard, or cut its power, and start it again; then press Enter.")
+        self._look()
+        while not select.select([sys.stdin], [], [], _LOOK_S)[0]:
+            self._look()
         sys.stdin.readline()
 
     def recover(self) -> None:
