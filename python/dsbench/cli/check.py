@@ -135,13 +135,18 @@ def _tried(
                 suite = conform(where, counting.show)
         with Counting("kills") as counting, listening() as stop:
 
+            shown = -1
+
             def watch(done: int, total: int) -> None:
+                nonlocal shown
                 stop.check()
-                counting.show(where.redacted, done, total)
+                if done != shown:
+                    shown = done
+                    counting.show(where.redacted, done, total)
 
             durable = promises.durability(
                 where, rounds=rounds, writers=clients, kind=kind, restart=restart, watch=watch,
-                said=lambda words: print(words, file=sys.stderr, flush=True),
+                said=counting.say,
             )  # fmt: skip
         flushed = promises.flushes_of(where)
     except Stopped as stopped:

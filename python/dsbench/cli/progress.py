@@ -105,6 +105,12 @@ class Counting:
     def show(self, what: str, done: int, total: int) -> None:
         """Shows that ``done`` of ``total`` on ``what`` are done."""
         if self._console.is_terminal:
+            self._live.start()
             self._live.update(Text(f"{what}: {done} of {total} {self._noun}", no_wrap=True, overflow="ellipsis"))
         elif done == 0:
             print(f"{what}: {total} {self._noun if total != 1 else self._noun[:-1]}", file=sys.stderr, flush=True)
+
+    def say(self, words: str) -> None:
+        """A line that stays; the one that changes is away until ``show``, as somebody may be asked to type."""
+        self._live.stop()
+        print(words, file=sys.stderr, flush=True)

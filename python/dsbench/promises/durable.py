@@ -128,7 +128,10 @@ def durability(
     def look() -> None:
         watch(len(found), rounds)
 
-    with _victim(target, writers, kind, restart, said, look) as (victim, place), _noted() as file:
+    def tell(words: str) -> None:
+        said(f"kill {len(found) + 1} of {rounds}: {words}")
+
+    with _victim(target, writers, kind, restart, tell, look) as (victim, place), _noted() as file:
         _create(victim.url)
         try:
             version, switches = _described(target, victim.url)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -99,7 +100,9 @@ class Foreign:
             if done.returncode:
                 raise ServerError(f"--restart ended with {done.returncode}: {self._restart}", "mend the command")
             return
-        self._said("Kill the server hard, or cut its power, and start it again; then press Enter.")
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # What was typed before is no answer.
+        how = "kill -9 of all its processes, or cut its power"
+        self._said(f"the sessions commit. End the server hard ({how}), start it again, then press Enter.")
         self._look()
         while not select.select([sys.stdin], [], [], _LOOK_S)[0]:
             self._look()
@@ -107,13 +110,17 @@ class Foreign:
 
     def recover(self) -> None:
         """Waits until it takes sessions."""
-        deadline = time.monotonic() + _BACK_S
+        deadline, told = time.monotonic() + _BACK_S, False
         while True:
             target = Target(self.url)
             try:
                 Ledger(target).found()
                 return
             except CoreError as error:
+                self._look()
+                if not told:
+                    self._said(f"waiting for the server to take sessions, {_BACK_S:.0f} s at most …")
+                told = True
                 if time.monotonic() > deadline:
                     raise ServerError(f"the server does not come back: {error}", "start it, and check again") from None
                 time.sleep(0.5)
