@@ -62,14 +62,19 @@ def test_stolen_time_is_told_with_its_share() -> None:
 
 
 def test_others_on_the_datas_device_are_told_where_the_database_waits_for_it() -> None:
+    def moved(io_bytes: int | None, written: int = 20_000_000, **more: Any) -> list[str]:
+        """Of 400 MB dsbench and the server moved 100; what they wrote the file system may have written six times."""
+        copy = Program("cp", 7, children=False, cpu_ns=0, io_bytes=io_bytes)
+        return told(of(1, copy, device_bytes=400_000_000, own_bytes=100_000_000, own_written_bytes=written, **more))
+
+    where = "of the 400 MB on vda, where the data lies, during cycle 1: cp (pid 7)"
+    assert moved(900_000_000) == [f"other programs moved about 200 MB {where}"]
+    assert moved(150_000_000) == [f"other programs moved about 150 MB {where}"], "no more than they were counted with"
+    for unknown in (0, 90_000_000, None):
+        assert moved(unknown) == [], "what the device moved in nobody's name is no other program's"
+    assert moved(900_000_000, 40_000_000) == [], "a journal and metadata may be all of it"
+    assert moved(900_000_000, io_pressure_ns=S) == []
     copy = Program("cp", 7, children=False, cpu_ns=0, io_bytes=900)
-    # Of 400 MB dsbench and the server moved 100; for what they wrote the file system may have written thrice.
-    mb = {"device_bytes": 400_000_000, "own_bytes": 100_000_000}
-    assert told(of(1, copy, **mb, own_written_bytes=50_000_000)) == [
-        "other programs moved 200 MB of the 400 MB on vda, where the data lies, during cycle 1: cp (pid 7)"
-    ]
-    assert told(of(1, copy, **mb, own_written_bytes=100_000_000)) == []
-    assert told(of(1, copy, **mb, own_written_bytes=50_000_000, io_pressure_ns=S)) == []
     assert told(of(1, copy, device_bytes=400, own_bytes=None)) == []
 
 

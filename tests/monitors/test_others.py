@@ -71,7 +71,7 @@ BEFORE = {
     103: ("postgres", 101, 1, 0, 0, 0),  # another, whose parent has not waited for it yet
     200: ("hog", 1, 500, 0, 0, 0),
     300: ("make", 1, 1, 0, 70, 0),
-    301: ("cc1", 300, 40, 0, 0, 0),
+    301: ("cc1", 300, 40, 0, 0, 900),
     400: ("postgres", 1, 3, 0, 0, 0),  # somebody else's
 }
 AFTER = {
@@ -81,7 +81,7 @@ AFTER = {
     101: ("postgres", 100, 22, 0, 12, 1400),
     103: ("postgres", 101, 21, 0, 0, 600),
     200: ("hog", 1, 560, 0, 0, 0),
-    300: ("make", 1, 1, 0, 140, 0),
+    300: ("make", 1, 1, 0, 140, 1200),
     400: ("postgres", 1, 13, 0, 0, 7000),
 }
 del AFTER[102], AFTER[301]
@@ -113,6 +113,7 @@ def test_every_cpu_second_is_somebodys(tmp_path: Path) -> None:
         Program("make", 300, True, 30 * TICK_NS, None),
         Program("postgres", 400, False, 10 * TICK_NS, 7000),
     )
+    assert Program("make", 300, False, 0, 300) in found.programs, "of the compiler's bytes 900 came before"
     assert (use.own_bytes, use.cpus) == (400 + 600 - 50, 2)
 
 

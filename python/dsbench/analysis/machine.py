@@ -16,8 +16,9 @@ LEAST_NS: Final = 100_000_000
 """CPU time is counted in ticks of 10 ms: fewer than ten of them say little."""
 MOST_BYTES: Final = 0.25
 """Share of the bytes of the data's device that others moved."""
-JOURNALLED: Final = 3
-"""What a file system writes for a byte that a process wrote and flushed: its journal and metadata, a page whole."""
+AMPLIFIED: Final = 6
+"""What a device writes, at most, for a byte that the kernel counts as written by a process: journal, metadata, copies.
+For a lone writer it was 1.0 to 5.4 (docs/method.md), and less where folios that were changed in part count whole."""
 MOST_PRESSURE: Final = 0.1
 """Share of the last ten seconds in which some thread waited for a resource, while nothing is measured."""
 LEAST_IO_PRESSURE: Final = 0.1
@@ -98,11 +99,11 @@ class MachineUse:
         return float("nan") if waited_ns is None or not self.span_ns else min(1.0, waited_ns / self.span_ns)
 
     @property
-    def foreign_bytes(self) -> int:
-        """Bytes of the device that neither dsbench and the server nor the file system for them have moved."""
+    def left_bytes(self) -> int:
+        """Bytes of the device beyond those that dsbench and the server, or the file system for them, may have moved."""
         if self.device_bytes is None or self.own_bytes is None or self.own_written_bytes is None:
             return 0
-        return max(0, self.device_bytes - self.own_bytes - (JOURNALLED - 1) * self.own_written_bytes)
+        return max(0, self.device_bytes - self.own_bytes - (AMPLIFIED - 1) * self.own_written_bytes)
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,15 @@ class Used:
     use: MachineUse
     programs: tuple[Program, ...]
     """Those that used most first."""
+
+    @property
+    def foreign_bytes(self) -> int:
+        """What others moved on the device of the data: what the kernel counted for them, where the device moved it.
+
+        Neither alone tells it. A device also writes what was dirtied before, journals and copies, in nobody's name;
+        what is counted for a program may be on another device, or a whole folio of which it changed a byte.
+        """
+        return min(self.use.left_bytes, sum(program.io_bytes or 0 for program in self.programs))
 
 
 @dataclass(frozen=True)
@@ -140,11 +150,11 @@ def use_doubts(uses: Iterable[CycleUse], scale: int) -> Iterator[Doubt]:
             share = sum(one.use.share(one.use.stolen_ns) for one in stolen) / len(stolen)
             words = f"{where}the host took {share:.0%} of the CPU time during {spans(stolen)} (stolen time)"
             yield Doubt("stolen-time", words, OWN_CPUS, scale)
-        if moved := [one for one in cycles if _moved(one.use)]:
-            foreign = sum(one.use.foreign_bytes for one in moved)
+        if moved := [one for one in cycles if _moved(one)]:
+            foreign = sum(one.foreign_bytes for one in moved)
             total = sum(one.use.device_bytes or 0 for one in moved)
-            device = f"{moved[0].use.device}, where the data lies"
-            words = f"{where}other programs moved {_mb(foreign)} of the {_mb(total)} on {device}, during {spans(moved)}"
+            bytes_moved = f"about {_mb(foreign)} of the {_mb(total)} on {moved[0].use.device}, where the data lies"
+            words = f"{where}other programs moved {bytes_moved}, during {spans(moved)}"
             remedy = "end them, or keep the data on a device that nothing else uses, and measure again"
             yield Doubt("other-storage", words + writers(moved), remedy, scale)
 
@@ -212,9 +222,10 @@ def _much(use: MachineUse, cpu_ns: int) -> bool:
     return cpu_ns >= LEAST_NS and use.share(cpu_ns) > MOST_OTHERS
 
 
-def _moved(use: MachineUse) -> bool:
+def _moved(used: Used) -> bool:
     """Whether others moved enough on the data's device that the database had to wait."""
-    if not use.device_bytes or use.foreign_bytes <= MOST_BYTES * use.device_bytes:
+    use = used.use
+    if not use.device_bytes or used.foreign_bytes <= MOST_BYTES * use.device_bytes:
         return False
     return use.io_pressure_ns is None or use.pressure(use.io_pressure_ns) > LEAST_IO_PRESSURE
 

@@ -84,6 +84,12 @@ class _Span:
         found = self.before.processes.get(pid)
         return found if found is not None and found.began == self.after.processes[pid].began else None
 
+    def gone(self) -> Iterator[tuple[int, Process]]:
+        """(pid, the process) of those that have ended since the beginning."""
+        for pid, one in self.before.processes.items():
+            if pid not in self.after.processes or self.was(pid) is None:
+                yield pid, one
+
     def others(self) -> Iterator[tuple[int, Process, Process | None]]:
         """(pid, the process, what it was) of the programs that are neither the run's nor the kernel's."""
         for pid, one in self.after.processes.items():
@@ -197,12 +203,16 @@ def _user_rest(span: _Span, user: int) -> int:
 
 
 def _living(span: _Span) -> list[Program]:
-    """What each other program used itself."""
+    """What each other program used itself; its bytes with those of children that ended meanwhile."""
+    before, inherited = span.before.moved, dict[int, int]()
+    for pid, child in span.gone():
+        inherited[child.parent] = inherited.get(child.parent, 0) + sum(before.get(pid, (0, 0)))
     found = []
     for pid, one, was in span.others():
         io_bytes = None
         if pid in span.after.moved:
-            io_bytes = max(0, sum(span.after.moved[pid]) - sum(span.before.moved.get(pid, (0, 0)) if was else (0, 0)))
+            known = sum(before.get(pid, (0, 0))) + inherited.get(pid, 0) if was else 0
+            io_bytes = max(0, sum(span.after.moved[pid]) - known)
         found.append(Program(one.program, pid, False, _gained(one, was) * TICK_NS, io_bytes))
     return found
 
@@ -210,9 +220,8 @@ def _living(span: _Span) -> list[Program]:
 def _ended(span: _Span, rest: int) -> list[Program]:
     """What children of other programs used that have ended, within the ``rest`` that no living one accounts for."""
     gone: dict[int, int] = {}
-    for pid, one in span.before.processes.items():
-        if pid not in span.after.processes or span.was(pid) is None:
-            gone[one.parent] = gone.get(one.parent, 0) + one.own + one.children
+    for _, one in span.gone():
+        gone[one.parent] = gone.get(one.parent, 0) + one.own + one.children
     found = []
     for pid, one, was in span.others():
         waited_for = one.children - (was.children if was else 0) - gone.get(pid, 0)
