@@ -4,8 +4,8 @@
 //! compact programs. A [`Memory`] holds the variables of one client; evaluating a program in it allocates nothing.
 //! The crate knows neither databases nor clocks: whoever runs the commands does.
 //!
-//! `split` cuts SQL as psql does and gives its first words, `words` the arguments of meta commands, `token` and `expression` read an
-//! expression, `program` evaluates it, `function`, `random` and `value` are what it is made of.
+//! `split` cuts SQL as psql does and gives its first words, `words` the arguments of meta commands, `token` and
+//! `expression` read an expression, `program` evaluates it, `function`, `random` and `value` are what it is made of.
 
 mod command;
 mod error;
