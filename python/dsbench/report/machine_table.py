@@ -15,7 +15,7 @@ HEADS = (
 NOTE = (
     "CPU time in CPUs: 1 is one CPU all the time. Waits (PSI): share of the time in which some thread, of whomever, "
     "waited for it. Queued: server threads that waited for a CPU, on average. Device: read and written where the data "
-    "lies; own: by dsbench and the server."
+    "lies; own: by dsbench and the server, as the kernel counts it, which may be far more (docs/method.md)."
 )
 UNKNOWN = "the archive does not tell what else the machine did: it is older, or was not made on Linux"
 
