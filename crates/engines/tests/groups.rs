@@ -106,8 +106,12 @@ fn plan(groups: Vec<Group>) -> LoadPlan {
 }
 
 fn run(groups: Vec<Group>) -> CycleOutcome {
-    let (plan, threads) = (plan(groups.clone()), groups.iter().map(|group| group.threads).sum());
-    let cycle = Cycle::spawn(&plan).unwrap();
+    of_plan(&plan(groups))
+}
+
+fn of_plan(plan: &LoadPlan) -> CycleOutcome {
+    let threads: usize = plan.groups.iter().map(|group| group.threads).sum();
+    let cycle = Cycle::spawn(plan).unwrap();
     while cycle.ready() < threads {
         std::thread::yield_now();
     }
@@ -162,6 +166,19 @@ fn groups_run_at_the_same_time_and_those_that_follow_end_with_their_leader() {
     assert!(seeds[0] == 7 && seeds[0] == seeds[2] && seeds[3] != 7, "groups draw other inputs: {seeds:?}");
     let clients: Vec<i64> = outcome.clients.iter().map(|client| client.sums[1].1).collect();
     assert_eq!(clients, [3, 3, 3, 2, 2, 1], "each group numbers its clients for itself");
+}
+
+#[test]
+fn who_follows_a_group_that_ends_by_time_counts_no_longer_than_it() {
+    let slow: Arc<dyn Engine> = Arc::new(Mock::new(Script { latency_ns: 80 * MS, ..Script::default() }));
+    let groups = vec![
+        group("query", 0, 1, Pacing::Closed, Until::Time(100 * MS)),
+        group("insert", 1, 2, Pacing::Constant(20.0, Whose::All), Until::Group(0)),
+    ];
+    // The last query ends at 160 ms, the second insert, due after 50 ms, at 130 ms.
+    let outcome = of_plan(&LoadPlan { engine: slow, ..plan(groups) });
+    let (inserts, _, inserted_until, _) = of_group(&outcome, 1);
+    assert!(inserts <= 1 && inserted_until <= 100 * MS, "{inserts} {inserted_until}");
 }
 
 #[test]

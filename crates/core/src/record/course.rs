@@ -94,7 +94,7 @@ pub struct Second {
     pub second: u32,
     /// Kind of the transactions.
     pub kind: KindId,
-    /// Transactions committed.
+    /// Transactions done, those rolled back on purpose included.
     pub count: u64,
     /// Attempts that failed.
     pub failed: u64,

@@ -202,6 +202,7 @@ impl Cycle {
     /// Starts the threads; each opens its connections and then waits.
     pub fn spawn(plan: &LoadPlan) -> Result<Self> {
         plan.refuse()?;
+        let plan = &plan.with_times();
         let trace = plan.trace.as_deref().map(TraceWriter::create).transpose()?;
         let shared = Arc::new(Shared::new(plan));
         let collector = collecting(&shared, plan.workload.kinds().len(), plan.last_second());

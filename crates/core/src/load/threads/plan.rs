@@ -132,6 +132,16 @@ impl LoadPlan {
         Ok(())
     }
 
+    /// The same, with an end by time for each group that follows one which has it: a last transaction of that group
+    /// which takes long lengthens no cycle.
+    pub(super) fn with_times(&self) -> Self {
+        let time = |group: &Group| match group.leader().map(|leader| self.groups[leader].until) {
+            Some(until @ Until::Time(_)) => Group { until, ..group.clone() },
+            _ => group.clone(),
+        };
+        Self { groups: self.groups.iter().map(time).collect(), ..self.clone() }
+    }
+
     /// Threads of all groups.
     pub(super) fn threads(&self) -> usize {
         self.groups.iter().map(|group| group.threads).sum()
