@@ -118,6 +118,9 @@ def test_samples_within_a_cycle_stand_for_their_share_of_its_transactions() -> N
     found = gains(np.zeros(2, dtype=np.int64), at, np.array([0.0, 400.0]), 10 * S)
     assert found.covered.tolist() == [0.8]
     assert gains(np.zeros(2, dtype=np.int64), np.array([-1, 11]) * S, np.zeros(2), 10 * S).covered.tolist() == [1.0]
+    # From a second before the end of a ramp-up on: 11 s of load, which are 110 transactions.
+    ramped = gains(np.zeros(2, dtype=np.int64), np.array([-1, 11]) * S, np.zeros(2), 10 * S, 3 * S)
+    assert ramped.covered.tolist() == [1.1]
     (cost,) = costs([Counter("os", "context_switches", "count total", 1, 400.0, 9.0, 0.8)], {1: 100})
     assert cost.per_transaction == pytest.approx(5.0)
     assert cost.per_second == pytest.approx(400 / 9)

@@ -89,6 +89,13 @@ def test_each_stage_is_a_series_whose_cycles_have_their_own_durations(found: Eva
     assert found.key == WRITING, "the whole is that of the last"
 
 
+def test_terminals_share_the_sessions_of_their_threads(tmp_path: Path) -> None:
+    changed = rows()
+    changed["groups"][0] |= {"pacing": "terminals", "clients": 50, "threads": 4, "connections": 2}
+    found = evaluate(write(tmp_path, run_json({"scales": (1,), "cycles": 2, "threads": 4, "nodes": 2}), changed))
+    assert found.series[READING].connections == 16, "two sessions of each of four threads on two nodes"
+
+
 def test_counters_and_seconds_end_with_their_own_cycle(found: Evaluation) -> None:
     reading, writing = found.series.values()
     (cost,), (other,) = reading.resources[1], writing.resources[1]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsbench.generator import Bench, CoreError, Pacing, Stage, Target, Until, load_of
+from dsbench.generator import Bench, CoreError, Pacing, Stage, Target, Until, largest, load_of
 from dsbench.generator.stages import GroupPlan
 from dsbench.runner.plan import can_go_on, planned
 from dsbench.spec import RunSpec
@@ -61,6 +61,9 @@ def test_nodes_share_clients_and_counts_without_a_gap(nodes: int, clients: int, 
     assert [g.first_client for g in shared] == [sum(g.threads for g in shared[:node]) for node in range(nodes)]
     assert sum(g.threads for g in shared) == clients
     assert sum(g.until.amount for g in shared) == count
+    told = largest(loads)
+    assert [g.until for g in told.groups] == [Until("rows", count, "all"), own[0].until], "what an archive tells"
+    assert told.threads == max(one.threads for one in loads)
     assert {(g.threads, g.clients) for g in own} == {(3, 3 * nodes)}
     assert [g.first_client for g in own] == [3 * node for node in range(nodes)]
 

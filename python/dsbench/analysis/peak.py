@@ -25,7 +25,7 @@ class Peak:
     rate_tps: float
     """Median of its cycles."""
     neighbours: tuple[tuple[int, Interval], ...]
-    """Number of threads, with rate of the best / rate there; its bounds are nan with fewer than two cycles."""
+    """Number of threads, with rate of the best / rate there; its bounds are nan with fewer than five cycles."""
     at_the_end: bool
     """Whether it is the greatest number that was tried, so that the peak may lie beyond."""
 

@@ -100,7 +100,7 @@ class Counter:
     span_s: float
     """Time between the two samples."""
     covered: float = 1.0
-    """Share (0-1) of the cycle that lies between them."""
+    """Time with load that lies between them, by the cycle's duration: above 1 where a ramp-up is in it."""
 
 
 class Gains(NamedTuple):
@@ -111,21 +111,22 @@ class Gains(NamedTuple):
     span_s: Floats
     """Time between the two samples."""
     covered: Floats
-    """Share (0-1) of the cycle that lies between them."""
+    """Time with load that lies between them, by the cycle's duration: above 1 where a ramp-up is in it."""
 
 
-def gains(series: Ints, at_ns: Ints, values: Floats, duration_ns: int | Ints) -> Gains:
+def gains(series: Ints, at_ns: Ints, values: Floats, duration_ns: int | Ints, ramp_up_ns: int | Ints = 0) -> Gains:
     """What many counters gained, at once.
 
-    ``series`` numbers the counter that each sample belongs to; samples may come in any order. The duration D
-    is the same for all of them or, as an array, that of each one's cycle. A gain runs from the last sample at
-    or before the start (at_ns <= 0) to the first at or after the end (at_ns >= D); where one of them is
-    missing, from the first or to the last sample there is. A counter that falls between them by more than
+    ``series`` numbers the counter that each sample belongs to; samples may come in any order. The duration D, and how
+    long there was load before it, are the same for all of them or, as arrays, those of each one's cycle. A gain runs
+    from the last sample at or before the start (at_ns <= 0) to the first at or after the end (at_ns >= D); where one of
+    them is missing, from the first or to the last sample there is. A counter that falls between them by more than
     half, or ends lower than it began, was reset: nan.
     A series with a single sample gains nan.
     """
     order = np.lexsort((at_ns, series))
     duration_ns = np.broadcast_to(duration_ns, at_ns.shape)[order]
+    ramp_up_ns = np.broadcast_to(ramp_up_ns, at_ns.shape)[order]
     series, at_ns, values = series[order], at_ns[order], values[order]
     names, first, sizes = np.unique(series, return_index=True, return_counts=True)
     last = first + sizes - 1
@@ -140,17 +141,17 @@ def gains(series: Ints, at_ns: Ints, values: Floats, duration_ns: int | Ints) ->
     gain[slot[fell]] = np.nan
     gain[(gain < 0) | (last <= first)] = np.nan
     length = np.maximum(duration_ns[first], 1)
-    inner = np.minimum(at_ns[last], length) - np.maximum(at_ns[first], 0)
-    return Gains(names, gain, (at_ns[last] - at_ns[first]) / 1e9, np.clip(inner / length, 0, 1))
+    loaded = np.minimum(at_ns[last], length) - np.maximum(at_ns[first], -ramp_up_ns[first])
+    return Gains(names, gain, (at_ns[last] - at_ns[first]) / 1e9, np.maximum(loaded / length, 0))
 
 
 def costs(counters: Iterable[Counter], committed: Mapping[int, int]) -> tuple[Resource, ...]:
     """What a transaction cost at one scale; ``committed`` gives the counted transactions by cycle.
 
-    The gains of a cycle's nodes are added. Samples within the cycle, as those of fleeting monitors are, stand for the
-    share of its transactions that is their share of its time. A cycle in which a counter is missing or
-    was reset is left out of that counter's figures, with its transactions and its time. Without any cycle the figures
-    are nan, as is the figure per transaction when there was none.
+    The gains of a cycle's nodes are added. Samples that have more or less of the load between them than the cycle, as
+    those within it or in its ramp-up, stand for as many of its transactions as they have of its time. A cycle in which
+    a counter is missing or was reset is left out of that counter's figures, with its transactions and its time. Without
+    any cycle the figures are nan, as is the figure per transaction when there was none.
     """
     known: dict[tuple[str, str], list[Counter]] = {}
     for counter in counters:

@@ -149,7 +149,7 @@ class Evaluation:
     models: tuple[Fit, ...] = ()
     """Those that the run can be held against, whether they fit or not."""
     intervals: Mapping[int, Interval] = field(default_factory=dict)
-    """Scale to the median rate with its interval at 95 %, over its cycles; bounds nan below three of them."""
+    """Scale to the median rate with its interval at 95 %, over its cycles; bounds nan below five of them."""
     cycle_numbers: Mapping[int, Ints] = field(default_factory=dict)
     """Scale to the numbers of its cycles in the archive, in the order of ``cycle_rates``."""
     durations_s: Mapping[int, Floats] = field(default_factory=dict)

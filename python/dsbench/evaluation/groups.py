@@ -55,10 +55,19 @@ def series_of(cycles: pa.Table, asked: Asked) -> tuple[Series, ...]:
 
 def durations_ns(groups: pa.Table, table: pa.Table) -> Ints:
     """For each row of ``table`` the duration of its cycle: that of its longest group. Both are of one stage."""
+    return _longest(groups, table, "duration_ns")
+
+
+def ramp_ups_ns(groups: pa.Table, table: pa.Table) -> Ints:
+    """For each row of ``table`` how long there was load before its cycle. Both are of one stage."""
+    return _longest(groups, table, "ramp_up_ns")
+
+
+def _longest(groups: pa.Table, table: pa.Table, name: str) -> Ints:
     longest: dict[tuple[int, int], int] = {}
-    for row in groups.select(["scale", "cycle", "duration_ns"]).to_pylist():
+    for row in groups.select(["scale", "cycle", name]).to_pylist():
         key = (row["scale"], row["cycle"])
-        longest[key] = max(longest.get(key, 0), row["duration_ns"] or 0)
+        longest[key] = max(longest.get(key, 0), row[name] or 0)
     return of_each(table, longest)
 
 
@@ -75,17 +84,19 @@ class Makers:
     clients: int
     """In the cycle with the most of them; 0 without a cycle."""
     connections: int
+    """Sessions with the server in the cycle with the most of them: terminals share those of the threads that serve
+    them."""
 
 
-def makers_of(groups: pa.Table, cycles: pa.Table) -> Makers:
-    """Those of ``cycles``."""
+def makers_of(groups: pa.Table, cycles: pa.Table, nodes: int = 1) -> Makers:
+    """Those of ``cycles``, which were made on so many ``nodes``, 1 for load of one machine."""
     rows = of_cycles(groups, cycles).to_pylist()
     return Makers(
         pacings=frozenset(str(row["pacing"]) for row in rows),
         timed=any(row["until"] == "time" for row in rows),
         sized=any(row["until_of"] == "share" for row in rows),
         clients=_most(rows, lambda row: int(row["clients"])),
-        connections=_most(rows, lambda row: int(row["clients"] * row["connections"])),
+        connections=_most(rows, lambda row: min(row["clients"], row["threads"] * nodes) * row["connections"]),
     )
 
 

@@ -127,7 +127,7 @@ class _Read:
         return cls(
             run, tables, key, load, phases, sorted({*load, *phases}), buckets,
             frequency(buckets, "residence", load, run.spec.levels), of_cycles(tables["monitors"], cycles),
-            with_class(of_cycles(tables["errors"], cycles)), makers_of(groups, cycles),
+            with_class(of_cycles(tables["errors"], cycles)), makers_of(groups, cycles, max(run.spec.nodes, 1)),
         )  # fmt: skip
 
     @property

@@ -22,7 +22,7 @@ from dsbench.generator.cycle import (
     Watch,
 )
 from dsbench.generator.ledger import FORGETFUL, LEDGER_WRITER, NOTES_BYTES, Found, Ledger
-from dsbench.generator.stages import CycleLoad, Group, Pacing, Stage, Until, load_of
+from dsbench.generator.stages import CycleLoad, Group, Pacing, Stage, Until, largest, load_of
 from dsbench.generator.suite import Case, Conformance, families, schedules
 from dsbench.generator.target import TAKEN, Dialect, Target
 
@@ -62,6 +62,7 @@ __all__ = [
     "Watch",
     "build",
     "families",
+    "largest",
     "load_of",
     "measuring",
     "now_ns",

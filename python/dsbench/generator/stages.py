@@ -6,8 +6,8 @@ node, so that the coordinator of a run and each of its nodes come to the same gr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from dsbench.generator.core import CoreError
@@ -187,6 +187,18 @@ def load_of(stage: Stage, spec: RunSpec, scale: int, node: int = 0, nodes: int =
         words = f"--ramp-up: the stage {stage.name} ends by count, and what a ramp-up does is not counted; leave it out"
         raise CoreError("configuration", "", words)
     return CycleLoad(groups, spec.carriers, spec.placement, spec.connections, round(spec.ramp_up * 1e9))
+
+
+def largest(loads: Sequence[CycleLoad]) -> CycleLoad:
+    """Of the loads of all nodes that with most threads; a count that all clients share is that of all nodes."""
+    found = max(loads, key=lambda one: one.threads)
+    groups = []
+    for number, group in enumerate(found.groups):
+        until = group.until
+        if until.kind in ("transactions", "rows") and until.of in ("all", "share"):
+            until = replace(until, amount=sum(one.groups[number].until.amount for one in loads))
+        groups.append(replace(group, until=until))
+    return replace(found, groups=tuple(groups))
 
 
 def _group(plan: GroupPlan, spec: RunSpec, scale: int, node: int, nodes: int) -> Group:
