@@ -9,6 +9,7 @@ import numpy as np
 
 from dsbench import servers
 from dsbench.generator import Bench, Target
+from dsbench.monitors import network
 from dsbench.runner.cycle import seed_of
 from fixtures.nodes import Bed, ended, history
 
@@ -41,6 +42,7 @@ def test_two_nodes_are_merged_into_one_archive(postgresql: servers.Server, tmp_p
     # All nodes share one clock here, so the true offset is 0 and must lie within the error that is claimed.
     assert all(abs(r["clock_offset_ns"]) <= r["clock_error_ns"] for r in took_part)
     assert [n.name for n in archive.run.nodes] == ["alba", "syrtis"]
+    assert [n.network for n in archive.run.nodes] == [network.identity()] * 2, "bytes that both count are told once"
     assert {"local", "alba", "syrtis"} == set(archive.table("monitors").column("node").to_pylist())
     machines = archive.table("machine").to_pylist()
     assert Counter(r["node"] for r in machines) == dict.fromkeys(("local", "alba", "syrtis"), 4)

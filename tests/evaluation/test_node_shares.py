@@ -28,10 +28,10 @@ def course(node: str, cycle: int = 1, state: str = "complete", why: str = "", **
     return {"scale": 1, "cycle": cycle, "node": node, "state": state, "why": why, **times, **more}
 
 
-def evaluated(folder: Path, nodes: list[dict[str, Any]], **changes: Any) -> Evaluation:
+def tables() -> dict[str, list[dict[str, Any]]]:
     """Two nodes in one cycle of 10 s: a with 600 transactions of 1 ms, b with 400 of 4 ms."""
     a, b = [MS] * 600, [4 * MS] * 400
-    tables: dict[str, list[dict[str, Any]]] = {
+    return {
         "cycles": [cycle_row(1, 1, a, node="a"), cycle_row(1, 1, b, node="b")],
         "buckets": [*bucket_rows(1, 1, a, node="a"), *bucket_rows(1, 1, b, node="b")],
         "monitors": [
@@ -45,11 +45,17 @@ def evaluated(folder: Path, nodes: list[dict[str, Any]], **changes: Any) -> Eval
             *counter("a", "network", "sent_bytes", "bytes", 0, 60_000),
             *counter("b", "network", "sent_bytes", "bytes", 0, 20_000),
         ],
-        "nodes": nodes,
     }  # fmt: skip
-    ceilings = [{"name": "a", "calibration": {"ceiling_tps": 1e6}}, {"name": "b", "calibration": {"ceiling_tps": 50.0}}]
+
+
+def evaluated(
+    folder: Path, nodes: list[dict[str, Any]], network: str = "", **changed: list[dict[str, Any]]
+) -> Evaluation:
+    """The run of ``tables``, of which some are ``changed``; ``network``: what both nodes are behind."""
+    of = {"a": 1e6, "b": 50.0}
+    ceilings = [{"name": n, "network": network, "calibration": {"ceiling_tps": tps}} for n, tps in of.items()]
     spec = {"scales": (1,), "cycles": 1, "duration": 10.0, "threads": 1, "nodes": 2}
-    return evaluate(write(folder, run_json(spec, nodes=ceilings, **changes), tables))
+    return evaluate(write(folder, run_json(spec, nodes=ceilings), {**tables(), "nodes": nodes, **changed}))
 
 
 @pytest.fixture
@@ -72,6 +78,23 @@ def test_what_a_transaction_cost_is_not_mixed_up_between_machines(found: Evaluat
     assert costs["client CPU time"] == pytest.approx(3 / 1000 * 1e6), "of the nodes alone"
     assert costs["network sent"] == pytest.approx(100)
     assert costs["network sent by the nodes"] == pytest.approx(80)
+
+
+def test_what_one_node_does_not_tell_is_not_known_of_all(tmp_path: Path) -> None:
+    rows = [row for row in tables()["monitors"] if (row["node"], row["monitor"]) != ("b", "client")]
+    found = evaluated(tmp_path, [course("a"), course("b")], monitors=rows)
+    costs = {r.name: r.per_transaction for r in found.resources[1]}
+    assert math.isnan(costs["client CPU time"]), "that of a, over the transactions of both, would be too little"
+    assert costs["network sent by the nodes"] == pytest.approx(80)
+
+
+def test_bytes_of_a_machine_with_two_nodes_count_once(tmp_path: Path) -> None:
+    rows = [row for row in tables()["monitors"] if (row["node"], row["monitor"]) != ("b", "network")]
+    rows += counter("b", "network", "sent_bytes", "bytes", 0, 60_000)
+    found = evaluated(tmp_path, [course("a"), course("b")], network="client-1 4026531840", monitors=rows)
+    costs = {r.name: r.per_transaction for r in found.resources[1]}
+    assert costs["network sent by the nodes"] == pytest.approx(60)
+    assert (found.nodes["a"][1].sent_bytes, found.nodes["b"][1].sent_bytes) == (50, 75), "half of them each"
 
 
 def test_slow_nodes_are_named(found: Evaluation) -> None:

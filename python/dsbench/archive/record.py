@@ -79,6 +79,8 @@ class Machine(Recorded):
     cpus: Whole | None = None
     system: str = ""
     core: dict[str, Any] = Field(default_factory=dict)
+    network: str = ""
+    """Which interfaces its bytes are counted at: several nodes of one machine have them in common."""
     calibration: Ceilings | None = None
 
 

@@ -12,6 +12,7 @@ import typer
 from dsbench.cli import errors
 from dsbench.cluster import ClusterError, how_to_install
 from dsbench.generator import Bench, CoreError, Target
+from dsbench.monitors import network
 from dsbench.runner import calibration
 from dsbench.spec import RunSpec
 from dsbench.stack import core
@@ -49,4 +50,4 @@ def describe(spec: RunSpec, target: Target, url: str) -> Mapping[str, Any]:
         found = calibration.of_run(spec, target.dialect.name, url, call, lambda _done, _total: None).described()
     except (CoreError, OSError) as error:
         found = {"problem": str(error)}
-    return {"calibration": found, "core": core.items(None)}
+    return {"calibration": found, "core": core.items(None), "network": network.identity()}

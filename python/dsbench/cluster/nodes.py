@@ -18,13 +18,14 @@ from dsbench.cluster.lead import Lead
 from dsbench.cluster.outcome import MISSED, DamagedError, Fit, NodeResult, Part, decode
 from dsbench.cluster.turn import Turn
 from dsbench.cluster.wanted import Wanted
-from dsbench.generator import CycleLoad, Second, Watch, load_of, now_ns
+from dsbench.generator import CycleLoad, Second, Watch, largest, load_of, now_ns
 from dsbench.monitors import RUN
 from dsbench.spec import RunSpec
 
 _POLL_S: Final = 0.05
 _PREPARATION_S: Final = 60.0
 _LONGEST_DESCRIPTION: Final = 1024 * 1024
+_LONGEST_NETWORK: Final = 300
 _LONGEST_NOTICED: Final = 400
 _MOST_NOTICED: Final = 5
 _REJOIN_S: Final = 60.0
@@ -102,8 +103,7 @@ class Nodes:
         stage = wanted.stage.name
         order["beside"] = self._beside(wanted.roots)
         turn = self._turn(f"scale {scale}, cycle {number}", lambda n: {**order, "stage": stage, "number": n})
-        loads = (load_of(wanted.stage, spec, scale, node, spec.nodes) for node in range(spec.nodes))
-        load = max(loads, key=lambda one: one.threads)
+        load = largest([load_of(wanted.stage, spec, scale, node, spec.nodes) for node in range(spec.nodes)])
         self._cycles[turn.key] = (scale, number)
         self._fits[turn.key] = fit = Fit(
             load.threads, len(wanted.bench.kinds), len(load.groups),
@@ -187,7 +187,7 @@ class RemoteCycle:
         self._fit, self._lead = fit, lead
         self._tell = tell
         self.load = load
-        """Of the node that has most clients."""
+        """Of the node that has most clients; counts that all share are those of all nodes."""
 
     def connect(self, timeout_s: float, watch: Watch) -> None:
         """Waits until the clients of all nodes are connected; goes on without nodes that take longer."""
@@ -278,6 +278,7 @@ def _said_of_itself(data: bytes) -> dict[str, Any]:
         if not isinstance(said["failure"], str):
             raise TypeError
         known = {name: said[name] for name in ("core", "calibration") if name in said}
+        known["network"] = plain(str(said.get("network", "")), _LONGEST_NETWORK)
         if "noticed" in said:
             known["noticed"] = [plain(str(words), _LONGEST_NOTICED) for words in said["noticed"][:_MOST_NOTICED]]
         return {**known, "failure": plain(said["failure"])}

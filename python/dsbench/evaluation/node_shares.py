@@ -26,6 +26,25 @@ _BUSY: Final = ("cpu_user", "cpu_system", "cpu_steal")
 _IDLE: Final = ("cpu_idle", "cpu_iowait")
 
 
+def divided(monitors: pa.Table, run: RunRecord) -> pa.Table:
+    """``monitors`` with the bytes of interfaces that several nodes have in common in even parts for those that took
+    part in a cycle: each of them counts all that goes through its machine."""
+    networks = {node.name: node.network for node in run.nodes if node.network}
+    several = {name for name, of in networks.items() if list(networks.values()).count(of) > 1}
+    if not several:
+        return monitors
+    names, kinds = (np.array(texts(monitors, column)) for column in ("node", "monitor"))
+    chosen = np.flatnonzero(np.isin(names, sorted(several)) & (kinds == "network"))
+    scale, cycle = (whole(monitors, column)[chosen].tolist() for column in ("scale", "cycle"))
+    rows = [(x, at, networks[node], node) for x, at, node in zip(scale, cycle, names[chosen].tolist(), strict=True)]
+    sharing: dict[tuple[int, int, str], set[str]] = defaultdict(set)
+    for x, at, network, node in rows:
+        sharing[x, at, network].add(node)
+    values = monitors["value"].to_numpy().copy()
+    values[chosen] /= [len(sharing[x, at, network]) for x, at, network, _ in rows]
+    return monitors.set_column(monitors.column_names.index("value"), "value", pa.array(values, pa.float64()))
+
+
 def apart(monitors: pa.Table, run: RunRecord) -> pa.Table:
     """The rows of ``monitors`` that tell what a transaction cost, whoever paid.
 
@@ -34,6 +53,7 @@ def apart(monitors: pa.Table, run: RunRecord) -> pa.Table:
     """
     if not run.spec.nodes:
         return monitors
+    monitors = divided(monitors, run)
     here, monitor = pc.field("node") == LOCAL, pc.field("monitor")
     of_clients = monitor.isin(["client", "client_tasks"])
     kept = monitors.filter((here & ~of_clients) | (~here & (of_clients | (monitor == "network"))))
@@ -50,7 +70,7 @@ def shares(
     if not run.spec.nodes:
         return {}
     ceilings = {node.name: node.calibration.ceiling_tps for node in run.nodes if node.calibration}
-    costs, times = _gains(monitors, groups), _quantiles(buckets)
+    costs, times = _gains(divided(monitors, run), groups), _quantiles(buckets)
     courses: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     for row in taken.to_pylist():
         courses[row["node"], row["scale"]].append(row)
