@@ -228,5 +228,18 @@ def test_a_sample_that_may_miss_the_end_of_the_load_is_left_out() -> None:
     assert [r["at_ns"] for r in rows if r["monitor"] == "counter"] == [0, 4 * SECOND, 4 * SECOND + SECOND // 10]
 
 
+def test_after_a_ramp_up_counters_that_lag_are_read_under_load_at_both_ends() -> None:
+    late, counter = Late(), Counter()
+    beside = Sampler([late, counter])
+    beside.first()
+    beside.go(time.monotonic_ns() + SECOND // 5, ramp_up_ns=SECOND // 5, duration_ns=SECOND // 2)
+    _sampled(lambda: len([row for row in beside._rows if row["monitor"] == "late"]) >= 3)
+    rows = beside.stop()
+    at = [row["at_ns"] for row in rows if row["monitor"] == "late"]
+    assert late.settled == 0
+    assert (len(at), at[0] < at[1] <= 0 < at[2]) == (3, True), "before all load, before the cycle and before its end"
+    assert at[2] < max(row["at_ns"] for row in rows if row["monitor"] == "counter"), "not once more after it"
+
+
 def test_stopping_what_was_not_started_gives_nothing() -> None:
     assert Sampler([Counter()]).stop() == []

@@ -21,6 +21,9 @@ def test_loads_are_gains_between_the_first_sample_and_the_last() -> None:
     ]
     assert in_words(samples) == "CPU 50% (system 12%, waiting 12%), read 0 MB/s, wrote 12.5 MB/s"
     assert in_words([]) == ""
+    ramped = [*at(-9, "os", cpu_user=0, cpu_system=0, cpu_idle=0), *at(0, "os", cpu_user=9, cpu_system=0, cpu_idle=0)]
+    after = at(2, "os", cpu_user=10, cpu_system=0, cpu_idle=3)
+    assert in_words([*ramped, *after]) == "CPU 25% (system 0%, waiting 0%)", "the load before the clock is not the cycle's"
 
 
 def test_the_log_tells_the_load_of_each_cycle(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 SECOND_NS: Final = 1_000_000_000
 JUST_BEFORE_NS: Final = 50_000_000
-"""After a ramp-up one more sample is taken this long before the clock starts: what came before belongs to no cycle."""
+"""Where the clock starts later than this after the first sample, one more is taken this long before."""
 BEFORE_END_NS: Final = 50_000_000
 """How long before the end of a cycle fleeting monitors are read, and five times as long as they took before its start:
 at the end every CPU is busy, and the sampler waits for one between its reads."""
@@ -32,6 +32,8 @@ class Sampler:
         """``clock`` gives ns and is the one by which the cycle's start is given."""
         self._monitors, self._clock = tuple(monitors), clock
         self._fleeting = [monitor for monitor in monitors if isinstance(monitor, Fleeting)]
+        self._last: list[Monitor] = list(self._fleeting)
+        """Read once more just before the end, and not after it."""
         self._lasting = [monitor for monitor in monitors if not isinstance(monitor, Fleeting)]
         self._often = [monitor for monitor in self._lasting if not isinstance(monitor, Around)]
         self._early_ns = BEFORE_END_NS
@@ -101,14 +103,15 @@ class Sampler:
         self._before = len(self._rows)
         self._first.set()
         self._going.wait()
-        if self._ramp_up_ns > JUST_BEFORE_NS and not self._ending.wait(self._until(-JUST_BEFORE_NS)):
-            self._take([*self._often, *self._fleeting])
-            self._before = len(self._rows)
+        if (wait_s := self._until(-JUST_BEFORE_NS)) and not self._ending.wait(wait_s):
+            self._begin_late()
         second, early_ns = 1, self._early()
         while not self._ending.wait(self._until(min(second * SECOND_NS, early_ns))):
             if early_ns < second * SECOND_NS:
-                self._take(self._fleeting)
-                self._fleeting, early_ns = [], _NEVER_NS
+                self._take(self._last)
+                self._lasting, self._often = ([m for m in some if m not in self._last]
+                                              for some in (self._lasting, self._often))  # fmt: skip
+                self._last, early_ns = [], _NEVER_NS
                 continue
             self._take(self._often)
             # After a sample that took long the next whole second is due, not all that were missed.
@@ -116,9 +119,22 @@ class Sampler:
         self._finish()
         self.cpu_ns = time.thread_time_ns() - began_ns
 
+    def _begin_late(self) -> None:
+        """One more sample before the cycle's clock starts: what came since the first one, an idle wait for other nodes
+        or a ramp-up, belongs to no cycle."""
+        lagging = [monitor for monitor in self._often if isinstance(monitor, Lagging)]
+        if self._ramp_up_ns > JUST_BEFORE_NS:
+            self._take([*self._often, *self._fleeting])
+            # Under a load their counters come late, here as at the end. Read when all has settled, they would have
+            # counted in the cycle what was done before it.
+            self._last += lagging
+        else:
+            self._take([monitor for monitor in self._often if monitor not in lagging])
+        self._before = len(self._rows)
+
     def _early(self) -> int:
         """When fleeting monitors are read, in ns after the start."""
-        if self._duration_ns is None or not self._fleeting:
+        if self._duration_ns is None or not self._last:
             return _NEVER_NS
         return self._duration_ns - min(self._early_ns, round(MOST_EARLY * self._duration_ns))
 
@@ -129,8 +145,8 @@ class Sampler:
     def _finish(self) -> None:
         """The last sample: at once of what is current, and of what lags when it has settled."""
         ended_ns = self._clock()
-        lagging = [m for m in self._monitors if isinstance(m, Lagging)]
-        self._take([*(m for m in self._lasting if not isinstance(m, Lagging)), *self._fleeting])
+        lagging = [m for m in self._lasting if isinstance(m, Lagging) and m not in self._last]
+        self._take([*(m for m in self._lasting if not isinstance(m, Lagging)), *self._last])
         for monitor in lagging:
             # A sample that misses the end of the load must not be taken for the one after it.
             latest_ns = ended_ns - self._origin_ns - monitor.lag_ns

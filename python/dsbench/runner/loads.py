@@ -10,7 +10,8 @@ _IDLE: Final = ("cpu_idle", "cpu_iowait", "cpu_steal")
 
 
 def in_words(samples: Iterable[Mapping[str, Any]]) -> str:
-    """CPU and storage load between the first and the last sample; empty where no monitor told them.
+    """CPU and storage load from the last sample before the cycle's clock started to the last of all; empty where no
+    monitor told them.
 
     ``samples`` are rows of the table ``monitors`` of one cycle, without its key. CPU: share of all CPUs that worked,
     that worked for the system, that waited for storage. Storage: MB (10^6 bytes) per second of the data's device.
@@ -19,6 +20,8 @@ def in_words(samples: Iterable[Mapping[str, Any]]) -> str:
     first: dict[tuple[str, str], tuple[int, float]] = {}
     for row in samples:
         key = (row["monitor"], row["metric"])
+        if row["at_ns"] <= 0:  # Before it there was a ramp-up, or nothing.
+            first[key] = (row["at_ns"], row["value"])
         at_ns, value = first.setdefault(key, (row["at_ns"], row["value"]))
         gained[key] = (row["value"] - value, (row["at_ns"] - at_ns) / 1e9)
     cpu = {name: gained.get(("os", name), (0.0, 0.0))[0] for name in (*_BUSY, *_IDLE)}
