@@ -16,6 +16,7 @@ import pytest
 
 import dsbench
 from dsbench import _core, servers
+from dsbench.analysis.histogram import histogram, quantile_ns
 from dsbench.columns import COUNTERS
 from dsbench.drivers import DRIVERS, PEERS, mysql, peers, postgres
 from dsbench.drivers.address import Address
@@ -23,7 +24,7 @@ from dsbench.drivers.session import by_format
 from dsbench.evaluation.naming import subject
 from dsbench.generator import processes
 from dsbench.generator.pgbench import Pgbench
-from dsbench.generator.sysbench import Sysbench
+from dsbench.generator.sysbench import Sysbench, class_ns
 from dsbench.runner import Moment, Silent
 from dsbench.spec import SpecError, Target, build
 from fixtures.program import Program
@@ -212,6 +213,17 @@ def test_the_last_transactions_of_sysbench_which_end_after_its_time_are_not_coun
     assert counts == [297, 103], "the history holds 404, the histogram what is counted"
     assert sum(column(found, "residence_ns")) == pytest.approx(1132e6 * 400 / 404, rel=1e-6)
     assert set(column(found, "last_end_ns")) == {2_000_000_000}
+
+
+def test_classes_of_sysbench_do_not_run_into_each_other() -> None:
+    # As its histogram prints them: from 0.1 ms on, in steps of 1.8 % that are rounded to whole microseconds.
+    printed = [round(0.001 * 1e8 ** (number / 1023), 3) for number in range(256, 316)]
+    bounds = np.array([class_ns(ms) for ms in printed])
+    assert (bounds[1:, 0] > bounds[:-1, 1]).all()
+    assert (np.abs(bounds - np.array(printed)[:, None] * 1e6) < np.array(printed)[:, None] * 1e6 * 0.015).all()
+    counts = np.full(60, 100)
+    p50_ns = quantile_ns(histogram(bounds[:, 0], bounds[:, 1], counts), 0.5)
+    assert p50_ns == pytest.approx(printed[29] * 1e6, rel=0.01), "each class is one of its own"
 
 
 def test_programs_connect_as_the_own_client_would_and_show_no_password() -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
+from math import exp, log
+from typing import Any, Final
 
 import numpy as np
 
 from dsbench.columns import COUNTERS
 from dsbench.drivers.peers import environment, program, script
 from dsbench.generator.peers import Peer
+
+_LEAST_MS: Final = 0.001
+_STEP: Final = log(100_000 / _LEAST_MS) / 1023
 
 
 class Sysbench(Peer):
@@ -73,15 +77,22 @@ class Sysbench(Peer):
             counters[:, COUNTERS.index(name)] = _even(value, threads)
         counters[:, COUNTERS.index("first_start_ns")] = 1
         counters[:, COUNTERS.index("last_end_ns")] = last
-        step = 0.9  # per cent on both sides: its steps are 1.8 % wide
-        histogram = [
-            (round(ms * 1e6 * (1 - step / 100)), round(ms * 1e6 * (1 + step / 100)), int(count))
-            for (ms, _), count in zip(rows, counts, strict=True) if count
-        ]  # fmt: skip
+        histogram = [(*class_ns(ms), int(count)) for (ms, _), count in zip(rows, counts, strict=True) if count]
         return {
             "counters": counters, "times": np.zeros(0), "seconds": _seconds_of(said),
             "histogram": np.array(histogram, dtype="<u8").tobytes(),
         }  # fmt: skip
+
+
+def class_ns(ms: float) -> tuple[int, int]:
+    """Least and greatest time in ns of the class of its histogram that prints ``ms``, which is rounded.
+
+    Its 1024 classes lie evenly on a logarithmic scale from 1 µs to 100 s (sb_histogram.c): those of different numbers
+    share no time, as a fixed share around what is printed would.
+    """
+    number = round(log(ms / _LEAST_MS) / _STEP) if ms > 0 else 0
+    low, high = (round(1e6 * _LEAST_MS * exp((number + side) * _STEP)) for side in (-0.5, 0.5))
+    return low, high - 1
 
 
 def _even(value: int, threads: int) -> list[int]:
