@@ -76,7 +76,7 @@ def _rows(archive: Path, stem: str) -> list[list[str]]:
     """The cycles of one part, or with an empty ``stem`` those of a sealed archive, the latest first."""
     cycles = _sums(archive, "cycles", stem, committed="sum", failed="sum", residence_max_ns="max")
     spans = {_at(row): row["duration_ns_max"] / 1e9 for row in _sums(archive, "groups", stem, duration_ns="max")}
-    machine = _sums(archive, "machine", stem, span_ns="sum", run_ns="sum", server_ns="sum", idle_ns="sum")
+    machine = _sums(archive, "machine", stem, span_ns="max", run_ns="sum", server_ns="sum", idle_ns="sum")
     buckets: dict[_At, list[tuple[int, int]]] = {}
     for row in _sums(archive, "buckets", stem, "high_ns", count="sum"):
         buckets.setdefault(_at(row), []).append((row["high_ns"], row["count_sum"]))
@@ -123,7 +123,7 @@ def _row(
     cycle: Mapping[str, Any], span_s: float, buckets: Sequence[tuple[int, int]], used: Mapping[str, Any]
 ) -> list[str]:
     times = (_quantile(buckets, 0.5), _quantile(buckets, 0.99), cycle["residence_max_ns_max"] or 0)
-    cpus = [(used.get(f"{name}_ns_sum") or 0) / used["span_ns_sum"] if used.get("span_ns_sum") else math.nan
+    cpus = [(used.get(f"{name}_ns_sum") or 0) / used["span_ns_max"] if used.get("span_ns_max") else math.nan
             for name in ("run", "server", "idle")]  # fmt: skip
     return [
         str(cycle["scale"]), str(cycle["cycle"]), number(cycle["committed_sum"] / span_s) if span_s else "–",
