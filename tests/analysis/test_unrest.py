@@ -20,7 +20,7 @@ S = 10**9
 QUIET = MachineUse(
     span_ns=10 * S, cpus=2, run_ns=S, server_ns=15 * S, kernel_ns=S, others_ns=S // 2, unseen_ns=0, stolen_ns=0,
     idle_ns=2 * S, cpu_pressure_ns=9 * S, io_pressure_ns=5 * S, memory_pressure_ns=0, queued_ns=None, device="vda",
-    device_bytes=400, own_bytes=100, own_written_bytes=100,
+    device_bytes=400, device_read_bytes=None, own_bytes=100, own_written_bytes=100,
 )  # fmt: skip
 HOG = Program("stress-ng", 12, children=False, cpu_ns=12 * S, io_bytes=None)
 
@@ -73,6 +73,9 @@ def test_others_on_the_datas_device_are_told_where_the_database_waits_for_it() -
     for unknown in (0, 90_000_000, None):
         assert moved(unknown) == [], "what the device moved in nobody's name is no other program's"
     assert moved(900_000_000, 40_000_000) == [], "a journal and metadata may be all of it"
+    assert moved(900_000_000, 40_000_000, device_read_bytes=180_000_000) == [f"other programs moved about 120 MB {where}"], (
+        "60 MB of what was read is the server's, and reads are counted as they are"
+    )
     assert moved(900_000_000, io_pressure_ns=S) == []
     copy = Program("cp", 7, children=False, cpu_ns=0, io_bytes=900)
     assert told(of(1, copy, device_bytes=400, own_bytes=None)) == []

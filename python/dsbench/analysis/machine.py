@@ -81,6 +81,8 @@ class MachineUse:
     """Block device of the data; empty where there is none to see."""
     device_bytes: int | None
     """Read and written on ``device``."""
+    device_read_bytes: int | None
+    """The read part; ``None`` in older archives."""
     own_bytes: int | None
     """Read and written by dsbench and the server, on any device."""
     own_written_bytes: int | None
@@ -100,10 +102,15 @@ class MachineUse:
 
     @property
     def left_bytes(self) -> int:
-        """Bytes of the device beyond those that dsbench and the server, or the file system for them, may have moved."""
+        """Bytes of the device beyond those that dsbench and the server, or the file system for them, may have moved.
+
+        What is read is counted as it is, so that as much as others have read is left, whatever the writes are counted.
+        """
         if self.device_bytes is None or self.own_bytes is None or self.own_written_bytes is None:
             return 0
-        return max(0, self.device_bytes - self.own_bytes - (AMPLIFIED - 1) * self.own_written_bytes)
+        own_read = self.own_bytes - self.own_written_bytes
+        left = self.device_bytes - own_read - AMPLIFIED * self.own_written_bytes
+        return max(0, left, (self.device_read_bytes or 0) - own_read)
 
 
 @dataclass(frozen=True)

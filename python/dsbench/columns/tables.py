@@ -211,6 +211,7 @@ _TABLES: Final = (
             Column("queued_ns", "uint64", "How long the server's threads, added up, waited for a CPU.", "ns"),
             Column("device", "string", "Block device of the data; empty where there is none to see.", few=True),
             Column("device_bytes", "uint64", "Read and written on it, by whomever.", "bytes"),
+            Column("device_read_bytes", "uint64", "The read part of device_bytes.", "bytes"),
             Column("own_bytes", "uint64", "Read and written by dsbench and the server, on any device.", "bytes"),
             Column("own_written_bytes", "uint64", "The written part of own_bytes.", "bytes"),
         ),

@@ -52,7 +52,8 @@ class Look:
     """By pid: bytes read and written."""
     pressure: Mapping[str, Pressure]
     """By resource, where the kernel tells."""
-    device_bytes: int | None
+    device_moved: tuple[int, int] | None
+    """Bytes read and written on the device of the data."""
     queued_ns: Mapping[int, int]
     """By thread of the server."""
 
@@ -149,6 +150,7 @@ def between(before: Look, after: Look, known: Known) -> Used:
     ended = _ended(span, rest)
     unseen = rest - sum(program.cpu_ns for program in ended) // TICK_NS
     read, written = _moved(span)
+    device = _gained_bytes(after.device_moved, before.device_moved)
     use = MachineUse(
         span_ns=span_ns,
         cpus=after.times.cpus,
@@ -161,8 +163,9 @@ def between(before: Look, after: Look, known: Known) -> Used:
         idle_ns=gained.idle * TICK_NS,
         **{f"{what}_pressure_ns": _waited_ns(span, what) for what in proc.RESOURCES},
         queued_ns=_queued_ns(span),
-        device=known.device.name if known.device and after.device_bytes is not None else "",
-        device_bytes=_less(after.device_bytes, before.device_bytes),
+        device=known.device.name if known.device and after.device_moved is not None else "",
+        device_bytes=sum(device) if device else None,
+        device_read_bytes=device[0] if device else None,
         own_bytes=None if read is None or written is None else read + written,
         own_written_bytes=written,
     )
@@ -254,11 +257,11 @@ def _queued_ns(span: _Span) -> int | None:
     return max(0, sum(known)) if known else None
 
 
-def _less(after: int | None, before: int | None) -> int | None:
-    return None if after is None or before is None else max(0, after - before)
+def _gained_bytes(after: tuple[int, int] | None, before: tuple[int, int] | None) -> tuple[int, int] | None:
+    return None if after is None or before is None else (max(0, after[0] - before[0]), max(0, after[1] - before[1]))
 
 
-def _of_device(stat: bytes) -> int:
+def _of_device(stat: bytes) -> tuple[int, int]:
     """Bytes read and written: fields 3 and 7 of the kernel's Documentation/block/stat.rst."""
     numbers = [int(number) for number in stat.split()]
-    return (numbers[2] + numbers[6]) * SECTOR_BYTES
+    return numbers[2] * SECTOR_BYTES, numbers[6] * SECTOR_BYTES
