@@ -232,7 +232,7 @@ def test_after_a_ramp_up_counters_that_lag_are_read_under_load_at_both_ends() ->
     late, counter = Late(), Counter()
     beside = Sampler([late, counter])
     beside.first()
-    beside.go(time.monotonic_ns() + SECOND // 5, ramp_up_ns=SECOND // 5, duration_ns=SECOND // 2)
+    beside.go(time.monotonic_ns() + SECOND, ramp_up_ns=SECOND // 2, duration_ns=SECOND // 2)
     _sampled(lambda: len([row for row in beside._rows if row["monitor"] == "late"]) >= 3)
     rows = beside.stop()
     at = [row["at_ns"] for row in rows if row["monitor"] == "late"]

@@ -103,8 +103,9 @@ class Sampler:
         self._before = len(self._rows)
         self._first.set()
         self._going.wait()
-        if (wait_s := self._until(-JUST_BEFORE_NS)) and not self._ending.wait(wait_s):
-            self._begin_late()
+        wait_s, ramped = self._until(-JUST_BEFORE_NS), self._ramp_up_ns > JUST_BEFORE_NS
+        if (wait_s or ramped) and not self._ending.wait(wait_s):
+            self._begin_late(ramped=ramped)
         second, early_ns = 1, self._early()
         while not self._ending.wait(self._until(min(second * SECOND_NS, early_ns))):
             if early_ns < second * SECOND_NS:
@@ -119,11 +120,11 @@ class Sampler:
         self._finish()
         self.cpu_ns = time.thread_time_ns() - began_ns
 
-    def _begin_late(self) -> None:
+    def _begin_late(self, *, ramped: bool) -> None:
         """One more sample before the cycle's clock starts: what came since the first one, an idle wait for other nodes
         or a ramp-up, belongs to no cycle."""
         lagging = [monitor for monitor in self._often if isinstance(monitor, Lagging)]
-        if self._ramp_up_ns > JUST_BEFORE_NS:
+        if ramped:
             self._take([*self._often, *self._fleeting])
             # Under a load their counters come late, here as at the end. Read when all has settled, they would have
             # counted in the cycle what was done before it.
