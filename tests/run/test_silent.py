@@ -21,6 +21,7 @@ from fixtures.started import program, wait_for_cycle, wait_until_under_way
 
 IMPATIENT = """
 from dsbench.monitors import sampler
+from dsbench.runner import cycle
 cycle._GRACE_S, sampler.PATIENCE_S = 4.0, 2.0
 """
 """dsbench with less patience for a server, so that a test need not wait for all of it."""
