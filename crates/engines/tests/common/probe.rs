@@ -8,7 +8,7 @@ use dsbench_core::clock::Monotonic;
 use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session, Statement, StatementId};
 use dsbench_core::error::Result;
 use dsbench_core::generator::Conduct;
-use dsbench_core::placement::Placement;
+use dsbench_core::placement::{cpus, Placement};
 use dsbench_core::threads::{Cycle, Group, LoadPlan, Until};
 use dsbench_core::value::{Rows, Type, Value};
 use dsbench_core::workload::{
@@ -97,7 +97,8 @@ pub fn plan(engine: Box<dyn Engine>, workload: Probe, threads: usize) -> LoadPla
         engine: engine.into(),
         workload: Arc::new(workload),
         groups: vec![Group::closed(conduct, threads, Until::Time(60_000_000_000))],
-        carriers: 0,
+        // One for each CPU: by themselves there are fewer under a quota of CPU time.
+        carriers: cpus().len(),
         placement: Placement::Free,
         ramp_up: 0,
         seed: 7,
