@@ -24,6 +24,8 @@ from dsbench.spec import RunSpec
 
 _POLL_S: Final = 0.05
 _PREPARATION_S: Final = 60.0
+_MORE_S: Final = 5.0
+"""How long nodes may take to describe themselves, and for each of them more: they may share a machine."""
 _LONGEST_DESCRIPTION: Final = 1024 * 1024
 _LONGEST_NETWORK: Final = 300
 _LONGEST_NOTICED: Final = 400
@@ -70,7 +72,7 @@ class Nodes:
         beside = self._beside({os.getpid(): RUN, **dict.fromkeys(self.pids(), RUN)})
         turn = self._turn("prepare", lambda _number: {"kind": "prepare", **_order(url, self._spec), "beside": beside})
         try:
-            self._wait(turn, time.monotonic() + _PREPARATION_S, watch)
+            self._wait(turn, time.monotonic() + _PREPARATION_S + _MORE_S * self._spec.nodes, watch)
         finally:
             self._coordinator.end_turn()
         described = []
