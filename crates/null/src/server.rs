@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+#[cfg(unix)]
+use crate::polled::Polled;
 use crate::session::serve;
 
 /// Stack of a connection's thread; it goes a few calls deep.
@@ -50,7 +52,7 @@ impl Server {
             #[cfg(unix)]
             Address::Unix(path) => {
                 let listener = UnixListener::bind(path)?;
-                (Address::Unix(path.clone()), Box::new(move || spawn(listener.accept()?.0)))
+                (Address::Unix(path.clone()), Box::new(move || spawn(Polled(listener.accept()?.0))))
             }
             #[cfg(not(unix))]
             Address::Unix(_) => return Err(io::ErrorKind::Unsupported.into()),
