@@ -86,7 +86,10 @@ def test_a_result_with_another_head_is_refused(head: bytes) -> None:
 @pytest.mark.parametrize("said", [b"[" * 100_000, b"5", b"{}", b'{"failure": 5}', b'{"failure": "", "calibration": 7}', b"\xff"])
 def test_a_wrong_description_of_a_node_is_told_in_a_line(said: bytes) -> None:
     assert "no description of a node" in _said_of_itself(said)["failure"]
-    right = {"failure": "", "core": {"CPU": "x"}, "calibration": {"problem": "none"}, "name": "another", "stack": 1}
-    assert _said_of_itself(json.dumps(right).encode()) == {k: right[k] for k in ("failure", "core", "calibration")}
+    right = {"failure": "", "core": {"CPU": "x"}, "calibration": {"problem": "none"}, "network": "a\nb" + "x" * 999}
+    found = _said_of_itself(json.dumps({**right, "name": "another", "stack": 1}).encode())
+    assert found.pop("network") == "a b" + "x" * 297
+    assert found == {k: right[k] for k in ("failure", "core", "calibration")}
+    assert _said_of_itself(b'{"failure": ""}') == {"failure": "", "network": ""}
     busy = {"failure": "", "noticed": ["a\nb" + "x" * 999] * 99}
     assert _said_of_itself(json.dumps(busy).encode())["noticed"] == ["a b" + "x" * 397] * 5
