@@ -1,11 +1,19 @@
-"""What import-linter cannot see: the compiled core has two importers."""
+"""What import-linter cannot see: the compiled core has two importers, and commands load when they are used."""
 
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
 
 import dsbench
+from dsbench import cli
 
 
 def imports(file: Path) -> set[str]:
@@ -27,3 +35,28 @@ def test_only_the_generator_and_the_workloads_import_the_core() -> None:
         if any(name.split(".")[-1] == "_core" for name in imports(file))
     }
     assert importers == {"generator", "workloads.py"}
+
+
+@pytest.mark.parametrize("words", ["--version", "--help", "show --help", "complete dsbench s"])
+def test_what_says_little_loads_little(words: str) -> None:
+    heavy = {"numpy", "pyarrow", "scipy", "altair", "distributed", "rich", "dsbench.spec", "dsbench._core"}
+    program = (
+        "import sys; from dsbench.__main__ import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    )
+    line = words.removeprefix("complete ")
+    completing = {"COMP_WORDS": line, "COMP_CWORD": "1", "_DSBENCH_COMPLETE": "complete_bash"} if line != words else {}
+    done = subprocess.run(
+        [sys.executable, "-c", program, *([] if completing else words.split())], env={**os.environ, **completing},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert heavy & set(done.stderr.split()) == set()
+    assert "dsbench" in done.stdout if not completing else done.stdout.split() == ["show", "servers", "study"]
+
+
+def test_every_command_is_listed_with_its_sentence() -> None:
+    group: Any = typer.main.get_command(cli.app)
+    for name in cli.COMMANDS:
+        assert group.commands[name].get_short_help_str()
+    helped = group.get_help(group.make_context("dsbench", [], resilient_parsing=True))
+    listed = helped.partition("Commands:\n")[2]
+    assert [line.split(maxsplit=1) for line in listed.splitlines()] == [list(pair) for pair in cli.COMMANDS.items()]

@@ -7,11 +7,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from dsbench.problem import Problem
+
 LEFT: Final = "name the folder or the .zip that a run left"
 """What to do about a path that is no archive."""
 
 
-class ArchiveError(Exception):
+class ArchiveError(Problem):
     """An archive that cannot be written or read. ``remedy`` says what to do, ``usage`` that the wrong one was named."""
 
     def __init__(self, problem: str, remedy: str = "", *, usage: bool = False) -> None:

@@ -1,43 +1,84 @@
-"""The command line. One file per command; adding one is a file here and one line in ``app``.
+"""The command line. One file per command; adding one is a file here and one line in ``COMMANDS``.
 
-Data goes to stdout, progress and log to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage,
-130 and 143 stopped by Ctrl-C and SIGTERM.
+A command is loaded when it is used. Data goes to stdout, progress and log to stderr. Exit codes: 0 done, 1 failed,
+2 wrong usage, 130 and 143 stopped by Ctrl-C and SIGTERM.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections import UserDict
+from importlib import import_module
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 import dsbench
-from dsbench.cli import (
-    ab,
-    bound,
-    calibrate,
-    check,
-    cluster,
-    compare,
-    doctor,
-    drop,
-    errors,
-    node,
-    plot,
-    query,
-    run,
-    servers,
-    show,
-    study,
-    trend,
-    usage,
-    web,
-    workloads,
-)
-from dsbench.cli.options import Grouped
+from dsbench.cli import errors, usage
+
+COMMANDS: Final = {
+    "run": "Measure the transaction rate over a ladder of database sizes.",
+    "node": "Make load for a run on another machine, until that run is over.",
+    "show": "Show the table, the DSI and the warnings of an archive.",
+    "plot": "Draw the diagrams again from the (edited) results-*.vl.json.",
+    "compare": "Compare archives: a verdict, rates, relative rates, settings.",
+    "bound": "Show what the parts of a transaction allow as its rate.",
+    "ab": "Find out which of two is faster, by interleaved runs.",
+    "trend": "Show where rates changed over the archives of one benchmark.",
+    "query": "Ask all archives below a folder by SQL.",
+    "check": "Check the consistency of a database that dsbench made.",
+    "drop": "Remove the database that a run left or kept.",
+    "calibrate": "Measure the highest rate that the client itself can make.",
+    "doctor": "Show what can run here, what is missing, what would disturb.",
+    "workloads": "List the workloads, with their scales and settings.",
+    "web": "Show runs, archives and studies in a browser of this machine.",
+    "cluster": "Invite and start remote nodes.",
+    "servers": "List, install and test private servers.",
+    "study": "Make many runs over factors of the whole stack.",
+}
+"""Each command, the file of its name, in a sentence for ``dsbench --help``."""
+
+
+class _Commands(UserDict[str, Any]):
+    """The commands by name, each loaded when it is first looked up: most of them load half of the program."""
+
+    def __getitem__(self, name: str) -> Any:
+        if self.data[name] is None:
+            module = import_module(f"dsbench.cli.{name}")
+            above = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+            if hasattr(module, "app"):
+                above.add_typer(module.app, name=name)
+            else:
+                above.command(name, cls=usage.Grouped, epilog=module.EPILOG)(module.command)
+            self.data[name] = typer.main.get_group(above).commands[name]
+        return self.data[name]
+
+
+class _Loading(TyperGroup):
+    """Lists and completes the commands without loading them."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = _Commands(dict.fromkeys(COMMANDS))
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        options = super(TyperGroup, self).shell_complete(ctx, incomplete)
+        item: Any = vars(typer.core)["CompletionItem"]
+        fitting = [name for name in COMMANDS if name.startswith(incomplete)]
+        return [*(item(name, help=COMMANDS[name]) for name in fitting), *options]
+
 
 app = typer.Typer(
     name="dsbench",
+    cls=_Loading,
     help="Measure what a computer is worth as a database server.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -59,16 +100,6 @@ def _dsbench(
     ] = False,
 ) -> None:
     """Measure what a computer is worth as a database server."""
-
-
-_COMMANDS = (
-    run, node, show, plot, compare, bound, ab, trend, query, check, drop, calibrate, doctor, workloads, web,
-)  # fmt: skip
-for _module in _COMMANDS:
-    app.command(_module.__name__.rpartition(".")[2], cls=Grouped, epilog=_module.EPILOG)(_module.command)
-app.add_typer(cluster.app, name="cluster")
-app.add_typer(servers.app, name="servers")
-app.add_typer(study.app, name="study")
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, get_type_hints
 
 import typer
-from typer.core import TyperCommand
 
 from dsbench import drivers, generator, servers, workloads
 from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, about, examples
@@ -75,20 +74,3 @@ def completing(values: Sequence[str]) -> Callable[[str], list[str]]:
 def targets(incomplete: str) -> list[str]:
     """For a shell: private servers, and the beginnings of URLs."""
     return completing([*(f"private:{name}" for name in servers.products()), *generator.schemes()])(incomplete)
-
-
-class Grouped(TyperCommand):
-    """A command whose help has its options under the headings that they name."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Writes arguments, then options by heading; those without one come last."""
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
-            if record is not None:
-                of_option = getattr(param, "rich_help_panel", None) or "Options"
-                heading = "Arguments" if param.param_type_name == "argument" else of_option
-                sections.setdefault(heading, []).append(record)
-        for heading in sorted(sections, key=lambda heading: heading == "Options"):
-            with formatter.section(heading):
-                formatter.write_dl(sections[heading])

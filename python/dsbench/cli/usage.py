@@ -7,10 +7,9 @@ import sys
 from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
-from dsbench import spec
 from dsbench.cli import errors
-from dsbench.spec import SpecError, plain
 
 _WRONG: Any = typer.BadParameter.__mro__[1]
 """What the parser raises; typer has its parser or uses click's, and exports neither class."""
@@ -50,14 +49,18 @@ def _say_text(words: list[str]) -> None:
     """``SpecError`` for a word of the command line that is no UTF-8: archives, URLs and JSON hold nothing else."""
     for before, word in itertools.pairwise(words):
         if any("\ud800" <= character <= "\udfff" for character in word):
+            from dsbench import spec  # Late: no other command line needs it here.
+
             named = word.partition("=")[0] if word.startswith("--") else before
             option = named if named.startswith("-") and named.isprintable() else "TARGET or another argument"
             shown = spec.redact(word.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))
             remedy = "write it in UTF-8; a file or folder of another name has to be renamed"
-            raise SpecError(option, f"{shown} is no text in UTF-8", remedy)
+            raise spec.SpecError(option, f"{shown} is no text in UTF-8", remedy)
 
 
 def _words(error: Any) -> str:
+    from dsbench.spec import plain  # Late: most command lines have no error.
+
     kind = type(error).__name__
     name = _name(error)
     said = plain((error.message if name else error.format_message()) or "").rstrip(".")
@@ -88,3 +91,20 @@ def _remedy(error: Any) -> str:
     near = ", ".join(_meant(error) or sorted(getattr(error, "possibilities", None) or ()))
     command = error.ctx.command_path if error.ctx is not None else "dsbench"
     return f"did you mean {near}? See {command} --help" if near else f"see {command} --help"
+
+
+class Grouped(TyperCommand):
+    """A command whose help has its options under the headings that they name."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Writes arguments, then options by heading; those without one come last."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                of_option = getattr(param, "rich_help_panel", None) or "Options"
+                heading = "Arguments" if param.param_type_name == "argument" else of_option
+                sections.setdefault(heading, []).append(record)
+        for heading in sorted(sections, key=lambda heading: heading == "Options"):
+            with formatter.section(heading):
+                formatter.write_dl(sections[heading])

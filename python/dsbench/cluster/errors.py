@@ -7,6 +7,7 @@ import sys
 from typing import Final
 
 import dsbench
+from dsbench.problem import Problem
 
 LONGEST_WHY: Final = 1000
 """Characters of a reason."""
@@ -25,7 +26,7 @@ def how_to_install(extras: str = "cluster") -> str:
     return f"{shlex.quote(sys.executable)} -m pip install '{dsbench.DISTRIBUTION}[{extras}]'"
 
 
-class ClusterError(Exception):
+class ClusterError(Problem):
     """Why nodes cannot work together; ``remedy`` says what to do, ``usage`` whether what the user gave is at fault."""
 
     def __init__(self, problem: str, remedy: str = "", *, usage: bool = False) -> None:

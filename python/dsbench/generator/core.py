@@ -7,15 +7,17 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from dsbench import _core, workloads
+from dsbench.problem import Problem
 
 
-class CoreError(Exception):
+class CoreError(Problem):
     """An error of an engine, a workload or the loop. ``kind`` is dsbench's word, ``code`` the engine's own."""
 
     def __init__(self, kind: str, code: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
         self.code = code
+        self.usage = kind == "configuration"
 
 
 class Stopped(Exception):

@@ -18,12 +18,13 @@ from dsbench.archive import FORMAT, Archive, Asked, RunRecord, Writer
 from dsbench.archive.record import Checked, Noticed, Segment
 from dsbench.drivers import PEERS
 from dsbench.generator import Condition
+from dsbench.problem import Problem
 from dsbench.runner.events import Observer
 from dsbench.spec import RunSpec
 from dsbench.workloads import Entry
 
 
-class RunError(Exception):
+class RunError(Problem):
     """Why a run could not go on, and what to do about it. ``usage`` when what was asked for cannot be."""
 
     def __init__(self, message: str, remedy: str, *, usage: bool = False) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dsbench.problem import Problem
 
-class ServerError(Exception):
+
+class ServerError(Problem):
     """A private server that cannot be had: ``problem`` says what and where, ``remedy`` what to do."""
 
     def __init__(self, problem: str, remedy: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from dsbench.problem import Problem
+
 _PLAIN = [
     (re.compile(pattern, re.IGNORECASE), words)
     for pattern, words in (
@@ -39,8 +41,10 @@ def per_cent(value: object) -> object:
     return value.removesuffix("%").strip() if isinstance(value, str) else value
 
 
-class SpecError(ValueError):
+class SpecError(Problem, ValueError):
     """A setting that cannot be. ``option`` names it, ``remedy`` says what to do."""
+
+    usage = True
 
     def __init__(self, option: str, problem: str, remedy: str) -> None:
         super().__init__(f"{option}: {problem}")
