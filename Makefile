@@ -1,4 +1,4 @@
-# The whole interface of a checkout: make run, make test, make lint, make bench, make wheel.
+# The whole interface of a checkout: make help lists it.
 # The first call of any of them creates .venv and builds the core into it.
 
 PYTHON ?= python3
@@ -7,7 +7,10 @@ CORE   := $(shell find crates -name '*.rs' -o -name '*.sql' -o -name Cargo.toml)
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 BESIDE := $(BIN)/python scripts/side-by-side
 
-.PHONY: run test lint bench bench-quick wheel clean
+.PHONY: help run test lint bench bench-quick wheel docs clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*##  */\1\t/p;s/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 run: .venv/.built  ## one complete run on an embedded database, about a minute
 	$(BIN)/dsbench run
@@ -34,6 +37,10 @@ wheel: .venv/.installed  ## dist/: a wheel for every Linux from 2014 on and ever
 	$(PIP) install -c constraints.txt ziglang
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/make-wheel dist
 
+docs: .venv/.installed  ## dist/site: the docs as a site with a search; serve it by python3 -m http.server -d dist/site
+	$(PIP) install -c constraints.txt mkdocs-material
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
 .venv/.installed: pyproject.toml constraints.txt
 	scripts/make-venv $(PYTHON) .venv
 	$(PIP) install -c constraints.txt maturin
@@ -46,5 +53,5 @@ wheel: .venv/.installed  ## dist/: a wheel for every Linux from 2014 on and ever
 		'$(PIP) install --no-build-isolation --no-deps -e .'
 	touch $@
 
-clean:
+clean:  ## removes .venv and target
 	rm -rf .venv target
