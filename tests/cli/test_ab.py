@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from dsbench.analysis.ratio import Verdict
+from dsbench.analysis.ratio import Verdict, order_of
 from dsbench.archive import Archive
 from dsbench.cli.ab import EXIT
 from dsbench.library import ab
@@ -18,6 +21,7 @@ from dsbench.runner import Observer, Outcome, RunError, Silent, Stop
 from dsbench.spec import RunSpec, SpecError, build
 from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.program import Program
+from fixtures.waiting import until
 
 
 @pytest.fixture
@@ -41,13 +45,16 @@ def test_the_slower_one_is_found_and_everything_is_kept(made: list[RunSpec], cal
     done = called("ab", "private:sqlite", "mock:", "--scales", "1", "--threads", "2", "--out", "o", "--json", "--quiet")
     assert done.returncode == 3, done.stderr
     found = json.loads(done.stdout)
-    assert (found["a"], found["b"], found["order"], found["verdict"]) == ("private:sqlite", "mock:", "ABBA", "slower")
+    assert (found["a"], found["b"], found["verdict"]) == ("private:sqlite", "mock:", "slower")
+    orders = [order_of(found["seed"], number) for number in (1, 2, 3)]
+    assert [block["order"] for block in found["blocks"]] == orders == found["order"].split()
     assert found["ratio"]["low"] < found["ratio"]["value"] < found["ratio"]["high"] < 1
     assert len(made) == 4 * len(found["blocks"]) == 12
     names = [name for block in found["blocks"] for name in block["archives"]]
-    assert [name[-1] for name in names] == list("ABBA" * 3)
+    assert [name[-1] for name in names] == list("".join(orders))
     assert all((tmp_path / "o" / name / "run.json").exists() for name in names)
-    assert [spec.target.url for spec in made[:2]] == ["private:sqlite", "mock:"]
+    assert [spec.target.url for spec in made[:2]] == [
+        "private:sqlite" if side == "A" else "mock:" for side in orders[0][:2]]
     assert [len({spec.seed for spec in made[n : n + 4]}) for n in (0, 4, 8)] == [1, 1, 1]
     assert len({spec.seed for spec in made}) == 3
     written = {path.name for path in (tmp_path / "o").glob("*.*")}
@@ -56,7 +63,7 @@ def test_the_slower_one_is_found_and_everything_is_kept(made: list[RunSpec], cal
 
 
 def block(*rates: float) -> Block:
-    return Block((Path("x"),) * 4, rates)
+    return Block("ABBA", (Path("x"),) * 4, rates)
 
 
 def test_verdicts_in_words_and_as_exit_codes() -> None:
@@ -65,7 +72,7 @@ def test_verdicts_in_words_and_as_exit_codes() -> None:
     faster = Versus(("a", "b"), (block(100, 201, 199, 100),) * 2 + (block(100, 203, 199, 101),), 0.02)
     assert faster.sentence().startswith("faster: B has 2.0")
     open_ = Versus(("a", "b"), (block(100, 150, 120, 130),), 0.02)
-    assert open_.sentence().startswith("undecided: B has 1.177 times the rate of A, 95%, after 1 block of ABBA; make ")
+    assert open_.sentence().startswith("undecided: B has 1.177 times the rate of A, 95%, after 1 block; make ")
     assert {verdict: EXIT[verdict] for verdict in Verdict} == {"faster": 0, "no difference": 0, "slower": 3, "undecided": 4}
 
 
@@ -109,20 +116,82 @@ def test_what_has_no_database_in_common_is_refused(b: dict[str, object], option:
         versus(several, several, tmp_path, one_database=True, observer=lambda _: Silent())
 
 
-def test_a_run_that_fails_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    failed = SimpleNamespace(outcome=Outcome(tmp_path, "failed", RunError("the server is gone", "")))
-    monkeypatch.setattr(ab, "perform", lambda *_: failed)
-    spec = build({"scales": (1,), "cycles": 1, "duration": 0.2})
-    with pytest.raises(RunError, match="the server is gone"):
-        versus(spec, spec, tmp_path, observer=lambda _: Silent())
+def test_a_run_that_fails_ends_it_and_what_was_made_is_kept(
+    made: list[RunSpec], called: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    works = ab.perform
+    words = ("ab", "private:sqlite", "mock:", "--scales", "1", "--threads", "2", "--out", "o", "--quiet")
+
+    def fails(*given: object) -> object:
+        if len(made) == 6:
+            return SimpleNamespace(outcome=Outcome(tmp_path, "failed", RunError("the server is gone", "")))
+        return works(*given)
+
+    monkeypatch.setattr(ab, "perform", fails)
+    done = called(*words)
+    assert done.returncode == 1
+    assert "the server is gone; 1 complete block kept in o" in done.stderr
+    assert "--resume" in done.stderr
+    kept = json.loads((tmp_path / "o/ab.json").read_text())
+    assert (len(kept["blocks"]), kept["error"], kept["verdict"]) == (1, "the server is gone", "undecided")
+    assert (tmp_path / "o/ab.txt").read_text() == done.stdout.partition("o/")[0]
+    monkeypatch.setattr(ab, "perform", works)
+
+    refused = called(*words)
+    assert refused.returncode == 2, "blocks without a verdict are not written over"
+    assert "--resume" in refused.stderr
+    other = called(*words, "--resume", "--duration", "7")
+    assert other.returncode == 2
+    assert "A.duration" in other.stderr
+    assert called(*words, "--resume").returncode == 3
+    found = json.loads((tmp_path / "o/ab.json").read_text())
+    assert (found["blocks"][0], found["seed"], found["error"]) == (kept["blocks"][0], kept["seed"], None)
+    assert [one["order"] for one in found["blocks"]] == [order_of(kept["seed"], number) for number in (1, 2, 3)]
+    assert len(made) == 6 + 8, "the block that was cut is made anew"
+
+
+def test_ctrl_c_keeps_what_was_made(tmp_path: Path) -> None:
+    words = ("ab", "mock:", "mock:", "--scales", "1", "--cycles", "1", "--duration", "0.3", "--threads", "1", "--workload", "select")
+    command = [sys.executable, "-m", "dsbench", *words]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert until(lambda: (tmp_path / "ab/ab.json").exists() or running.poll() is not None, 120)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=120)
+    kept = json.loads((tmp_path / "ab/ab.json").read_text())
+    assert running.returncode == 130, said
+    assert "complete block" in said
+    assert "stopped" in kept["error"]
+    assert len(kept["blocks"]) >= 1
+    assert (tmp_path / "ab/comparison.html").exists()
+
+
+@pytest.mark.parametrize("kept", ["", "[]", '{"asked": {}, "seed": 1, "blocks": [{"order": "ABBA"}]}', '{"seed": "x"}'])
+def test_a_folder_without_a_comparison_is_no_place_to_go_on(kept: str, called: Program, tmp_path: Path) -> None:
+    (tmp_path / "o").mkdir()
+    if kept:
+        (tmp_path / "o/ab.json").write_text(kept)
+    done = called("ab", "mock:", "mock:", "--scales", "1", "--out", "o", "--resume")
+    assert (done.returncode, "error: --resume: no comparison to go on with" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("b", "words"),
+    [("private:sqlite?journal_mode=walk", "B: --set: journal_mode is 'walk'"), ("private:postgresql@9.4", "B: TARGET.version"),
+     ("postgresql://nobody@127.0.0.1:1/x", "127.0.0.1")],
+)  # fmt: skip
+def test_both_sides_are_tried_before_the_first_load(b: str, words: str, made: list[RunSpec], called: Program) -> None:
+    done = called("ab", "private:sqlite", b, "--scales", "1", "--quiet")
+    assert done.returncode in (1, 2)
+    assert words in done.stderr
+    assert not made
 
 
 def test_a_run_without_a_rate_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     spec = build({"scales": (1,), "cycles": 1, "duration": 1.0})
     path = write(tmp_path, run_json(spec.described()), {"cycles": [cycle_row(1, 1, [])]}).path
     monkeypatch.setattr(ab, "perform", lambda *_: SimpleNamespace(outcome=Outcome(path, "complete")))
-    with pytest.raises(RunError, match="nothing was committed at a scale of small"):
-        versus(spec, spec, tmp_path, observer=lambda _: Silent())
+    found = versus(spec, spec, tmp_path, observer=lambda _: Silent())
+    assert str(found.error).startswith("nothing was committed at a scale of small")
 
 
 @pytest.mark.parametrize(
@@ -141,11 +210,14 @@ def test_a_share_that_is_none_is_told(called: Program) -> None:
     assert "--difference" in done.stderr
 
 
-def test_files_and_options_of_both_come_together(made: list[RunSpec], called: Program, tmp_path: Path) -> None:
+def test_files_and_options_of_both_come_together(
+    made: list[RunSpec], called: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "b.toml").write_text('target = "private:mariadb"\nscales = [1]\nthreads = 3\n')
+    monkeypatch.setattr(ab, "try_target", lambda _spec: None)  # Neither server has to be here.
     words = ("--limit", "memory=1GiB", "--set", "flush=0", "--threads", "2", "--scales", "1", "--quiet", "--out", "o")
     assert called("ab", "private:mariadb@10", "b.toml", *words).returncode == 3
-    a, b = made[:2]
+    a, b = sorted(made[:2], key=lambda spec: spec.label)
     assert (a.target.version, b.target.version, a.threads, b.threads) == ("10", None, 2, 2)
     assert a.limits == b.limits != type(a)().limits
     assert a.target.settings == b.target.settings == {"flush": "0"}

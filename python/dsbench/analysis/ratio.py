@@ -9,8 +9,9 @@ the effect, (mean / standard deviation) ~ N(0, g). Its Bayes factor is, with t o
 (Gönen, Johnson, Lu and Westfall, The Bayesian Two-Sample t Test, American Statistician 59, 2005), and is a martingale
 where there is no effect, so that it exceeds 1 / alpha at any time with a probability of at most alpha (Ville; Lai, On
 Confidence Sequences, Annals of Statistics 4, 1976; Wang and Ramdas, Anytime-Valid t-Tests and Confidence Sequences,
-Sequential Analysis 44, 2025). It supposes blocks that do not depend on each other: a block A B B A takes a drift that
-goes straight on out of itself.
+Sequential Analysis 44, 2025). It supposes blocks that do not depend on each other. A block A B B A, or B A A B, takes a
+drift that goes straight on out of itself. What comes back in every block, such as a slow first run, favours one side in
+A B B A and the other in B A A B: so each four blocks have two of each, in an order that is drawn.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from math import exp, inf, isfinite, sqrt
+from random import Random
 
 import numpy as np
 
@@ -26,6 +28,17 @@ from dsbench.analysis.values import Floats, Interval
 LEVEL = 0.95
 EFFECT = 10.0
 """g: variance of the effect in the mixture. A large one decides large differences after three blocks."""
+
+
+ORDERS = ("ABBA", "BAAB")
+_OF_FOUR = ((0, 0, 1, 1), (1, 1, 0, 0), (0, 1, 1, 0), (1, 0, 0, 1))
+"""What repeats itself every block, and what changes sides from block to block, cancel within each of these fours."""
+
+
+def order_of(seed: int, block: int) -> str:
+    """The order of the runs of ``block``, from 1: one of ``ORDERS``, drawn with ``seed``."""
+    four, place = divmod(block - 1, 4)
+    return ORDERS[Random(f"{seed} {four}").choice(_OF_FOUR)[place]]
 
 
 class Verdict(StrEnum):
@@ -51,11 +64,12 @@ class Ratio:
         return max(self.interval.high - 1, 1 / self.interval.low - 1) if self.interval.low > 0 else inf
 
 
-def of_block(rates: Floats) -> float:
-    """ln(B / A) of the rates of one block A B B A; -inf, inf or nan with a rate of 0."""
+def of_block(rates: Floats, order: str) -> float:
+    """ln(B / A) of the rates of one block, made in ``order``; -inf, inf or nan with a rate of 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        first, second, third, fourth = np.log(rates)
-    return float((second + third - first - fourth) / 2)
+        logs = np.log(rates)
+    of_b = np.array([side == "B" for side in order])
+    return float(logs[of_b].mean() - logs[~of_b].mean())
 
 
 def interval(blocks: Floats, level: float = LEVEL) -> Interval:

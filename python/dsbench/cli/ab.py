@@ -12,12 +12,14 @@ import typer
 from dsbench import runner, spec
 from dsbench.analysis.ratio import Verdict
 from dsbench.archive import try_out
-from dsbench.cli import run, settings
+from dsbench.cli import errors, run, settings
 from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress
+from dsbench.evaluation.naming import counted
 
 EPILOG = (
-    "Exit codes: 0 B is faster, or no difference; 3 B is slower; 4 undecided. Examples: "
+    "Exit codes: 0 B is faster, or no difference; 3 B is slower; 4 undecided; 1 a run failed; 130 Ctrl-C. In the last "
+    "two cases the complete blocks are kept, and --resume goes on. Examples: "
     "dsbench ab 'private:postgresql?shared_buffers=16MB' 'private:postgresql?shared_buffers=1GB' --scales 20 "
     "--one-database | "
     "dsbench ab private:postgresql@14 private:postgresql@15 --difference 3% | dsbench ab before.toml after.toml"
@@ -37,19 +39,23 @@ def command(
     difference: Annotated[
         str, Option(metavar="P%", help="Rates that differ by less count as equal: then the runs end.")
     ] = "2%",
-    blocks: Annotated[int, Option(min=3, max=1000, help="Blocks of A B B A that are made anyway.")] = 3,
+    blocks: Annotated[int, Option(min=3, max=1000, help="Blocks of A B B A or B A A B that are made anyway.")] = 3,
     most_blocks: Annotated[int, Option(min=3, max=1000, help="Blocks after which it ends undecided.")] = 20,
     one_database: Annotated[
-        bool, Option("--one-database", help="A and B take turns on one database, made once a block of A B B A.")
+        bool, Option("--one-database", help="A and B take turns on one database, made once for each block.")
+    ] = False,
+    resume: Annotated[
+        bool, Option("--resume", help="Go on with what --out has, with the same options: its complete blocks count.")
     ] = False,
     out: Annotated[Path, Option(help="Folder for all archives and the result.")] = Path("ab"),
     as_json: Annotated[bool, Option("--json", help="Print the result as one JSON document.")] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
     **given: Any,
 ) -> None:
-    """Find out which of two is faster, by interleaved runs A B B A on this machine.
+    """Find out which of two is faster, by interleaved runs on this machine: blocks of A B B A or B A A B, as drawn.
 
     Each run has a fresh server and database, with --one-database a fresh server. The options of a run count for both.
+    Both are tried before the first load. What was made is kept after a failure or Ctrl-C; --resume goes on.
     """
     from dsbench.library.ab import versus, write  # Late: numerical libraries take a second, and help should not.
 
@@ -62,13 +68,18 @@ def command(
     with _Shown(quiet) as shown:
         found = versus(
             of_a, of_b, out, names=(_named(a), _named(b)), difference=share, blocks=blocks, most_blocks=most_blocks,
-            one_database=one_database, observer=shown.of, stop=stop, told=shown.line,
+            one_database=one_database, resume=resume, observer=shown.of, stop=stop, told=shown.line,
         )  # fmt: skip
     files = write(found, out)
     if as_json:
         print(json.dumps(found.document(), indent=2, ensure_ascii=False))
     else:
         print("\n".join([*found.lines(), *(str(path) for path in files if path.suffix in (".txt", ".html", ".svg"))]))
+    if found.error is not None:
+        words = f"{found.error}; {counted(len(found.blocks), 'complete block')} kept in {out}"
+        errors.tell(words, "go on with the same command and --resume")
+        failed = errors.USAGE if found.error.usage else errors.FAILED
+        sys.exit(failed if stop.signal is None else 128 + stop.signal)
     sys.exit(EXIT[found.ratio.verdict])
 
 

@@ -39,7 +39,7 @@ def described(runs: Sequence[RunRecord]) -> list[dict[str, str]]:
 def _of_run(run: RunRecord) -> dict[str, str]:
     defaults = {name: option.default for name, option in OPTIONS.items() if option.default is not None}
     asked = {**defaults, "retry": run.entry.retries, **run.spec.described()}
-    found = {"server": server(run), **_flat(asked, "spec.")}
+    found = {"server": server(run), **flat(asked, "spec.")}
     found |= {name: brief(value) for name, value in found.items() if name.startswith(OF_WORKLOAD)}
     for name in [name for name in found if name.startswith(OF_SERVER) and _at_default(run, name)]:
         del found[name]
@@ -60,14 +60,15 @@ def _at_default(run: RunRecord, name: str) -> bool:
     return run.engine in _LISTING and bool(known) and setting not in known | _NO_VARIABLES
 
 
-def _flat(values: Mapping[str, Any], prefix: str) -> dict[str, str]:
-    flat: dict[str, str] = {}
+def flat(values: Mapping[str, Any], prefix: str) -> dict[str, str]:
+    """Dotted names, each behind ``prefix``, to the text of their values."""
+    found: dict[str, str] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{name}.")
+            found |= flat(value, f"{prefix}{name}.")
         else:
-            flat[f"{prefix}{name}"] = "" if value is None else str(list(value) if isinstance(value, tuple) else value)
-    return flat
+            found[f"{prefix}{name}"] = "" if value is None else str(list(value) if isinstance(value, tuple) else value)
+    return found
 
 
 def product(run: RunRecord) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final
@@ -14,17 +13,18 @@ from typing import Any, Final
 import numpy as np
 
 from dsbench import servers
-from dsbench.analysis.comparison import mean_lg
-from dsbench.analysis.ratio import Ratio, Verdict, of_block, ratio
-from dsbench.archive import Archive, OutError
+from dsbench.analysis.comparison import differing, mean_lg
+from dsbench.analysis.ratio import ORDERS, Ratio, Verdict, of_block, order_of, ratio
+from dsbench.archive import Archive, ArchiveError, OutError
+from dsbench.archive.parts import replace as written
 from dsbench.evaluation import evaluate
+from dsbench.evaluation.settings import flat
 from dsbench.library.running import perform
-from dsbench.runner import Observer, RunError, Stop
+from dsbench.runner import Observer, RunError, Stop, try_target
+from dsbench.runner.interrupts import listening
 from dsbench.servers.folder import Folder
 from dsbench.spec import RunSpec, SpecError
 
-BLOCK: Final = "ABBA"
-"""A drift that goes straight on hits both alike."""
 STEM: Final = "ab"
 """Of the files that are written beside the archives."""
 BEFORE: Final = "before"
@@ -35,8 +35,10 @@ _BRIEF_S: Final = 1.0
 
 @dataclass(frozen=True)
 class Block:
-    """One block of runs, in the order of ``BLOCK``."""
+    """One block of runs."""
 
+    order: str
+    """ABBA or BAAB."""
     archives: tuple[Path, ...]
     rates: tuple[float, ...]
     """Of each run in tps: at several scales the geometric mean along lg scale."""
@@ -44,7 +46,7 @@ class Block:
     @property
     def log_ratio(self) -> float:
         """ln(B / A)."""
-        return of_block(np.array(self.rates))
+        return of_block(np.array(self.rates), self.order)
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,12 @@ class Versus:
     blocks: tuple[Block, ...]
     difference: float
     """Share (0-1) below which rates count as equal."""
+    seed: int = 0
+    """Of the inputs of all runs and of the order of each block."""
+    asked: Mapping[str, Any] | None = None
+    """What both sides ask for, without passwords: ``--resume`` goes on with the same only."""
+    error: RunError | None = None
+    """Why it ended before a verdict stood: a run failed, or somebody stopped it."""
 
     def after(self, blocks: int) -> Ratio:
         """What was known after so many blocks."""
@@ -72,74 +80,153 @@ class Versus:
 
     def sentence(self) -> str:
         """The verdict in words."""
+        if not self.blocks:
+            return "undecided: no block is complete"
         found, within = self.ratio, self.ratio.interval
         bounds = f" [{within.low:.3f}, {within.high:.3f}]" if isfinite(within.high) else ""
         number = f"{len(self.blocks)} block{'s' if len(self.blocks) > 1 else ''}"
-        figure = f"B has {within.value:.3f} times the rate of A{bounds}, {within.level:.0%}, after {number} of {BLOCK}"
+        figure = f"B has {within.value:.3f} times the rate of A{bounds}, {within.level:.0%}, after {number}"
         if found.verdict is Verdict.ALIKE:
             return f"no difference of more than {found.most:.1%}: {figure}"
         if found.verdict is Verdict.OPEN:
-            return f"undecided: {figure}; make more blocks (--most-blocks) or longer runs (--duration, --cycles)"
+            more = "" if self.error else "; make more blocks (--most-blocks) or longer runs (--duration, --cycles)"
+            return f"undecided: {figure}{more}"
         return f"{found.verdict}: {figure}"
 
     def lines(self) -> list[str]:
         """The names, each block, and the verdict, for people."""
         found = [f"{letter}  {name}" for letter, name in zip("AB", self.names, strict=True)]
         for number, block in enumerate(self.blocks, 1):
-            rates = "  ".join(f"{letter} {rate:,.1f}" for letter, rate in zip(BLOCK, block.rates, strict=True))
+            rates = "  ".join(f"{letter} {rate:,.1f}" for letter, rate in zip(block.order, block.rates, strict=True))
             found.append(f"block {number}: {rates} tps, B / A {np.exp(block.log_ratio):.3f}")
-        return [*found, self.sentence()]
+        drawn = f"the order of each block, {' or '.join(ORDERS)}, was drawn with the seed {self.seed}"
+        return [*found, *([drawn] if self.blocks else []), self.sentence()]
 
     def document(self) -> dict[str, Any]:
-        """As JSON values; ``null`` for a bound that is not known yet."""
-        found, within = self.ratio, self.ratio.interval
-        blocks = [{"archives": [path.name for path in one.archives], "rates_tps": one.rates,
+        """As JSON values; ``null`` for what is not known yet."""
+        blocks = [{"order": one.order, "archives": [path.name for path in one.archives], "rates_tps": one.rates,
                    "ratio": float(np.exp(one.log_ratio))} for one in self.blocks]  # fmt: skip
-        known = isfinite(within.high)
+        found, within = self.ratio, self.ratio.interval
+        low, high = (within.low, within.high) if isfinite(within.high) else (None, None)
+        value = within.value if isfinite(within.value) else None
         return {
-            "a": self.names[0], "b": self.names[1], "order": BLOCK, "verdict": found.verdict.value,
-            "ratio": {"value": within.value, "low": within.low if known else None,
-                      "high": within.high if known else None, "level": within.level},
-            "difference": self.difference, "blocks": blocks,
+            "a": self.names[0], "b": self.names[1], "order": " ".join(one.order for one in self.blocks),
+            "seed": self.seed, "verdict": found.verdict.value,
+            "ratio": {"value": value, "low": low, "high": high, "level": within.level},
+            "difference": self.difference, "error": str(self.error) if self.error else None, "blocks": blocks,
+            "asked": self.asked,
         }  # fmt: skip
 
 
 def versus(
     a: RunSpec, b: RunSpec, out: Path, *, names: tuple[str, str] = ("A", "B"), difference: float = 0.02,
-    blocks: int = 3, most_blocks: int = 20, one_database: bool = False, observer: Callable[[RunSpec], Observer],
-    stop: Stop | None = None, told: Callable[[str], None] = lambda _words: None,
+    blocks: int = 3, most_blocks: int = 20, one_database: bool = False, resume: bool = False,
+    observer: Callable[[RunSpec], Observer], stop: Stop | None = None,
+    told: Callable[[str], None] = lambda _words: None,
 ) -> Versus:
-    """Makes blocks of runs A B B A, each on a fresh server and database, until one verdict stands.
+    """Makes blocks of runs, A B B A or B A A B as drawn, each on a fresh server and database, until one verdict stands.
 
     That is when the interval of the ratio excludes 1, or leaves no ``difference`` (share 0-1) open; after ``blocks``
-    at the earliest, after ``most_blocks`` anyway. The runs of a block share a seed. Their archives are left in ``out``.
+    at the earliest, after ``most_blocks`` anyway. The runs of a block share a seed. Their archives are left in ``out``,
+    and so is ``ab.json`` after each block: ``resume`` goes on after the blocks that it lists.
     With ``one_database`` a short run before each block makes the database, and each run of the block starts a server on
     it, as the run before left it: for settings that do not shape data.
-    ``observer`` makes the one that hears a run, ``told`` hears a line for each block. Raises ``SpecError`` for what
-    cannot be compared, and ``RunError`` for a run that failed, was stopped, or whose database was wrong.
+    ``observer`` makes the one that hears a run, ``told`` hears a line for each block. Where a run fails, is stopped, or
+    has a wrong database, the ``error`` of what is given says so, and its unfinished block does not count. Raises
+    ``SpecError`` for what cannot be compared, and ``RunError`` for a side that cannot begin.
     """  # fmt: skip
     for option, wrong in (("--threads", a.several_threads or b.several_threads), ("--keep", a.keep or b.keep),
                           ("--reuse", a.reuse or b.reuse)):  # fmt: skip
         if wrong:
-            raise SpecError(option, "runs that are compared have one number of threads and databases of their own",
+            raise SpecError(option, "each side of a comparison has one number of threads and its own database",
                             "leave it out, or make several comparisons")  # fmt: skip
     if a.scales != b.scales:
         raise SpecError("--scales", "both have to have the same scales", "name them once, for both")
     if one_database:
         _refuse_apart(a, b)
     specs = {"A": a.model_copy(update={"label": a.label or "A"}), "B": b.model_copy(update={"label": b.label or "B"})}
-    found = Versus(names, (), difference)
-    for number in count(1):
-        sides = {letter: one.model_copy(update={"seed": a.seed + number}) for letter, one in specs.items()}
-        with _on_one_database(sides, out, observer, stop) if one_database else nullcontext(sides) as asked:
-            made = [_run(asked[letter], out, observer, stop) for letter in BLOCK]
-        block = Block(tuple(path for path, _ in made), tuple(rate for _, rate in made))
-        found = Versus(names, (*found.blocks, block), difference)
-        told(found.lines()[-2])
-        done = number >= blocks and found.ratio.verdict is not Verdict.OPEN
-        if done or number >= most_blocks:
-            return found
-    raise AssertionError("count() does not end")
+    asked = {**{letter: one.described() for letter, one in specs.items()}, "one_database": one_database}
+    found = Versus(names, (), difference, a.seed, asked)
+    if resume:
+        found = _resumed(found, out)
+    else:
+        _refuse_unfinished(out)
+    for letter, one in specs.items():
+        _try(letter, one)
+    with listening(stop) as stop:
+        while len(found.blocks) < blocks or (found.ratio.verdict is Verdict.OPEN and len(found.blocks) < most_blocks):
+            number = len(found.blocks) + 1
+            sides = {letter: one.model_copy(update={"seed": found.seed + number}) for letter, one in specs.items()}
+            order = order_of(found.seed, number)
+            try:
+                with _on_one_database(sides, out, observer, stop) if one_database else nullcontext(sides) as there:
+                    made = [_run(there[letter], out, observer, stop) for letter in order]
+            except RunError as error:
+                return replace(found, error=error)
+            block = Block(order, tuple(path for path, _ in made), tuple(rate for _, rate in made))
+            found = replace(found, blocks=(*found.blocks, block))
+            store(found, out)
+            told(found.lines()[-3])
+    return found
+
+
+def _try(letter: str, spec: RunSpec) -> None:
+    """``SpecError`` or ``RunError`` where the run of a side could not begin."""
+    try:
+        try_target(spec)
+    except SpecError as error:
+        raise SpecError(f"{letter}: {error.option}", error.problem, error.remedy) from None
+    except RunError as error:
+        raise RunError(f"{letter}: {error}", error.remedy, usage=error.usage) from None
+
+
+def _refuse_unfinished(out: Path) -> None:
+    """``SpecError`` where ``out`` has blocks of a comparison that did not come to a verdict: they would be lost."""
+    try:
+        data = json.loads((out / f"{STEM}.json").read_text("utf-8"))
+        unfinished = bool(data["blocks"]) and data["verdict"] == Verdict.OPEN.value
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return
+    if unfinished:
+        problem = f"{out} has {len(data['blocks'])} blocks of a comparison without a verdict"
+        raise SpecError("--out", problem, "go on with it: --resume; or name another folder")
+
+
+def _resumed(asked: Versus, out: Path) -> Versus:
+    """``asked`` with the seed and the blocks that ``out`` has; ``SpecError`` where these are of something else."""
+    path = out / f"{STEM}.json"
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        before, seed = data["asked"], int(data["seed"])
+        blocks = tuple(
+            Block(str(one["order"]), tuple(_archive(out, str(name)) for name in one["archives"]),
+                  tuple(float(rate) for rate in one["rates_tps"]))
+            for one in data["blocks"]
+        )  # fmt: skip
+        if any(one.order not in ORDERS or len(one.rates) != len(one.archives) or len(one.rates) != len(one.order)
+               for one in blocks):  # fmt: skip
+            raise ValueError("a block is not whole")
+        apart = _apart(before, asked.asked)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        problem = f"no comparison to go on with: {path} cannot be read ({str(error)[:200]})"
+        raise SpecError("--resume", problem, "name the folder of the one that was cut short by --out") from None
+    if apart:
+        problem = f"{path} compares something else: {', '.join(apart)}"
+        raise SpecError("--resume", problem, "give the options of its beginning, or another --out")
+    return replace(asked, seed=seed, blocks=blocks)
+
+
+def _archive(out: Path, name: str) -> Path:
+    for path in (out / Path(name).name, out / f"{Path(name).name}.zip"):
+        if path.exists():
+            return path
+    raise ValueError(f"the archive {name[:200]!r} is gone")
+
+
+def _apart(before: Any, asked: Any) -> list[str]:
+    """Names of what two comparisons ask for that is not the same; their random seed does not count."""
+    both = [flat(json.loads(json.dumps(one)), "") for one in (before, asked)]
+    return [name for name in differing(both) if not name.endswith(".seed")]
 
 
 def _refuse_apart(a: RunSpec, b: RunSpec) -> None:
@@ -155,7 +242,7 @@ def _refuse_apart(a: RunSpec, b: RunSpec) -> None:
 
 @contextmanager
 def _on_one_database(
-    sides: dict[str, RunSpec], out: Path, observer: Callable[[RunSpec], Observer], stop: Stop | None
+    sides: dict[str, RunSpec], out: Path, observer: Callable[[RunSpec], Observer], stop: Stop
 ) -> Iterator[dict[str, RunSpec]]:
     """``sides`` on a database that is made now, by a run that counts for nothing: so all that count start a server.
 
@@ -173,7 +260,9 @@ def _on_one_database(
         folder.remove()
 
 
-def _run(spec: RunSpec, out: Path, observer: Callable[[RunSpec], Observer], stop: Stop | None) -> tuple[Path, float]:
+def _run(spec: RunSpec, out: Path, observer: Callable[[RunSpec], Observer], stop: Stop) -> tuple[Path, float]:
+    if stop.requested:  # Between two runs.
+        raise RunError("stopped between two runs", "")
     outcome = perform(spec, out, observer(spec), stop).outcome
     if outcome.error is not None:
         raise outcome.error
@@ -189,8 +278,23 @@ def _run(spec: RunSpec, out: Path, observer: Callable[[RunSpec], Observer], stop
     return outcome.archive, rate
 
 
+def store(found: Versus, out: Path) -> None:
+    """Writes ab.json whole, or not at all. ``OutError`` where that fails."""
+    text = json.dumps(found.document(), indent=2, ensure_ascii=False) + "\n"
+    try:
+        written(out / f"{STEM}.json", text.encode())
+    except ArchiveError as error:
+        raise OutError(f"--out: {error}") from None
+
+
 def write(found: Versus, out: Path) -> list[Path]:
-    """Writes ab.txt, ab.json, a diagram, and the archives side by side into ``out``; gives the paths."""
+    """Writes ab.txt, ab.json, a diagram, and the archives side by side into ``out``; gives the paths.
+
+    Before the first block is complete it writes ab.json alone.
+    """
+    store(found, out)
+    if not found.blocks:
+        return [out / f"{STEM}.json"]
     from dsbench.evaluation.side_by_side import read  # Late: the libraries that draw take a second.
     from dsbench.report import render, several
     from dsbench.report.diagrams.versus import versus as drawn
@@ -198,7 +302,6 @@ def write(found: Versus, out: Path) -> list[Path]:
     courses = [(np.exp(block.log_ratio), found.after(number).interval) for number, block in enumerate(found.blocks, 1)]
     files = {
         f"{STEM}.txt": ("\n".join(found.lines()) + "\n").encode(),
-        f"{STEM}.json": (json.dumps(found.document(), indent=2, ensure_ascii=False) + "\n").encode(),
         **render.drawn_as(STEM, drawn(courses, found.difference)),
         **several.files(read(found.archives)),
     }
@@ -207,4 +310,4 @@ def write(found: Versus, out: Path) -> list[Path]:
             (out / name).write_bytes(content)
     except OSError as error:
         raise OutError(f"--out: cannot write to {error.filename or out}: {error.strerror}") from None
-    return [out / name for name in files]
+    return [out / name for name in (f"{STEM}.json", *files)]

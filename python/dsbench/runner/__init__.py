@@ -9,12 +9,12 @@ from dsbench.runner.ahead import Ahead, look_ahead
 from dsbench.runner.events import Moment, Observer, Silent
 from dsbench.runner.interrupts import Stop
 from dsbench.runner.journal import RunError
-from dsbench.runner.ladder import Outcome, execute, resume
+from dsbench.runner.ladder import Outcome, execute, resume, try_target
 from dsbench.runner.load import Joining
 from dsbench.runner.remaining import TimeLeft
 from dsbench.runner.standing import Standing, check_target, drop_target
 
 __all__ = [
     "Ahead", "Joining", "Moment", "Observer", "Outcome", "RunError", "Silent", "Standing", "Stop", "TimeLeft",
-    "check_target", "drop_target", "execute", "look_ahead", "resume",
+    "check_target", "drop_target", "execute", "look_ahead", "resume", "try_target",
 ]  # fmt: skip

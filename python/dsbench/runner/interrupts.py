@@ -73,8 +73,10 @@ def listening(stop: Stop | None = None) -> Iterator[Stop]:
         # Whoever asks a second time does not want to wait for the end of a statement.
         signal.signal(number, before[number])
 
-    before = {number: signal.signal(number, heard) for number in _SIGNALS}
+    before = {number: signal.getsignal(number) for number in _SIGNALS}  # All of them, before a signal can ask for one.
     try:
+        for number in _SIGNALS:
+            signal.signal(number, heard)
         yield stop
     finally:
         for number, handler in before.items():

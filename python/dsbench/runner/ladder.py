@@ -72,6 +72,19 @@ def execute(
         return _Ladder(spec, base, journal, stop, load).climb({})
 
 
+def try_target(spec: RunSpec) -> None:
+    """Begins the run of ``spec`` and ends it before anything is made: its server starts, and its options fit.
+
+    ``SpecError`` or ``RunError`` for what is wrong. A file system of its own is not made for it.
+    """
+    promised.read(spec.checked)
+    tried = spec.model_copy(update={"storage": {}, "keep": False})
+    with opened(tried) as (target, server):
+        tried = keeping.claimed(tried, target)
+        keeping.base_of(tried, target, server)
+        _bench(tried, target, tried.scales[0])
+
+
 def resume(
     path: Path, target: TargetSpec | None, observer: Observer, joining: Joining | None = None, stop: Stop | None = None
 ) -> Outcome:

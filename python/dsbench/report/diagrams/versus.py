@@ -26,7 +26,7 @@ def versus(courses: Sequence[tuple[float, Interval]], difference: float) -> Spec
         for number, (one, found) in enumerate(courses, 1)
     ]  # fmt: skip
     base = alt.Chart(alt.NamedData("blocks"))
-    axis = alt.Axis(title="block A B B A", tickMinStep=1, format="d", labelFlush=True)
+    axis = alt.Axis(title="block of four runs", tickMinStep=1, format="d", labelFlush=True)
     x = alt.X("block:Q", axis=axis, scale=alt.Scale(domain=[0.5, len(rows) + 0.5], nice=False))
     bare = alt.X("block:Q", axis=None)
     level = alt.Chart(alt.NamedData("one"))

@@ -1,0 +1,82 @@
+"""``python -m bench.comparisons``: how often what compares rates is wrong, by simulation.
+
+Each line is a share in per cent over ``--draws`` drawn series: of verdicts where nothing differs, or of intervals that
+hold the truth. It takes some minutes, no database and no quiet machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+
+from dsbench.analysis.ratio import Verdict, of_block, order_of, ratio
+from dsbench.analysis.values import Floats
+
+MOST: Final = 20
+"""Blocks after which ``dsbench ab`` ends."""
+
+Random = np.random.Generator
+Disturbed = Callable[[Random], Floats]
+"""ln of what happens to the runs of all blocks, shape (blocks, 4)."""
+
+
+def autoregressive(random: Random, count: int, rho: float, spread: float) -> Floats:
+    """AR(1) of mean 0 and standard deviation ``spread``, stationary from its first value on."""
+    values = random.normal(0, spread * np.sqrt(1 - rho**2), count)
+    values[0] = random.normal(0, spread)
+    for number in range(1, count):
+        values[number] += rho * values[number - 1]
+    return values
+
+
+def periodic(runs: float) -> Disturbed:
+    """A wave of ±5 % with a period of so many ``runs``, which begins anywhere."""
+    return lambda random: (
+        0.05 * np.sin(2 * np.pi * (np.arange(4 * MOST) / runs + random.random())).reshape(MOST, 4)
+    )  # fmt: skip
+
+
+AGAINST: Final[dict[str, Disturbed]] = {
+    "nothing": lambda _: np.zeros((MOST, 4)),
+    "the first run of each block is 5 % slower": lambda _: np.tile([np.log(0.95), 0, 0, 0], (MOST, 1)),
+    **{f"a wave of ±5 % with a period of {runs} runs": periodic(runs) for runs in (3, 4, 5, 6, 8, 12, 16)},
+    "AR(1) of 0.9": lambda random: autoregressive(random, 4 * MOST, 0.9, 0.05).reshape(MOST, 4),
+}
+
+
+def is_called_different(random: Random, disturbed: Disturbed, spread: float) -> bool:
+    """Whether ``dsbench ab`` on twice the same finds a difference."""
+    rates = np.exp(disturbed(random) + random.normal(0, spread, (MOST, 4)))
+    seed = int(random.integers(1 << 32))
+    blocks = np.array([of_block(row, order_of(seed, number)) for number, row in enumerate(rates, 1)])
+    verdicts = (ratio(blocks[:n], 0.02).verdict for n in range(3, MOST + 1))
+    return next((one for one in verdicts if one is not Verdict.OPEN), None) in (Verdict.FASTER, Verdict.SLOWER)
+
+
+def ab(draws: int) -> Iterator[tuple[str, float]]:
+    """A against A."""
+    for name, disturbed in AGAINST.items():
+        for spread in (0.003, 0.03):
+            random = np.random.default_rng(1)
+            found = np.mean([is_called_different(random, disturbed, spread) for _ in range(draws)])
+            yield f"ab, A against A: {name}, runs scatter by {spread:.1%}: called different", float(found)
+
+
+SIMULATIONS: Final = (ab,)
+
+
+def main() -> None:
+    """Prints all shares."""
+    parser = argparse.ArgumentParser(prog="python -m bench.comparisons", description=__doc__)
+    parser.add_argument("--draws", type=int, default=1000, help="series of each line (default: %(default)s)")
+    draws = parser.parse_args().draws
+    for simulation in SIMULATIONS:
+        for name, share in simulation(draws):
+            print(f"{share:6.1%}  {name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
