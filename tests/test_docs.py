@@ -32,9 +32,22 @@ def test_the_reference_is_what_help_prints() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+    for link, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?[^)]*\)", page.read_text()):
         if "://" not in link:
-            assert (page.parent / link).exists(), link
+            named = page.parent / link if link else page
+            assert named.exists(), link
+            assert not anchor or named.suffix != ".md" or anchor in _anchors(named.read_text()), f"{link}#{anchor}"
+
+
+def _anchors(text: str) -> set[str]:
+    """Of its headings, as GitHub makes them: the second of the same words has ``-1`` behind it."""
+    found: list[str] = []
+    for heading in re.findall(r"^#+ +(.+?) *$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        anchor = re.sub(r"[^\w\- ]", "", words).lower().replace(" ", "-")
+        again = sum(re.fullmatch(rf"{re.escape(anchor)}(-\d+)?", one) is not None for one in found)
+        found.append(f"{anchor}-{again}" if again else anchor)
+    return set(found)
 
 
 def test_every_decision_has_its_number_once() -> None:

@@ -183,7 +183,7 @@ def refused(name: str, settings: Mapping[str, str]) -> str:
     try:
         _core.workload_entry(name, dict(settings))
     except _core.CoreError as error:
-        return str(error)
+        return str(error.args[-1])
     return ""
 
 

@@ -379,3 +379,13 @@ def test_index_without_interval_or_ladder_says_so(tpcb: Evaluation) -> None:
     assert "no interval below 5 cycles" in heading.index_note(index)
     assert "not comparable" in heading.index_note(index)
     assert heading.index_text(replace(index, dsi=None)) == "no DSI"
+
+
+def test_control_characters_do_not_end_the_drawing() -> None:
+    spec = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json", "title": "a\x00b\x07c\x1bd\x9be", "mark": "point",
+        "data": {"values": [{"x": "\x01"}]}, "encoding": {"x": {"field": "x"}},
+    }  # fmt: skip
+    drawn = render.drawn_as("one", spec)
+    assert drawn["one.pdf"].startswith(b"%PDF")
+    assert "a\ufffdb\ufffdc" in drawn["one.svg"].decode()

@@ -27,6 +27,7 @@ pub use command::{Action, Command, Part, Pause, Script, Store, Unit};
 pub use error::{Error, Wrong};
 pub use kinds::Kinds;
 pub use memory::{Memory, Slot};
+pub use names::meant;
 pub use parse::{Scripts, Source};
 pub use program::Program;
 pub use random::Random;

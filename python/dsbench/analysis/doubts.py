@@ -81,13 +81,15 @@ def short_cycles(run: RunFacts) -> Iterator[Doubt]:
         )
 
 
-def check_failed(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+def check_failed(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """The database breaks a condition of the workload: its speed is worthless."""
+    own = any(setting.name == "file" for setting in run.workload.settings)  # The conditions are the user's.
     if scale.broken:
         yield Doubt(
             "check-failed",
             "the database is wrong: " + "; ".join(scale.broken),
-            "do not use the figures of this scale; look for lost updates, a defective disk or driver",
+            "do not use the figures of this scale; look for lost updates, a defective disk or driver"
+            + (", or a mistake in the condition itself" if own else ""),
             scale.scale,
             severe=True,
         )

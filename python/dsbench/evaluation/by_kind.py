@@ -13,13 +13,13 @@ from dsbench.analysis import histogram as hist
 from dsbench.analysis.kinds import QUANTILES, KindCounts, KindResult, kind_results
 from dsbench.analysis.special import ANALYSES
 from dsbench.analysis.tpcc import Nopm
-from dsbench.analysis.values import Doubt, Frequency
+from dsbench.analysis.values import Doubt, Floats, Frequency
 from dsbench.analysis.windows import Window
 from dsbench.archive import RunRecord
 from dsbench.evaluation.arrow import counts_by, texts, whole
-from dsbench.evaluation.evaluated import Change
+from dsbench.evaluation.evaluated import Change, Counted
 from dsbench.evaluation.measured import Measured
-from dsbench.workloads import Entry
+from dsbench.workloads import Entry, Headline
 
 ByKind = Mapping[str, hist.Histogram]
 
@@ -115,21 +115,42 @@ def nopm_of(
     special = ANALYSES.get(workload.analysis)
     if special is None:
         return {}
-    rows = cycles.filter(pc.field("kind") == workload.headline.kind)
-    scale, cycle, committed = (whole(rows, name) for name in ("scale", "cycle", "committed"))
-    result = {}
-    for x, part in load.items():
-        here = scale == x
-        size = part.cycles.size
-        orders = np.bincount(np.searchsorted(part.cycles, cycle[here]), committed[here].astype(float), size)
-        result[x] = special.headline(
-            orders.astype(np.float64),
-            part.duration_s,
+    return {
+        x: special.headline(
+            committed,
+            load[x].duration_s,
             x,
             workload,
             terminals=spec.terminals_at(x, workload.terminals_per_unit),
             mix_met=not any(row.share_missed for row in kinds.get(x, ())),
         )
+        for x, committed in _counted(workload.headline, cycles, load).items()
+    }
+
+
+def headline_of(run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured]) -> dict[int, Counted]:
+    """The workload's own figure by scale; empty where that is tps, or where the workload has an analysis for it."""
+    headline = run.entry.headline
+    if headline.label == "tps" or run.entry.analysis in ANALYSES:
+        return {}
+    result = {}
+    for x, committed in _counted(headline, cycles, load).items():
+        if committed.size:
+            rates = committed / load[x].duration_s * headline.per_s
+            middle, least, most = (float(pick(rates)) for pick in (np.median, np.min, np.max))
+            result[x] = Counted(headline.label, headline.about, middle, least, most)
+    return result
+
+
+def _counted(headline: Headline, cycles: pa.Table, load: Mapping[int, Measured]) -> dict[int, Floats]:
+    """By scale, the committed transactions of each cycle that the headline counts."""
+    rows = cycles if headline.kind is None else cycles.filter(pc.field("kind") == headline.kind)
+    scale, cycle, committed = (whole(rows, name) for name in ("scale", "cycle", "committed"))
+    result = {}
+    for x, part in load.items():
+        here = scale == x
+        places = np.searchsorted(part.cycles, cycle[here])
+        result[x] = np.bincount(places, committed[here].astype(float), part.cycles.size).astype(np.float64)
     return result
 
 

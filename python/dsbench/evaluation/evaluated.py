@@ -62,6 +62,20 @@ class Change:
     """nan where it was not read."""
 
 
+@dataclass(frozen=True)
+class Counted:
+    """The figure by which the workload wants its runs told apart, at one scale."""
+
+    label: str
+    """``orders per second``"""
+    about: str
+    """What it is, in words."""
+    median: float
+    """Over the cycles."""
+    minimum: float
+    maximum: float
+
+
 class Series(NamedTuple):
     """Cycles that repeat each other: of one stage with one number of threads, at every scale."""
 
@@ -125,6 +139,8 @@ class Evaluation:
     """Scale to the statements of scripts in their order; empty where they were not timed."""
     nopm: Mapping[int, Nopm] = field(default_factory=dict)
     """By scale; empty where the workload has no special analysis."""
+    headline: Mapping[int, Counted] = field(default_factory=dict)
+    """By scale; empty where the workload counts tps, or has a special analysis."""
     windows: Mapping[int, tuple[Window, ...]] = field(default_factory=dict)
     """By scale: what the inputs must look like; empty where the workload has no analysis of its clients' sums."""
     changes: Mapping[int, tuple[Change, ...]] = field(default_factory=dict)

@@ -25,6 +25,7 @@ from dsbench.evaluation.arrow import counts_by, of_cycles, whole, with_all_respo
 from dsbench.evaluation.by_kind import (
     changes_of,
     errors_of_kinds,
+    headline_of,
     kind_doubts,
     nopm_of,
     of_kinds,
@@ -236,6 +237,7 @@ def _with_kinds(found: Evaluation, read: _Read) -> Evaluation:
         kind_response=kind_response,
         statement_times=statements_of(read.rows("statements"), read.rows("statement_buckets")),
         nopm=nopm_of(read.run, read.cycles, read.load, kinds),
+        headline=headline_of(read.run, read.cycles, read.load),
         windows=windows_of(read.run, read.rows("sums"), read.load),
     )
 

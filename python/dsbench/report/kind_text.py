@@ -8,7 +8,7 @@ from math import isfinite
 from dsbench.analysis.kinds import QUANTILES, KindResult
 from dsbench.analysis.tpcc import Nopm
 from dsbench.analysis.windows import Window, shown
-from dsbench.evaluation.evaluated import Evaluation
+from dsbench.evaluation.evaluated import Counted, Evaluation
 
 _NAMES: Mapping[float, str] = {0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9", 1.0: "max"}
 _COUNT_HEADS = (
@@ -19,8 +19,15 @@ TIME_HEADS = ("mean", *(_NAMES[q] for q in QUANTILES))
 
 
 def kind_lines(evaluation: Evaluation) -> list[str]:
-    """For each scale NOPM, the kinds and the windows; nothing where there is one kind only, that counts no rows."""
-    return [line for scale, rows in evaluation.kinds.items() if told(rows) for line in _of_scale(evaluation, scale)]
+    """For each scale NOPM or another headline, the kinds and the windows. Where there is one kind only, that counts no
+    rows, there is the headline alone."""
+    lines = []
+    for scale, rows in evaluation.kinds.items():
+        if told(rows):
+            lines += _of_scale(evaluation, scale)
+        elif scale in evaluation.headline:
+            lines.append(f"scale {scale}: {headline_text(evaluation.headline[scale])}")
+    return lines
 
 
 def told(rows: Sequence[KindResult]) -> bool:
@@ -38,6 +45,8 @@ def _of_scale(evaluation: Evaluation, scale: int) -> list[str]:
     lines = ["", f"scale {scale}, {evaluation.connections} connections"]
     if scale in evaluation.nopm:
         lines.append(nopm_text(evaluation.nopm[scale], scale))
+    if scale in evaluation.headline:
+        lines.append(headline_text(evaluation.headline[scale]))
     heads = count_heads(rows)
     lines += _grid([heads, *(count_cells(row)[: len(heads)] for row in rows)])
     if scale in evaluation.kind_errors:
@@ -56,11 +65,17 @@ def _of_scale(evaluation: Evaluation, scale: int) -> list[str]:
     return lines
 
 
-def nopm_text(found: Nopm, scale: int) -> str:
-    """``NOPM, unpaced: 12,345 (12,001 to 12,660 over the cycles), 2,469 per warehouse``."""
+def headline_text(found: Counted | Nopm) -> str:
+    """``orders per second: 345.6 (301.1 to 360.0 over the cycles)``."""
     text = f"{found.label}: {found.median:,.1f}"
     if found.minimum < found.maximum:
         text += f" ({found.minimum:,.1f} to {found.maximum:,.1f} over the cycles)"
+    return text
+
+
+def nopm_text(found: Nopm, scale: int) -> str:
+    """``NOPM, unpaced: 12,345 (12,001 to 12,660 over the cycles), 2,469 per warehouse``."""
+    text = headline_text(found)
     text += f", {found.per_warehouse:,.2f} per warehouse" if scale > 1 or found.ceiling is not None else ""
     if found.ceiling is None:
         return text

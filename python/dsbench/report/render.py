@@ -80,9 +80,16 @@ def _pictures(stem: str, spec: Spec) -> dict[str, bytes]:
     return {stem + ".svg": svg.encode(), stem + ".pdf": vl_convert.svg_to_pdf(svg)}
 
 
+_UNDRAWN: Final = re.compile(
+    r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|&#(?:x[01]?[0-9a-fA-F]|[0-2]?\d|3[01]);"
+)
+
+
 def picture(spec: Spec) -> str:
     """The SVG of a specification. Nothing is loaded from a file or a network that the specification may name."""
-    return str(vl_convert.vegalite_to_svg(spec, vl_version=version(spec), allowed_base_urls=[]))
+    svg = str(vl_convert.vegalite_to_svg(spec, vl_version=version(spec), allowed_base_urls=[]))
+    # XML has no control characters, and the converter to PDF ends the whole process over one.
+    return _UNDRAWN.sub("\ufffd", svg)
 
 
 def version(spec: Spec) -> str:

@@ -165,6 +165,9 @@ class Scale:
         named = [replace(c, name=f"{stage.name}: {c.name}") if several else c for c in checked.conditions]
         self._conditions += named
         setting.journal.checked(self._scale, self._conditions)
+        held = sum(c.holds and not c.detail.startswith("not checkable") for c in named)
+        if held and all(c.holds for c in named):
+            setting.journal.say(f"scale {self._scale}: {_counted(held)}")
         for condition in (c for c in named if not c.holds):
             setting.journal.say(f"CHECK FAILED at scale {self._scale}: {condition.name}: {condition.detail}")
 
@@ -195,6 +198,10 @@ class Scale:
         journal = self._setting.journal
         part = f"scale-{self._scale:05d}_{len(journal.record.segments):03d}_{stage.name}_{phase}"
         journal.writer.rows("phases", part, [{**row, "rows": rows, "size_bytes": size_bytes}])
+
+
+def _counted(held: int) -> str:
+    return "the condition of the workload holds" if held == 1 else f"all {held} conditions of the workload hold"
 
 
 def _timed(phase: Callable[[], None]) -> PhaseResult:

@@ -16,7 +16,7 @@ from dsbench.runner.interrupts import listening
 from dsbench.runner.journal import RunError
 from dsbench.runner.kept import Kept
 from dsbench.runner.opening import opened, told
-from dsbench.spec import RunSpec, SpecError, build
+from dsbench.spec import RunSpec, SpecError, build, named_as
 from dsbench.spec import Target as TargetSpec
 
 
@@ -62,7 +62,8 @@ def _refuse_unnamed(there: Kept, given: Mapping[str, str]) -> None:
     for name, text in there.settings.items():
         if re.search(r" #[0-9a-f]{12}$", text) and name not in given:
             file = text.partition(" #")[0]
-            raise RunError(f"the database was made by {file}", f"name that file: --workload {file}", usage=True)
+            remedy = f"name that file: --workload {named_as(text)}"
+            raise RunError(f"the database was made by {file}", remedy, usage=True)
 
 
 def drop_target(target: TargetSpec, agreed: Callable[[str], bool]) -> str:

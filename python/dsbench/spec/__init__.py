@@ -4,7 +4,7 @@ Every setting has one name: in TOML, on the command line, in ``run.json`` and in
 """
 
 from dsbench.spec.building import PROFILE_NAMES, PROFILES, build, load_toml, recorded, refuse_unused
-from dsbench.spec.files import examples, taking, with_file
+from dsbench.spec.files import examples, named_as, taking, with_file
 from dsbench.spec.limits import Limits
 from dsbench.spec.merging import Merged, dsi_seconds, known_workload, merged
 from dsbench.spec.options import OPTIONS, Option, printed
@@ -17,11 +17,11 @@ from dsbench.spec.run import (
 from dsbench.spec.scripts import NAMES as SCRIPTS
 from dsbench.spec.scripts import needs_pgbench
 from dsbench.spec.target import Target, redact, secrets_of
-from dsbench.spec.words import SpecError, per_cent, plain
+from dsbench.spec.words import SpecError, parsed_toml, per_cent, plain
 
 __all__ = [
     "DSI_SCALES", "LEVELS", "OPTIONS", "PROFILES", "PROFILE_NAMES", "SCRIPTS", "Limits", "Merged", "Option", "RunSpec",
-    "SpecError", "Target", "build", "dsi_seconds", "examples", "known_workload", "load_toml", "merged", "needs_pgbench",
-    "per_cent", "plain", "printed", "recorded", "redact", "refuse_unused", "secrets_of", "taking", "terminals_of",
-    "with_file",
+    "SpecError", "Target", "build", "dsi_seconds", "examples", "known_workload", "load_toml", "merged", "named_as",
+    "needs_pgbench", "parsed_toml", "per_cent", "plain", "printed", "recorded", "redact", "refuse_unused", "secrets_of",
+    "taking", "terminals_of", "with_file",
 ]  # fmt: skip

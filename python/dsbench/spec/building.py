@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +13,7 @@ from dsbench.spec.options import OPTIONS
 from dsbench.spec.run import DSI_SCALES, RunSpec
 from dsbench.spec.sizing import SIZED, caches, default_workload, sized
 from dsbench.spec.target import Target
-from dsbench.spec.words import SpecError, plain
+from dsbench.spec.words import SpecError, parsed_toml, plain
 
 PROFILES: dict[str, dict[str, Any]] = {
     "dsi": {
@@ -185,10 +184,12 @@ def load_toml(path: Path) -> dict[str, Any]:
             text = file.read(_LONGEST + 1)
         if len(text) > _LONGEST:
             raise ValueError(f"it has more than {_LONGEST} bytes")
-        return {name.replace("-", "_"): value for name, value in tomllib.loads(text.decode()).items()}
+        values = {name.replace("-", "_"): value for name, value in parsed_toml(text.decode()).items()}
     except OSError as error:
         raise SpecError("--config", f"{path}: {error.strerror}", "name a readable TOML file") from None
-    except (ValueError, RecursionError) as error:
-        words = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    except ValueError as error:
         remedy = "mend the file; the settings are those of dsbench run --help"
-        raise SpecError("--config", f"{path}: {words}", remedy) from None
+        raise SpecError("--config", f"{path}: {error}", remedy) from None
+    if values.keys() & {"transactions", "base"}:
+        raise SpecError("--config", f"{path} is a workload file", f"name it by --workload {path}")
+    return values

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import io
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from dsbench import workloads
-from dsbench.spec.words import SpecError
+from dsbench.spec.words import SpecError, parsed_toml
 
 _LONGEST: Final = 4_000_000
 """Bytes of a file."""
@@ -56,13 +55,19 @@ def said(spec: Mapping[str, Any]) -> dict[str, Any]:
     return dict(spec)
 
 
+def named_as(brief: str) -> str:
+    """What ``--workload`` takes for the file of which ``brief`` (``workloads.brief``) is kept."""
+    shipped = (name for name, path in examples().items() if workloads.brief("\n".join(_bundle(path))) == brief)
+    return next(shipped, brief.partition(" #")[0])
+
+
 def _bundle(path: Path) -> Iterator[str]:
     """The file, then those that it names, each as the workload takes it: the length of its text, its name, its text."""
     found: dict[str, Path] = {}
-    waiting = [(path.name, path)]
+    waiting = [(path.name, path, "")]
     while waiting:
-        name, file = waiting.pop(0)
-        text = _read(file)
+        name, file, place = waiting.pop(0)
+        text = _read(file, place)
         yield f"{len(text.encode())} {_printable(name)}\n{text}"
         if file.suffix != ".toml":
             continue
@@ -70,7 +75,7 @@ def _bundle(path: Path) -> Iterator[str]:
             beside = file.parent / other
             if other not in found:
                 found[other] = beside
-                waiting.append((other, beside))
+                waiting.append((other, beside, _place(file, text, other)))
             elif found[other] != beside:
                 problem = f"{file} names {other}, which is another file elsewhere"
                 raise SpecError("--workload", problem, "give one of them another name")
@@ -87,18 +92,27 @@ def _named(value: Any, depth: int = 0, within: str = "") -> Iterator[str]:
                 yield from _named(inner, depth + 1, key if depth == 0 else "")
 
 
+def _place(file: Path, text: str, named: str) -> str:
+    """``FILE:LINE:COLUMN: `` where ``text``, that of ``file``, names another file."""
+    where = re.search(rf"""\b(?:file|load|base)\s*=\s*(["']{re.escape(named)}["'])""", text)
+    if where is None:
+        return f"{file}: "
+    begins = where.start(1)
+    return f"{file}:{text.count(chr(10), 0, begins) + 1}:{begins - text.rfind(chr(10), 0, begins)}: "
+
+
 def _parsed(path: Path, text: str) -> Mapping[str, Any]:
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        words = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "it is nested too deeply"
+        return parsed_toml(text)
+    except ValueError as error:
+        words = str(error)
         where = re.search(r" \(at line (\d+), column (\d+)\)$", words)
         place = f"{path}:{where[1]}:{where[2]}: {words[:where.start()]}" if where else f"{path}: {words}"
         raise SpecError("--workload", place, _REMEDY) from None
 
 
-def _read(path: Path) -> str:
-    """The text of a file; of a table in Parquet the same as CSV."""
+def _read(path: Path, place: str) -> str:
+    """The text of a file, which is named at ``place``; of a table in Parquet the same as CSV."""
     remedy = "name a readable file in UTF-8: TOML, SQL, CSV, or Parquet"
     try:
         if path.suffix == ".parquet":
@@ -109,9 +123,9 @@ def _read(path: Path) -> str:
         text = raw.decode().removeprefix("\ufeff")
     except (OSError, ValueError) as error:
         words = error.strerror or error if isinstance(error, OSError) else "it cannot be read as what it is"
-        raise SpecError("--workload", f"{path}: {words}", remedy) from None
+        raise SpecError("--workload", f"{place}{path}: {words}", remedy) from None
     if len(raw) > _LONGEST:
-        problem = f"{path} has more than {_LONGEST} bytes, and the archive keeps all of it"
+        problem = f"{place}{path} has more than {_LONGEST} bytes, and the archive keeps all of it"
         raise SpecError("--workload", problem, "let rows be made by rule: rows = … and columns")
     return text
 

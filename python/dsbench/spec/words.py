@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from typing import Any, Final
 
 from dsbench.problem import Problem
 
@@ -51,3 +53,20 @@ class SpecError(Problem, ValueError):
         self.option = option
         self.problem = problem
         self.remedy = remedy
+
+
+_PART: Final = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_MANY_PARTS: Final = re.compile(rf"""(?<![\w."'-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{32}}""")
+
+
+def parsed_toml(text: str) -> dict[str, Any]:
+    """The values of TOML. ``ValueError`` for what is none, for a key of more than 32 parts, which would take a reader's
+    memory, and for what is nested too deeply."""
+    if found := _MANY_PARTS.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        column = found.start() - text.rfind("\n", 0, found.start())
+        raise ValueError(f"a key has more than 32 parts (at line {line}, column {column})")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None

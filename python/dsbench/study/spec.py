@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -11,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dsbench.analysis.designs import MOST_SCREENED
-from dsbench.spec import SpecError, plain, printed, redact
+from dsbench.spec import SpecError, parsed_toml, plain, printed, redact
 from dsbench.study import rules
 from dsbench.study.paths import check
 
@@ -114,10 +113,9 @@ def of_text(text: bytes, source: str) -> StudySpec:
     try:
         if len(text) > _LONGEST:
             raise ValueError(f"it has more than {_LONGEST} bytes")
-        values = tomllib.loads(text.decode())
-    except (ValueError, RecursionError) as error:
-        words = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise SpecError("FILE", f"{source}: {words}", "mend the file: dsbench study templates shows examples") from None
+        values = parsed_toml(text.decode())
+    except ValueError as error:
+        raise SpecError("FILE", f"{source}: {error}", "mend the file: dsbench study templates shows examples") from None
     return parse(values)
 
 

@@ -3,11 +3,11 @@
 use dsbench_core::error::{Error, Result};
 use dsbench_core::stage::{GroupPlan, Pacing, Whose};
 use dsbench_core::workload::KindId;
-use dsbench_script::Source;
+use dsbench_script::{meant, Source};
 
 use super::columns::{self, Made};
 use super::expression::{Expression, Scope, Step};
-use super::reading::{parse, Fields, Files, Node, Sql};
+use super::reading::{parse, Fields, Files, Node, Sql, LONGEST};
 use super::table::Table;
 use super::words;
 use crate::Settings;
@@ -17,6 +17,9 @@ const SAMPLE: &str = include_str!("sample.toml");
 
 /// Most transactions of a file.
 const MOST_KINDS: usize = 64;
+
+/// Most entries of a table of the file, such as words or conditions.
+const MOST_ENTRIES: usize = 256;
 
 const ROOT: &[&str] = &[
     "name",
@@ -96,12 +99,21 @@ impl<'a> Whole<'a> {
         self.0.get(name).or_else(|| self.1.as_ref()?.get(name))
     }
 
+    /// The entries of a table, of which there may be so many as a file needs.
     fn entries(&self, name: &str) -> Result<Vec<(&'a str, Node<'a>)>> {
-        self.get(name).map_or(Ok(Vec::new()), |node| node.entries())
+        let Some(node) = self.get(name) else { return Ok(Vec::new()) };
+        let entries = node.entries()?;
+        if entries.len() > MOST_ENTRIES {
+            return Err(
+                node.wrong(format!("[{name}] has {} entries; at most {MOST_ENTRIES} are allowed", entries.len()))
+            );
+        }
+        entries.iter().try_for_each(|(name, node)| node.shown(name))?;
+        Ok(entries)
     }
 
-    fn text(&self, name: &str) -> Result<String> {
-        Ok(self.get(name).map(|node| node.text()).transpose()?.unwrap_or_default().to_string())
+    fn line(&self, name: &str) -> Result<String> {
+        Ok(self.get(name).map(|node| node.line()).transpose()?.unwrap_or_default().to_string())
     }
 }
 
@@ -133,7 +145,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(mut self, scale: u32) -> Result<Described> {
         let stem = self.files.first().0.trim_end_matches(".toml").to_string();
-        let name = Some(self.whole.text("name")?).filter(|name| !name.is_empty()).unwrap_or(stem);
+        let name = Some(self.whole.line("name")?).filter(|name| !name.is_empty()).unwrap_or(stem);
         let scope = Scope { scale, defined: self.defined()? };
         let of_product = |word: &str| (word.to_string(), words::on_product(word, self.product).to_string());
         self.words = words::BUILTIN.iter().map(|word| of_product(word)).collect();
@@ -143,6 +155,7 @@ impl Reader<'_> {
         }
         let schema = self.schema(&scope)?;
         let seed = self.whole.get("seed").map(|node| scope.whole(node)).transpose()?.unwrap_or(1);
+        self.whole.entries("tables")?;
         let tables = self.whole.get("tables");
         let tables = tables.map(|node| Table::all(node, self.files, &scope, &schema.made, seed)).transpose()?;
         let mut groups = self.groups()?;
@@ -150,8 +163,8 @@ impl Reader<'_> {
         let kinds: Vec<&str> = transactions.iter().map(|one| one.name.as_str()).collect();
         Ok(Described {
             name,
-            about: self.whole.text("about")?,
-            unit: self.whole.text("unit")?,
+            about: self.whole.line("about")?,
+            unit: self.whole.line("unit")?,
             schema,
             tables: tables.unwrap_or_default(),
             texts: self.texts()?,
@@ -175,7 +188,8 @@ impl Reader<'_> {
     }
 
     fn sql(&self, node: Node<'_>) -> Result<Sql> {
-        Ok(node.sql(self.files, self.product)?.filled(&self.words))
+        let long = || node.wrong(format!("this SQL is longer than {LONGEST} bytes once [words] stand in it"));
+        node.sql(self.files, self.product)?.filled(&self.words).ok_or_else(long)
     }
 
     fn schema(&self, scope: &Scope) -> Result<Schema> {
@@ -224,7 +238,8 @@ impl Reader<'_> {
                 Some(node) => {
                     let wanted = node.text()?;
                     let found = groups.iter().position(|group| group.name == wanted);
-                    found.ok_or_else(|| node.wrong("no group of this name stands in [groups]"))?
+                    let meant = || meant(wanted, groups.iter().map(|group| group.name.as_str()));
+                    found.ok_or_else(|| node.wrong(format!("no group {wanted} stands in [groups]{}", meant())))?
                 }
             };
             if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
@@ -278,7 +293,10 @@ impl Reader<'_> {
         let kind = match fields.get("transaction") {
             None => None,
             Some(node) if kinds.contains(&node.text()?) => Some(node.text()?.to_string()),
-            Some(node) => return Err(node.wrong(format!("no such transaction; there are {}", kinds.join(", ")))),
+            Some(node) => {
+                let meant = meant(node.text()?, kinds.iter().copied());
+                return Err(node.wrong(format!("no such transaction; there are {}{meant}", kinds.join(", "))));
+            }
         };
         let per_s = match fields.get("per").map(|node| node.text()).transpose()? {
             None | Some("second") => 1,
@@ -286,6 +304,6 @@ impl Reader<'_> {
             Some("hour") => 3600,
             Some(_) => return Err(node.wrong("per is second, minute or hour")),
         };
-        Ok(Some(Headline { label: fields.need("label")?.text()?.to_string(), kind, per_s }))
+        Ok(Some(Headline { label: fields.need("label")?.line()?.to_string(), kind, per_s }))
     }
 }

@@ -4,7 +4,11 @@
 use std::fmt::Display;
 
 use dsbench_core::error::{Error, Result};
+use dsbench_script::meant;
 use toml_span::Value;
+
+/// Most bytes of SQL once words stand in it.
+pub(super) const LONGEST: usize = 4_000_000;
 
 /// The files of a workload: the TOML file first, then those that it names.
 #[derive(Debug, Clone)]
@@ -93,7 +97,8 @@ impl<'a> Node<'a> {
         for (name, _) in &entries {
             if !known.contains(name) {
                 let span = self.value.as_table().and_then(|table| table.get_key_value(*name)).map(|(key, _)| key.span);
-                let why = format!("no key {name:?} is known here; there are {}", known.join(", "));
+                let meant = meant(name, known.iter().copied());
+                let why = format!("no key {name:?} is known here; there are {}{meant}", known.join(", "));
                 return Err(wrong_at((self.file, self.whole), span.map_or(self.byte, |span| span.start), why));
             }
         }
@@ -111,6 +116,19 @@ impl<'a> Node<'a> {
 
     pub(super) fn text(&self) -> Result<&'a str> {
         self.value.as_str().ok_or_else(|| self.wrong("a text has to stand here"))
+    }
+
+    /// A text that stands in tables and diagrams: one line, without control characters.
+    pub(super) fn line(&self) -> Result<&'a str> {
+        self.text().and_then(|text| self.shown(text).map(|()| text))
+    }
+
+    /// An error where `text`, which stands here, cannot be shown in one line.
+    pub(super) fn shown(&self, text: &str) -> Result<()> {
+        match text.chars().any(char::is_control) {
+            true => Err(self.wrong(format!("{text:?} holds control characters; write one line of text"))),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn as_text(&self) -> Option<&'a str> {
@@ -205,11 +223,16 @@ pub(super) struct Sql {
 }
 
 impl Sql {
-    /// The same with words in place of their names in braces.
-    pub(super) fn filled(mut self, words: &[(String, String)]) -> Self {
+    /// The same with words in place of their names in braces; `None` where it becomes longer than [`LONGEST`].
+    pub(super) fn filled(mut self, words: &[(String, String)]) -> Option<Self> {
         for (name, word) in words {
-            self.text = self.text.replace(&format!("{{{name}}}"), word);
+            let braced = format!("{{{name}}}");
+            let times = self.text.matches(&braced).count();
+            if times > 0 {
+                (self.text.len() + times * word.len() <= LONGEST).then_some(())?;
+                self.text = self.text.replace(&braced, word);
+            }
         }
-        self
+        Some(self)
     }
 }

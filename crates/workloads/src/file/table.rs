@@ -3,7 +3,7 @@
 use dsbench_core::error::Result;
 use dsbench_core::random::mix;
 use dsbench_core::value::{Type, Value};
-use dsbench_script::Slot;
+use dsbench_script::{meant, Slot};
 
 use super::columns::Made;
 use super::csv;
@@ -115,7 +115,8 @@ impl Table {
         let mut all = Vec::new();
         for (at, (name, node)) in entries.iter().enumerate() {
             let Some(made) = made.iter().find(|made| made.name.eq_ignore_ascii_case(name)) else {
-                return Err(node.wrong(format!("no statement of the schema makes a table {name}")));
+                let meant = meant(name, made.iter().map(|made| made.name.as_str()));
+                return Err(node.wrong(format!("no statement of the schema makes a table {name}{meant}")));
             };
             let fields = node.fields(KNOWN)?;
             let seed = mix(seed as u64 ^ hash(name));
@@ -175,7 +176,8 @@ impl Table {
 /// The type of a column.
 fn kind_of(node: Node<'_>, made: &Made, name: &str) -> Result<Type> {
     let found = made.columns.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    let no_column = || node.wrong(format!("the table {} has no column {name}", made.name));
+    let meant = || meant(name, made.columns.iter().map(|(known, _)| known.as_str()));
+    let no_column = || node.wrong(format!("the table {} has no column {name}{}", made.name, meant()));
     let no_type = || {
         node.wrong(format!(
             "no values are made for the type of {name}: use smallint, int, bigint, decimal, double precision, char, \

@@ -11,6 +11,7 @@ from dsbench.report.kind_text import (
     class_cells,
     count_cells,
     count_heads,
+    headline_text,
     nopm_text,
     response_cells,
     times,
@@ -66,6 +67,8 @@ def _of_scale(evaluation: Evaluation, scale: int) -> list[Html]:
     parts = [tag("h3", title)]
     if scale in evaluation.nopm:
         parts.append(tag("p", nopm_text(evaluation.nopm[scale], scale)))
+    if scale in evaluation.headline:
+        parts.append(tag("p", headline_text(evaluation.headline[scale])))
     missed = [i for i, row in enumerate(rows) if row.share_missed]
     heads_of_counts = count_heads(rows)
     counts = [count_cells(row)[: len(heads_of_counts)] for row in rows]

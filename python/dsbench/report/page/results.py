@@ -31,6 +31,9 @@ def headline(evaluation: Evaluation, run: RunRecord, curve: Html | None = None) 
         note = f"median of the cycles, at scale {found.row.scale}{shown}"
         rate = _figure("highest rate", f"{number(found.row.rate_median_tps)} tps", note)
         figures = [*figures, rate] if evaluation.nopm else [rate, *figures]
+        if counted := found.part.headline.get(found.row.scale):
+            shown = number(counted.median)
+            figures = [_figure(counted.label, shown, f"at scale {found.row.scale}; {counted.about}"), *figures]
     facts = terms([
         ("server", server(run)), ("host", _host(run)), ("load", conditions(run)), ("placement", evaluation.placement),
          ("client's ceiling", _ceiling(run)),
