@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dsbench.archive import FORMAT, TABLES, Archive, ArchiveError, Writer
+from dsbench.archive import FORMAT, TABLES, Archive, ArchiveError, Writer, folder
 from dsbench.evaluation import evaluate
 from fixtures import small
 from fixtures.program import Program
@@ -67,7 +68,7 @@ def test_what_unpacks_to_much_more_is_not_unpacked(called: Program, tmp_path: Pa
         assert "hint: if you trust it, unpack it" in done.stderr
 
 
-@pytest.mark.parametrize(("limit", "words"), [("_MOST", "it holds 10 files"), ("_LISTING", r"its listing has \d+ bytes")])
+@pytest.mark.parametrize(("limit", "words"), [("MOST_FILES", "it holds 10 files"), ("_LISTING", r"its listing has \d+ bytes")])
 def test_as_many_files_as_no_run_leaves_are_not_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, words: str
 ) -> None:
@@ -82,7 +83,7 @@ def test_as_many_files_as_no_run_leaves_are_not_listed(
 def test_a_large_description_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "run.json").open("wb") as file:
         file.truncate(700_000_000)
-    with pytest.raises(ArchiveError, match="it has 700000000 bytes, more than"):
+    with pytest.raises(ArchiveError, match="has 700000000 bytes, more than"):
         Archive.open(tmp_path)
 
 
@@ -176,3 +177,86 @@ def test_a_run_that_asks_for_what_cannot_be_is_not_resumed(
     done = called("run", "--resume", str(tmp_path))
     assert (done.returncode, words in done.stderr) == (2, True), done.stderr
     assert len(done.stderr.splitlines()) in (1, 2)
+
+
+def _stranger(tmp_path: Path) -> Path:
+    """The folder of a small archive with something beside it that nobody may read or write through it."""
+    (tmp_path / "secret").write_text("secret")
+    return small.archive(tmp_path / "out").path
+
+
+@pytest.mark.parametrize("name", ["run.json", "report.html", "cycles.parquet"])
+def test_a_link_in_an_archive_is_not_followed(tmp_path: Path, name: str) -> None:
+    path = _stranger(tmp_path)
+    (path / name).unlink(missing_ok=True)
+    (path / name).symlink_to(tmp_path / "secret")
+    with pytest.raises(ArchiveError, match="is a link"):
+        Archive(path).read(name)
+    assert name not in Archive(path).names()
+
+
+def test_what_is_written_to_an_archive_goes_through_no_link(tmp_path: Path) -> None:
+    path = _stranger(tmp_path)
+    for name in ("results.txt", "results.txt.part", "results.log"):
+        (path / name).symlink_to(tmp_path / "secret")
+    (tmp_path / "out" / f"{path.name}.zip.part").symlink_to(tmp_path / "secret")
+    writer = Writer(path)
+    writer.text("results.txt", "figures")
+    with pytest.raises(ArchiveError, match="is a link"):
+        writer.log("a line")
+    sealed = writer.seal()
+    assert (path / "results.txt").read_text() == "figures"
+    assert (tmp_path / "secret").read_text() == "secret"
+    with zipfile.ZipFile(sealed) as pack:
+        assert f"{path.name}/results.log" not in pack.namelist()
+    (tmp_path / "cycles").mkdir()
+    (path / "cycles").symlink_to(tmp_path / "cycles")
+    with pytest.raises(ArchiveError, match="is a link"):
+        writer.table("cycles", "part", Archive(path).table("cycles"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has none")
+def test_a_pipe_in_an_archive_is_refused_at_once(tmp_path: Path) -> None:
+    path = _stranger(tmp_path)
+    os.mkfifo(path / "results.csv")
+    with pytest.raises(ArchiveError, match="no regular file"):
+        Archive(path).read("results.csv")
+    (path / "run.json").unlink()
+    os.mkfifo(path / "run.json")
+    with pytest.raises(ArchiveError, match=r"no archive|no regular file"):
+        Archive.open(path)
+
+
+def test_a_file_of_an_archive_has_a_size_that_it_may_not_exceed(tmp_path: Path) -> None:
+    path = _stranger(tmp_path)
+    for name in ("results.csv", "report.html", "cycles.parquet"):
+        with (path / name).open("wb") as file:
+            file.truncate(folder.largest(name) + 1)
+        with pytest.raises(ArchiveError, match=rf"{name} has \d+ bytes, more than {folder.largest(name)}"):
+            Archive(path).read(name)
+
+
+def test_a_table_has_a_number_of_rows_that_it_may_not_exceed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _stranger(tmp_path)
+    rows = Archive(path).table("cycles")
+    writer = Writer(path)
+    for part in ("again", "and-again"):
+        writer.table("cycles", part, rows)
+    monkeypatch.setattr("dsbench.archive.sound._ROWS", 2 * rows.num_rows)
+    with pytest.raises(ArchiveError, match=rf"small has \d+ rows of the table cycles, more than {2 * rows.num_rows}"):
+        Archive(path).table("cycles")
+    monkeypatch.setattr("dsbench.archive.sound._ROWS", rows.num_rows - 1)
+    with pytest.raises(ArchiveError, match=r"it has \d+ rows of the table cycles, more than"):
+        Archive(path).table("cycles")
+
+
+def test_what_others_put_into_an_archive_outlives_its_sealing(tmp_path: Path) -> None:
+    path = _stranger(tmp_path)
+    (path / "film.part").write_text("mine")
+    writer = Writer(path)
+    writer.table("cycles", "part", Archive(path).table("cycles"))
+    (path / "cycles" / "notes.txt").write_text("mine")
+    writer.seal()
+    assert (path / "film.part").read_text() == "mine"
+    assert (path / "cycles" / "notes.txt").read_text() == "mine"
+    assert not list(path.glob("cycles/*.parquet"))

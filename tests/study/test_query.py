@@ -24,7 +24,8 @@ def found(made: Study) -> query.Found:
 
 
 def rows(found: query.Found, sql: str) -> list[dict[str, object]]:
-    return query.ask(found, sql).to_pylist()
+    answer = query.ask(found, sql)
+    return [dict(zip(answer.heads, row, strict=True)) for row in answer.rows]
 
 
 def test_trials_stand_beside_what_they_reached(found: query.Found) -> None:
@@ -99,3 +100,32 @@ def test_a_wrong_query_is_wrong_usage(made: Study, capsys: pytest.CaptureFixture
         command(made.folder, "SELECT * FROM nothing")
     assert ended.value.code == 2  # type: ignore[union-attr]  # of SystemExit
     assert "hint: dsbench query FOLDER" in capsys.readouterr().err
+
+
+def test_columns_of_one_name_are_all_printed(made: Study, capsys: pytest.CaptureFixture[str]) -> None:
+    sql = "SELECT 1 AS a, 2 AS a_1, 3 AS a, 4 AS a"
+    printed = {}
+    for form in Form:
+        command(made.folder, sql, form)
+        printed[form] = capsys.readouterr().out
+    assert printed[Form.CSV] == "a,a_1,a_2,a_3\n1,2,3,4\n"
+    assert json.loads(printed[Form.JSON]) == [{"a": 1, "a_1": 2, "a_2": 3, "a_3": 4}]
+    assert [line.split() for line in printed[Form.TEXT].splitlines()] == [["a", "a_1", "a_2", "a_3"], ["1", "2", "3", "4"]]
+    joined = "SELECT r.archive, s.archive FROM runs r JOIN scales s USING (archive) LIMIT 1"
+    command(made.folder, joined, Form.CSV)
+    heads, row = capsys.readouterr().out.splitlines()
+    assert heads == "archive,archive_1"
+    assert len(set(row.split(","))) == 1
+
+
+@pytest.mark.parametrize("value", ["DATE '99999-01-01'", "'infinity'::TIMESTAMP", "[DATE '99999-01-01']"])
+def test_a_value_that_cannot_be_shown_is_told_with_the_remedy(found: query.Found, value: str) -> None:
+    with pytest.raises(query.QueryError, match="the column x has values") as refused:
+        rows(found, f"SELECT {value} AS x")
+    assert "CAST" in refused.value.remedy
+    assert rows(found, f"SELECT CAST({value} AS VARCHAR) AS x")
+
+
+def test_json_has_null_for_what_is_no_number_within_lists_too(made: Study, capsys: pytest.CaptureFixture[str]) -> None:
+    command(made.folder, "SELECT ['nan'::DOUBLE, 1] AS x, {'a': 'inf'::DOUBLE} AS y", Form.JSON)
+    assert json.loads(capsys.readouterr().out) == [{"x": [None, 1.0], "y": {"a": None}}]

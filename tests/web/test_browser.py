@@ -20,6 +20,7 @@ import psutil
 import pytest
 
 from dsbench import study as room
+from fixtures.archives import copy_stored
 from fixtures.web import Seen, browsed, served
 
 STORED = Path(__file__).parents[1] / "data" / "archives"
@@ -41,7 +42,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("web") / "archives"
     (folder / ".live").mkdir(parents=True)
     for name in ("pg", "sqlite-tpcb"):
-        copy(STORED / f"{name}.zip", folder)
+        copy_stored(name, folder)
     _of_a_stranger(STORED / "mock-open.zip", folder / f"{NAMED}.zip")
     (folder / "notes.json").write_text(json.dumps({"pg": {"tags": [BAD], "text": BAD}}))
     begun = psutil.Process().create_time()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import zipfile
+from collections import Counter
 from pathlib import Path
 from shutil import copy
 
@@ -9,6 +12,8 @@ import pytest
 
 from dsbench.archive import ArchiveError, claimed
 from dsbench.web.shelf import Note, Shelf
+from fixtures import small
+from fixtures.archives import copy_stored
 
 STORED = Path(__file__).parents[1] / "data" / "archives"
 
@@ -17,7 +22,7 @@ def test_what_is_told_noted_and_deleted(tmp_path: Path) -> None:
     folder, outside = tmp_path / "archives", tmp_path / "outside"
     folder.mkdir()
     outside.mkdir()
-    copy(STORED / "pg.zip", folder)
+    copy_stored("pg", folder)
     copy(STORED / "mock-open.zip", outside / "mine.zip")
     (folder / "broken.zip").write_text("no archive")
     (folder / "link.zip").symlink_to(outside / "mine.zip")
@@ -38,7 +43,7 @@ def test_what_is_told_noted_and_deleted(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match="not deleted"):
         shelf.remove("broken")
     assert (folder / "broken.zip").is_file()
-    shelf.remove("pg")
+    assert shelf.remove("pg") == []
     assert not (folder / "pg.zip").exists()
     assert shelf.notes() == {}
 
@@ -50,3 +55,50 @@ def test_an_archive_that_is_being_written_stays(tmp_path: Path) -> None:
     with claimed(run), pytest.raises(ArchiveError, match="going on"):
         Shelf(tmp_path).remove("run")
     assert run.is_dir()
+
+
+def test_only_what_dsbench_wrote_is_deleted(tmp_path: Path) -> None:
+    run = small.archive(tmp_path / "home").path
+    shelf = Shelf(run.parent)
+    for name in ("thesis/chapter.tex", "cycles/own.txt", "sales.parquet", "photo.part", "results.doc"):
+        (run / name).parent.mkdir(exist_ok=True)
+        (run / name).write_text("mine")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "a.parquet").write_text("mine")
+    (run / "trace").symlink_to(elsewhere)
+    (run / "results.txt").write_text("figures")
+    left = shelf.remove(run.name)
+    assert left == [f"{run.name}/{name}" for name in ("cycles", "photo.part", "results.doc", "sales.parquet", "thesis", "trace")]
+    assert sorted(path.name for path in run.rglob("*") if path.is_file()) == [
+        "chapter.tex", "own.txt", "photo.part", "results.doc", "sales.parquet",
+    ]  # fmt: skip
+    assert (elsewhere / "a.parquet").is_file()
+
+
+def test_a_zip_with_other_files_stays(tmp_path: Path) -> None:
+    copy(STORED / "pg.zip", tmp_path)
+    with zipfile.ZipFile(tmp_path / "pg.zip", "a") as pack:
+        pack.writestr("pg/thesis.tex", "mine")
+    assert Shelf(tmp_path).remove("pg") == ["pg.zip with shown.json, thesis.tex"]
+    assert (tmp_path / "pg.zip").is_file()
+
+
+def test_many_archives_are_looked_at_once_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(50):
+        (tmp_path / f"{number:03}").mkdir()
+        (tmp_path / f"{number:03}" / "run.json").write_text("{}")
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    shelf, looked = Shelf(tmp_path), Counter[str]()
+    stat = Path.stat
+
+    def counted(path: Path, **more: bool) -> os.stat_result:
+        looked[path.name] += 1
+        return stat(path, **more)
+
+    monkeypatch.setattr(Path, "stat", counted)
+    assert len(shelf.books()) == 50
+    first = looked.total()
+    looked.clear()
+    assert len(shelf.books()) == 50
+    assert looked.total() <= 51 < first

@@ -1,6 +1,6 @@
 """A packed archive, whoever packed it: which files it may hold, and how large they may be when they are unpacked.
 
-A folder needs none of this: what lies there takes the space that it says.
+``folder`` says how large a file of any archive may be.
 """
 
 from __future__ import annotations
@@ -10,20 +10,18 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from dsbench.archive.errors import LEFT, ArchiveError
+from dsbench.archive.folder import MOST_FILES, largest
 
-_MOST: Final = 100_000
-"""Files: a run that is sealed leaves some dozens, one with a trace in parts one for each cycle."""
 _LISTING: Final = 32 * 2**20
 """Bytes of their listing."""
-_FILE: Final = 2**30
 _ALL: Final = 4 * 2**30
-"""Bytes of one file, and of all of them, unpacked."""
+"""Bytes of all files, unpacked."""
 _RATIO: Final = 200
 """Bytes unpacked for each packed one: tables are compressed already, texts shrink to a tenth."""
 _SMALL: Final = 16 * 2**20
@@ -66,16 +64,23 @@ def opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, Mapping[str, zipfile.Z
 
 def content(path: Path, name: str) -> bytes:
     """The file ``name`` of the zip at ``path``. ``KeyError`` when there is none, and the errors of ``opened``."""
-    with opened(path) as (pack, files):
-        if (found := files.get(name)) is not None:
-            return pack.read(found)
+    for found in contents(path, [name]):
+        return found
     raise KeyError(name)
+
+
+def contents(path: Path, names: Iterable[str]) -> Iterator[bytes]:
+    """The files ``names`` of the zip at ``path`` that are there; the errors of ``opened``."""
+    with opened(path) as (pack, files):
+        for name in names:
+            if (found := files.get(name)) is not None:
+                yield pack.read(found)
 
 
 def _files(path: Path, pack: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     listed = [one for one in pack.infolist() if not one.is_dir()]
-    if len(listed) > _MOST:
-        raise _refused(path, f"it holds {len(listed)} files, more than {_MOST}")
+    if len(listed) > MOST_FILES:
+        raise _refused(path, f"it holds {len(listed)} files, more than {MOST_FILES}")
     names = [one.filename for one in listed]
     for name in names:
         if not _stays_within(name):
@@ -98,16 +103,17 @@ def _spare(path: Path, listed: list[zipfile.ZipInfo]) -> None:
     """Refuses what would take much more room than it says: a zip of a kilobyte can hold a file of a megabyte."""
     packed = path.stat().st_size
     for one in listed:
-        name, room = repr(one.filename[:200]), max(_SMALL, _RATIO * min(one.compress_size, packed))
+        name = repr(one.filename[:200])
+        room = min(max(_SMALL, _RATIO * min(one.compress_size, packed)), largest(one.filename))
         if one.compress_type not in _METHODS:
             raise ArchiveError(f"{path}: {name} is packed in a way that no dsbench packs", LEFT, usage=True)
-        if one.file_size > min(room, _FILE):
-            raise _refused(path, f"{name} has {one.file_size} bytes unpacked, more than {min(room, _FILE)}")
+        if one.file_size > room:
+            raise _refused(path, f"{name} has {one.file_size} bytes unpacked, more than {room}")
     total, room = sum(one.file_size for one in listed), min(max(4 * _SMALL, _RATIO * packed), _ALL)
     if total > room:
         raise _refused(path, f"its files have {total} bytes unpacked, more than {room}")
 
 
 def _refused(path: Path, why: str) -> ArchiveError:
-    remedy = "if you trust it, unpack it and name its folder: a folder is read whatever its size"
+    remedy = "if you trust it, unpack it and name its folder"
     return ArchiveError(f"{path} is not unpacked: {why}", remedy, usage=True)

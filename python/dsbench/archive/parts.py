@@ -73,6 +73,7 @@ def merge(name: str, sources: Sequence[Path], target: Path) -> None:
     """Writes the rows of ``sources`` into one file, in row groups of about a million: a trace may be large."""
     temporary = target.with_name(target.name + PART)
     with told(target, temporary):
+        temporary.unlink(missing_ok=True)
         schema = DESCRIBED.get(name) or pq.read_schema(sources[0])
         with pq.ParquetWriter(temporary, schema, compression="zstd") as file:
             waiting: list[pa.Table] = []
@@ -90,5 +91,7 @@ def replace(path: Path, content: bytes) -> None:
     """Writes a file whole, or not at all."""
     temporary = path.with_name(path.name + PART)
     with told(path, temporary):
-        temporary.write_bytes(content)
+        temporary.unlink(missing_ok=True)
+        with temporary.open("xb") as file:  # A link of that name, in an archive of a stranger, is not followed.
+            file.write(content)
         os.replace(temporary, path)

@@ -10,14 +10,12 @@ from typing import Any, Self
 import pyarrow as pa
 from pydantic_core import from_json
 
-from dsbench.archive import packed
+from dsbench.archive import folder, packed
 from dsbench.archive.errors import LEFT, ArchiveError
 from dsbench.archive.parts import MERGED, table_of
 from dsbench.archive.record import RunRecord
 from dsbench.archive.schemas import READS, TABLES
-
-_LARGEST = 64 * 2**20
-"""Bytes of ``run.json``: that of a thousand nodes has one or two million."""
+from dsbench.archive.sound import not_too_many
 
 
 def there(path: Path) -> None:
@@ -60,14 +58,9 @@ class Archive:
     @cached_property
     def _described(self) -> dict[str, Any]:
         try:
-            alone = self.path if self.path.suffix == ".json" else None
-            size = (alone or self.path / "run.json").stat().st_size if alone or self.path.is_dir() else 0
-            read = alone.read_bytes if alone and alone.is_file() else lambda: self.read("run.json")
-            text = read() if size <= _LARGEST else b""
-            if max(size, len(text)) > _LARGEST:
-                raise ValueError(f"it has {max(size, len(text))} bytes, more than {_LARGEST}")
+            alone = self.path.suffix == ".json" and self.path.is_file()
             # Other than json, it refuses text that no UTF-8 can say, and nesting without end.
-            data = from_json(text)
+            data = from_json(folder.read(self.path.parent, self.path.name) if alone else self.read("run.json"))
         except (KeyError, OSError, ValueError) as error:
             words = f"{self.path} is no dsbench archive: run.json cannot be read ({error})"
             raise ArchiveError(words, LEFT, usage=True) from None
@@ -76,13 +69,16 @@ class Archive:
         return data
 
     def read(self, name: str) -> bytes:
-        """The content of one file; ``KeyError`` or ``OSError`` when it is not there."""
-        return (self.path / name).read_bytes() if self.path.is_dir() else packed.content(self.path, name)
+        """The content of one file; ``KeyError`` or ``OSError`` when it is not there.
+
+        ``ArchiveError`` for a link, for what is no regular file, and for one that is too large.
+        """
+        return folder.read(self.path, name) if self.path.is_dir() else packed.content(self.path, name)
 
     def names(self) -> list[str]:
-        """Names of all files, relative to the archive."""
+        """Names of its files, relative to the archive."""
         if self.path.is_dir():
-            return sorted(p.relative_to(self.path).as_posix() for p in self.path.rglob("*") if p.is_file())
+            return folder.names(self.path)
         with packed.opened(self.path) as (_, files):
             return sorted(files)
 
@@ -105,12 +101,18 @@ class Archive:
     def table(self, name: str) -> pa.Table:
         """All rows of a table; empty, with the right columns, when nothing was written. ``ArchiveError`` for others."""
         names = self.names()
-        whole, folder = f"{name}.parquet", f"{name}/"
+        whole, within = f"{name}.parquet", f"{name}/"
         if any(n.startswith(f"{name}.merged/") for n in names) and f"{name}{MERGED}" in names:
             whole = f"{name}{MERGED}"  # A sealing that ended between its two steps.
-        parts = [n for n in names if n == whole or (n.startswith(folder) and n.endswith(".parquet"))]
+        parts = [n for n in names if n == whole or (n.startswith(within) and n.endswith(".parquet"))]
         try:
-            tables = [table_of(name, self.read(part), f"{self.path}: {part}") for part in parts]
+            packed_or_not = packed.contents(self.path, parts) if self.path.is_file() else map(self.read, parts)
+            tables: list[pa.Table] = []
+            rows = 0
+            for part, content in zip(parts, packed_or_not, strict=True):
+                tables.append(table_of(name, content, f"{self.path}: {part}"))
+                rows += tables[-1].num_rows
+                not_too_many(name, rows, str(self.path))
         except OSError as error:
             raise ArchiveError(f"{self.path} cannot be read: {error}", LEFT) from None
         if tables:

@@ -17,6 +17,11 @@ _GROUPS: Final = 1000
 """Groups of rows, of which a run writes one for a million rows; each takes time, however little it holds."""
 _RATIO: Final = 1000
 """Bytes of rows for each byte of their file: rows that repeat each other take next to nothing there."""
+_ROWS: Final = 10_000_000
+"""Of a table of an archive; a day of samples of a hundred counters has nine million."""
+_TRACE_ROWS: Final = 100_000_000
+_BYTES: Final = 2**30
+"""Of the rows of a file in memory."""
 _NUMBER: Final = 2**53
 """Above any number that is counted here: in ns a hundred days."""
 _SIGNED: Final = 2**62
@@ -42,14 +47,26 @@ def spare(name: str, described: Any, size: int) -> None:
 
     Rows of the table ``name`` get all of its columns, whatever the file has.
     """
+    not_too_many(name, described.num_rows, "it")
     if described.num_row_groups > _GROUPS:
         raise ArchiveError(f"it has {described.num_row_groups} groups of rows, more than {_GROUPS}", _REMEDY)
     groups = [described.row_group(number) for number in range(described.num_row_groups)]
     parts = [group.column(number) for group in groups for number in range(group.num_columns)]
     announced = sum(max(part.total_uncompressed_size, 8 * part.num_values) for part in parts)
-    _fits(max(announced, 8 * described.num_rows * len(TABLES.get(name, ("",)))), size)
+    wanted = max(announced, 8 * described.num_rows * len(TABLES.get(name, ("",))))
+    _fits(wanted, size)
+    most = _BYTES if name in TABLES else 8 * _BYTES
+    if wanted > most:
+        raise ArchiveError(f"its rows would take {wanted} bytes, more than {most}", _REMEDY)
     if any(part.num_values < 0 or part.total_uncompressed_size < 0 for part in parts):
         raise ArchiveError("a column of less than no values", _REMEDY)
+
+
+def not_too_many(name: str, rows: int, what: str) -> None:
+    """Refuses more ``rows`` of the table ``name`` than a run leaves; ``what`` has them."""
+    most = _ROWS if name in TABLES else _TRACE_ROWS
+    if rows > most:
+        raise ArchiveError(f"{what} has {rows} rows of the table {name}, more than {most}", _REMEDY)
 
 
 def _fits(wanted: int, size: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dsbench.archive import folder as own
 from dsbench.archive.errors import ArchiveError, OutError, told
 from dsbench.archive.parts import MERGED, PART, merge, replace
 from dsbench.archive.record import RunRecord
@@ -64,6 +64,7 @@ class Writer:
         folder = self.path / table
         with told(folder):
             folder.mkdir(exist_ok=True)
+        _refuse_link(folder)
         buffer = io.BytesIO()
         pq.write_table(data, buffer, compression="zstd")
         replace(folder / f"{part}.parquet", buffer.getvalue())
@@ -95,6 +96,7 @@ class Writer:
     def log(self, line: str) -> None:
         """Adds a line to ``results.log``."""
         path = self.path / "results.log"
+        _refuse_link(path)
         with told(path), path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
@@ -103,17 +105,20 @@ class Writer:
 
         The folder stays beside it, for editing diagrams. Gives the path of the zip.
         """
-        for unfinished in self.path.rglob(f"*{PART}"):  # of a program that was killed
-            unfinished.unlink(missing_ok=True)
+        names = own.names(self.path)
+        for name in names:
+            if name.endswith(PART) and own.is_own(name):  # of a program that was killed
+                (self.path / name).unlink(missing_ok=True)
         for table in (*TABLES, "trace"):
             folder, whole = self.path / table, self.path / f"{table}.parquet"
             merged, away = self.path / f"{table}{MERGED}", self.path / f"{table}.merged"
             if away.is_dir():
                 self._away(merged, whole, away)
-            if not folder.is_dir():
+            parts = [self.path / name for name in names if name.startswith(f"{table}/") and name.endswith(".parquet")]
+            if not parts:
                 continue
             # A resumed run adds parts to what an earlier sealing merged.
-            sources = [p for p in (whole, *sorted(folder.glob("*.parquet"))) if p.exists()]
+            sources = [whole, *parts] if whole.is_file() and not whole.is_symlink() else parts
             # At every moment readers find each row once: the parts, or, once their folder is away, the merged file.
             merge(table, sources, merged)
             with told(whole):
@@ -127,15 +132,27 @@ class Writer:
         with told(whole):
             if merged.exists():
                 os.replace(merged, whole)
-            shutil.rmtree(away)
+            for part in away.glob("*.parquet"):
+                part.unlink()
+            if any(away.iterdir()):  # What somebody else put there stays, under the name that it had.
+                os.replace(away, whole.with_suffix(""))
+            else:
+                away.rmdir()
 
     def pack(self) -> Path:
         """Packs the folder as it is into ``<name>.zip``, replacing an older one."""
         target = self.path.with_name(self.path.name + ".zip")
         temporary = target.with_name(target.name + PART)
         with told(target, temporary):
+            temporary.unlink(missing_ok=True)
             with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as pack:
-                for file in sorted(p for p in self.path.rglob("*") if p.is_file()):
-                    pack.write(file, f"{self.path.name}/{file.relative_to(self.path).as_posix()}")
+                for name in own.names(self.path):
+                    pack.write(self.path / name, f"{self.path.name}/{name}")
             os.replace(temporary, target)
         return target
+
+
+def _refuse_link(path: Path) -> None:
+    """An archive of a stranger may hold links, and what is written through one would lie elsewhere."""
+    if path.is_symlink():
+        raise ArchiveError(f"{path} is a link, and nothing is written to where it leads", "remove the link", usage=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from collections.abc import Mapping
 from enum import StrEnum
 from math import isfinite
 from pathlib import Path
@@ -52,7 +53,7 @@ def command(
     except query.QueryError as error:
         errors.tell(str(error), error.remedy)
         sys.exit(errors.USAGE if error.usage else errors.FAILED)
-    _print(rows.column_names, [list(row.values()) for row in rows.to_pylist()], form)
+    _print(rows.heads, rows.rows, form)
 
 
 def _print(heads: list[str], rows: list[list[Any]], form: Form) -> None:
@@ -71,6 +72,10 @@ def _print(heads: list[str], rows: list[list[Any]], form: Form) -> None:
 
 
 def _json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _json(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(part) for part in value]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -21,8 +22,17 @@ class QueryError(Exception):
         self.usage = usage
 
 
-def ask(found: Found, sql: str) -> pa.Table:
-    """The rows that ``sql`` gives, as an Arrow table. ``QueryError`` has DuckDB's words where it refuses."""
+@dataclass(frozen=True)
+class Answer:
+    """The rows that a query gives."""
+
+    heads: list[str]
+    """Names of the columns; of several with one name the second is called ``name_1``, the third ``name_2``."""
+    rows: list[list[Any]]
+
+
+def ask(found: Found, sql: str) -> Answer:
+    """The rows that ``sql`` gives. ``QueryError`` has DuckDB's words where it refuses."""
     duckdb = _duckdb()
     with duckdb.connect(":memory:") as connection:
         for name in _needed(sql):
@@ -35,10 +45,29 @@ def ask(found: Found, sql: str) -> pa.Table:
             connection.execute(f"SET {setting}")
         try:
             result = connection.sql(sql)
-            return pa.table({}) if result is None else result.to_arrow_table()
+            return Answer([], []) if result is None else _answer(result.to_arrow_table())
         except duckdb.Error as error:
-            problem = str(error).strip().splitlines()[0]
+            problem = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise QueryError(problem, "dsbench query FOLDER shows the views with their columns") from None
+
+
+def _answer(table: pa.Table) -> Answer:
+    heads: list[str] = []
+    for name in table.column_names:
+        count = 0
+        while (head := f"{name}_{count}" if count else name) in heads or (count and head in table.column_names):
+            count += 1
+        heads.append(head)
+    columns = [_values(head, column) for head, column in zip(heads, table.columns, strict=True)]
+    return Answer(heads, [list(row) for row in zip(*columns, strict=True)])
+
+
+def _values(head: str, column: pa.ChunkedArray[Any]) -> list[Any]:
+    try:
+        return column.to_pylist()
+    except (OverflowError, ValueError, pa.ArrowException) as error:
+        words = f"the column {head} has values of {column.type} that cannot be shown: {error}"
+        raise QueryError(words, "ask for them as text: CAST(… AS VARCHAR)") from None
 
 
 def described(found: Found) -> dict[str, list[str]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from dsbench.archive import LOCAL
+from dsbench.archive import LOCAL, ArchiveError, folder
 from dsbench.web.parts import number
 
 _WIDTH, _HEIGHT, _LEFT, _NAME = 480, 170, 56, 130
@@ -62,13 +63,17 @@ class Course:
 
     def look(self, archive: Path, *, whole: bool = False) -> bool:
         """Reads what is new in the folder of the archive, or ``whole`` what it holds in the end; whether it was."""
-        fresh = sorted(part.stem for part in archive.glob("cycles/*.parquet") if part.stem not in self._known)
-        if whole and not self._known and (archive / "cycles.parquet").is_file():
-            fresh = [""]
+        try:
+            fresh = sorted(part.stem for part in archive.glob("cycles/*.parquet") if part.stem not in self._known)
+            if whole and not self._known and (archive / "cycles.parquet").is_file():
+                fresh = [""]
+        except (OSError, ValueError):  # A path that none can be.
+            return False
         for stem in fresh:
             self._known.add(stem)
-            self.rows = [*_rows(archive, stem), *self.rows][:_MOST]
-            self.nodes = _nodes(archive, stem)
+            with suppress(ArchiveError, OSError):  # What cannot be read is told where the archive is opened.
+                self.rows = [*_rows(archive, stem), *self.rows][:_MOST]
+                self.nodes = _nodes(archive, stem)
         return bool(fresh)
 
 
@@ -105,13 +110,16 @@ def _at(row: Mapping[str, Any]) -> _At:
 def _sums(archive: Path, kind: str, stem: str, *more: str, **columns: str) -> list[dict[str, Any]]:
     """A table by scale and cycle, and by ``more``, over all nodes, threads and kinds; empty where nothing is there."""
     import pyarrow as pa  # Late: these take a tenth of a second.
-    import pyarrow.parquet as pq
 
-    folder = archive / kind
-    paths = [folder / f"{stem}.parquet", *sorted(folder.glob(f"{stem}_*.parquet"))] if stem else \
+    from dsbench.archive.parts import table_of
+
+    paths = [archive / kind / f"{stem}.parquet", *sorted((archive / kind).glob(f"{stem}_*.parquet"))] if stem else \
         [archive / f"{kind}.parquet"]  # fmt: skip
     by = ["scale", "cycle", *more]
-    tables = [pq.read_table(path, columns=[*by, *columns]) for path in paths if path.is_file()]
+    tables = [
+        table_of(kind, folder.read(archive, path.relative_to(archive).as_posix()), str(path)).select([*by, *columns])
+        for path in paths if path.is_file()
+    ]  # fmt: skip
     if not tables:
         return []
     wanted: list[Any] = list(columns.items())

@@ -121,6 +121,6 @@ def _guarded(send: Send) -> Send:
 
 async def _answer(send: Send, status: int, body: bytes, kind: bytes, cookie: str = "") -> None:
     headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *_HEADERS.items()]
-    headers += [(b"set-cookie", cookie.encode())] if cookie else []
+    headers += [(b"set-cookie", cookie.encode())] if cookie else [(b"connection", b"close")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

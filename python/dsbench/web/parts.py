@@ -74,10 +74,11 @@ def on_text(control: Any, heard: Callable[[str], Any]) -> None:
     """Hears the text of a field while it is typed, not at every key, and at once when the field is left."""
     last = [""]
 
-    def changed(event: Any) -> None:
-        if str(event.args) != last[0]:
-            last[0] = str(event.args)
-            heard(last[0])
+    def changed(event: Any) -> Any:
+        if str(event.args) == last[0]:
+            return None
+        last[0] = str(event.args)
+        return heard(last[0])
 
     tell = "(event) => emit(event.target.value)"
     control.on("input", changed, throttle=0.3, leading_events=False, js_handler=tell)

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import psutil
 
+from dsbench.archive import ArchiveError, claimed
 from dsbench.library import RunError
 from dsbench.spec import RunSpec
 from dsbench.web import state as states
@@ -43,6 +44,13 @@ class Runs:
         return self._begin(asked, target="", workload="", label="", study=folder.name)
 
     def _begin(self, asked: dict[str, Any], **what: Any) -> str:
+        try:
+            with claimed(self._folder):  # Another dsbench web may show the same folder.
+                return self._begun(asked, **what)
+        except ArchiveError as error:
+            raise RunError(str(error), error.remedy) from None
+
+    def _begun(self, asked: dict[str, Any], **what: Any) -> str:
         if self.going() is not None:
             raise RunError("a run goes on, and a second one would spoil the figures of both", "wait, or stop it first")
         self._forget()
@@ -52,13 +60,19 @@ class Runs:
             [sys.executable, "-m", "dsbench.web.making"], env=environment, stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
-        self._children.append(child)
-        state = State(key, child.pid, psutil.Process(child.pid).create_time(), began=time.time(), **what)
-        states.write(self._folder, state)
-        asked = {**asked, "live": str(self._folder), "state": asdict(state)}
         assert child.stdin is not None
-        with suppress(BrokenPipeError), child.stdin:  # One that ended at once tells why by its file.
-            child.stdin.write(json.dumps(asked).encode())
+        try:
+            state = State(key, child.pid, psutil.Process(child.pid).create_time(), began=time.time(), **what)
+            states.write(self._folder, state)
+            asked = {**asked, "live": str(self._folder), "state": asdict(state)}
+            with suppress(BrokenPipeError), child.stdin:  # One that ended at once tells why by its file.
+                child.stdin.write(json.dumps(asked).encode())
+        except BaseException:  # It has heard nothing yet, and would wait for ever.
+            child.kill()
+            child.wait()
+            child.stdin.close()
+            raise
+        self._children.append(child)
         return key
 
     def stop(self, key: str) -> None:

@@ -7,15 +7,24 @@ import os
 import socket
 import sys
 import tempfile
+import threading
+import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from dsbench.cluster import how_to_install
+from dsbench.cluster.limits import raise_file_limit
 from dsbench.spec import SpecError
 from dsbench.web.door import ADDRESS, Door
 
 PORT: Final = 8080
+_SILENCE_S: Final = 10.0
+_MOST_SILENT: Final = 128
+"""How long a connection may ask for nothing, and how many may at a time."""
+_PATIENCE_S: Final = 5.0
+"""From the wish that the server ends to its end, whatever is still being read."""
 
 
 def serve(archives: Path, port: int) -> None:
@@ -40,6 +49,7 @@ def serve(archives: Path, port: int) -> None:
     house = House.of(archives)
     with _listening(port) as listener:
         door = Door(application(house), listener.getsockname()[1], _tell)
+        raise_file_limit()
         config = uvicorn.Config(door, log_level="warning", access_log=False, lifespan="on", server_header=False)
         server = uvicorn.Server(config)
         server.main_loop = lambda: _calm(server)
@@ -51,10 +61,31 @@ def serve(archives: Path, port: int) -> None:
 
 async def _calm(server: Any) -> None:
     """Looks twice a second whether the server should end, and not ten times, beside a benchmark."""
-    number = 0
+    number, silent = 0, dict[Any, float]()
     while not await server.on_tick(number):
         number += 10
+        silent = _cut_silent(server.server_state.connections, silent)
         await asyncio.sleep(0.5)
+    # An archive that takes long to read holds a thread, which would hold this process; runs are processes of their own.
+    last = threading.Timer(_PATIENCE_S, os._exit, (1,))
+    last.daemon = True
+    last.start()
+
+
+def _cut_silent(connections: Iterable[Any], known: Mapping[Any, float]) -> dict[Any, float]:
+    """Ends connections that asked for nothing in a while: each takes an open file, and the pages must stay in reach.
+
+    ``known``: since when which of them say nothing. Gives the same as it is now.
+    """
+    now = time.monotonic()
+    silent = {one: known.get(one, now) for one in connections if hasattr(one, "cycle")
+              and (one.cycle is None or one.cycle.response_complete)}  # fmt: skip
+    oldest = sorted(silent, key=silent.__getitem__)
+    for number, one in enumerate(oldest):
+        if now - silent[one] > _SILENCE_S or number < len(oldest) - _MOST_SILENT:
+            del silent[one]
+            one.transport.abort()
+    return silent
 
 
 def _listening(port: int) -> socket.socket:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import math
-import shutil
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from dsbench.archive import ArchiveError, claimed
+from dsbench.archive import folder as own
 from dsbench.archive.parts import replace
 from dsbench.evaluation.naming import server
 from dsbench.library import Archive
@@ -55,33 +57,52 @@ class Shelf:
 
     def names(self) -> list[str]:
         """Of all archives right in the folder, the latest first: names begin with the time."""
+        return sorted(self._places(), reverse=True)
+
+    def _places(self) -> dict[str, tuple[Path, int]]:
+        """By name: the folder or the zip of an archive, and when it was written."""
+        found: dict[str, tuple[Path, int]] = {}
         try:
-            entries = [path for path in self.folder.iterdir() if path.name != FOLDER]
+            with os.scandir(self.folder) as entries:
+                names = [entry.name for entry in entries if entry.name != FOLDER]
         except OSError:
-            return []
-        folders = {path.name for path in entries if (path / "run.json").is_file()}
-        zips = {path.name.removesuffix(".zip") for path in entries if path.suffix == ".zip" and path.is_file()}
-        return sorted(folders | zips, reverse=True)
+            return {}
+        for name in names:
+            if name.endswith(".zip") and name.removesuffix(".zip") not in found:
+                _note_file(found, name.removesuffix(".zip"), self.folder / name, "")
+            _note_file(found, name, self.folder / name, "run.json")  # The folder goes before its zip.
+        return found
 
     def path(self, name: str) -> Path:
         """The folder or the zip of an archive; ``ArchiveError`` for all that is none of ``names``."""
-        if name not in self.names():
+        found: dict[str, tuple[Path, int]] = {}
+        if name and name != FOLDER and not {"/", "\\", "\0"}.intersection(name) and name not in (".", ".."):
+            _note_file(found, name, self.folder / f"{name}.zip", "")
+            _note_file(found, name, self.folder / name, "run.json")
+        if name not in found:
             remedy = "choose one of the page Archives"
             raise ArchiveError(f"no archive {name[:80]!r} in {self.folder}", remedy, usage=True)
-        folder = self.folder / name
-        return folder if (folder / "run.json").is_file() else self.folder / f"{name}.zip"
+        return found[name][0]
 
     def books(self) -> list[Book]:
         """All of them."""
-        return [self.book(name) for name in self.names()]
+        places = self._places()
+        self._known = {name: known for name, known in self._known.items() if name in places}
+        return [self._book(name, *places[name]) for name in sorted(places, reverse=True)]
 
     def book(self, name: str) -> Book:
         """One, read again only when it has changed."""
         path = self.path(name)
-        changed = (path / "run.json" if path.is_dir() else path).stat().st_mtime_ns
+        try:
+            written = (path / "run.json" if path.is_dir() else path).stat().st_mtime_ns
+        except OSError:
+            written = 0
+        return self._book(name, path, written)
+
+    def _book(self, name: str, path: Path, written: int) -> Book:
         known = self._known.get(name)
-        if known is None or known[0] != changed:
-            known = self._known[name] = (changed, _read(name, path))
+        if known is None or known[0] != written:
+            known = self._known[name] = (written, _read(name, path))
         return known[1]
 
     def notes(self) -> dict[str, Note]:
@@ -103,8 +124,8 @@ class Shelf:
         written = {key: {"tags": one.tags, "text": one.text} for key, one in notes.items() if one.tags or one.text}
         replace(self.folder / _NOTES, (json.dumps(written, indent=1, ensure_ascii=False) + "\n").encode())
 
-    def remove(self, name: str) -> None:
-        """Deletes an archive for ever, folder and zip.
+    def remove(self, name: str) -> list[str]:
+        """Deletes an archive for ever, folder and zip; gives the names of what stays, as dsbench did not write it.
 
         ``ArchiveError`` where it lies elsewhere or is in use, and for what no run of dsbench wrote.
         """
@@ -117,13 +138,33 @@ class Shelf:
                 if one.exists():
                     _ours(one)
             try:
-                if both[0].is_dir():
-                    shutil.rmtree(both[0])
-                both[1].unlink(missing_ok=True)
+                left = [f"{name}/{one}" for one in own.remove(both[0])] if both[0].is_dir() else []
+                if both[1].is_file():
+                    left += _remove_zip(both[1])
             except OSError as error:
                 raise ArchiveError(f"cannot delete {path}: {error.strerror}", "delete it by hand") from None
         if name in (notes := self.notes()):
             self._store({key: one for key, one in notes.items() if key != name})
+        return left
+
+
+def _note_file(found: dict[str, tuple[Path, int]], name: str, path: Path, within: str) -> None:
+    """Adds ``path`` where it, or the file ``within`` it, is a regular file."""
+    try:
+        status = (path / within).stat()
+    except OSError:  # None is there, or it has just been removed.
+        return
+    if stat.S_ISREG(status.st_mode):
+        found[name] = (path, status.st_mtime_ns)
+
+
+def _remove_zip(path: Path) -> list[str]:
+    """Removes a zip that holds an archive and nothing else; gives its name with what else it holds."""
+    others = [name for name in Archive.open(path).names() if not own.is_own(name)]
+    if others:
+        return [f"{path.name} with {', '.join(others)}"]
+    path.unlink()
+    return []
 
 
 def _ours(path: Path) -> None:
@@ -146,7 +187,7 @@ def _read(name: str, path: Path) -> Book:
 
 def _best(archive: Archive) -> float:
     try:
-        rows = list(csv.DictReader(archive.read("results.csv").decode().splitlines()))
+        rows = csv.DictReader(archive.read("results.csv").decode().splitlines())
         return max((float(row["rate_median_tps"]) for row in rows if row["rate_median_tps"]), default=math.nan)
-    except (KeyError, OSError, ValueError, ArchiveError):
+    except (KeyError, OSError, ValueError, csv.Error, ArchiveError):
         return math.nan

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
+from math import isfinite
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import psutil
+from pydantic import BeforeValidator, Field, TypeAdapter
 
 from dsbench.archive import ArchiveError
 from dsbench.archive.parts import replace
+
+_LARGEST: Final = 2**22
+"""Bytes of a file."""
+
+
+def _finite(value: Any) -> Any:
+    return 0.0 if isinstance(value, float) and not isfinite(value) else value
+
+
+Whole = Annotated[int, Field(ge=0, lt=2**63)]
+Real = Annotated[float, BeforeValidator(_finite), Field(gt=-(2**36), lt=2**36)]
+"""Seconds since 1970, shares and rates: what a page has room for."""
 
 FOLDER: Final = ".live"
 """Below the archives: the files of runs that the browser began."""
@@ -23,8 +37,8 @@ class State:
 
     key: str
     """Name of its files."""
-    pid: int
-    born: float
+    pid: Annotated[int, Field(ge=1, lt=2**31)]
+    born: Real
     """When its process began, as the system tells: another one may have its number later."""
     target: str
     """Without its password."""
@@ -32,36 +46,36 @@ class State:
     label: str
     study: str = ""
     """Name of the study whose trials are made; empty for a run."""
-    trial: int = 0
-    trials: int = 0
+    trial: Whole = 0
+    trials: Whole = 0
     """Number of the trial, and how many there are."""
     status: str = "starting"
     """"starting", "running", or as the archive has it at its end."""
-    began: float = 0.0
-    ended: float = 0.0
+    began: Real = 0.0
+    ended: Real = 0.0
     """Seconds since 1970; ``ended`` is 0 while it goes on."""
     archive: str = ""
     """Path; empty until it is there."""
     phase: str = ""
     stage: str = ""
-    scale: int = 0
-    scale_number: int = 0
-    scales: int = 0
-    threads: int = 0
-    cycle: int = 0
-    cycles: int = 0
-    done: int = 0
-    total: int = 0
-    failed: int = 0
-    elapsed_s: float = 0.0
-    rate_tps: float = 0.0
-    left_s: float = 0.0
+    scale: Whole = 0
+    scale_number: Whole = 0
+    scales: Whole = 0
+    threads: Whole = 0
+    cycle: Whole = 0
+    cycles: Whole = 0
+    done: Whole = 0
+    total: Whole = 0
+    failed: Whole = 0
+    elapsed_s: Real = 0.0
+    rate_tps: Real = 0.0
+    left_s: Real = 0.0
     """As ``Moment`` and ``TimeLeft`` have it."""
-    seconds: list[float] = field(default_factory=list)
+    seconds: list[Real] = field(default_factory=list)
     """Rates of the last seconds of the cycle."""
-    times: list[list[float]] = field(default_factory=list)
+    times: list[Annotated[list[Real], Field(min_length=2, max_length=2)]] = field(default_factory=list)
     """p50 and p99 of their residence times in s, as far as they are known."""
-    cpus: list[float] = field(default_factory=list)
+    cpus: list[Real] = field(default_factory=list)
     """CPUs of the run's process, and of all, in the last second; empty where that is not known."""
     log: list[str] = field(default_factory=list)
     problem: str = ""
@@ -90,11 +104,14 @@ def write(folder: Path, state: State) -> None:
 def read(path: Path) -> State | None:
     """The state in a file; ``None`` where it holds none."""
     try:
-        values: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        known = {one.name for one in fields(State)}
-        return State(**{name: value for name, value in values.items() if name in known})
-    except (OSError, ValueError, TypeError, AttributeError):
+        if not path.is_file() or path.stat().st_size > _LARGEST:
+            return None
+        return _STATE.validate_json(path.read_bytes())
+    except (OSError, ValueError):
         return None
+
+
+_STATE: Final = TypeAdapter(State)
 
 
 def make_folder(archives: Path) -> Path:

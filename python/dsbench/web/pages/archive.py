@@ -19,6 +19,9 @@ from dsbench.web.shelf import Note
 _MOST_PARTS: Final = 12
 """Archives of parts that are read, the latest: each takes a moment."""
 
+_MOST_NAMED: Final = 20
+"""Files that are named where an archive was deleted and they stay."""
+
 
 def build(house: House, asked: Mapping[str, str]) -> None:
     """Makes the page of the archive that ``name`` names."""
@@ -98,19 +101,26 @@ def _noting(house: House, name: str, note: Note) -> None:
 def _deleting(house: House, name: str) -> None:
     place, sure = tag("div"), tag("dialog", aria_label="Delete this archive?")
 
-    def delete() -> None:
+    async def delete() -> None:
         try:
-            house.shelf.remove(name)
+            left = await run.io_bound(house.shelf.remove, name)
         except ArchiveError as error:
             sure.run_method("close")
             with place:
                 problem(str(error), error.remedy)
-        else:
+            return
+        if not left:
             go("/archives")
+            return
+        sure.run_method("close")
+        with place:
+            more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+            words = f"The archive is deleted. What dsbench did not write stays in {house.archives}: "
+            problem(words + ", ".join(left[:_MOST_NAMED]) + more, "look at it, and delete it by hand")
 
     button("Delete …", lambda: sure.run_method("showModal"), "danger")
     with sure:
-        tag("p", f"Delete {name} for ever, its folder and its zip?")
+        tag("p", f"Delete {name} for ever, its folder and its zip? Files that dsbench did not write stay.")
         with tag("div", cls="go"):
             button("Delete", delete, "danger")
             button("Keep it", lambda: sure.run_method("close"))

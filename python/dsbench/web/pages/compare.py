@@ -13,12 +13,13 @@ from dsbench.web.parts import button, frame_of, go, link, number, problem, tag
 
 def build(house: House, asked: Any) -> None:
     """Makes the page: the comparison of the archives ``a``, or with fewer than two a list to choose from."""
-    chosen = [name for name in asked.getlist("a") if name in house.shelf.names()]
+    known = set(house.shelf.names())
+    chosen = [name for name in asked.getlist("a") if name in known]
     if len(chosen) >= 2:
         link("Choose others", "/compare?" + urlencode([("pick", name) for name in chosen]))
         frame_of("Comparison", "/comparison?" + urlencode([("a", name) for name in chosen]))
         return
-    picked = dict.fromkeys([*chosen, *(name for name in asked.getlist("pick") if name in house.shelf.names())])
+    picked = dict.fromkeys([*chosen, *(name for name in asked.getlist("pick") if name in known)])
     place = tag("div")
     with place:
         tag("p", "Reading the archives …", role="status")

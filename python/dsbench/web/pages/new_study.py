@@ -7,6 +7,8 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from nicegui import run, ui
+
 from dsbench import study as room
 from dsbench.archive import ArchiveError
 from dsbench.library import RunError, SpecError
@@ -58,27 +60,46 @@ class _Ahead:
 
     def __init__(self, house: House, text: str) -> None:
         self._house, self._text = house, text
+        self._reading = False
 
     def place(self) -> None:
         """Makes the elements."""
         self._start, self._hint, self._told, self._plan = starter("Start the study", self._begin)
-        self.show(self._text)
+        self._start.props["disabled"] = True
+        ui.timer(0, lambda: self.show(self._text), once=True)
 
-    def show(self, text: str) -> None:
-        """Tells what ``text`` asks for."""
+    async def show(self, text: str) -> None:
+        """Tells what ``text`` asks for. It is read in a thread: other pages go on while a large study is looked at."""
         self._text = text
-        self._told.clear()
-        going = self._house.runs.going() is not None
+        if self._reading:  # The text as it is then is read next.
+            return
+        self._reading = True
         try:
-            study, ahead = self._asked()
-            self._plan.text = ahead_of(study, room.estimate(study, ahead), whole=False)
+            read, found = None, None
+            while read != self._text:
+                read = self._text
+                found = await run.io_bound(self._looked_at, read)
+        finally:
+            self._reading = False
+        going = self._house.runs.going() is not None
+        self._told.clear()
+        if isinstance(found, str):
+            self._plan.text = found
             self._start.props["disabled"] = going
-        except (SpecError, RunError, ArchiveError) as error:
-            self._refuse(error)
+        else:
+            self._refuse(found)
         self._hint.text = BUSY if going else ""
 
-    def _asked(self) -> tuple[Study, Any]:
-        spec = room.of_text(self._text.encode(), "the text")
+    def _looked_at(self, text: str) -> str | Exception:
+        """What the study will do, or what is wrong with it."""
+        try:
+            study, ahead = self._asked(text)
+            return ahead_of(study, room.estimate(study, ahead), whole=False)
+        except (SpecError, RunError, ArchiveError) as error:
+            return error
+
+    def _asked(self, text: str) -> tuple[Study, Any]:
+        spec = room.of_text(text.encode("utf-8", "replace"), "the text")
         studies.refuse_commands(spec)
         return room.begin(spec, studies.beside(self._house.archives) / spec.folder_name)
 
@@ -87,9 +108,9 @@ class _Ahead:
         with self._told:
             problem(*(_without_secrets(words, self._text)[:3000] for words in (str(error), error.remedy)))
 
-    def _begin(self) -> None:
+    async def _begin(self) -> None:
         try:
-            study, _ = self._asked()
+            study, _ = await run.io_bound(self._asked, self._text)
             key = self._house.runs.begin_study(study.folder, self._text)
         except (SpecError, RunError, ArchiveError) as error:
             self._told.clear()

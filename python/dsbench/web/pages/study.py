@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from nicegui import ui
+from nicegui import run, ui
 
 from dsbench.archive import ArchiveError
 from dsbench.library import RunError, SpecError
@@ -35,7 +35,20 @@ def build(house: House, asked: Mapping[str, str]) -> None:
 def _list(house: House) -> None:
     with tag("div", cls="go"):
         link("Begin a study", "/new-study", "button primary")
-    rows = [_told(name, folder) for name, folder in studies.folders(house.archives).items()]
+    place = tag("div")
+    with place:
+        tag("p", "Reading the studies …", role="status")
+    ui.timer(0, lambda: _fill(house, place), once=True)
+
+
+async def _fill(house: House, place: Any) -> None:
+    rows = await run.io_bound(lambda: [_told(name, at) for name, at in studies.folders(house.archives).items()])
+    place.clear()
+    with place:
+        _table(rows or [])
+
+
+def _table(rows: list[list[Any]]) -> None:
     if rows:
         table("Studies", ["study", "about", "trials"], rows)
     else:
@@ -77,15 +90,14 @@ class _Matrix:
                 link("Show the effects so far", f"/study?name={quote(self._name)}&effects=yes", "button")
         self._wrong = tag("div")
         self._table = tag("div")
-        self._look()
         ui.timer(_EVERY_S, self._look)
         if effects:
             frame_of(f"Effects of {self._name}", f"/effects?name={quote(self._name)}")
 
-    def _go_on(self) -> None:
+    async def _go_on(self) -> None:
         self._wrong.clear()
         try:
-            studies.refuse_commands(again(self._folder))
+            studies.refuse_commands(await run.io_bound(again, self._folder))
             key = self._house.runs.begin_study(self._folder)
         except (SpecError, ArchiveError, RunError) as error:
             with self._wrong:
@@ -93,15 +105,22 @@ class _Matrix:
         else:
             go(f"/live?run={key}")
 
-    def _look(self) -> None:
+    async def _look(self) -> None:
         going = self._house.runs.going()
         mine = going is not None and going.study == self._name
         self._live.set_visibility(mine)
-        written = (self._folder / "study.json").stat().st_mtime_ns
-        if (written, mine) == self._written:
+        try:
+            written = (self._folder / "study.json").stat().st_mtime_ns
+            if (written, mine) == self._written:
+                return
+            study = await run.io_bound(load, self._folder)
+            await run.io_bound(self._shelf.books)
+        except (ArchiveError, OSError) as error:  # It was removed, or damaged, while the page is open.
+            self._told.clear()
+            with self._told:
+                problem(str(error), getattr(error, "remedy", ""))
             return
         self._written = written, mine
-        study = load(self._folder)
         self._more.set_visibility(not mine and bool(study.counted("planned", "running")))
         self._told.clear()
         with self._told:
@@ -140,6 +159,9 @@ class _Matrix:
         return made
 
     def _rate(self, trial: Trial) -> str:
-        if trial.status != "done" or trial.archive not in self._shelf.names():
+        if trial.status != "done":
             return ""
-        return f"{number(self._shelf.book(trial.archive).best_tps)} tps"
+        try:
+            return f"{number(self._shelf.book(trial.archive).best_tps)} tps"
+        except ArchiveError:  # Somebody removed it.
+            return ""

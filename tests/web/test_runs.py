@@ -1,0 +1,68 @@
+"""The runs that the browser begins: what their files may say, and what becomes of one that cannot begin."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dsbench.archive import ArchiveError, claimed
+from dsbench.library import RunError, RunSpec
+from dsbench.web import state as states
+from dsbench.web.runs import Runs
+from dsbench.web.state import State
+
+SPEC = RunSpec.model_validate({"target": {"url": "mock:"}, "duration": 0.1, "cycles": 1})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"pid": "x"}, {"pid": -1}, {"pid": 2**40}, {"times": [[1]]}, {"log": [1]}, {"began": 1e300}, {"seconds": {}},
+     {"elapsed_s": "soon"}, {"scale": None}, {"target": 5}, {"cpus": "ab"}],
+)  # fmt: skip
+def test_a_file_of_a_run_with_wrong_values_is_left_out(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    runs = Runs(tmp_path)
+    folder = tmp_path / states.FOLDER
+    states.write(folder, State("good", 1, 0.0, "mock:", "tpcb", ""))
+    values = {**asdict(State("bad", 1, 0.0, "mock:", "tpcb", "")), **wrong}
+    (folder / "bad.json").write_text(json.dumps(values))
+    (folder / "no.json").write_text("[" * 100_000)
+    assert [state.key for state in runs.states()] == ["good"]
+
+
+def test_rates_that_are_no_numbers_hide_no_run(tmp_path: Path) -> None:
+    runs = Runs(tmp_path)
+    states.write(tmp_path / states.FOLDER, State("a", 1, 0.0, "mock:", "tpcb", "", rate_tps=float("nan"), seconds=[float("inf")]))
+    assert [(state.rate_tps, state.seconds) for state in runs.states()] == [(0.0, [0.0])]
+
+
+def test_a_run_whose_file_cannot_be_written_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def kept(*words: Any, **more: Any) -> subprocess.Popen[bytes]:
+        begun.append(popen(*words, **more))
+        return begun[-1]
+
+    def full(*_: object) -> None:
+        raise ArchiveError("cannot write: No space left on device")
+
+    runs = Runs(tmp_path)
+    monkeypatch.setattr("dsbench.web.runs.subprocess.Popen", kept)
+    monkeypatch.setattr("dsbench.web.state.write", full)
+    with pytest.raises(RunError, match="No space left"):
+        runs.begin(SPEC)
+    assert len(begun) == 1
+    assert begun[0].returncode is not None, "it would wait on its standard input for ever"
+    assert runs.states() == []
+
+
+def test_two_servers_over_one_folder_begin_one_run(tmp_path: Path) -> None:
+    first, second = Runs(tmp_path), Runs(tmp_path)
+    with claimed(tmp_path / states.FOLDER), pytest.raises(RunError):
+        second.begin(SPEC)
+    assert first.states() == second.states() == []
