@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import vl_convert
 
@@ -80,16 +80,21 @@ def _pictures(stem: str, spec: Spec) -> dict[str, bytes]:
     return {stem + ".svg": svg.encode(), stem + ".pdf": vl_convert.svg_to_pdf(svg)}
 
 
-_UNDRAWN: Final = re.compile(
-    r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|&#(?:x[01]?[0-9a-fA-F]|[0-2]?\d|3[01]);"
-)
+_UNDRAWN: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def picture(spec: Spec) -> str:
     """The SVG of a specification. Nothing is loaded from a file or a network that the specification may name."""
-    svg = str(vl_convert.vegalite_to_svg(spec, vl_version=version(spec), allowed_base_urls=[]))
-    # XML has no control characters, and the converter to PDF ends the whole process over one.
-    return _UNDRAWN.sub("\ufffd", svg)
+    return str(vl_convert.vegalite_to_svg(_drawable(spec), vl_version=version(spec), allowed_base_urls=[]))
+
+
+def _drawable(value: Any) -> Any:
+    """``value`` without control characters in its texts: XML has none, and the converter ends the process over one."""
+    if isinstance(value, str):
+        return _UNDRAWN.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_drawable(key): _drawable(inner) for key, inner in value.items()}
+    return [_drawable(inner) for inner in value] if isinstance(value, list) else value
 
 
 def version(spec: Spec) -> str:
