@@ -182,7 +182,9 @@ def test_a_specification_merges_profile_file_target_and_settings(tmp_path: Path)
         url="private:postgresql", version="18", settings={"fsync": "off", "work_mem": "8MB"}
     )
     assert dsbench.specify(dsbench.Target(url="mock:")).profile == "quick"
-    assert dsbench.specify("mock:", cycles=1).profile == ""
+    assert dsbench.specify("mock:", cycles=1).profile == "quick"
+    whole = {"scales": (1,), "cycles": 1, "duration": 1, "threads": 1}
+    assert dsbench.specify("mock:", **whole).profile == ""
 
 
 def test_a_table_that_is_none_is_refused(archive: dsbench.Archive) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -62,13 +63,49 @@ def test_passwords_are_known_as_written_and_as_meant() -> None:
     assert spec.secrets_of("mock:") == []
 
 
-def test_defaults_are_those_of_the_paper() -> None:
+def test_defaults_are_those_of_the_profile_quick() -> None:
     run = spec.build({})
-    assert (run.cycles, run.duration, run.threads, run.connections) == (10, 60.0, 16, 1)
-    assert (run.retry, run.prepare, run.reconnect, run.isolation) == (False, False, False, "repeatable-read")
-    dsi = spec.build({}, profile="dsi")
+    assert (run.scales, run.cycles, run.duration, run.threads, run.connections) == ((1, 2, 5), 3, 4.0, 4, 1)
+    assert (run.retry, run.prepare, run.reconnect, run.isolation) == (False, False, False, "read-committed")
+
+
+@pytest.mark.parametrize("profile", ["dsi", "dsi-fast"])
+def test_comparable_figures_are_made_as_the_paper_says(profile: str) -> None:
+    dsi = spec.build({}, profile=profile)
     assert dsi.scales == (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+    assert (dsi.threads, dsi.connections, dsi.isolation, dsi.retry) == (16, 1, "repeatable-read", False)
+    assert (dsi.cycles, dsi.duration) == ((10, 60.0) if profile == "dsi" else (5, 10.0))
     assert dsi.levels == (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
+
+
+@pytest.mark.parametrize(
+    ("said", "short"),
+    [
+        ({}, (1, 2, 5)), ({"scales": (1, 2)}, (1, 2)), ({"workload": "tpcc"}, (1, 2, 5)), ({"workload": "tp1"}, (1,)),
+        ({"threads": 4, "seed": 3}, (1, 2, 5)), ({"cycles": 3}, (1, 2, 5)), ({"duration": 4.0}, (1, 2, 5)),
+    ],
+)  # fmt: skip
+def test_what_is_not_named_is_that_of_the_profile_quick(said: dict[str, Any], short: tuple[int, ...]) -> None:
+    found = spec.merged(said)
+    assert (found.spec.scales, found.spec.cycles, found.spec.duration, found.spec.threads) == (short, 3, 4.0, 4)
+    assert (found.spec.profile, found.glimpse) == ("quick", True)
+    origins = {name: found.origins[name] for name in ("scales", "cycles", "duration", "threads")}
+    assert origins == {name: "command line" if name in said else "profile quick" for name in origins}
+
+
+@pytest.mark.parametrize("profile", ["dsi", "dsi-fast"])
+def test_a_named_profile_says_what_is_left_open(profile: str) -> None:
+    found = spec.merged({"profile": profile, "scales": (1, 2), "duration": 7.0})
+    named = spec.PROFILES[profile]
+    assert (found.spec.scales, found.spec.duration) == ((1, 2), 7.0)
+    assert (found.spec.cycles, found.spec.threads) == (named["cycles"], named["threads"])
+    assert (found.spec.isolation, found.glimpse) == ("repeatable-read", False)
+
+
+def test_each_workload_has_its_isolation() -> None:
+    assert [spec.build({"workload": name}).isolation for name in ("tpcb", "tpcc", "tp1", "select", "insert")] == [
+        "read-committed", "repeatable-read", "read-committed", "read-committed", "read-committed"
+    ]  # fmt: skip
 
 
 def test_tpcc_is_retried_unless_told_otherwise() -> None:

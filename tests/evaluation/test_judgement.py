@@ -153,7 +153,7 @@ def test_one_group_that_waits_for_its_turn_tells_that_threads_are_idle_on_purpos
 def collided(folder: Path, **run: Any) -> Evaluation:
     """Three scales with 9 clients and kappa = 0.5: q = 1/(1 + 4/X), so 4/X failures for each success."""
     cycles = [cycle_row(x, 1, [MS] * 1000, failed=4000 // x, remote=150) for x in (1, 4, 16)]
-    return judged(folder, {"cycles": cycles}, **run, spec={"scales": (1, 4, 16), "threads": 9})
+    return judged(folder, {"cycles": cycles}, **run, spec={"scales": (1, 4, 16), "threads": 9, "isolation": "repeatable-read"})
 
 
 def test_the_collision_model_is_fitted_where_snapshots_collide(tmp_path: Path) -> None:

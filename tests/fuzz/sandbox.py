@@ -173,7 +173,7 @@ def called(*words: str) -> None:
     text = _text(said)
     if code == 0:
         return
-    lines = [line for line in text.splitlines() if not line.startswith(("profile quick", "Usage"))]
+    lines = [line for line in text.splitlines() if not line.startswith("Usage")]
     if code not in (1, 2) or not lines or not lines[0].startswith("error: ") or "Traceback" in text:
         raise Finding(f"exit {code!r} with {text[-500:]!r}")
     if code == 2 and not any(line.startswith("hint: ") for line in lines):

@@ -215,6 +215,24 @@ def _again_and_beside_the_first(page: Any) -> None:
     assert beside.get_by_role("heading", level=1).count() == 1
 
 
+def test_empty_fields_show_what_the_plan_has(page: Any, base: str) -> None:
+    def left_open(*expected: str) -> None:
+        names = ("cycles", "duration", "threads")
+        script = f"JSON.stringify({list(names)}.map(name => document.getElementById('field-' + name).placeholder))"
+        page.wait_for_function(f"{script} === {json.dumps(json.dumps(expected, separators=(',', ':')))}")
+
+    page.goto(base)
+    page.get_by_label("Scales").fill("1,2")
+    left_open("3", "4 s", "4")
+    page.get_by_label("Profile").select_option("dsi")
+    left_open("10", "60 s", "16")
+    plan = page.locator("#plan")
+    plan.get_by_text("10 cycles of 60 s with 16 threads").wait_for()
+    page.get_by_label("Database").fill("privat:postgresql")
+    page.get_by_role("alert").wait_for()
+    assert plan.text_content() == page.locator("#command").text_content() == ""
+
+
 def test_stop_ends_a_run_and_only_one_goes_on(page: Any, base: str) -> None:
     page.goto(base)
     page.get_by_label("Database").fill("mock:?latency_us=500")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -22,8 +23,10 @@ _PLAIN_EVERY_S = 5.0
 class Progress:
     """Shows a run. On a terminal the last lines are alive; elsewhere a line appears now and then."""
 
-    def __init__(self, spec: RunSpec, *, quiet: bool = False) -> None:
+    def __init__(self, spec: RunSpec, plan: Sequence[str] = (), *, quiet: bool = False) -> None:
+        """``plan``: lines to be shown once the run has begun."""
         self._spec = spec
+        self._plan = plan
         self._quiet = quiet
         self._console = Console(stderr=True, highlight=False)
         self._live: Live | None = None
@@ -78,7 +81,8 @@ class Progress:
     def archive(self, path: Path) -> None:
         """Remembers where the archive is."""
         self.path = path
-        self.message(f"archive: {path}")
+        for line in (*self._plan, f"archive: {path}"):
+            self.message(line)
 
     def scale_done(self, path: Path) -> None:
         """Nothing to show: the scale's lines were printed."""

@@ -16,8 +16,7 @@ from dsbench.cli.metrics import exported
 from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress
 from dsbench.library.repeating import earlier
-from dsbench.report.ahead_text import text_of
-from dsbench.report.moment_text import clock
+from dsbench.report.ahead_text import in_brief, text_of
 from dsbench.spec import about
 from dsbench.storage.filesystems import joined
 
@@ -108,12 +107,11 @@ def command(
         ahead = runner.look_ahead(asked)
         print(json.dumps(ahead.described(), indent=2, ensure_ascii=False) if as_json else text_of(ahead))
         return
-    if asked.glimpse and not quiet:
-        hours = clock(spec.dsi_seconds())
-        hint = f"profile quick: a glimpse. Comparable figures: --profile dsi ({hours} and the time to populate)"
-        print(hint, file=sys.stderr)
     stop = runner.Stop(signals=True)
-    with Progress(asked.spec, quiet=quiet) as progress, exported(progress, asked.spec, metrics, otlp) as observer:
+    with (
+        Progress(asked.spec, in_brief(asked), quiet=quiet) as progress,
+        exported(progress, asked.spec, metrics, otlp) as observer,
+    ):
         finished = library.perform(asked.spec, out, observer, stop, joining)
     _tell(finished, stop, as_json)
 

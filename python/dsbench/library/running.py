@@ -38,8 +38,8 @@ def specify(
     ``target`` is the URL of a database or private:PRODUCT[@VERSION]; ``config`` a TOML file, or the archive of a run to
     repeat (folder, zip or run.json), over which ``options`` win; ``settings`` are those of the workload or of a private
     server by name, as ``--set`` has them. ``options`` have the names of ``dsbench run --help`` with ``_`` for ``-``:
-    ``scales=(1, 10)``, ``duration=20`` (s), ``profile="dsi"``. Where neither sizes, cycles, duration nor a profile are
-    named, the profile is quick.
+    ``scales=(1, 10)``, ``duration=20`` (s), ``profile="dsi"``. Where no profile is named, quick says
+    what is left open.
     Raises ``SpecError``, whose ``option`` is what is wrong and whose ``remedy`` says what to do.
     """  # fmt: skip
     path = None if config is None else Path(config)

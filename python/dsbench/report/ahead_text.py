@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dsbench.report.moment_text import clock
 from dsbench.runner import Ahead
 from dsbench.runner.ahead import ScaleAhead, StageAhead
+from dsbench.spec import Merged, dsi_seconds
 
 
 def text_of(ahead: Ahead) -> str:
@@ -30,6 +31,23 @@ def text_of(ahead: Ahead) -> str:
     if ahead.size_bytes and ahead.free_bytes is not None and ahead.size_bytes[1] > ahead.free_bytes:
         lines.append("warning: that may be more than there is")
     return "\n".join(lines)
+
+
+def in_brief(asked: Merged) -> list[str]:
+    """What will be done, in a line, and what is special about it, in another one."""
+    spec = asked.spec
+    several, cycles = spec.thread_numbers, f"{spec.cycles} cycle" + "s" * (spec.cycles != 1)
+    threads = f"{', '.join(map(str, several))} thread" + "s" * (several != (1,))
+    of = f" (profile {spec.profile})" if spec.profile else ""
+    scales = "scales " if len(spec.scales) > 1 else "scale "
+    lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {cycles} of {spec.duration:g} s; {threads}; "
+             f"{spec.isolation}"]  # fmt: skip
+    if asked.glimpse:
+        hours = clock(dsi_seconds())
+        lines.append(f"a first look; comparable figures: --profile dsi ({hours} and the time to populate)")
+    elif asked.origins["isolation"] == f"profile {spec.profile}" and not spec.retry:
+        lines.append(f"{spec.isolation}, as the paper has it: what the server ends for a collision counts as failed")
+    return lines
 
 
 def _scale(one: ScaleAhead) -> str:

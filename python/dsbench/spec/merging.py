@@ -19,7 +19,6 @@ from dsbench.spec.words import SpecError
 from dsbench.storage.filesystems import values_of
 
 _DEFAULTS = {"seed": "chance", "retry": "default of the workload"}
-_LADDER = ("scales", "cycles", "duration")
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Merged:
 
     spec: RunSpec
     glimpse: bool
-    """Whether neither size nor time nor a profile was named, so that the profile quick was taken."""
+    """Whether no profile was named, so that quick says what is left open."""
     origins: Mapping[str, str]
     """By name of a setting, who gave its value: "command line", "PATH", "profile NAME", "default" …"""
 
@@ -67,7 +66,7 @@ def merged(
             wanted["workload_settings"] = {**inner, **of_workload}
         settings = {name: value for name, value in (settings or {}).items() if name not in own}
     wanted["target"] = _target(wanted.get("target", {}), target, settings or {})
-    glimpse = not (wanted.get("profile") or any(name in wanted for name in _LADDER))
+    glimpse = not wanted.get("profile") and any(name not in wanted for name in PROFILES["quick"])
     spec = build(wanted, profile="quick" if glimpse else None)
     said |= {"target"} if settings else set()
     sized = {*SIZED[spec.profile], "scales"} if spec.profile in SIZED else set()

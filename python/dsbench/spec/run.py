@@ -31,6 +31,7 @@ LEVELS = (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
 
 _UNITS = " or ".join(dict.fromkeys(workloads.find(name).unit.name for name in workloads.names()))
 _LEVELS = ", ".join(f"{name}: {level}" for name in workloads.names() if (level := workloads.find(name).isolation))
+_SMALL = ", ".join(name for name in workloads.names() if workloads.find(name).quick_scales == (1,))
 _RETRYING = ", ".join(name for name in workloads.names() if workloads.find(name).retries) + ": yes, others: no"
 
 Seconds = Annotated[float, Field(gt=0, le=86_400 * 7, allow_inf_nan=False)]
@@ -89,11 +90,11 @@ class RunSpec(Frozen):
     profile: Annotated[
         str,
         About(
-            "dsi: comparable figures, takes hours; dsi-fast: its index within 3 % in a fifth of the time; "
-            "quick: a minute; "
+            "dsi: comparable figures, takes hours; dsi-fast: like dsi, its index within 3 % in a fifth of the time; "
+            "quick: a minute, and the defaults of all that is not named; "
             "cached, io-bound: the Insert Benchmark as published, with a database of a quarter of the server's memory, "
             "and of four times as much",
-            WORK, "chance", default="quick where scales, cycles and duration are not named",
+            WORK, "chance", default="quick",
         ),
     ] = ""
     """Name of the profile the values came from; empty when none was named."""
@@ -106,10 +107,14 @@ class RunSpec(Frozen):
         ),
     ] = ""
     scales: Annotated[
-        tuple[int, ...], About(f"Sizes of the database, such as 1,2,5; 1 is one {_UNITS}", SIZE, "told")
+        tuple[int, ...],
+        About(
+            f"Sizes of the database, such as 1,2,5; 1 is one {_UNITS}",
+            SIZE, "told", default=f"1,2,5; of {_SMALL}: 1",
+        ),
     ] = (1, 2, 5)
     """X_s: sizes of the database in the workload's unit of scale."""
-    cycles: Annotated[int, Field(ge=1, le=10_000), About("Cycles per scale", SIZE, "load")] = 10
+    cycles: Annotated[int, Field(ge=1, le=10_000), About("Cycles per scale", SIZE, "load")] = 3
     """I; with ``precision`` the least."""
     precision: Annotated[
         Annotated[float, BeforeValidator(per_cent), Field(ge=0.1, le=50, allow_inf_nan=False)] | None,
@@ -156,12 +161,12 @@ class RunSpec(Frozen):
             SIZE, "told",
         ),
     ] = False
-    duration: Annotated[Seconds, About("Demanded duration of a cycle in seconds", SIZE, "load", unit="s")] = 60.0
+    duration: Annotated[Seconds, About("Demanded duration of a cycle in seconds", SIZE, "load", unit="s")] = 4.0
     """D."""
     threads: Annotated[
         Threads,
         About("Simulated clients; several, such as 10,20,40, run the cycles at each", CLIENTS, "load", several=True),
-    ] = 16
+    ] = 4
     """J, per node. Given as several, it is the largest; all of them are ``several_threads``."""
     peak: Annotated[
         bool,
@@ -215,9 +220,9 @@ class RunSpec(Frozen):
         Isolation,
         About(
             "read-committed, repeatable-read or serializable",
-            TRANSACTIONS, "load", default=f"{_LEVELS}, others: repeatable-read",
+            TRANSACTIONS, "load", default=f"read-committed; {_LEVELS}; profiles dsi and dsi-fast: repeatable-read",
         ),
-    ] = "repeatable-read"
+    ] = "read-committed"
     client: Annotated[
         str,
         About(

@@ -10,11 +10,12 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from dsbench.runner import Ahead, look_ahead
-from dsbench.spec import OPTIONS, Merged, Option, SpecError, merged
+from dsbench.spec import OPTIONS, PROFILES, Merged, Option, SpecError, merged
 from dsbench.spec.target import redact, secrets_of
 
 PASSWORD: Final = "password"
 """Name of the field that is no option."""
+_SET: Final = {*PROFILES["quick"], *(name for name, option in OPTIONS.items() if option.about.default)}
 _KINDS: Final = {"integer": (int, "a whole number"), "number": (float, "a number")}
 
 Texts = Mapping[str, str]
@@ -120,7 +121,8 @@ def texts_of(described: Mapping[str, Any]) -> dict[str, str]:
         value = described.get(name)
         if name == "workload_settings":
             value = {**(value or {}), **inner}
-        if name == "target" or value in (None, "", {}, option.default):
+        # A default that a workload or a profile sets is said: it may not be the one of this option.
+        if name == "target" or value in (None, "", {}) or (value == option.default and name not in _SET):
             continue
         found[name] = _text(value)
     return found

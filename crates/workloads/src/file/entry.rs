@@ -11,7 +11,6 @@ use crate::settings::{Setting, Settings, Values};
 pub static ENTRY: Entry = Entry {
     label: "workload file",
     unit: Unit { name: "unit", about: "as many rows as the file says" },
-    isolation: "read-committed",
     quick_scales: &[1],
     settings: SETTINGS,
     names_of: Some(names_of),

@@ -11,7 +11,6 @@ pub static ENTRY: Entry = Entry {
     label: "SCRIPT",
     unit: Unit { name: "branch", about: "a branch of pgbench: 10 tellers and 100,000 accounts" },
     row_bytes: (110, 220),
-    isolation: "read-committed",
     existing: true,
     settings: SETTINGS,
     names_of: Some(names_of),

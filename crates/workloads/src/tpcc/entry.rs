@@ -79,6 +79,8 @@ pub static ENTRY: Entry = Entry {
     history: "without a key: rows are added as they come",
     call: Call::Procedure,
     retries: true,
+    // Clause 3.4.1 demands more than read committed.
+    isolation: "repeatable-read",
     // Clause 4.2.1.
     terminals_per_unit: Some(10),
     settings: SETTINGS,

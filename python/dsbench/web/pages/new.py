@@ -34,7 +34,7 @@ def build(house: House, asked: Mapping[str, str]) -> None:
         ):
             view = _Ahead(house, texts)
             for option in _FIRST:
-                _field(OPTIONS[option], texts, view.show)
+                view.field(OPTIONS[option])
                 if option == "target":
                     _password(texts, view.show)
             for group in GROUPS:
@@ -43,7 +43,7 @@ def build(house: House, asked: Mapping[str, str]) -> None:
                 with tag("details", open=True if said else None):
                     tag("summary", f"More: {group.lower()}")
                     for one in rest:
-                        _field(one, texts, view.show)
+                        view.field(one)
         with tag("section", cls="ahead", aria_label="What will be done"):
             view.place()
     view.show()
@@ -61,7 +61,13 @@ class _Ahead:
 
     def __init__(self, house: House, texts: dict[str, str]) -> None:
         self._house, self._texts = house, texts
+        self._left_open: dict[str, Any] = {}
+        """By name of an option, what shows its value while its field is empty: the control, or its first choice."""
         self.machine: Any = None
+
+    def field(self, option: Option) -> None:
+        """Makes the field of ``option``."""
+        self._left_open[option.name] = _field(option, self._texts, self.show)
 
     def place(self) -> None:
         """Makes the elements."""
@@ -80,6 +86,10 @@ class _Ahead:
         going = self._house.runs.going()
         try:
             _, ahead = form.asked(self._texts)
+            for one in ahead.settings:
+                if not self._texts.get(one.name, "").strip():
+                    option = OPTIONS[one.name]
+                    _leave_open(self._left_open[one.name], option, "" if one.origin == "chance" else one.shown)
             self._plan.text = "\n".join(line.strip() for line in text_of(ahead).partition("\nplan\n")[2].splitlines())
             self._command.text, self._file.text = form.command(self._texts), form.toml(self._texts) or "# defaults"
             self._start.props["disabled"] = going is not None
@@ -89,6 +99,7 @@ class _Ahead:
 
     def _refuse(self, words: str, remedy: str) -> None:
         self._start.props["disabled"] = True
+        self._plan.text = self._command.text = self._file.text = ""
         with self._told:
             problem(*(form.without_secrets(text, self._texts)[:_LONG] for text in (words, remedy)))
 
@@ -103,18 +114,31 @@ class _Ahead:
             go(f"/live?run={key}")
 
 
-def _field(option: Option, texts: dict[str, str], changed: Any) -> None:
-    """A label, a control and the words of --help."""
+def _field(option: Option, texts: dict[str, str], changed: Any) -> Any:
+    """A label, a control and the words of --help; gives what ``_leave_open`` takes."""
     name = option.name
     label = _NAMES.get(name, name.replace("_", " ").capitalize())
     unit = f" [{option.about.unit}]" if option.about.unit else ""
     with tag("div", cls="field"):
         tag("label", label + unit, for_=f"field-{name}")
-        control = _control(option, texts.get(name, ""))
+        control, first = _control(option, texts.get(name, ""))
         control.props["id"] = f"field-{name}"
         control.props["aria-describedby"] = f"help-{name}"
         tag("small", option.help, id=f"help-{name}")
     _listening(control, name, texts, changed)
+    return first
+
+
+def _leave_open(shows: Any, option: Option, value: str) -> None:
+    """Tells in an empty field what it stands for: ``value``, as the plan has it."""
+    if option.kind == "object" and option.name != "target":
+        return
+    value = value or option.about.default
+    if "placeholder" in shows.props:
+        shows.props["placeholder"] = value
+    else:
+        shows.text = f"default: {value}" if value else "default"
+    shows.update()
 
 
 def _listening(control: Any, name: str, texts: dict[str, str], changed: Any) -> None:
@@ -125,7 +149,8 @@ def _listening(control: Any, name: str, texts: dict[str, str], changed: Any) -> 
     on_text(control, heard)
 
 
-def _control(option: Option, value: str) -> Any:
+def _control(option: Option, value: str) -> tuple[Any, Any]:
+    """The control, and what shows its value while it is empty."""
     default = option.about.default or option.shown(option.default)
     known = {"workload": (*workloads.names(), *examples()), "profile": PROFILE_NAMES}.get(option.name, option.choices)
     if option.kind == "boolean":
@@ -133,19 +158,22 @@ def _control(option: Option, value: str) -> Any:
     if known:
         chosen = tag("select")
         with chosen:
-            for one in ("", *known):
-                text = one or (f"default: {default}" if default else "default")
-                tag("option", text, value=one, selected=True if one == value else None)
-        return chosen
+            first, *_ = [
+                tag("option", one or "default", value=one, selected=True if one == value else None)
+                for one in ("", *known)
+            ]
+        return chosen, first
     if option.kind == "object" and option.name != "target":
-        return tag("textarea", rows=2, placeholder=option.about.metavar, spellcheck="false", defaultValue=value or None)
+        metavar = option.about.metavar
+        made = tag("textarea", rows=2, placeholder=metavar, spellcheck="false", defaultValue=value or None)
+        return made, made
     made = tag("input", type="text", placeholder=default, spellcheck="false", defaultValue=value or None)
     if option.name == "target":
         made.props["list"] = "targets"
         with tag("datalist", id="targets"):
             for product in servers.products():
                 tag("option", value=f"private:{product}")
-    return made
+    return made, made
 
 
 def _password(texts: dict[str, str], changed: Any) -> None:
