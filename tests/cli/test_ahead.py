@@ -111,7 +111,7 @@ def test_the_example_file_has_every_setting_explained_and_is_read(called: Progra
         *words, line = block.strip().split("\n")
         assert all(word.startswith("# ") for word in words)
         assert option.about.help in " ".join(word.removeprefix("# ") for word in words)
-        beside = {"terminals": {"pace": "terminals"}, "shortest": {"precision": 2}}.get(name, {})
+        beside = {"terminals": {"pace": "terminals"}, "shortest": {"precision": 2, "duration": 60}}.get(name, {})
         assert name in spec.build({**beside, **tomllib.loads(line.removeprefix("#"))}).described()
 
 
