@@ -6,7 +6,9 @@ import os
 import ssl
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,12 @@ import numpy as np
 import pytest
 
 import dsbench
-from dsbench import _core, servers
+from dsbench import _core, generator, servers
 from dsbench.analysis.histogram import histogram, quantile_ns
 from dsbench.columns import COUNTERS
 from dsbench.drivers import DRIVERS, PEERS, mysql, peers, postgres
 from dsbench.drivers.address import Address
-from dsbench.drivers.session import by_format
+from dsbench.drivers.session import MYSQL, POSTGRES, by_format
 from dsbench.evaluation.naming import subject
 from dsbench.generator import processes
 from dsbench.generator.pgbench import Pgbench
@@ -95,6 +97,32 @@ def test_collisions_have_the_codes_and_the_meaning_that_they_have_for_the_own_cl
         assert {row["code"] for row in rows} <= {"40001", "40P01"}
         assert {"40001"} <= {row["code"] for row in rows}
         assert sum(archive.table("cycles").column("retries").to_pylist()) > 0
+
+
+ENDED = (
+    "SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity"
+    " WHERE state = 'active' AND query LIKE 'SELECT %balance%' AND pid <> pg_backend_pid()"
+)
+
+
+@pytest.mark.parametrize("client", ["psycopg", "psycopg2", "pg8000"])
+def test_a_statement_that_commits_itself_ends_unknown_when_its_connection_is_lost(
+    postgresql: servers.Server, tmp_path: Path, client: str
+) -> None:
+    lost = threading.Event()
+
+    class Ending(Silent):
+        def moment(self, moment: Moment) -> None:
+            if moment.phase == "cycle" and not lost.is_set() and other.fetch(ENDED):
+                lost.set()
+
+    with closing(generator.Target(postgresql.url, existing=True)) as other:
+        archive = dsbench.run(
+            postgresql.url, client=client, workload="select", call="statements", prepare=False, scales=(1,), cycles=1,
+            duration=3, threads=2, carriers=1, observer=Ending(), out=tmp_path,
+        )  # fmt: skip
+    assert lost.is_set()
+    assert {row["error"] for row in archive.table("errors").to_pylist()} == {"unknown"}
 
 
 @pytest.mark.parametrize(
@@ -292,7 +320,15 @@ def test_a_server_that_refuses_is_told_without_the_password(tmp_path: Path, urls
 
 
 def test_placeholders_become_those_of_the_driver() -> None:
-    assert by_format("SELECT '?$1%', a % ? FROM t WHERE b = $12") == "SELECT '?$1%%', a %% %s FROM t WHERE b = %s"
+    for words, sql, written in (
+        (POSTGRES, "SELECT '?$1%', a % 2, b ? 'k' WHERE c = $12", "SELECT '?$1%%', a %% 2, b ? 'k' WHERE c = %s"),
+        (POSTGRES, "SELECT 1 -- $1?\n, $1 /* $2 /* ? */ $3 */, $2", "SELECT 1 -- $1?\n, %s /* $2 /* ? */ $3 */, %s"),
+        (POSTGRES, "SELECT $$ $1 ? $$, $a$ $$ $1 $a$, E'\\'$1', \"$1\"", None),
+        (POSTGRES, "SELECT a$1, $1::int, '' || $2", "SELECT a$1, %s::int, '' || %s"),
+        (MYSQL, "SELECT '?$1%', \"?\", `?`, a % ?", "SELECT '?$1%%', \"?\", `?`, a %% %s"),
+        (MYSQL, "SELECT '\\'?', 1--?, 1 -- ?\n, # ?\n ? /* ? */ /*! ? */", "SELECT '\\'?', 1--%s, 1 -- ?\n, # ?\n %s /* ? */ /*! %s */"),
+    ):  # fmt: skip
+        assert by_format(sql, words) == (sql if written is None else written)
 
 
 def test_processes_share_clients_counts_and_what_they_recorded() -> None:

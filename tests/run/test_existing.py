@@ -115,6 +115,23 @@ def test_a_foreign_database_is_as_before_but_for_the_scripts(product: str, tmp_p
         assert [path.name for path in tmp_path.glob("shop*")] == ["shop.db"]
 
 
+LEFT_OPEN = {
+    "mariadb": "SET autocommit = 0;\nINSERT INTO orders (item) VALUES (1);\n",
+    "sqlite": "SAVEPOINT mine;\nINSERT INTO orders (item) VALUES (1);\n",
+}
+"""Statements outside of BEGIN … COMMIT that leave a transaction open."""
+
+
+@pytest.mark.parametrize("product", list(LEFT_OPEN))
+def test_what_the_database_holds_open_is_not_counted_as_committed(product: str, tmp_path: Path) -> None:
+    script = tmp_path / "open.sql"
+    script.write_text(LEFT_OPEN[product])
+    with foreign(product, tmp_path) as (url, ask):
+        with pytest.raises(dsbench.RunError, match=r"a transaction is still open .* write BEGIN and COMMIT"):
+            dsbench.run(url, script=str(script), existing=True, threads=1, duration=5, cycles=1, out=tmp_path / "out")
+        assert list(ask("SELECT count(*) AS n FROM orders")[0].values()) == ["0"]
+
+
 def test_the_scale_is_that_of_the_tables(tmp_path: Path) -> None:
     path = tmp_path / "bank.db"
     url = f"sqlite:///{path}"

@@ -187,6 +187,10 @@ impl Connection for FaultyConnection {
         self.told(done)
     }
 
+    fn in_transaction(&mut self) -> bool {
+        self.0.in_transaction()
+    }
+
     fn script(&mut self, sql: &[&str]) -> Result<()> {
         let done = self.0.script(sql);
         self.told(done)

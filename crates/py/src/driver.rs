@@ -35,6 +35,8 @@ impl Engine for Driver {
                     begin_reading: method("begin_reading")?,
                     commit: method("commit")?,
                     rollback: method("rollback")?,
+                    in_transaction: method("in_transaction")?,
+                    begun: false,
                     object,
                     statements: Vec::new(),
                 })
@@ -76,6 +78,9 @@ struct Driven {
     begin_reading: Py<PyAny>,
     commit: Py<PyAny>,
     rollback: Py<PyAny>,
+    in_transaction: Py<PyAny>,
+    /// Between `begin` and its end: a statement outside commits itself.
+    begun: bool,
     /// What runs each statement, with the types of its columns.
     statements: Vec<(Py<PyAny>, Box<[Type]>)>,
 }
@@ -155,7 +160,9 @@ impl Driven {
             None => ErrorKind::Disconnected,
             Some(code) => self.own.kind_of(code),
         };
-        let kind = if kind == ErrorKind::Disconnected && context == "commit" { ErrorKind::Unknown } else { kind };
+        // A statement outside of a transaction commits itself, and may have done so before the connection was lost.
+        let commits = context == "commit" || (context == "execute" && !self.begun);
+        let kind = if kind == ErrorKind::Disconnected && commits { ErrorKind::Unknown } else { kind };
         let error = match kind.is_retryable() {
             true => Error::new(kind, context),
             false => Error::with(kind, context, error.to_string()),
@@ -183,11 +190,15 @@ impl Connection for Driven {
     }
 
     fn begin(&mut self) -> Result<()> {
-        self.call(&self.begin, "begin")
+        self.call(&self.begin, "begin")?;
+        self.begun = true;
+        Ok(())
     }
 
     fn begin_reading(&mut self) -> Result<()> {
-        self.call(&self.begin_reading, "begin")
+        self.call(&self.begin_reading, "begin")?;
+        self.begun = true;
+        Ok(())
     }
 
     fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64> {
@@ -208,11 +219,19 @@ impl Connection for Driven {
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.call(&self.commit, "commit")
+        self.call(&self.commit, "commit")?;
+        self.begun = false;
+        Ok(())
     }
 
     fn rollback(&mut self) -> Result<()> {
+        self.begun = false;
         self.call(&self.rollback, "rollback")
+    }
+
+    /// A session that cannot say it is taken for one that is lost.
+    fn in_transaction(&mut self) -> bool {
+        Python::attach(|py| self.in_transaction.call0(py).and_then(|open| open.extract(py)).unwrap_or(false))
     }
 
     fn script(&mut self, _sql: &[&str]) -> Result<()> {

@@ -48,6 +48,10 @@ class _Firebird(Session):
 
         return alone_or_within
 
+    def in_transaction(self) -> bool:
+        """Transactions are objects of the client here."""
+        return self._open
+
     def code(self, error: BaseException) -> str | None:
         """The gds codes, with commas between them."""
         if isinstance(error, OSError):

@@ -7,10 +7,13 @@ from types import ModuleType
 from typing import Any
 
 from dsbench.drivers.address import Address
-from dsbench.drivers.session import Run, Session, by_format
+from dsbench.drivers.session import MYSQL, Run, Session, by_format
 
 _FOUND_ROWS = 2
 """Flag of the protocol: an update tells how many rows it found, also where nothing in them changed."""
+
+_IN_TRANSACTION = 1
+"""Flag of the server's status."""
 
 
 class PyMySQL(Session):
@@ -38,13 +41,17 @@ class PyMySQL(Session):
         self.connection.autocommit(alone)
 
     def _statement(self, sql: str, reads: bool, _once: bool, /) -> Run:
-        cursor, text = self._cursor, by_format(sql)
+        cursor, text = self._cursor, by_format(sql, MYSQL)
 
         def run(params: Any) -> Any:
             changed = cursor.execute(text, params)
             return cursor.fetchall() if reads else changed
 
         return run
+
+    def in_transaction(self) -> bool:
+        """By the status of the protocol."""
+        return bool(self.connection.server_status & _IN_TRANSACTION)
 
     def code(self, error: BaseException) -> str | None:
         """The number of the error."""

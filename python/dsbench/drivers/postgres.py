@@ -9,10 +9,12 @@ from types import ModuleType
 from typing import Any
 
 from dsbench.drivers.address import Address
-from dsbench.drivers.session import Run, Session, by_format
+from dsbench.drivers.session import POSTGRES, Run, Session, by_format
 
 _PLACE = "dsbench"
 """The schema of a run."""
+_OPEN = (1, 2, 3)
+"""libpq's words for a transaction: a statement under way in it, open, failed."""
 
 
 class _Postgres(Session):
@@ -24,7 +26,7 @@ class _Postgres(Session):
         self.connection.autocommit = alone
 
     def _statement(self, sql: str, reads: bool, _once: bool, /) -> Run:
-        cursor, text = self._cursor, by_format(sql)
+        cursor, text = self._cursor, by_format(sql, POSTGRES)
 
         def run(params: Any) -> Any:
             cursor.execute(text, params)
@@ -53,6 +55,10 @@ class Psycopg(_Postgres):
 
         return run
 
+    def in_transaction(self) -> bool:
+        """By the status of the protocol."""
+        return int(self.connection.pgconn.transaction_status) in _OPEN
+
     def code(self, error: BaseException) -> str | None:
         """SQLSTATE."""
         code = getattr(error, "sqlstate", None)
@@ -64,6 +70,10 @@ class Psycopg2(_Postgres):
 
     def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
         super().__init__(module.connect(address.url, options=session_options(address, isolation)))
+
+    def in_transaction(self) -> bool:
+        """By the status of the protocol."""
+        return self.connection.get_transaction_status() in _OPEN
 
     def code(self, error: BaseException) -> str | None:
         """SQLSTATE."""
@@ -93,6 +103,10 @@ class Pg8000(_Postgres):
         )  # fmt: skip
         super().__init__(connection)
         self._gone = (module.InterfaceError, OSError)
+
+    def in_transaction(self) -> bool:
+        """By the status of the protocol, for which pg8000 has no public name."""
+        return self.connection._transaction_status in (b"T", b"E")
 
     def code(self, error: BaseException) -> str | None:
         """SQLSTATE."""

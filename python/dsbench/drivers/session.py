@@ -17,7 +17,26 @@ Run = Callable[[Sequence[Any]], Any]
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
-_PLACES = re.compile(r"'(?:[^']|'')*'|\?|\$[0-9]+|%")
+
+
+def _comment(depth: int) -> str:
+    """The pattern of a comment of PostgreSQL's, with others in it up to ``depth``."""
+    inner = _comment(depth - 1) if depth else r"(?!)"
+    return rf"/\*(?:{inner}|(?!/\*|\*/).)*\*/"
+
+
+POSTGRES = re.compile(
+    r"(?<![\w$])[eE]'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*"
+    rf"|{_comment(3)}|(?<![\w$])\$((?:[^\W\d]\w*)?)\$.*?\$\1\$|(?P<place>(?<![\w$])\$[0-9]+)|%",
+    re.DOTALL,
+)
+"""What is a parameter of a statement, and what only looks like one: strings, names and comments."""
+MYSQL = re.compile(
+    r"'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"|`[^`]*`|--(?=[\s\0]|$)[^\n]*|#[^\n]*"
+    r"|/\*(?!M?!).*?\*/|(?P<place>\?)|%",
+    re.DOTALL,
+)
+"""The same of MariaDB's and MySQL's."""
 
 
 class Session(ABC):
@@ -75,6 +94,10 @@ class Session(ABC):
         """Makes each statement from now on a transaction, or not. No transaction is open."""
 
     @abstractmethod
+    def in_transaction(self) -> bool:
+        """Whether the database said with its last answer that a transaction is open."""
+
+    @abstractmethod
     def code(self, error: BaseException) -> str | None:
         """The product's code of ``error``, empty where it has none; ``None`` where the connection is gone."""
 
@@ -95,11 +118,6 @@ class Session(ABC):
         return int((value - _EPOCH) // _MICROSECOND)
 
 
-def by_format(sql: str) -> str:
-    """``sql`` with ``%s`` for its parameters, which come in order."""
-
-    def written(found: re.Match[str]) -> str:
-        text = found[0]
-        return "%s" if text[0] in "?$" else text.replace("%", "%%")
-
-    return _PLACES.sub(written, sql)
+def by_format(sql: str, words: re.Pattern[str]) -> str:
+    """``sql`` with ``%s`` for its parameters, which come in order; ``words``: ``POSTGRES`` or ``MYSQL``."""
+    return words.sub(lambda found: "%s" if found["place"] else found[0].replace("%", "%%"), sql)

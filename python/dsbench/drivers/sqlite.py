@@ -46,6 +46,10 @@ class SQLite(Session):
 
         return run
 
+    def in_transaction(self) -> bool:
+        """By the library's word."""
+        return bool(self.connection.in_transaction)
+
     def code(self, error: BaseException) -> str | None:
         """The extended result code."""
         return str(getattr(error, "sqlite_errorcode", ""))

@@ -194,6 +194,10 @@ pub trait Connection: Send {
     /// Rolls back; harmless when no transaction is open.
     fn rollback(&mut self) -> Result<()>;
 
+    /// True when the last answer of the database said that a transaction is open. What was executed since is not
+    /// committed, whatever the client believes. False on a connection that is lost.
+    fn in_transaction(&mut self) -> bool;
+
     /// Runs statements that return nothing, one after another: schema, vacuum, settings.
     fn script(&mut self, sql: &[&str]) -> Result<()>;
 

@@ -368,11 +368,19 @@ impl<'a, C: Clock> Runner<'a, C> {
     }
 }
 
+/// What counts in the end is the word of the database, not what was sent: a setting of the session or a pooler may
+/// have opened a transaction, or keep it open.
 fn attempt_on(connection: &mut dyn Connection, client: &mut dyn Client, shape: Shape) -> Result<Outcome> {
-    match shape {
-        Shape::Single => return client.execute(connection).map(outcome_of),
-        Shape::Block => connection.begin()?,
-        Shape::ReadBlock => connection.begin_reading()?,
+    let begun = match shape {
+        Shape::Single => {
+            let done = client.execute(connection).map(outcome_of);
+            return if connection.in_transaction() { Err(left_open(connection, done.err())) } else { done };
+        }
+        Shape::Block => connection.begin(),
+        Shape::ReadBlock => connection.begin_reading(),
+    };
+    if let Err(error) = begun {
+        return Err(if connection.in_transaction() { left_open(connection, Some(error)) } else { error });
     }
     let done = client.execute(connection).and_then(|end| match end {
         End::Commit => connection.commit().map(|()| Outcome::Committed),
@@ -385,6 +393,21 @@ fn attempt_on(connection: &mut dyn Connection, client: &mut dyn Client, shape: S
     }
     done
 }
+
+/// A transaction that the database holds open although it should have ended: nothing of it may be counted, and those
+/// that follow would become part of it. Rolls it back; `failed` is the error that it may have met.
+#[cold]
+fn left_open(connection: &mut dyn Connection, failed: Option<Error>) -> Error {
+    // The connection is of no more use, whether this succeeds or not.
+    let _ = connection.rollback();
+    let met = failed.map(|error| format!(" ({error})")).unwrap_or_default();
+    Error::with(ErrorKind::Configuration, "commit", format!("{LEFT_OPEN}{met}"))
+}
+
+const LEFT_OPEN: &str =
+    "the database says that a transaction is still open after its last statement, so nothing of it \
+    is committed: write BEGIN and COMMIT around the statements, leave out settings such as autocommit=0, or connect \
+    without the pooler that opens transactions of its own";
 
 fn outcome_of(end: End) -> Outcome {
     match end {

@@ -77,6 +77,10 @@ impl Connection for Prepared<'_> {
         self.conn.rollback()
     }
 
+    fn in_transaction(&mut self) -> bool {
+        self.conn.in_transaction()
+    }
+
     fn script(&mut self, sql: &[&str]) -> Result<()> {
         self.conn.script(sql)
     }

@@ -80,6 +80,10 @@ impl Connection for Admin {
         self.with(Connection::rollback)
     }
 
+    fn in_transaction(&mut self) -> bool {
+        lock(&self.slot).as_mut().is_some_and(|session| session.in_transaction())
+    }
+
     fn script(&mut self, sql: &[&str]) -> Result<()> {
         self.with(|session| session.script(sql))
     }

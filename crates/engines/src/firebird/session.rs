@@ -112,6 +112,11 @@ impl Connection for Session {
         self.at.rollback(&mut self.transaction)
     }
 
+    /// The client library itself says which transaction each statement belongs to.
+    fn in_transaction(&mut self) -> bool {
+        self.transaction != 0 && self.at.alive("transaction").is_ok()
+    }
+
     /// Statements belong to the open transaction, where there is one. Takes `SWEEP` for what `gfix -sweep`
     /// does: SQL has no word for it.
     fn script(&mut self, sql: &[&str]) -> Result<()> {

@@ -181,6 +181,10 @@ impl Connection for MockConnection {
         Ok(())
     }
 
+    fn in_transaction(&mut self) -> bool {
+        self.in_transaction && !self.broken.load(Ordering::Relaxed)
+    }
+
     fn script(&mut self, _sql: &[&str]) -> Result<()> {
         self.alive("script")
     }

@@ -100,10 +100,12 @@ pub(super) fn refuses_local_files(code: &Code) -> bool {
 pub(super) fn remedy(number: u16) -> Option<&'static str> {
     Some(match number {
         1021 | 1114 => "make room on the disk of the server, or use a smaller scale",
-        1040 | 1203 | 1226 => {
-            "raise max_connections (or the user's limit) of the server, or use fewer threads or connections"
+        1040 => "raise max_connections of the server, or use fewer threads or connections",
+        1203 | 1226 => "raise that limit of the user (max_user_connections, ALTER USER … WITH …), or name another user",
+        1044 | 1142 | 1143 | 1227 | 1370 => {
+            "grant the user the right that is missing (GRANT … ON … TO …; dsbench's own database needs ALL ON \
+             dsbench.*), or name a user who has it"
         }
-        1044 | 1142 | 1227 | 1370 => "grant the right (GRANT ALL ON dsbench.* TO …), or name a user who has it",
         1045 | 1698 => "name the user in the target and give the password by MYSQL_PWD",
         1049 => "create the database, or leave it out of the target; the one of dsbench is there after populating",
         1129 => "run mysqladmin flush-hosts",
@@ -144,6 +146,14 @@ mod tests {
             (65_535, Statement),
         ] {
             assert_eq!(kind(number), expected, "{number}");
+        }
+    }
+
+    #[test]
+    fn remedies_fit_all_that_a_number_stands_for() {
+        for (number, words) in [(1142, "right that is missing"), (1227, "right that is missing"), (1226, "of the user")]
+        {
+            assert!(remedy(number).unwrap().contains(words), "{number}");
         }
     }
 }

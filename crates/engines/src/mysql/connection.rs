@@ -160,6 +160,10 @@ impl Connection for MysqlConnection {
         }
     }
 
+    fn in_transaction(&mut self) -> bool {
+        matches!(self.wire.state, State::Open | State::Doomed)
+    }
+
     fn script(&mut self, sql: &[&str]) -> Result<()> {
         for sql in sql {
             self.wire.ready("script")?;

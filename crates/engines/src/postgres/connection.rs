@@ -184,6 +184,10 @@ impl Connection for PostgresConnection {
         self.wire.complete("rollback", ErrorKind::Disconnected, |_, _| Ok(()))
     }
 
+    fn in_transaction(&mut self) -> bool {
+        self.wire.status != IDLE && self.wire.alive("transaction").is_ok()
+    }
+
     fn script(&mut self, sql: &[&str]) -> Result<()> {
         self.begin_now("script")?;
         sql.iter().try_for_each(|sql| simple::run(&mut self.wire, sql))

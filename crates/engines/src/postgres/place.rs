@@ -41,8 +41,8 @@ impl Place for Postgres {
     fn drop(&self) -> Result<()> {
         let mut connection = self.connect(ADMINISTRATION)?;
         // A session that holds a table would make this wait for ever, during which Ctrl-C has no effect.
-        connection.script(&["SET lock_timeout = '10s'"])?;
         connection.begin()?;
+        connection.script(&["SET LOCAL lock_timeout = '10s'"])?;
         if !ours(state(&mut *connection)?)? {
             return connection.rollback();
         }

@@ -1,9 +1,10 @@
 //! The simple query protocol, for what is not load: scripts and administrative queries.
 
-use dsbench_core::error::Result;
+use dsbench_core::error::{Error, Result};
 use dsbench_core::value::Table;
 
 use super::reply::{self, Fields};
+use super::sqlstate;
 use super::statement::query;
 use super::wire::Wire;
 use crate::net::check_size;
@@ -12,7 +13,7 @@ use crate::net::check_size;
 pub fn run(wire: &mut Wire, sql: &str) -> Result<()> {
     send(wire, sql, "script")?;
     let loss = wire.loss();
-    wire.complete("script", loss, |_, _| Ok(()))
+    wire.complete("script", loss, |_, _| Ok(())).map_err(in_words)
 }
 
 /// Runs one query and gives its result as text.
@@ -37,8 +38,18 @@ pub fn fetch(wire: &mut Wire, sql: &str) -> Result<Table> {
             _ => {}
         }
         Ok(())
-    })?;
+    })
+    .map_err(in_words)?;
     Ok(table)
+}
+
+/// Errors that could be retried come without words, for the sake of the load; here somebody reads them.
+fn in_words(error: Error) -> Error {
+    let code = error.code;
+    match (&error.message, sqlstate::remedy(code.as_str().as_bytes())) {
+        (None, Some(words)) => Error { code, ..Error::with(error.kind, error.context, words) },
+        _ => error,
+    }
 }
 
 fn send(wire: &mut Wire, sql: &str, context: &'static str) -> Result<()> {

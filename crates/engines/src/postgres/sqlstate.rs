@@ -45,12 +45,21 @@ pub fn kind(code: &[u8]) -> ErrorKind {
 /// What the user can do about the error with SQLSTATE `code`, where that is not plain from the words of the server.
 pub fn remedy(code: &[u8]) -> Option<&'static str> {
     Some(match code {
-        b"53300" => "raise max_connections of the server, or use fewer threads or connections",
+        b"53300" => {
+            "raise the limit that is reached (max_connections of the server, CONNECTION LIMIT of the role or the \
+             database), or use fewer threads or connections"
+        }
         b"53100" => "make room on the disk of the server, or use a smaller scale",
         b"3D000" => "create the database, or name one that exists at the end of the target",
         b"28000" => "let the user in by pg_hba.conf of the server, or name another user in the target",
         b"28P01" => "give the password by PGPASSWORD or ~/.pgpass",
-        b"42501" => "grant the right (GRANT CREATE ON DATABASE …), or use a user who has it",
+        b"42501" => {
+            "grant the user the right that is missing (GRANT … ON … TO …; dsbench's own schema needs CREATE ON \
+             DATABASE), or name a user who has it"
+        }
+        b"55P03" => {
+            "another session holds a lock for longer than lock_timeout: end that session, or raise lock_timeout"
+        }
         b"57P03" => "wait until the server has started",
         b"3F000" => "the schema of dsbench is not there; populate first",
         _ => return None,
@@ -85,5 +94,12 @@ mod tests {
         ] {
             assert_eq!(kind(code.as_bytes()), expected, "{code}");
         }
+    }
+
+    #[test]
+    fn remedies_fit_all_that_a_code_stands_for() {
+        // "too many connections for role", "permission denied for table".
+        assert!(remedy(b"53300").unwrap().contains("CONNECTION LIMIT of the role"));
+        assert!(remedy(b"42501").unwrap().starts_with("grant the user the right that is missing"));
     }
 }

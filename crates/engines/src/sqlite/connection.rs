@@ -217,6 +217,10 @@ impl Connection for Session {
         finish(&self.db, &self.rollback, During::Rollback)
     }
 
+    fn in_transaction(&mut self) -> bool {
+        !self.db.waiting().is_ended() && !self.db.is_idle()
+    }
+
     fn script(&mut self, sql: &[&str]) -> Result<()> {
         self.alive(During::Execute)?;
         sql.iter().try_for_each(|sql| script(&self.db, sql, During::Execute))

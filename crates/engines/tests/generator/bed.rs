@@ -22,6 +22,8 @@ pub const MS: Nanos = 1_000_000;
 pub struct Probe {
     pub shape: Shape,
     pub end: End,
+    /// Begins a transaction of its own and leaves it open.
+    pub leaves_open: bool,
     pub drawn: u64,
     pub ran_with: Vec<u64>,
     pub committed: u64,
@@ -29,7 +31,7 @@ pub struct Probe {
 
 impl Probe {
     pub fn new(shape: Shape) -> Self {
-        Self { shape, end: End::Commit, drawn: 0, ran_with: Vec::new(), committed: 0 }
+        Self { shape, end: End::Commit, leaves_open: false, drawn: 0, ran_with: Vec::new(), committed: 0 }
     }
 }
 
@@ -45,6 +47,9 @@ impl Client for Probe {
 
     fn execute(&mut self, conn: &mut dyn Connection) -> Result<End> {
         self.ran_with.push(self.drawn);
+        if self.leaves_open {
+            conn.begin()?;
+        }
         conn.execute(StatementId(0), &[]).map(|_| self.end)
     }
 

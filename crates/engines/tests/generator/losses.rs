@@ -209,6 +209,21 @@ fn a_faulty_statement_ends_the_cycle_at_once() {
 }
 
 #[test]
+fn what_the_database_holds_open_at_the_end_is_not_committed_and_ends_the_cycle() {
+    for failing in [When::At(1_000), When::At(2)] {
+        let mut trial = Trial::new(MS, Shape::Single).event(failing, Action::Fail(ErrorKind::Serialization));
+        trial.client.leaves_open = true;
+        let found = trial.run();
+        let error = found.outcome.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Configuration);
+        assert!(error.to_string().contains("a transaction is still open"), "{error}");
+        let tally = &found.recorder.tallies()[0];
+        assert_eq!((tally.committed, tally.failed, found.client.committed), (0, 1, 0));
+        assert_eq!(found.mock.counts().rollbacks, 1);
+    }
+}
+
+#[test]
 fn a_wish_to_stop_is_heard_before_connecting() {
     let trial = Trial::new(MS, Shape::Single);
     trial.stop.store(true, Ordering::Relaxed);
