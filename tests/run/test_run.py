@@ -141,9 +141,12 @@ def test_a_place_without_the_mark_is_refused_and_kept(postgresql: servers.Server
         sql("drop schema dsbench cascade")
 
 
-def test_a_password_is_written_nowhere(postgresql: servers.Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize("spelled", ["login", "pass%77ord", "%70assword"])
+def test_a_password_is_written_nowhere(postgresql: servers.Server, tmp_path: Path, spelled: str) -> None:
     secret = "pässw0rd-of-mine"
     url = postgresql.url.replace("postgres@", f"postgres:{secret}@")
+    if spelled != "login":
+        url = f"{postgresql.url}{'&' if '?' in postgresql.url else '?'}{spelled}={secret}"
     outcome = runner.execute(spec_for(url, scales=(1,), cycles=1), tmp_path, runner.Silent())
     assert outcome.status == "complete"
     for file in outcome.archive.rglob("*"):

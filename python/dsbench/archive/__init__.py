@@ -19,11 +19,10 @@ from dsbench.archive.claim import claimed
 from dsbench.archive.errors import ArchiveError, OutError
 from dsbench.archive.reader import Archive, there
 from dsbench.archive.record import RunRecord
-from dsbench.archive.redaction import redacted_lines
 from dsbench.archive.schemas import FORMAT, LOCAL, TABLES
 from dsbench.archive.writer import Writer, try_out
 
 __all__ = [
     "FORMAT", "LOCAL", "TABLES", "Archive", "ArchiveError", "Asked", "OutError", "RunRecord", "Writer",
-    "claimed", "redacted_lines", "there", "try_out",
+    "claimed", "there", "try_out",
 ]  # fmt: skip

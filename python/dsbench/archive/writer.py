@@ -20,6 +20,7 @@ from dsbench.archive.errors import ArchiveError, OutError, told
 from dsbench.archive.parts import MERGED, PART, merge, replace
 from dsbench.archive.record import RunRecord
 from dsbench.archive.schemas import TABLES
+from dsbench.redaction import redact_words
 
 
 def try_out(out: Path) -> None:
@@ -98,7 +99,7 @@ class Writer:
         path = self.path / "results.log"
         _refuse_link(path)
         with told(path), path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+            file.write(redact_words(line) + "\n")
 
     def seal(self) -> Path:
         """Merges the parts of each table into one file and packs the folder into ``<name>.zip``.

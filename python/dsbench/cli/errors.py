@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dsbench.problem import Problem
+from dsbench.redaction import redact_words
 
 FAILED = 1
 USAGE = 2
@@ -25,7 +26,8 @@ def tell(problem: str, remedy: str = "") -> None:
 
 
 def _shown(text: str) -> str:
-    """``text`` as a terminal takes it, whatever was read: cut where it is long, no control characters."""
+    """``text`` as a terminal takes it, whatever was read: cut where it is long, no control characters, no password."""
+    text = redact_words(text)
     cut = text if len(text) <= _LONGEST else text[:_LONGEST] + " …"
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in cut)
 

@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from dsbench.redaction import redact_words, secrets_of
+
 
 @dataclass(frozen=True)
 class Address:
@@ -31,12 +33,8 @@ class Address:
 
     def without_password(self, words: str) -> str:
         """``words`` of a driver, which may quote what it was given."""
-        encoded = urlsplit(self.url).password or ""
-        given = {self.password, encoded, self.query.get("password", "")}
-        secrets = {*given, *(os.environ.get(name, "") for name in _SECRETS)}
-        for secret in filter(None, secrets):
-            words = words.replace(secret, "***")
-        return words
+        secrets = (*secrets_of(self.url), *(os.environ.get(name, "") for name in _SECRETS))
+        return redact_words(words, filter(None, secrets))
 
 
 _SECRETS = ("PGPASSWORD", "MYSQL_PWD", "ISC_PASSWORD")

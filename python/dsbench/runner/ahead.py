@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from dsbench import servers, workloads
 from dsbench.generator import Bench, Target, load_of
+from dsbench.redaction import redact
 from dsbench.runner.journal import RunError
 from dsbench.runner.opening import told
 from dsbench.runner.plan import can_go_on, planned
@@ -122,7 +123,7 @@ def look_ahead(asked: Merged) -> Ahead:
 def _shown(name: str, value: Any, spec: RunSpec) -> str:
     if name == "target":
         private = spec.target.private is not None
-        return spec.target.in_one if private else spec.target.redacted
+        return redact(spec.target.in_one) if private else spec.target.redacted
     if isinstance(value, dict):
         return ", ".join(f"{one}={text}" for one, text in value.items())
     return OPTIONS[name].shown(value) or OPTIONS[name].about.default

@@ -19,6 +19,7 @@ from dsbench.archive.record import Checked, Noticed, Segment
 from dsbench.drivers import PEERS
 from dsbench.generator import Condition
 from dsbench.problem import Problem
+from dsbench.redaction import redact_words
 from dsbench.runner.events import Observer
 from dsbench.spec import RunSpec
 from dsbench.workloads import Entry
@@ -114,6 +115,7 @@ class Journal:
 
     def say(self, text: str) -> None:
         """A line for the log and the observer."""
+        text = redact_words(text)
         self.writer.log(f"{now()} {text}")
         self.observer.message(text)
 
@@ -129,6 +131,7 @@ class Journal:
 
     def warn(self, code: str, message: str, remedy: str, scale: int | None = None) -> None:
         """A doubt that only the run itself can notice."""
+        message = redact_words(message)
         warning = Noticed(code=code, message=message, remedy=remedy, scale=scale)
         if warning not in self.record.warnings:
             self.note(warnings=(*self.record.warnings, warning))

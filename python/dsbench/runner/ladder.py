@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Final
 
 from dsbench import servers, stack
-from dsbench.archive import Archive, ArchiveError, Writer, redacted_lines
+from dsbench.archive import Archive, ArchiveError, Writer
 from dsbench.drivers import OWN
 from dsbench.generator import Bench, CoreError, Stopped, Target
 from dsbench.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
+from dsbench.redaction import redact_words, secrets_of
 from dsbench.runner import calibration, keeping, place, promised, resumption, surroundings
 from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting
@@ -36,7 +37,7 @@ from dsbench.runner.refine import next_scale
 from dsbench.runner.scale import Scale
 from dsbench.runner.sizing import is_fixed
 from dsbench.runner.snapshots import Snapshots
-from dsbench.spec import RunSpec, SpecError, secrets_of
+from dsbench.spec import RunSpec, SpecError
 from dsbench.spec import Target as TargetSpec
 
 
@@ -286,7 +287,8 @@ class _Ladder:
 
     def _keep_server_log(self, status: str) -> None:
         if status == "failed" and self.server is not None and (lines := self.server.log_tail(200)):
-            shown = redacted_lines(lines, secrets_of(self._url()))
+            secrets = [*secrets_of(self._url()), *self.spec.target.secrets]
+            shown = [redact_words(line, secrets) for line in lines]
             self.journal.writer.text("server.log", "\n".join(shown) + "\n")
 
 

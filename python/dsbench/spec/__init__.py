@@ -3,6 +3,7 @@
 Every setting has one name: in TOML, on the command line, in ``run.json`` and in the browser.
 """
 
+from dsbench.redaction import redact, secrets_of
 from dsbench.spec.building import PROFILE_NAMES, PROFILES, build, load_toml, recorded, refuse_unused
 from dsbench.spec.files import examples, named_as, taking, with_file
 from dsbench.spec.limits import Limits
@@ -16,7 +17,7 @@ from dsbench.spec.run import (
 )
 from dsbench.spec.scripts import NAMES as SCRIPTS
 from dsbench.spec.scripts import needs_pgbench
-from dsbench.spec.target import Target, redact, secrets_of
+from dsbench.spec.target import Target
 from dsbench.spec.words import SpecError, parsed_toml, per_cent, plain
 
 __all__ = [

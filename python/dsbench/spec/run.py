@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from dsbench import drivers, workloads
+from dsbench.redaction import redact_values
 from dsbench.spec import checks
 from dsbench.spec.about import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About
 from dsbench.spec.checks import PEAK_THREADS
@@ -395,7 +396,8 @@ class RunSpec(Frozen):
         """The specification as it is archived: JSON values, no password; ``threads`` a list where there are several."""
         data = self.model_dump(mode="json", exclude={"several_threads", "erase"})
         data["threads"] = list(self.several_threads) or self.threads
-        data["target"]["url"] = self.target.redacted
+        for name in ("target", "workload_settings"):
+            data[name] = redact_values(data[name])
         return data
 
 

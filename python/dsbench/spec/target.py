@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Final
-from urllib.parse import parse_qsl, quote, unquote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-_SECRET_PARAMETERS = frozenset({"password", "passwd", "pwd", "sslpassword"})
+from dsbench.redaction import redact, secrets_of
 
 _OTHERWISE: Final = {"postgres": "postgresql", "pg": "postgresql", "sqlite3": "sqlite"}
 """Private products by what they are called as well."""
@@ -74,6 +73,11 @@ class Target(Frozen):
         """The URL without its password, in the authority and in the query alike."""
         return redact(self.url)
 
+    @property
+    def secrets(self) -> list[str]:
+        """The passwords of URL and settings, in all their spellings."""
+        return secrets_of(self.url, self.settings)
+
     @field_validator("settings", mode="before")
     @classmethod
     def _settings_as_text(cls, value: object) -> object:
@@ -87,47 +91,3 @@ def setting_text(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return str(value)
-
-
-def redact(url: str) -> str:
-    """``url`` with every password replaced by ``***``; the rest comes back letter by letter.
-
-    In a URL that an engine would refuse, as an ``@`` or a port stands where none may be, too much is hidden rather
-    than a part of a password shown.
-    """
-    scheme, _, rest = url.partition("://")
-    if not re.match("[A-Za-z0-9]+://", url):
-        return url if url.startswith(("private:", "sqlite:")) else _without_login(url)
-    address, mark, query = rest.partition("?")
-    pairs = [pair.partition("=") for pair in query.split("&")]
-    hidden = [(name, "=", "***") if name.lower() in _SECRET_PARAMETERS else (name, equals, value)
-              for name, equals, value in pairs]  # fmt: skip
-    rest = address + mark + "&".join("".join(pair) for pair in hidden)
-    authority = re.split("[/?]", rest, maxsplit=1)[0]
-    after = rest[len(authority) :]
-    if scheme != "sqlite" and "@" in after and (authority or ":" in after.rpartition("@")[0]):
-        # A slash or question mark that should have been written %2F or %3F.
-        return f"{scheme}://{_without_login(rest)}"
-    user, at, host = authority.rpartition("@")
-    if ":" in user:
-        user = user.partition(":")[0] + ":***"
-    elif not at and re.search(r":(?!\d*$)[^]]*$", host):
-        # No port: a password whose host was forgotten.
-        host = host.partition(":")[0] + ":***"
-    return f"{scheme}://{user}{at}{host}{after}"
-
-
-def _without_login(text: str) -> str:
-    """``text`` without what stands between its first colon and its last ``@``."""
-    login, _at, rest = text.rpartition("@")
-    return f"{login.partition(':')[0]}:***@{rest}" if ":" in login else text
-
-
-def secrets_of(url: str) -> list[str]:
-    """The passwords in ``url``, as they are written and as they are meant."""
-    _scheme, _separator, rest = url.partition("://")
-    address, _mark, query = rest.partition("?")
-    written = [address.rpartition("@")[0].partition(":")[2]]
-    written += [value for name, _, value in (pair.partition("=") for pair in query.split("&"))
-                if name.lower() in _SECRET_PARAMETERS]  # fmt: skip
-    return sorted({text for value in written if value for text in (value, unquote(value))}, key=len, reverse=True)

@@ -11,8 +11,9 @@ from typing import Any, Final
 import dsbench
 from dsbench.archive import ArchiveError
 from dsbench.archive.parts import replace as written
+from dsbench.redaction import redact_values
 from dsbench.runner import Ahead
-from dsbench.spec import SpecError, redact
+from dsbench.spec import SpecError
 from dsbench.study.plan import Combination, Trial, blocks, checked, combinations
 from dsbench.study.spec import Factor, StudySpec, level_name, parse
 
@@ -162,7 +163,7 @@ def store(study: Study) -> None:
         "format": _FORMAT,
         "dsbench": dsbench.__version__,
         "spec": as_stored(study.spec),
-        "factors": [_redacted(factor.model_dump(mode="json")) for factor in study.factors],
+        "factors": [redact_values(factor.model_dump(mode="json")) for factor in study.factors],
         "trials": [asdict(trial) for trial in study.trials],
     }
     written(study.folder / NAME, (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
@@ -170,13 +171,4 @@ def store(study: Study) -> None:
 
 def as_stored(spec: StudySpec) -> Any:
     """What ``study.json`` has of ``spec``: JSON values, no password."""
-    return _redacted(spec.model_dump(mode="json"))
-
-
-def _redacted(value: Any) -> Any:
-    """``value`` without a password in any URL."""
-    if isinstance(value, str):
-        return redact(value) if "://" in value else value
-    if isinstance(value, Mapping):
-        return {str(name): _redacted(part) for name, part in value.items()}
-    return [_redacted(part) for part in value] if isinstance(value, list | tuple) else value
+    return redact_values(spec.model_dump(mode="json"))

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dsbench.analysis.designs import MOST_SCREENED
-from dsbench.spec import SpecError, parsed_toml, plain, printed, redact
+from dsbench.redaction import redact_values
+from dsbench.spec import SpecError, parsed_toml, plain, printed
 from dsbench.study import rules
 from dsbench.study.paths import check
 
@@ -147,7 +148,7 @@ def level_name(value: Any) -> str:
     if isinstance(value, Mapping):
         return str(value.get("name", ""))
     text = printed(value)
-    return redact(text) if "://" in text else text
+    return str(redact_values(text))
 
 
 def _level(factor: Factor, raw: Any) -> Level:

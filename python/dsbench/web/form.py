@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
+from dsbench.redaction import redact, redact_values, redact_words, secrets_of
 from dsbench.runner import Ahead, look_ahead
 from dsbench.spec import OPTIONS, PROFILES, Merged, Option, SpecError, merged
-from dsbench.spec.target import redact, secrets_of
 
 PASSWORD: Final = "password"
 """Name of the field that is no option."""
@@ -70,15 +70,14 @@ def _with_password(url: str, password: str) -> str:
 def without_secrets(words: str, texts: Texts) -> str:
     """``words`` without the passwords that stand in the form: an error may repeat what it is about."""
     url, password = texts.get("target", ""), texts.get(PASSWORD, "").strip()
-    for secret in (*secrets_of(url), *((password, quote(password, safe="")) if password else ())):
-        words = words.replace(secret, "***")
-    return words.replace(url, redact(url)) if url else words
+    words = words.replace(url, redact(url)) if url else words
+    return redact_words(words, (*secrets_of(url), *((password, quote(password, safe="")) if password else ())))
 
 
 def command(texts: Texts) -> str:
     """The command line; passwords read ``***``."""
     words = ["dsbench", "run"]
-    for name, value in _values(_shown(texts)).items():
+    for name, value in _shown_values(texts).items():
         words += [value] if name == "target" else OPTIONS[name].words(value)
     return shlex.join(words)
 
@@ -86,13 +85,17 @@ def command(texts: Texts) -> str:
 def toml(texts: Texts) -> str:
     """The configuration file; passwords read ``***``."""
     lines = []
-    for name, value in _values(_shown(texts)).items():
+    for name, value in _shown_values(texts).items():
         option = OPTIONS[name]
         if option.kind == "array":
             numbers = option.numbers(value)
             value = numbers[0] if len(numbers) == 1 and option.about.several else list(numbers)
         lines.append(f"{name} = {_toml(value)}")
     return "\n".join(lines)
+
+
+def _shown_values(texts: Texts) -> dict[str, Any]:
+    return {name: redact_values(value) for name, value in _values(_shown(texts)).items()}
 
 
 def _shown(texts: Texts) -> dict[str, str]:

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dsbench import library
-from dsbench.archive import redacted_lines
 from dsbench.library import Moment, Observer, RunSpec, Silent, Stop, TimeLeft
-from dsbench.spec.target import secrets_of
+from dsbench.redaction import redact_words
 from dsbench.web import state as states
 from dsbench.web.state import State
 
@@ -40,7 +39,7 @@ class Telling(Silent):
 
     def begin(self, spec: RunSpec) -> None:
         """What is told from now on is of a run of ``spec``."""
-        self._left, self._secrets = TimeLeft(spec), (*self._secrets, *secrets_of(spec.target.url))
+        self._left, self._secrets = TimeLeft(spec), (*self._secrets, *spec.target.secrets)
 
     def moment(self, moment: Moment) -> None:
         """Keeps where the run is."""
@@ -62,7 +61,7 @@ class Telling(Silent):
 
     def message(self, text: str) -> None:
         """Keeps a line."""
-        (line,) = redacted_lines([text], self._secrets)
+        line = redact_words(text, self._secrets)
         self.state.log = [*self.state.log, f"{time.strftime('%H:%M:%S')} {line}"][-_LINES:]
         self.write()
 
@@ -74,7 +73,7 @@ class Telling(Silent):
     def end(self, status: str, problem: str = "", remedy: str = "") -> None:
         """Writes down that the run is over."""
         self.state.status, self.state.ended, self.state.phase = status, time.time(), ""
-        self.state.problem, self.state.remedy = redacted_lines([problem, remedy], self._secrets)
+        self.state.problem, self.state.remedy = (redact_words(text, self._secrets) for text in (problem, remedy))
         self.write()
 
     def write(self) -> None:

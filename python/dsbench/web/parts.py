@@ -9,6 +9,8 @@ from typing import Any, Final
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
+from dsbench.redaction import redact_words
+
 Handler = Callable[[], Any]
 
 _COPY: Final = """(event) => {
@@ -65,9 +67,9 @@ def copying(name: str, text: str = "") -> Any:
 def problem(words: str, remedy: str = "") -> None:
     """An error, and what to do about it."""
     with tag("div", cls="box severe", role="alert"):
-        tag("p", words)
+        tag("p", redact_words(words))
         if remedy:
-            tag("p", f"What to do: {remedy}")
+            tag("p", redact_words(f"What to do: {remedy}"))
 
 
 def on_text(control: Any, heard: Callable[[str], Any]) -> None:

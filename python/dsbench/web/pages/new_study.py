@@ -12,8 +12,8 @@ from nicegui import run, ui
 from dsbench import study as room
 from dsbench.archive import ArchiveError
 from dsbench.library import RunError, SpecError
+from dsbench.redaction import redact_words, secrets_of
 from dsbench.report.study_ahead import ahead_of
-from dsbench.spec.target import redact, secrets_of
 from dsbench.study import Study
 from dsbench.web import studies
 from dsbench.web.house import House
@@ -120,8 +120,4 @@ class _Ahead:
 
 
 def _without_secrets(words: str, text: str) -> str:
-    for url in _URL.findall(text):
-        words = words.replace(url, redact(url))
-        for secret in secrets_of(url):
-            words = words.replace(secret, "***")
-    return words
+    return redact_words(words, [secret for url in _URL.findall(text) for secret in secrets_of(url)])
