@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from dsbench.analysis.comparison import compare
 from dsbench.analysis.ratio import Verdict, of_block, order_of, ratio
 from dsbench.analysis.values import Floats
 
@@ -65,15 +66,41 @@ def ab(draws: int) -> Iterator[tuple[str, float]]:
             yield f"ab, A against A: {name}, runs scatter by {spread:.1%}: called different", float(found)
 
 
-SIMULATIONS: Final = (ab,)
+def compare_columns(draws: int) -> Iterator[tuple[str, float]]:
+    """``dsbench compare`` of columns that do the same."""
+    for columns in (2, 4, 7):
+        for runs in (1, 3):
+            random, different = np.random.default_rng(2), 0
+            for _ in range(draws):
+                kinds = [[{1: random.lognormal(0, 0.03, 10)} for _ in range(runs)] for _ in range(columns)]
+                different += any(not one.relative[1].holds_one for one in compare(kinds)[1:])
+            yield f"compare: {columns} columns of {runs} runs that do the same: some differs", different / draws
+
+
+def compare_scatter(draws: int) -> Iterator[tuple[str, float]]:
+    """``dsbench compare`` of columns that scatter differently."""
+    for runs in ((2, 2), (3, 3), (5, 5), (10, 3), (3, 10)):
+        random, held = np.random.default_rng(3), 0
+        for _ in range(draws):
+            kinds = [[{1: random.lognormal(0, scatter, 1)} for _ in range(count)]
+                     for count, scatter in zip(runs, (0.02, 0.1), strict=True)]  # fmt: skip
+            held += compare(kinds)[1].relative[1].holds_one
+        words = f"{runs[0]} runs that scatter by 2 % against {runs[1]} by 10 %"
+        yield f"compare: {words}: the interval holds the truth", held / draws
+
+
+SIMULATIONS: Final = (ab, compare_columns, compare_scatter)
 
 
 def main() -> None:
     """Prints all shares."""
     parser = argparse.ArgumentParser(prog="python -m bench.comparisons", description=__doc__)
     parser.add_argument("--draws", type=int, default=1000, help="series of each line (default: %(default)s)")
-    draws = parser.parse_args().draws
-    for simulation in SIMULATIONS:
+    names = [one.__name__ for one in SIMULATIONS]
+    parser.add_argument("--only", choices=names, action="append", help="these alone")
+    asked = parser.parse_args()
+    draws = asked.draws
+    for simulation in (one for one in SIMULATIONS if one.__name__ in (asked.only or names)):
         for name, share in simulation(draws):
             print(f"{share:6.1%}  {name}", flush=True)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from dsbench.analysis.comparison import compare, differing, dsi_of_runs, dsi_parts, mean_lg, overall, relative
 from dsbench.analysis.index import dsi
@@ -115,7 +116,7 @@ def test_repeated_runs_are_compared_by_their_spread() -> None:
     slow, fast = ([_flat({1: rate, 100: rate}) for rate in rates] for rates in ((80.0, 125.0), (160.0, 250.0)))
     first, second = compare([slow, fast])
     assert (first.repeated, first.medians[1], second.medians[1]) == (True, pytest.approx(100), pytest.approx(200))
-    # lg of the medians lie 0.0969 on either side of their mean: pooled variance 2 * 2 * 0.0969^2 / 2 of freedom.
+    # lg of the medians lie 0.0969 on either side of their mean, with the same variance: Welch has 2 degrees of freedom.
     half = 4.3027 * sqrt(2 * 0.096910**2) * sqrt(1 / 2 + 1 / 2)
     for found in (second.relative[1], second.overall):
         assert found is not None
@@ -139,6 +140,28 @@ def test_the_interval_of_repeated_runs_covers_the_true_quotient_about_as_often_a
         _, found = compare([theirs, ours])
         covered += found.relative[1].low <= 2.0 <= found.relative[1].high
     assert 0.9 <= covered / 200 <= 0.99
+
+
+@pytest.mark.parametrize("runs", [3, 5])
+def test_runs_of_one_column_may_scatter_more_than_those_of_another(runs: int) -> None:
+    random = np.random.default_rng(2)
+    covered, draws = 0, 400
+    for _ in range(draws):
+        ours, theirs = ([_flat({1: random.lognormal(0, scatter)}) for _ in range(count)]
+                        for scatter, count in ((0.1, runs), (0.02, 2 * runs)))  # fmt: skip
+        _, found = compare([theirs, ours])
+        covered += found.relative[1].low <= 1 <= found.relative[1].high
+    assert stats.binom.cdf(covered, draws, 0.95) > 0.001
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_of_six_columns_that_do_the_same_rarely_any_looks_different(runs: int) -> None:
+    random = np.random.default_rng(3)
+    different, draws = 0, 200
+    for _ in range(draws):
+        kinds = [[{1: random.lognormal(0, 0.03, 10)} for _ in range(runs)] for _ in range(7)]
+        different += any(not found.relative[1].holds_one for found in compare(kinds)[1:])
+    assert stats.binom.sf(different - 1, draws, 0.05) > 0.001
 
 
 def test_what_differs_is_told_in_order_and_what_is_missing_is_empty() -> None:

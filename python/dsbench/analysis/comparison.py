@@ -3,6 +3,9 @@
 A curve is divided by that of the first, scale by scale. Where the paper shows the quotients as they are, each comes
 here with an interval. Where runs were repeated, it is that of their spread. Where each was made once, it is that of
 their cycles, which speaks of repeating the cycles of both runs, not of repeating the runs: it is too narrow.
+
+All intervals at one scale hold together with their level: with k quotients each is one at 1 - (1 - level) / k
+(Bonferroni). So of many runs that do the same, rarely any looks different.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dsbench.analysis.index import dsi, weights
-from dsbench.analysis.precision import LEVEL, reach, spread, student
+from dsbench.analysis.precision import LEVEL, Spread, reach, spread, student
 from dsbench.analysis.values import Floats, Interval
 
 
@@ -35,30 +38,34 @@ Run = Mapping[int, Floats]
 """Scale to T_i (eq. 7)."""
 
 
-def compare(kinds: Sequence[Sequence[Run]]) -> list[Compared]:
+def compare(kinds: Sequence[Sequence[Run]], *, level: float = LEVEL) -> list[Compared]:
     """Kinds of runs beside the first of them; runs of one kind repeat each other. A scale without cycles is left out.
 
-    As soon as one kind has several runs, the intervals are those of ``repeated``.
+    As soon as one kind has several runs, the intervals are those of ``repeated``; else those of the cycles. Those of
+    one scale hold together at ``level`` (0-1).
     """
     used = [[{scale: rates for scale, rates in sorted(run.items()) if rates.size} for run in runs] for runs in kinds]
+    each = 1 - (1 - level) / max(len(kinds) - 1, 1)
     if any(len(runs) > 1 for runs in used):
-        return repeated(used)
+        return repeated(used, level=each)
     alone = [runs[0] if runs else {} for runs in used]
     return [
         Compared(
             {scale: float(np.median(rates)) for scale, rates in run.items()},
-            {scale: relative(run[scale], alone[0][scale]) for scale in run if scale in alone[0]},
-            overall(run, alone[0]),
+            {scale: relative(run[scale], alone[0][scale], level=each) for scale in run if scale in alone[0]},
+            overall(run, alone[0], level=each),
         )
         for run in alone
     ]
 
 
 def repeated(kinds: Sequence[Sequence[Run]], *, level: float = LEVEL) -> list[Compared]:
-    """As ``compare``, with Student's interval at ``level`` (0-1) out of the spread between the runs.
+    """As ``compare``, with intervals out of the spread between the runs, each at ``level`` (0-1).
 
-    The spread is that of lg of the runs' medians, pooled over all kinds: the repetitions of one tell how far runs of
-    another would differ, in per cent. The bounds are nan where no kind was repeated at a scale, or a rate is 0.
+    The spread is that of lg of the runs' medians. Where both kinds have several runs, the interval is Welch's: they may
+    scatter differently. Where one has a single run, it is Student's with the spread pooled over all kinds, which
+    supposes that runs of all scatter by the same percentage. The bounds are nan where no kind was repeated at a scale,
+    or a rate is 0.
     """
     logs = {
         scale: [np.array([_lg(run[scale]) for run in runs if scale in run]) for runs in kinds]
@@ -103,12 +110,19 @@ def _quotient(logs: Sequence[Floats], number: int, level: float) -> Interval:
     difference = float(ours.mean() - theirs.mean())
     if number == 0:
         return Interval(1.0, 1.0, 1.0, level) if np.isfinite(ours).all() else Interval(np.nan, np.nan, np.nan, level)
+    half = _reach(ours, theirs, logs, level)
+    return Interval(float(10**difference), float(10 ** (difference - half)), float(10 ** (difference + half)), level)
+
+
+def _reach(ours: Floats, theirs: Floats, logs: Sequence[Floats], level: float) -> float:
+    """Half of the interval of the difference of two means; nan where nothing was repeated."""
+    if min(ours.size, theirs.size) > 1:
+        return reach([(1.0, Spread(float(some.var(ddof=1)) / some.size, some.size - 1)) for some in (ours, theirs)], level)
     freedom = sum(some.size - 1 for some in logs if some.size)
     if freedom < 1:
-        return Interval(float(10**difference), np.nan, np.nan, level)
+        return float(np.nan)
     variance = sum(float(((some - some.mean()) ** 2).sum()) for some in logs if some.size) / freedom
-    half = student(level, freedom) * float(np.sqrt(variance * (1 / ours.size + 1 / theirs.size)))
-    return Interval(float(10**difference), float(10 ** (difference - half)), float(10 ** (difference + half)), level)
+    return student(level, freedom) * float(np.sqrt(variance * (1 / ours.size + 1 / theirs.size)))
 
 
 def dsi_of_runs(runs: Sequence[Run], *, level: float = LEVEL) -> Interval | None:

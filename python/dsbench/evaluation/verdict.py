@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isfinite
 
-from dsbench.analysis.precision import FEWEST
+from dsbench.analysis.precision import FEWEST, LEVEL
 from dsbench.analysis.values import Interval
 from dsbench.evaluation.side_by_side import Comparison, Section
 
 
 def basis(section: Section) -> str:
     """What the intervals of ``section`` speak of, and what they know nothing of."""
+    columns = len(section.compared) - 1
+    together = f"; {LEVEL:.0%} for all {columns} columns of a row together (Bonferroni)" if columns > 1 else ""
     if not section.compared[0].repeated:
-        return "over the cycles of one run each: the spread between runs is not in it"
-    numbers = " + ".join(str(len(side)) for side in section.evaluations)
-    return f"by the spread between runs of the same settings ({numbers} runs)"
+        return f"over the cycles of one run each: the spread between runs is not in it{together}"
+    counts = [len(side) for side in section.evaluations]
+    alike = "; a column of one run is taken to scatter as the others do" if min(counts) == 1 else ""
+    numbers = " + ".join(map(str, counts))
+    return f"by the spread between runs of the same settings ({numbers} runs){alike}{together}"
 
 
 def verdicts(comparison: Comparison, section: Section, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
