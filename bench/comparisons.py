@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from dsbench.analysis.changes import changes
 from dsbench.analysis.comparison import compare
 from dsbench.analysis.ratio import Verdict, of_block, order_of, ratio
 from dsbench.analysis.values import Floats
@@ -89,7 +90,16 @@ def compare_scatter(draws: int) -> Iterator[tuple[str, float]]:
         yield f"compare: {words}: the interval holds the truth", held / draws
 
 
-SIMULATIONS: Final = (ab, compare_columns, compare_scatter)
+def trend(draws: int) -> Iterator[tuple[str, float]]:
+    """``dsbench trend`` of histories without a change."""
+    for runs in (20, 50):
+        for rho in (0.0, 0.5, 0.8):
+            random = np.random.default_rng(4)
+            found = [bool(changes(np.exp(autoregressive(random, runs, rho, 0.03)), 0.0)) for _ in range(draws)]
+            yield f"trend: {runs} runs without a change, AR(1) of {rho:g}: a change is named", float(np.mean(found))
+
+
+SIMULATIONS: Final = (ab, compare_columns, compare_scatter, trend)
 
 
 def main() -> None:

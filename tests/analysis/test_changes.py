@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsbench.analysis.changes import changes
+from dsbench.analysis.changes import changes, leaning
+from fixtures.noise import autoregressive
 
 
 def test_a_fall_and_a_rise_are_found_with_their_size() -> None:
@@ -23,6 +24,22 @@ def test_a_history_without_a_change_has_none_nearly_always() -> None:
     random = np.random.default_rng(2)
     alarms = sum(bool(changes(1000 * np.exp(random.normal(0, 0.05, 24)), 0.01)) for _ in range(50))
     assert alarms <= 2
+
+
+def test_runs_that_lean_on_the_one_before_are_no_change() -> None:
+    """Random orders of them all alike would take 18 of 40 for one."""
+    random = np.random.default_rng(4)
+    histories = [1000 * np.exp(autoregressive(random, 50, 0.8, 0.03)) for _ in range(40)]
+    assert sum(bool(changes(one, 0.0)) for one in histories) <= 4
+    assert np.mean([leaning(one, []) for one in histories]) > 0.6
+    assert np.mean([leaning(1000 * np.exp(random.normal(0, 0.03, 50)), []) for _ in range(40)]) < 0.2
+
+
+def test_a_change_among_runs_that_lean_on_the_one_before_is_found() -> None:
+    random = np.random.default_rng(5)
+    levels = np.repeat([1000.0, 1100.0], 25)
+    found = [changes(levels * np.exp(autoregressive(random, 50, 0.5, 0.03)), 0.03) for _ in range(20)]
+    assert sum(len(one) == 1 and abs(one[0].at - 25) <= 2 for one in found) >= 16
 
 
 def test_small_changes_single_outliers_and_short_histories_are_kept_back() -> None:

@@ -50,6 +50,13 @@ def test_a_list_names_its_trials(tmp_path: Path) -> None:
     assert [one.levels for one in found.trials] == [("4", "delete"), ("2", "wal")]
 
 
+def test_a_fixed_order_is_warned_of(tmp_path: Path) -> None:
+    for order in ("as listed", "random blocks"):
+        found = planned(tmp_path / order[:2], factor=[THREADS], trials={"order": order})
+        ahead = ahead_of(found, estimate(found, begin(found.spec, found.folder)[1]), whole=False)
+        assert ("warning: the trials of each block are made in one order" in ahead) == (order == "as listed")
+
+
 def test_a_screening_tries_many_factors_by_few_trials(tmp_path: Path) -> None:
     names = ["prepare", "retry", "reconnect"]
     factors = [{"name": name, "path": name, "levels": [False, True]} for name in names]

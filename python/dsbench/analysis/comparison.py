@@ -11,7 +11,7 @@ All intervals at one scale hold together with their level: with k quotients each
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,9 +47,9 @@ def compare(kinds: Sequence[Sequence[Run]], *, level: float = LEVEL) -> list[Com
     used = [[{scale: rates for scale, rates in sorted(run.items()) if rates.size} for run in runs] for runs in kinds]
     each = 1 - (1 - level) / max(len(kinds) - 1, 1)
     if any(len(runs) > 1 for runs in used):
-        return repeated(used, level=each)
+        return [_together(one, level) for one in repeated(used, level=each)]
     alone = [runs[0] if runs else {} for runs in used]
-    return [
+    found = [
         Compared(
             {scale: float(np.median(rates)) for scale, rates in run.items()},
             {scale: relative(run[scale], alone[0][scale], level=each) for scale in run if scale in alone[0]},
@@ -57,6 +57,13 @@ def compare(kinds: Sequence[Sequence[Run]], *, level: float = LEVEL) -> list[Com
         )
         for run in alone
     ]
+    return [_together(one, level) for one in found]
+
+
+def _together(one: Compared, level: float) -> Compared:
+    """``one`` with the ``level`` at which its intervals hold together with those of the other columns."""
+    whole = one.overall and replace(one.overall, level=level)
+    return replace(one, relative={x: replace(found, level=level) for x, found in one.relative.items()}, overall=whole)
 
 
 def repeated(kinds: Sequence[Sequence[Run]], *, level: float = LEVEL) -> list[Compared]:
@@ -117,7 +124,8 @@ def _quotient(logs: Sequence[Floats], number: int, level: float) -> Interval:
 def _reach(ours: Floats, theirs: Floats, logs: Sequence[Floats], level: float) -> float:
     """Half of the interval of the difference of two means; nan where nothing was repeated."""
     if min(ours.size, theirs.size) > 1:
-        return reach([(1.0, Spread(float(some.var(ddof=1)) / some.size, some.size - 1)) for some in (ours, theirs)], level)
+        parts = [Spread(float(some.var(ddof=1)) / some.size, some.size - 1) for some in (ours, theirs)]
+        return reach([(1.0, part) for part in parts], level)
     freedom = sum(some.size - 1 for some in logs if some.size)
     if freedom < 1:
         return float(np.nan)

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from dsbench.analysis.changes import Change, changes
+from dsbench.analysis.changes import FEWEST, Change, changes, leaning
 from dsbench.analysis.comparison import differing, mean_lg
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.evaluation.of_archive import evaluate
@@ -20,6 +20,10 @@ from dsbench.spec import OPTIONS
 _SAME: Final = frozenset({"spec.workload", "spec.scales", *(f"spec.{n}" for n, o in OPTIONS.items() if o.of_load)})
 """What results of one configuration have in common; the number of cycles may be another one."""
 _FREE: Final = frozenset({"spec.cycles"})
+_LEANS: Final = 0.1
+"""Correlation of neighbours from which on it is named."""
+_HEAVILY: Final = 0.7
+"""From which on short histories name a change that is none too often (``python -m bench.comparisons``)."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,20 @@ class History:
     name: str
     results: tuple[Result, ...]
     changes: tuple[Told, ...]
+    leaning: float = 0.0
+    """Correlation of each result with the one before it, beside its level."""
+
+    @property
+    def assumed(self) -> str:
+        """What is supposed of the results where changes are looked for, in a sentence; empty where none are."""
+        if len(self.results) < FEWEST:
+            return ""
+        if self.leaning < _LEANS:
+            return "changes are judged as if no run leaned on the one before it: these runs show no such thing"
+        words = f"each run leans on the one before it (correlation {self.leaning:.2f}, AR(1)); changes are judged so"
+        if self.leaning < _HEAVILY:
+            return words
+        return f"{words}. So strong a correlation may still pass for a change: more runs, further apart, tell more"
 
     @property
     def fell(self) -> bool:
@@ -108,13 +126,14 @@ def _result(archive: Archive) -> tuple[RunRecord, Result]:
 def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float) -> History:
     records = [record for record, _ in runs]
     results = tuple(result for _, result in runs)
-    found = changes(np.array([result.rate_tps for result in results]), smallest)
+    rates = np.array([result.rate_tps for result in results])
+    found = changes(rates, smallest)
     told = tuple(Told(one, results[one.at], dict(_differs(records[one.at - 1], records[one.at]))) for one in found)
     spec = records[-1].spec
     threads = ("highest of " if len(spec.thread_numbers) > 1 else "") + ", ".join(map(str, spec.thread_numbers))
     scales = ", ".join(map(str, spec.scales))
     name = f"{product(records[-1])} on {records[-1].host}, {records[-1].entry.label}, scale {scales}, threads {threads}"
-    return History(name, results, told)
+    return History(name, results, told, leaning(rates, found))
 
 
 def _differs(before: RunRecord, after: RunRecord) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from dsbench.report.moment_text import clock
+from dsbench.report.study_notes import IN_ORDER, in_order
 from dsbench.study import Estimate, Study
 
 
@@ -33,6 +34,8 @@ def ahead_of(study: Study, expected: Estimate, *, whole: bool) -> str:
         free = "" if expected.free_bytes is None else f", {expected.free_bytes / 1e9:.3g} GB free"
         lines.append(f"space: {size} for the largest database before its load{free}; "
                      f"{expected.archives_bytes / 1e9:.2g} GB of archives")  # fmt: skip
+    if in_order(study):
+        lines.append(f"warning: {IN_ORDER}")
     if expected.too_large:
         lines.append("warning: that may be more than there is")
     lines.append(f"folder: {study.folder}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from dsbench.study import Outcomes
+from dsbench.study import Outcomes, Study
 
 SHORT: Final = {"rate": "rate", "p50": "median time", "p99": "p99"}
 """What effects are of, in a word."""
@@ -13,8 +13,26 @@ _OVERLAP: Final = 1.005
 """Sum of the shares from which on it is told; below it is rounding."""
 
 
+IN_ORDER: Final = (
+    'the trials of each block are made in one order (order = "as listed"): what drifts within a block, such as a '
+    "machine that warms up or a disk that fills, looks like an effect of the levels that come later, and no interval "
+    'knows of it; order = "random blocks" guards against that'
+)
+"""What a fixed order means."""
+
+
 def incomparable(found: Outcomes) -> list[str]:
-    """That trials of the same levels had servers that differ, with all in which they do."""
+    """What makes the effects doubtful: a fixed order, and trials of the same levels on servers that differ."""
+    ordered = [f"warning: {IN_ORDER}"] * in_order(found.study)
+    return ordered + _servers_differ(found)
+
+
+def in_order(study: Study) -> bool:
+    """Whether each block has several trials, in the order of the file."""
+    return study.spec.trials.order == "as listed" and len({trial.levels for trial in study.trials}) > 1
+
+
+def _servers_differ(found: Outcomes) -> list[str]:
     if not found.unlike:
         return []
     names = dict.fromkeys(name for one in found.unlike.values() for name in one)
@@ -45,8 +63,9 @@ def notes(found: Outcomes) -> list[str]:
     lines += _unlike(found)
     if sharing := [factor.name for factor in found.study.factors if factor.same_database]:
         words = "What is special about that database is in all of them"
-        lines.append(f"The levels of {sharing[0]} were made one after another on one database. {words}, so the "
-                     "intervals of the other factors are rather too narrow.")  # fmt: skip
+        lines.append(f"The levels of {sharing[0]} were made one after another on one database, always in this order: "
+                     f"what drifts meanwhile is in its effects. {words}, so the intervals of the other factors are "
+                     "rather too narrow.")  # fmt: skip
     lines += _without(found)
     if left := len(found.study.counted("planned", "running")):
         lines.append(f"{left} trials are not made yet: dsbench study run {found.study.folder}")

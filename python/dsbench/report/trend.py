@@ -37,6 +37,8 @@ def _of(history: History) -> Iterator[str]:
         yield f"  too few to tell: a change needs {FEWEST}"
     elif not history.changes:
         yield "  no change"
+    if history.assumed:
+        yield f"  {history.assumed}"
     for told in history.changes:
         yield f"  {sentence(told)}"
         shown = list(told.differs.items())
@@ -68,7 +70,8 @@ def _document(history: History) -> dict[str, Any]:
             "ratio": {"value": ratio.value, **bounds, "level": ratio.level}, "p_value": told.change.p_value,
             "differs": {name: list(values) for name, values in told.differs.items()},
         })  # fmt: skip
-    return {"name": history.name, "fell": history.fell, "results": results, "changes": changes}
+    whole = {"name": history.name, "fell": history.fell, "correlation": history.leaning}
+    return {**whole, "results": results, "changes": changes}
 
 
 def files(histories: Sequence[History], left: Sequence[str]) -> dict[str, bytes]:

@@ -52,6 +52,8 @@ def _of(number: int, history: History, drawn: tuple[str, Spec] | None) -> Html:
     few = len(history.results) < FEWEST
     if not history.changes:
         parts.append(tag("p", f"Too few to tell: a change needs {FEWEST} runs." if few else "No change."))
+    if history.assumed:
+        parts.append(tag("p", f"{history.assumed[:1].upper()}{history.assumed[1:]}.", cls="note"))
     for at, told in enumerate(history.changes, 1):
         parts.append(tag("h3", sentence(told)))
         if not told.differs:
