@@ -16,8 +16,10 @@ def answers(evaluation: Evaluation, run: RunRecord) -> Html:
     found = glance.best(evaluation)
     if found is None:
         return Html("")
+    limit = glance.limit(found, run)
     return terms([
-        ("limited by", glance.limit(found, run)), ("how sure", glance.sureness(found)),
+        ("limited by", tag("strong", limit.words, cls="foreign") if limit.foreign else limit.words),
+        ("failed", glance.failures(evaluation, found)), ("how sure", glance.sureness(found)),
         ("doubts", _doubts(evaluation)), *(("peak", line) for line in peak_lines(evaluation)),
     ])  # fmt: skip
 

@@ -11,7 +11,7 @@ from dsbench.analysis.precision import FEWEST
 from dsbench.analysis.values import Doubt, Index, ScaleResult, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.glance import best
+from dsbench.evaluation.glance import Best, best, ceiling_tps
 from dsbench.evaluation.naming import index_scales, server, subject
 from dsbench.evaluation.series import headings, phrases
 from dsbench.report import cost_table
@@ -36,7 +36,7 @@ def headline(evaluation: Evaluation, run: RunRecord, curve: Html | None = None) 
             figures = [_figure(counted.label, shown, f"at scale {found.row.scale}; {counted.about}"), *figures]
     facts = terms([
         ("server", server(run)), ("host", _host(run)), ("load", conditions(run)), ("placement", evaluation.placement),
-         ("client's ceiling", _ceiling(run)),
+        ("client's ceiling", _ceiling(found, run)),
         ("status", _status(run)), ("time", _times(run)), ("archive", evaluation.name),
         ("made with", f"dsbench {run.dsbench}"),
     ])  # fmt: skip
@@ -103,9 +103,9 @@ def _status(run: RunRecord) -> str:
     return ": ".join(part for part in (run.status, run.reason) if part)
 
 
-def _ceiling(run: RunRecord) -> str:
-    rate_tps = run.ceiling_tps
-    return f"{number(rate_tps)} tps, what the client does when the database costs nothing" if rate_tps > 0 else ""
+def _ceiling(found: Best | None, run: RunRecord) -> str:
+    rate_tps = ceiling_tps(found, run) if found else math.nan
+    return f"{number(rate_tps)} tps, what the client made with a database that costs nothing" if rate_tps > 0 else ""
 
 
 def _times(run: RunRecord) -> str:
