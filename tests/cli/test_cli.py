@@ -132,6 +132,55 @@ def test_a_wrong_input_gets_one_clear_error(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "problem", "remedy", "code"),
+    [
+        (["run", "privat:postgresql@15"], "TARGET: 'privat", "did you mean private:postgresql@15?", 2),
+        (["run", "postgres"], "TARGET: 'postgres' is no URL", "private:postgres is a server of dsbench's own", 2),
+        (["run", "localhost:5432"], "TARGET: 'localhost:5432'", "such as postgresql://localhost:5432/DATABASE", 2),
+        (["run", "db:3306/shop"], "TARGET: 'db:3306/shop'", "such as mysql://db:3306/shop", 2),
+        (["run", "my.db"], "TARGET: 'my.db'", "a file of SQLite is sqlite:///", 2),
+        (["check", "postgres"], "TARGET: 'postgres'", "private:postgres", 2),
+        (["run", "--scales", "1", "10"], "TARGET: '10'", "several numbers are written with commas", 2),
+        (["run", "--scales", "1", "10", "100"], "unexpected extra argument", "--scales 1,10,100", 2),
+        (["run", "mock:", "--threads", "1", "2"], "unexpected extra argument", "--threads 1,2", 2),
+        (["run", "--duration", "10x"], "--duration: has to be a number of seconds, or such as 10s or 1m", "run --help", 2),
+        (["run", "--workload", "tpc-c"], "--workload: no workload 'tpc-c'", "did you mean tpcc", 2),
+        (["run", "--workload", "tpch"], "--workload: no workload 'tpch'", "did you mean tpcc", 2),
+        (["run", "--set"], "--set: ", "see dsbench run --help", 2),
+        (["run", "private:postgresql", "--limit", "memory=1"], "--limit: memory is '1'", "run --help", 2),
+        (["run", "sqlite:////absent.db", "--builtin", "select-only", "--existing"], "/absent.db is no file", "right file", 1),
+        (["run", "postgresql://me@127.0.0.1:1/x"], "Connection refused", "start the server, or name its host and port", 1),
+        (["run", "mysql://me@127.0.0.1:1/x"], "Connection refused", "start the server, or name its host and port", 1),
+        (["run", "postgresql://me@nowhere.invalid/x"], "nowhere.invalid", "start the server, or name its host", 1),
+        (["run", "private:sqlite", "--scales", "200000"], "scale 200000 takes", "name another place", 1),
+        (["servers", "install", "postgresql", "--version", "12", "--dry-run"], "postgresql 12", "14, 15, 16, 17, 18", 2),
+    ],
+)
+def test_a_mistake_is_told_once_with_the_remedy_that_fits(
+    called: Program, tmp_path: Path, arguments: list[str], problem: str, remedy: str, code: int
+) -> None:
+    done = called(*arguments)
+    _check_refusal(done, tmp_path, problem, code)
+    error, hint = done.stderr.splitlines()
+    assert (problem in error, remedy in hint, "doctor" in hint) == (True, True, False), done.stderr
+
+
+@pytest.mark.parametrize(("text", "expected"), [("10s", 10), ("1m", 60), ("0.5 min", 30), ("1h", 3600), ("500ms", 0.5)])
+def test_durations_may_have_a_unit(called: Program, tmp_path: Path, text: str, expected: float) -> None:
+    (tmp_path / "my.toml").write_text(f'ramp_up = "{text}"')
+    done = called("run", "mock:", "--duration", text, "--config", "my.toml", "--dry-run", "--json")
+    settings = json.loads(done.stdout)["settings"]
+    assert (settings["duration"]["value"], settings["ramp_up"]["value"]) == (expected, expected)
+
+
+def test_a_dry_run_warns_of_what_the_system_does_not_allow(called: Program) -> None:
+    done = called("run", "private:sqlite", "--threads", "100000", "--dry-run")
+    resource = pytest.importorskip("resource")
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    assert ("warning: 100,000 connections need some 300,064 open files" in done.stdout) == (allowed < 300_064)
+
+
+@pytest.mark.parametrize(
     ("arguments", "names", "code"),
     [
         (["run", "oracle://x/y"], "oracle", 2),

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from dsbench import servers
 from dsbench.archive import Writer
-from dsbench.generator import CoreError
+from dsbench.generator import CoreError, Target
 from dsbench.runner import RunError, ladder, opening
+from fixtures.program import Program, only_archive
+from fixtures.psql import Psql
 
 
 @pytest.mark.parametrize(
@@ -37,9 +41,57 @@ def test_the_log_of_a_server_is_kept_without_its_password(tmp_path: Path) -> Non
     assert (tmp_path / "server.log").read_text() == "login of root\nwith *** or ***\n"
 
 
-@pytest.mark.parametrize(("code", "words"), [("28P01", "password"), ("3D000", "database in TARGET"), ("", "doctor")])
-def test_a_server_that_refuses_is_nothing_that_the_doctor_finds(code: str, words: str) -> None:
-    with pytest.raises(RunError) as told, opening.told("postgresql://me@host/db"):
+@pytest.mark.parametrize(
+    ("target", "code", "words"),
+    [
+        ("postgresql://me@host/db", "28P01", "password"), ("postgresql://me@host/db", "3D000", "database in TARGET"),
+        ("postgresql://me@host/db", "", "whether its server is up"), ("sqlite:///a.db", "", "right file"),
+        ("private:firebird", "", "doctor"),
+    ],
+)  # fmt: skip
+def test_the_doctor_is_asked_about_this_machine_only(target: str, code: str, words: str) -> None:
+    with pytest.raises(RunError) as told, opening.told(target):
         raise CoreError("setup", code, "no entry")
     assert words in told.value.remedy
-    assert ("doctor" in told.value.remedy) is (code == "")
+    assert ("doctor" in told.value.remedy) is target.startswith("private:")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "problem", "remedy"),
+    [
+        ("setup", "no right (42501)", "no right (42501)", ""),
+        ("setup", "no right; grant it (42501)", "no right (42501)", "grant it"),
+        ("setup", 'near "a; b"', 'near "a; b"', ""),
+        ("data", "no row; and more", "no row; and more", ""),
+    ],
+)
+def test_an_error_that_ends_with_its_remedy_is_told_with_that(kind: str, words: str, problem: str, remedy: str) -> None:
+    assert opening.parted(CoreError(kind, "42501", words)) == (problem, remedy)
+
+
+def test_a_full_disk_is_nothing_that_a_server_says() -> None:
+    failed = CoreError("other", "13", "commit: database or disk is full (13)")
+    error = opening.ended("scale 1, cycle 1", f"load: the last one: {failed}", [failed])
+    assert error.remedy.startswith("free space where the database lies")
+    with pytest.raises(RunError) as told, opening.during("scale 1, populate", cast("Target", SimpleNamespace(state=list))):
+        raise failed
+    assert told.value.remedy == error.remedy
+
+
+def test_a_run_that_never_began_tells_its_error_once_and_shows_no_figures(
+    postgresql: servers.Server, dsbench: Program, tmp_path: Path
+) -> None:
+    psql = Psql.open(postgresql.url)
+    try:
+        psql.fetch("CREATE ROLE poor LOGIN")
+        done = dsbench("run", postgresql.url.replace("postgres@", "poor@", 1), "--duration", "0.2", "--out", "out")
+    finally:
+        psql.fetch("DROP ROLE poor")
+        psql.close()
+    said = done.stdout + done.stderr
+    assert (done.returncode, said.count("permission denied for database")) == (1, 1), said
+    assert done.stderr.splitlines()[-1].startswith("hint: grant the right (GRANT CREATE ON DATABASE")
+    assert not any(word in said for word in ("DSI", "T = X", "p50", "doubt", "--resume", "doctor"))
+    archive = only_archive(tmp_path / "out")
+    assert "permission denied for database" in (archive / "results.log").read_text()
+    assert not any(word in (archive / "results.txt").read_text() for word in ("DSI", "T = X"))

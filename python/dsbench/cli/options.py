@@ -43,13 +43,14 @@ def taking_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameter(option: Option) -> inspect.Parameter:
-    metavar = option.about.metavar or _ITEMS.get(option.item)
+    timed = option.about.unit == "s"
+    metavar = option.about.metavar or _ITEMS.get(option.item) or ("<seconds>" if timed else None)
     info = typer.Option(
         "/".join(option.flags), help=option.help, metavar=metavar, rich_help_panel=option.about.group,
         autocompletion=completing(known) if (known := _values(option)) else None,
     )  # fmt: skip
-    # "2%" is a number for the specification only.
-    taken: Any = str if option.about.unit == "%" else _TYPES.get(option.kind, str)
+    # "2%" and "1m" are numbers for the specification only.
+    taken: Any = str if timed or option.about.unit == "%" else _TYPES.get(option.kind, str)
     annotation = Annotated[taken | None, info]
     return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from typing import Any
 
@@ -21,7 +22,7 @@ _KINDS = {
 }
 
 _OTHERWISE = {
-    "--clients": "--threads", "--client": "--threads", "--users": "--threads", "--jobs": "--threads",
+    "--clients": "--threads", "--users": "--threads", "--jobs": "--threads",
     "--scale": "--scales", "--warehouses": "--scales", "--time": "--duration", "--seconds": "--duration",
     "--runtime": "--duration", "--repeat": "--cycles", "--runs": "--cycles", "--tps": "--rate",
     "--benchmark": "--workload", "--test": "--workload", "--output": "--out", "--warmup": "--ramp-up",
@@ -87,9 +88,26 @@ def _meant(error: Any) -> list[str]:
     return [meant] if meant is not None and meant in known else []
 
 
+def _apart(words: list[str]) -> str:
+    """``--scales 1,10,100`` where a command line has --scales 1 10 100; empty where it has no such thing."""
+    for at, word in enumerate(words):
+        numbers = list(itertools.takewhile(lambda text: re.fullmatch(r"[0-9.]+", text), words[at + 1 :]))
+        if word.startswith("--") and len(numbers) > 1:
+            return f"{word} {','.join(numbers)}"
+    return ""
+
+
+def _command() -> str:
+    """The command that is run, for errors that name none."""
+    named = list(itertools.takewhile(lambda word: re.fullmatch(r"[a-z]+", word), sys.argv[1:2]))
+    return " ".join(["dsbench", *named])
+
+
 def _remedy(error: Any) -> str:
+    if apart := _apart(sys.argv):
+        return f"several numbers are written with commas: {apart}"
     near = ", ".join(_meant(error) or sorted(getattr(error, "possibilities", None) or ()))
-    command = error.ctx.command_path if error.ctx is not None else "dsbench"
+    command = error.ctx.command_path if error.ctx is not None else _command()
     return f"did you mean {near}? See {command} --help" if near else f"see {command} --help"
 
 

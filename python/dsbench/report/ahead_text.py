@@ -28,8 +28,7 @@ def text_of(ahead: Ahead) -> str:
     free = f"{_gb(ahead.free_bytes or 0)} free in {ahead.where}" if known else "the server knows how much is free"
     when = "with the rows of its load" if ahead.scales[-1].loaded else "before its load"
     lines.append(f"space: {size} at scale {ahead.scales[-1].scale}, {when}; {free}")
-    if ahead.size_bytes and ahead.free_bytes is not None and ahead.size_bytes[1] > ahead.free_bytes:
-        lines.append("warning: that may be more than there is")
+    lines += [f"warning: {one}" for one in ahead.warnings]
     return "\n".join(lines)
 
 

@@ -67,8 +67,8 @@ def write(path: Path) -> Shown:
         written.insert(0, writer.text("report.html", page(evaluation, archive.run, specs)))
         written.append(writer.seal())
     except ArchiveError as error:
-        return replace(_shown(evaluation, archive, written), problem=str(error))
-    return _shown(evaluation, archive, written)
+        return replace(_shown(evaluation, archive, written, alone=False), problem=str(error))
+    return _shown(evaluation, archive, written, alone=False)
 
 
 _BY: Final[dict[str, Callable[[Evaluation, RunRecord], str]]] = {
@@ -152,18 +152,20 @@ def _copy_specs(archive: Archive, out: Path) -> None:
             writer.text(name, archive.read(name))
 
 
-def _shown(evaluation: Evaluation, archive: Archive, files: list[Path]) -> Shown:
+def _shown(evaluation: Evaluation, archive: Archive, files: list[Path], *, alone: bool = True) -> Shown:
+    """``alone``: whether nobody else tells why a run has ended early."""
     run = archive.run
+    measured = run.status == "complete" or any(part.cycle_rates for part in (evaluation, *evaluation.series.values()))
     lines = [f"label: {run.spec.label}"] if run.spec.label else []
     lines += [limits] if (limits := limited(run)) else []
-    lines.append(tables.summary_text(evaluation).rstrip("\n"))
+    lines += [tables.summary_text(evaluation).rstrip("\n")] if measured else []
     if run.status != "complete":
-        lines.append(f"status: {run.status}" + (f" ({run.reason})" if run.reason else ""))
+        lines.append(f"status: {run.status}" + (f" ({run.reason})" if run.reason and alone else ""))
     if run.kept is not None:
         which = f"scale {run.kept.scale}" + (", the last" if len(run.spec.scales) > 1 else "")
         lines.append(f"kept: the database of {which}; run on it with --reuse, or remove it: dsbench drop TARGET")
     names = {"report.html": "report", ".zip": "archive"}
-    for file in files:
+    for file in files if measured else [path for path in files if path.is_dir()]:
         label = next((word for end, word in names.items() if file.name.endswith(end)), "folder")
         lines.append(f"{label}: {file}")
     answers = [asdict(answer) for answer in checklist(run, evaluation)]

@@ -177,7 +177,9 @@ def _peaks(evaluation: Evaluation) -> dict[int, Peak]:
 
 
 def _index_lines(evaluation: Evaluation) -> list[str]:
-    """Where there is another headline, such as NOPM, the lack of these ratings is no news."""
+    """Where there is another headline, such as NOPM, or no cycle, the lack of these ratings is no news."""
+    if not evaluation.cycle_rates:
+        return []
     lines = index_lines(evaluation.index)
     if not evaluation.nopm:
         return lines

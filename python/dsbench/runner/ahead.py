@@ -17,6 +17,13 @@ from dsbench.servers import volumes
 from dsbench.spec import OPTIONS, Merged, RunSpec
 from dsbench.storage.filesystems import Storage
 
+try:
+    import resource
+except ImportError:  # Windows has no such limits.
+    resource = None  # type: ignore[assignment]
+
+_FILES_BESIDE: Final = 64
+"""Open files of a run beside its connections."""
 _BETWEEN_S: Final = 0.3
 """Around a cycle: its connections, its start, its files."""
 _ROWS_PER_S: Final = (500_000, 15_000)
@@ -77,6 +84,8 @@ class Ahead:
     """The folder of the data on this machine; empty where the server alone knows."""
     free_bytes: int | None
     """There."""
+    warnings: tuple[str, ...]
+    """What may keep the run from ending well."""
 
     @property
     def load_s(self) -> float:
@@ -98,7 +107,7 @@ class Ahead:
         settings = {one.name: {"value": one.value, "origin": one.origin} for one in self.settings}
         sums = {"load_s": self.load_s, "populate_s": self.populate_s, "size_bytes": self.size_bytes}
         return {"settings": settings, "scales": [asdict(one) for one in self.scales], **sums,
-                "where": self.where, "free_bytes": self.free_bytes}  # fmt: skip
+                "where": self.where, "free_bytes": self.free_bytes, "warnings": self.warnings}  # fmt: skip
 
 
 def look_ahead(asked: Merged) -> Ahead:
@@ -108,16 +117,58 @@ def look_ahead(asked: Merged) -> Ahead:
     settings = tuple(
         SettingAhead(name, said[name], _shown(name, said[name], spec), asked.origins[name]) for name in OPTIONS
     )
-    with told(spec.target.redacted):
-        target = Target(_url(spec), existing=spec.existing)
-        pairs = zip(spec.scales, (0, *spec.scales), strict=False)
-        scales = tuple(_scale(spec, target, scale, before if spec.grows else 0) for scale, before in pairs)
+    scales = _scales(spec)
     folder = _folder(spec)
-    free = shutil.disk_usage(folder).free if folder is not None and folder.is_dir() else None
+    free = _free(folder)
     if spec.storage and folder is not None:
         volumes.refuse(folder, spec.storage)
         free = Storage(spec.storage).size_bytes
-    return Ahead(settings, scales, str(folder or ""), free)
+    size = scales[-1].size_bytes
+    warnings = [f"the space of the database, {size[1] / 1e9:.3g} GB, may be more than there is"] \
+        if size is not None and free is not None and size[1] > free else []  # fmt: skip
+    return Ahead(settings, scales, str(folder or ""), free, (*warnings, *_too_many_files(spec)))
+
+
+def refuse_full(spec: RunSpec) -> None:
+    """``RunError`` where the database of a scale cannot fit the disk, as far as that can be seen from here."""
+    folder = None if spec.existing or spec.reuse or spec.storage else _folder(spec)
+    if (free := _free(folder)) is None:
+        return
+    for one in _scales(spec):
+        if one.size_bytes is not None and one.size_bytes[0] > free:
+            needs = f"scale {one.scale} takes {_gb(one.size_bytes[0])} or more, and {folder} has {_gb(free)} free"
+            named = "private:…?directory=FOLDER" if spec.target.private is not None else "sqlite:///FILE"
+            raise RunError(needs, f"free space, name another place ({named}), or smaller --scales")
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:.3g} GB" if size >= 1e8 else f"{size / 1e6:.3g} MB"
+
+
+def _free(folder: Path | None) -> int | None:
+    return shutil.disk_usage(folder).free if folder is not None and folder.is_dir() else None
+
+
+def _too_many_files(spec: RunSpec) -> list[str]:
+    """A warning where this process may not open as many files as its connections need."""
+    if resource is None or spec.nodes or spec.target.url == "mock:":
+        return []
+    allowed, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # SQLite holds the file, its log and its shared memory open in every session.
+    each = 3 if spec.target.url.startswith(("private:sqlite", "sqlite:")) else 1
+    needed = spec.threads * spec.connections * each + _FILES_BESIDE
+    if allowed == resource.RLIM_INFINITY or needed <= allowed:
+        return []
+    more = "" if hard == resource.RLIM_INFINITY or needed <= hard else ", as the superuser,"
+    need = f"{spec.threads * spec.connections:,} connections need some {needed:,} open files"
+    return [f"{need}, and {allowed:,} are allowed: ulimit -n {needed}{more} before the run"]
+
+
+def _scales(spec: RunSpec) -> tuple[ScaleAhead, ...]:
+    with told(spec.target.redacted):
+        target = Target(_url(spec), existing=spec.existing)
+        pairs = zip(spec.scales, (0, *spec.scales), strict=False)
+        return tuple(_scale(spec, target, scale, before if spec.grows else 0) for scale, before in pairs)
 
 
 def _shown(name: str, value: Any, spec: RunSpec) -> str:

@@ -22,13 +22,14 @@ from dsbench.generator import Bench, CoreError, Stopped, Target
 from dsbench.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
 from dsbench.redaction import redact_words, secrets_of
 from dsbench.runner import calibration, keeping, place, promised, resumption, surroundings
+from dsbench.runner.ahead import refuse_full
 from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting
 from dsbench.runner.described import noted
 from dsbench.runner.enough import Enough
 from dsbench.runner.events import Moment, Observer
 from dsbench.runner.interrupts import Stop, listening
-from dsbench.runner.journal import Journal, RunError
+from dsbench.runner.journal import Journal, RunError, now
 from dsbench.runner.load import Joining, Loader, loader_of
 from dsbench.runner.opening import during, opened, told
 from dsbench.runner.plan import Planned, can_go_on, planned
@@ -62,6 +63,7 @@ def execute(
     begun; afterwards errors are in the outcome.
     """
     promised.read(spec.checked)  # Before a server is started for nothing.
+    refuse_full(spec)
     with listening(stop) as stop, opened(spec, observer.message) as (target, server):
         spec = keeping.claimed(spec, target)
         base = keeping.base_of(spec, target, server)
@@ -165,7 +167,7 @@ class _Ladder:
             self._leave_nothing()
         with suppress(ArchiveError):  # A full disk: what was written before stays, and the error is shown.
             if error is not None:
-                self.journal.say(f"{status}: {error}")
+                self.journal.writer.log(f"{now()} {status}: {error}")  # The screen has it from the outcome.
             self._keep_server_log(status)
             self.journal.end(status, str(error or ""))
         return Outcome(self.journal.writer.path, status, error, tuple(self.void))

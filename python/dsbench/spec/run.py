@@ -14,7 +14,7 @@ from dsbench.spec import checks
 from dsbench.spec.about import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About
 from dsbench.spec.checks import PEAK_THREADS
 from dsbench.spec.target import Frozen, Target
-from dsbench.spec.words import per_cent
+from dsbench.spec.words import per_cent, seconds
 from dsbench.storage import probes as storage_tools
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
@@ -35,7 +35,8 @@ _LEVELS = ", ".join(f"{name}: {level}" for name in workloads.names() if (level :
 _SMALL = ", ".join(name for name in workloads.names() if workloads.find(name).quick_scales == (1,))
 _RETRYING = ", ".join(name for name in workloads.names() if workloads.find(name).retries) + ": yes, others: no"
 
-Seconds = Annotated[float, Field(gt=0, le=86_400 * 7, allow_inf_nan=False)]
+Span = Annotated[float, BeforeValidator(seconds)]
+Seconds = Annotated[Span, Field(gt=0, le=86_400 * 7, allow_inf_nan=False)]
 Threads = Annotated[int, Field(ge=1, le=100_000)]
 
 
@@ -139,7 +140,7 @@ class RunSpec(Frozen):
         About("With --precision: cycles after which a scale ends anyway", SIZE, "told", brief=True),
     ] = 40
     shortest: Annotated[
-        Annotated[int, Field(ge=1, le=86_400)] | None,
+        Annotated[int, BeforeValidator(seconds), Field(ge=1, le=86_400)] | None,
         About(
             "With --precision: seconds of a cycle at least, where one on trial of --duration shows that shorter ones "
             "stand for themselves",
@@ -162,7 +163,9 @@ class RunSpec(Frozen):
             SIZE, "told",
         ),
     ] = False
-    duration: Annotated[Seconds, About("Demanded duration of a cycle in seconds", SIZE, "load", unit="s")] = 4.0
+    duration: Annotated[
+        Seconds, About("Demanded duration of a cycle in seconds, or such as 10s, 1m", SIZE, "load", unit="s")
+    ] = 4.0
     """D."""
     threads: Annotated[
         Threads,
@@ -210,7 +213,7 @@ class RunSpec(Frozen):
     ] = 0
     """N."""
     lease: Annotated[
-        float,
+        Span,
         Field(ge=0.5, le=600, allow_inf_nan=False),
         About(
             "Seconds without word after which a node stops and the run goes on without it",
@@ -280,7 +283,7 @@ class RunSpec(Frozen):
     ] = None
     """Terminals of all nodes together; ``None``: for each unit of scale as many as the workload says."""
     ramp_up: Annotated[
-        float,
+        Span,
         Field(ge=0, le=86_400, allow_inf_nan=False),
         About("Seconds of load before each cycle that are not recorded", PACE, "load", unit="s", brief=True),
     ] = 0.0

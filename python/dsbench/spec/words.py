@@ -43,6 +43,22 @@ def per_cent(value: object) -> object:
     return value.removesuffix("%").strip() if isinstance(value, str) else value
 
 
+_SPAN: Final = re.compile(r"([0-9.]+)\s*(ms|s|m|min|h)", re.IGNORECASE)
+_SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600}
+
+
+def seconds(value: object) -> object:
+    """The seconds of a text such as "10", "10s", "1m" or "0.5h", or what came."""
+    found = _SPAN.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        return value
+    try:
+        span = float(found[1]) * _SECONDS[found[2].lower()]
+    except ValueError:
+        return value
+    return int(span) if span.is_integer() else span
+
+
 class SpecError(Problem, ValueError):
     """A setting that cannot be. ``option`` names it, ``remedy`` says what to do."""
 

@@ -43,7 +43,7 @@ def _value(option: Option, text: str) -> Any:
         return dict(_pair(option, line) for line in text.splitlines() if line.strip())
     if option.kind == "boolean":
         return text == "yes"
-    if option.kind not in _KINDS or option.about.unit == "%":
+    if option.kind not in _KINDS or option.about.unit in ("%", "s"):
         return text
     read, words = _KINDS[option.kind]
     try:

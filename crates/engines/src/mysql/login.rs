@@ -117,6 +117,14 @@ impl<'a> Opening<'a> {
     }
 
     fn broken(&self, error: &io::Error) -> Error {
+        // A MySQL speaks first, and a PostgreSQL waits to be spoken to.
+        if self.number == 0 && error.kind() == io::ErrorKind::TimedOut {
+            return setup(format!(
+                "{}: something answers there, but it does not greet as MySQL and MariaDB do ({error}); \
+                 name the port of one of them, or the right product: postgresql://…",
+                self.address
+            ));
+        }
         setup(format!("{}: {error}", self.address))
     }
 

@@ -131,6 +131,7 @@ fn a_server_that_never_answers_runs_into_the_timeout() {
         error
     });
     assert!(error.kind == ErrorKind::Setup && error.to_string().contains("connect_timeout"), "{error}");
+    assert!(error.to_string().contains("does not greet as MySQL and MariaDB do"), "{error}");
 }
 
 /// The definition of a column of 64-bit integers.

@@ -24,7 +24,7 @@ from dsbench.workloads import Headline
 
 def headline(evaluation: Evaluation, run: RunRecord, curve: Html | None = None) -> Html:
     """The DSI and the rating where T(X) = X, or NOPM; beside them ``curve``; and what was run where and when."""
-    figures = [] if evaluation.staged else _ratings(evaluation.index)
+    figures = [] if evaluation.staged or not evaluation.cycle_rates else _ratings(evaluation.index)
     figures = [_nopm(evaluation, run.entry.headline)] if evaluation.nopm else figures
     if found := best(evaluation):
         shown = f" and {phrases(evaluation.series)[found.part.key]}" if evaluation.series else ""
