@@ -10,10 +10,11 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from dsbench import workloads
+from dsbench.redaction import redact
 from dsbench.spec.options import OPTIONS
 from dsbench.spec.run import DSI_SCALES, RunSpec
 from dsbench.spec.sizing import SIZED, caches, default_workload, sized
-from dsbench.spec.target import Target, redact
+from dsbench.spec.target import Target
 from dsbench.spec.words import SpecError, parsed_toml, plain
 
 _DSI: Final[dict[str, Any]] = {
