@@ -37,7 +37,7 @@ EPILOG = (
 )
 
 Option = typer.Option
-_WITH_RESUME = ("target", "resume", "cluster", "patience", "metrics", "otlp", "as_json", "quiet")
+_WITH_RESUME = ("target", "resume", "trust", "cluster", "patience", "metrics", "otlp", "as_json", "quiet")
 """What a run that goes on takes: where it works and what it shows. All else is as it was."""
 
 
@@ -76,6 +76,15 @@ def command(
         ),
     ] = "",
     out: Annotated[Path, Option(help="Folder for the archive.")] = Path("archives"),
+    trust: Annotated[
+        bool,
+        Option(
+            "--trust",
+            help="Take over from an archive, by --config or --resume, what a server or this machine would execute, "
+            "load or write, too: docs/security.md.",
+            rich_help_panel=about.WORK,
+        ),
+    ] = False,
     resume: Annotated[Path | None, Option(help="Go on with this archive, which was cut short.")] = None,
     cluster: Annotated[
         Path, Option(help="Folder of the nodes' invitation (dsbench cluster invite); made when there is none.")
@@ -98,7 +107,7 @@ def command(
     joining = runner.Joining(cluster, patience)
     if resume is not None:
         _refuse_changes(context)
-        _resume(resume, target, joining, (metrics, otlp), as_json, quiet)
+        _resume(resume, target, joining, (metrics, otlp), as_json, quiet, trust)
         return
     asked = specification({**context.params, "erase": erase}, config)
     if not asked.spec.nodes and (idle := _given(context, "cluster", "patience")):
@@ -128,7 +137,10 @@ def specification(params: Mapping[str, Any], config: Path | None) -> spec.Merged
     if "limits" in values:
         values["limits"] = settings.pairs(values["limits"], "--limit", "memory=1GiB")
     before = earlier(config)
-    return spec.merged(values, target=target, settings=settings.pairs(texts), config=config, earlier=before)
+    return spec.merged(
+        values, target=target, settings=settings.pairs(texts), config=config, earlier=before,
+        trust=bool(params.get("trust")),
+    )  # fmt: skip
 
 
 def _refuse_changes(context: typer.Context) -> None:
@@ -149,11 +161,12 @@ def _given(context: typer.Context, *names: str) -> list[str]:
 
 
 def _resume(
-    path: Path, target: str | None, joining: runner.Joining, told: tuple[str, str], as_json: bool, quiet: bool
+    path: Path, target: str | None, joining: runner.Joining, told: tuple[str, str], as_json: bool, quiet: bool,
+    trust: bool,
 ) -> None:
     stop, begun = runner.Stop(signals=True), library.open(path).spec
     with Progress(begun, quiet=quiet) as progress, exported(progress, begun, *told) as observer:
-        finished = library.going_on(path, target, observer, stop, joining)
+        finished = library.going_on(path, target, observer, stop, joining, trust=trust)
     _tell(finished, stop, as_json)
 
 

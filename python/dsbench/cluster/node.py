@@ -19,6 +19,7 @@ from dsbench.columns import COUNTERS
 from dsbench.generator import Bench, Cycle, CycleResult, Target, now_ns
 from dsbench.monitors import SERVER, Known, Look, Sampler, beside, between, look, monitors_for
 from dsbench.spec import RunSpec
+from dsbench.spec.trust import loads_library
 
 _SOONEST_NS: Final = 3_000_000
 """A start nearer than that cannot be handed to all threads in time."""
@@ -111,6 +112,9 @@ class Node:
     def _prepare(self, _link: Answers, _key: str, order: Mapping[str, Any]) -> bytes:
         """What the coordinator wants to know before it relies on this node: above all, that it reaches the database."""
         spec, watched = _spec(order), _Watched(order.get("beside", {}))
+        if loads_library(order["url"]):
+            words = "a node loads no library that another machine names: leave client_library out of TARGET"
+            return json.dumps({"failure": words}).encode()
         target = Target(order["url"], existing=spec.existing)
         try:
             target.state()
@@ -126,6 +130,8 @@ class Node:
 
     def _load(self, link: Answers, key: str, order: Mapping[str, Any]) -> bytes:
         spec = _spec(order)
+        if loads_library(order["url"]):
+            raise Interrupted("TARGET names a library")
         target = Target(order["url"], existing=spec.existing)
         if not (target.dialect.keeps_data or spec.existing) and target.state()[0] == "absent":
             target.create("node")  # The mock lives in each process for itself.

@@ -15,6 +15,7 @@ from dsbench.library.repeating import earlier
 from dsbench.runner import Joining, Observer, Outcome, RunError, Silent, Stop
 from dsbench.runner.interrupts import listening
 from dsbench.spec import RunSpec, SpecError, Target, merged, refuse_unused
+from dsbench.spec.trust import refuse
 
 if TYPE_CHECKING:
     from dsbench.report.finish import Shown
@@ -31,7 +32,7 @@ class Finished:
 
 def specify(
     target: str | Target | None = None, *,
-    config: str | Path | None = None, settings: Mapping[str, str] | None = None, **options: Any,
+    config: str | Path | None = None, settings: Mapping[str, str] | None = None, trust: bool = False, **options: Any,
 ) -> RunSpec:
     """The specification of a run, as the command line makes it.
 
@@ -39,11 +40,11 @@ def specify(
     repeat (folder, zip or run.json), over which ``options`` win; ``settings`` are those of the workload or of a private
     server by name, as ``--set`` has them. ``options`` have the names of ``dsbench run --help`` with ``_`` for ``-``:
     ``scales=(1, 10)``, ``duration=20`` (s), ``profile="dsi"``. Where no profile is named, quick says
-    what is left open.
+    what is left open. ``trust`` takes over from an archive what a server, or this machine, would execute, too.
     Raises ``SpecError``, whose ``option`` is what is wrong and whose ``remedy`` says what to do.
     """  # fmt: skip
     path = None if config is None else Path(config)
-    return merged(options, target=target, settings=settings, config=path, earlier=earlier(path)).spec
+    return merged(options, target=target, settings=settings, config=path, earlier=earlier(path), trust=trust).spec
 
 
 def run(
@@ -72,14 +73,15 @@ def run(
 
 def resume(
     archive: str | Path | Archive, target: str | None = None, *,
-    observer: Observer | None = None, stop: Stop | None = None, joining: Joining | None = None,
+    observer: Observer | None = None, stop: Stop | None = None, joining: Joining | None = None, trust: bool = False,
 ) -> Archive:
     """Goes on with a run that was cut short or failed: finished cycles stay, the missing ones are made.
 
-    ``target`` is its URL again, where that holds a password, which no archive keeps. All else is as for ``run``.
+    ``target`` is its URL again, where that holds a password, which no archive keeps; ``trust`` is that of
+    ``specify``. All else is as for ``run``.
     """  # fmt: skip
     path = archive.path if isinstance(archive, Archive) else Path(archive)
-    return _archive(going_on(path, target, observer or Silent(), stop, joining), stop)
+    return _archive(going_on(path, target, observer or Silent(), stop, joining, trust=trust), stop)
 
 
 def _archive(finished: Finished, stop: Stop | None) -> Archive:
@@ -104,11 +106,14 @@ def perform(
 
 
 def going_on(
-    path: Path, target: str | None, observer: Observer, stop: Stop | None = None, joining: Joining | None = None
+    path: Path, target: str | None, observer: Observer, stop: Stop | None = None, joining: Joining | None = None,
+    *, trust: bool = False,
 ) -> Finished:
     """Goes on with the run of the archive at ``path``, or with its sealing where nothing else is left, and seals it."""
     _load_report()
     with listening(stop) as stop, claimed(path):  # Before anything is read that another one may be writing.
+        if not trust:
+            refuse(Archive.open(path).run.spec.described(), str(path), "--resume")
         again = None
         if target is not None:
             asked = Archive.open(path).spec

@@ -12,7 +12,7 @@ from dsbench.spec import Merged, dsi_seconds
 
 def text_of(ahead: Ahead) -> str:
     """Settings with their origins, the plan, its time and its space."""
-    rows = [(one.name, one.shown or "–", one.origin) for one in ahead.settings]
+    rows = [(one.name, _printable(one.shown) or "–", one.origin) for one in ahead.settings]
     wide = max(len(name) for name, _shown, _origin in rows)
     value = min(max(len(shown) for _name, shown, _origin in rows), 60)
     lines = ["settings"]
@@ -30,6 +30,11 @@ def text_of(ahead: Ahead) -> str:
     lines.append(f"space: {size} at scale {ahead.scales[-1].scale}, {when}; {free}")
     lines += [f"warning: {one}" for one in ahead.warnings]
     return "\n".join(lines)
+
+
+def _printable(text: str) -> str:
+    """``text`` of a script, say, which may hold what a terminal takes for commands."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def in_brief(asked: Merged) -> list[str]:

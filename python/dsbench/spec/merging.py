@@ -17,6 +17,7 @@ from dsbench.spec.run import RunSpec
 from dsbench.spec.scripts import NAMES, with_scripts
 from dsbench.spec.sizing import SIZED, default_workload
 from dsbench.spec.target import Target
+from dsbench.spec.trust import refuse
 from dsbench.spec.words import SpecError
 from dsbench.storage.filesystems import values_of
 
@@ -37,17 +38,20 @@ class Merged:
 def merged(
     values: Mapping[str, Any], *,
     target: str | Target | None = None, settings: Mapping[str, str] | None = None,
-    config: Path | None = None, earlier: Mapping[str, Any] | None = None,
+    config: Path | None = None, earlier: Mapping[str, Any] | None = None, trust: bool = False,
 ) -> Merged:
     """The specification out of ``values`` by name, over those of the file ``config``, over those of a profile.
 
     ``target`` is the database; ``settings`` are those of the workload, by the names that it knows, and all others
     those of a private server. ``earlier`` is what ``config`` says where it is no TOML file but an earlier run: its
-    server's settings are none of another target's. Raises ``SpecError``.
+    server's settings are none of another target's, and what it would have executed is refused without ``trust``.
+    Raises ``SpecError``.
     """  # fmt: skip
     filed = dict(earlier) if earlier is not None else load_toml(config) if config is not None else {}
     if earlier is not None and target is not None:
-        del filed["target"]
+        filed.pop("target", None)
+    if earlier is not None and not trust:
+        refuse({name: value for name, value in filed.items() if name not in values}, str(config), "--config")
     wanted = with_scripts({**with_scripts(filed), **values})
     if isinstance(said_limits := values.get("limits"), Mapping) and isinstance(of_file := filed.get("limits"), Mapping):
         wanted["limits"] = {**of_file, **said_limits}

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from dsbench.redaction import redact, redact_values, redact_words, secrets_of
 from dsbench.runner import Ahead, look_ahead
 from dsbench.spec import OPTIONS, PROFILES, Merged, Option, SpecError, merged
+from dsbench.spec.trust import refuse
 
 PASSWORD: Final = "password"
 """Name of the field that is no option."""
@@ -22,11 +23,17 @@ Texts = Mapping[str, str]
 """By name of an option, what stands in its field; empty fields say nothing."""
 
 
-def asked(texts: Texts) -> tuple[Merged, Ahead]:
-    """The run of a form, and what it will do. Raises ``SpecError`` or ``RunError``; see ``without_secrets``."""
+def asked(texts: Texts, *, trust: bool = False) -> tuple[Merged, Ahead]:
+    """The run of a form, and what it will do. Raises ``SpecError`` or ``RunError``; see ``without_secrets``.
+
+    ``Untrusted`` for what would be executed and was not confirmed by ``trust``: the form may repeat the run of a
+    stranger.
+    """
     values = _values(texts)
     target, settings = values.pop("target", None), values.pop("workload_settings", {})
     found = merged(values, target=target, settings=settings)
+    if not trust:
+        refuse(found.spec.described(), "the form", "settings")
     return found, look_ahead(found)
 
 

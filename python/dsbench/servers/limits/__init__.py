@@ -113,9 +113,14 @@ def _device(limits: Limits, directory: Path) -> str:
 
 
 def remove(paths: Iterable[Path]) -> bool:
-    """Removes groups of ours, and ends the processes that are still in them; false when one would not go."""
-    left = [path for path in paths if path.name.startswith(_PREFIX) and not _removed(path)]
-    return not left
+    """Removes groups of ours, and ends the processes that are still in them; false when one would not go.
+
+    A folder that only looks like a group, with numbers of processes in a file, is none of the kernel's.
+    """
+    tops = [one.top.resolve() for one in hierarchies()]
+    ours = [path for path in paths if path.name.startswith(_PREFIX)]
+    real = [path for path in ours if any(path.resolve().is_relative_to(top) for top in tops)]
+    return not [path for path in real if not _removed(path)]
 
 
 def _removed(path: Path) -> bool:

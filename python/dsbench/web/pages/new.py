@@ -12,9 +12,10 @@ from dsbench.library import RunError, SpecError
 from dsbench.report.ahead_text import text_of
 from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, examples
 from dsbench.spec.about import GROUPS
+from dsbench.spec.trust import Untrusted
 from dsbench.web import form
 from dsbench.web.house import House
-from dsbench.web.parts import BUSY, copying, fields, go, link, on_text, problem, starter, tag
+from dsbench.web.parts import BUSY, button, copying, fields, go, link, on_text, problem, starter, tag
 
 _FIRST: Final = ("target", "workload", "profile", "label", "scales", "cycles", "duration", "threads")
 """What a first run asks for; all else is folded away under its heading."""
@@ -61,6 +62,7 @@ class _Ahead:
 
     def __init__(self, house: House, texts: dict[str, str]) -> None:
         self._house, self._texts = house, texts
+        self._trust = False
         self._left_open: dict[str, Any] = {}
         """By name of an option, what shows its value while its field is empty: the control, or its first choice."""
         self.machine: Any = None
@@ -85,7 +87,7 @@ class _Ahead:
         self._told.clear()
         going = self._house.runs.going()
         try:
-            _, ahead = form.asked(self._texts)
+            _, ahead = form.asked(self._texts, trust=self._trust)
             for one in ahead.settings:
                 if not self._texts.get(one.name, "").strip():
                     option = OPTIONS[one.name]
@@ -93,9 +95,17 @@ class _Ahead:
             self._plan.text = "\n".join(line.strip() for line in text_of(ahead).partition("\nplan\n")[2].splitlines())
             self._command.text, self._file.text = form.command(self._texts), form.toml(self._texts) or "# defaults"
             self._start.props["disabled"] = going is not None
+        except Untrusted as error:
+            self._refuse(str(error), "look at it, and go on only if you trust where it comes from")
+            with self._told:
+                button("I trust it", self._confirm, "danger")
         except (SpecError, RunError) as error:
             self._refuse(str(error), error.remedy)
         self._hint.text = "" if going is None else BUSY
+
+    def _confirm(self) -> None:
+        self._trust = True
+        self.show()
 
     def _refuse(self, words: str, remedy: str) -> None:
         self._start.props["disabled"] = True
@@ -105,7 +115,7 @@ class _Ahead:
 
     def _begin(self) -> None:
         try:
-            merged, _ = form.asked(self._texts)
+            merged, _ = form.asked(self._texts, trust=self._trust)
             key = self._house.runs.begin(merged.spec)
         except (SpecError, RunError) as error:
             self._told.clear()

@@ -14,10 +14,11 @@ from dsbench.archive import ArchiveError
 from dsbench.library import RunError, SpecError
 from dsbench.redaction import redact_words, secrets_of
 from dsbench.report.study_ahead import ahead_of
+from dsbench.spec.trust import Untrusted
 from dsbench.study import Study
 from dsbench.web import studies
 from dsbench.web.house import House
-from dsbench.web.parts import BUSY, go, on_text, problem, starter, tag
+from dsbench.web.parts import BUSY, button, go, on_text, problem, starter, tag
 
 _URL: Final = re.compile(r"[a-z]+://[^\s\"']+")
 
@@ -61,6 +62,7 @@ class _Ahead:
     def __init__(self, house: House, text: str) -> None:
         self._house, self._text = house, text
         self._reading = False
+        self._trust = False
 
     def place(self) -> None:
         """Makes the elements."""
@@ -100,13 +102,22 @@ class _Ahead:
 
     def _asked(self, text: str) -> tuple[Study, Any]:
         spec = room.of_text(text.encode("utf-8", "replace"), "the text")
-        studies.refuse_commands(spec)
-        return room.begin(spec, studies.beside(self._house.archives) / spec.folder_name)
+        folder = studies.beside(self._house.archives) / spec.folder_name
+        studies.refuse_commands(spec, folder, trust=self._trust)
+        return room.begin(spec, folder)
 
     def _refuse(self, error: Any) -> None:
         self._start.props["disabled"] = True
+        remedy = "look at it, and go on only if you trust where it comes from"
+        remedy = remedy if isinstance(error, Untrusted) else error.remedy
         with self._told:
-            problem(*(_without_secrets(words, self._text)[:3000] for words in (str(error), error.remedy)))
+            problem(*(_without_secrets(words, self._text)[:3000] for words in (str(error), remedy)))
+            if isinstance(error, Untrusted):
+                button("I trust it", self._confirm, "danger")
+
+    async def _confirm(self) -> None:
+        self._trust = True
+        await self.show(self._text)
 
     async def _begin(self) -> None:
         try:

@@ -12,6 +12,7 @@ from nicegui import run, ui
 
 from dsbench.archive import ArchiveError
 from dsbench.library import RunError, SpecError
+from dsbench.spec.trust import Untrusted
 from dsbench.study import Study, Trial, again, combination, load
 from dsbench.web import studies
 from dsbench.web.house import House
@@ -94,11 +95,15 @@ class _Matrix:
         if effects:
             frame_of(f"Effects of {self._name}", f"/effects?name={quote(self._name)}")
 
-    async def _go_on(self) -> None:
+    async def _go_on(self, *, trust: bool = False) -> None:
         self._wrong.clear()
         try:
-            studies.refuse_commands(await run.io_bound(again, self._folder))
+            studies.refuse_commands(await run.io_bound(again, self._folder), self._folder, trust=trust)
             key = self._house.runs.begin_study(self._folder)
+        except Untrusted as error:
+            with self._wrong:
+                problem(str(error), "look at it, and go on only if you trust where it comes from")
+                button("I trust it", lambda: self._go_on(trust=True), "danger")
         except (SpecError, ArchiveError, RunError) as error:
             with self._wrong:
                 problem(str(error), error.remedy)
