@@ -107,6 +107,11 @@ class Interval:
     level: float
 
     @property
+    def reach(self) -> float:
+        """By which share (0-1) it reaches beyond its middle, sqrt(low high), on either side; nan without bounds."""
+        return (self.high / self.low) ** 0.5 - 1 if self.low > 0 else float("nan")
+
+    @property
     def holds_one(self) -> bool:
         """Of a ratio: whether it may be 1, so that what lies between both is within the noise."""
         return self.low <= 1 <= self.high

@@ -156,5 +156,5 @@ def sureness(found: Best) -> str:
     if interval is None:
         between = f" from {row.rate_min_tps:,.4g} to {row.rate_max_tps:,.4g} tps" if cycles > 1 else ""
         return f"{counted}{between}: too few for an interval"
-    half = interval.high / interval.value - 1
-    return f"± {half:.1%} at {interval.level:.0%}, over {counted}: {interval.low:,.4g} to {interval.high:,.4g} tps"
+    ends = f"{interval.low:,.4g} to {interval.high:,.4g} tps"
+    return f"± {interval.reach:.1%} at {interval.level:.0%}, over {counted}: {ends}"

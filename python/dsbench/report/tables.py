@@ -333,10 +333,10 @@ def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[str, ...]:
 
 
 def _within(interval: Interval | None) -> str:
-    """By how much an interval reaches beyond its value, in per cent; a dash where it has no ends."""
+    """By how much an interval reaches beyond its middle, in per cent; a dash where it has no ends."""
     if interval is None or not isfinite(interval.high):
         return "–"
-    share = interval.high / interval.value - 1
+    share = interval.reach
     return f"{share:.1%}" if share < _WIDE else f"> {_WIDE:.0%}"
 
 
