@@ -91,7 +91,7 @@ class Held:
     """The same of those that ended as precise; nan without one."""
 
 
-def stopped(kind: Cycles, wanted: float, draws: int, *, fewest: int = 10, most: int = 40, seed: int = 1) -> Held:
+def stopped(kind: Cycles, wanted: float, draws: int, *, fewest: int = 5, most: int = 40, seed: int = 1) -> Held:
     """What ``--precision`` makes of ``draws`` series: cycles until the median is known within ``wanted``."""
     random = np.random.default_rng(seed)
     made, precise, holds = np.zeros(draws), np.zeros(draws, dtype=bool), np.zeros(draws, dtype=bool)

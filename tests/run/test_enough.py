@@ -106,5 +106,5 @@ def test_wishes_that_do_not_fit_are_told(values: dict[str, object], option: str)
 
 def test_per_cent_is_read_with_and_without_its_sign() -> None:
     assert build({"precision": "2%"}).precision == build({"precision": 2}).precision == 2.0
-    assert RunSpec().largest == 10
+    assert RunSpec().largest == RunSpec().cycles
     assert Planned(1, LOAD, 2) in planned([LOAD], build({"precision": 2, "threads": 2, "most_cycles": 12}))

@@ -32,8 +32,8 @@ CHOSEN = 0.96
 """Level by which order statistics are chosen: what it is above ``LEVEL`` pays for the looks of ``enough``."""
 _LOOKS_GROW = 1.25
 """From look to look, the number of cycles."""
-_FEW_WIDER = 1.15
-"""Of five cycles least and greatest hold the median in 15/16 only. So much further from the median they hold it in 95 %
+_FEW_WIDER = 1.3
+"""Of five cycles least and greatest hold the median in 15/16 only. So much further from the median they hold it in 96 %
 of normal samples, and in 15/16 of any."""
 _TWO_GROUPS = 0.9
 """Share of the squares that a split into two groups explains, above which the cycles are taken for two groups. One of
