@@ -107,6 +107,16 @@ def _redacted(name: str, value: Any) -> Any:
     return redact(value) if name in ("url", "target") and isinstance(value, str) else redact_values(value)
 
 
+def without_hidden(value: Any) -> Any:
+    """``value``, as ``redact_values`` gives it, with each hidden password left out: its URLs are whole without it."""
+    if isinstance(value, str) and HIDDEN in value:
+        address, _mark, query = value.replace(f":{HIDDEN}@", "@").partition("?")
+        return "?".join(filter(None, (address, "&".join(p for p in query.split("&") if not p.endswith(f"={HIDDEN}")))))
+    if isinstance(value, Mapping):
+        return {name: without_hidden(part) for name, part in value.items() if part != HIDDEN}
+    return [without_hidden(part) for part in value] if isinstance(value, list | tuple) else value
+
+
 def secrets_of(url: str, settings: Mapping[str, str] | None = None) -> list[str]:
     """The passwords in ``url`` and ``settings``, as they are written and as they are meant; the longest first."""
     _scheme, _separator, rest = url.partition("://")

@@ -121,4 +121,30 @@ def test_the_best_levels_become_a_study_against_the_references(made: Study) -> N
     with pytest.raises(SpecError, match="no level was found"):
         study.best(outcomes(only))
     short = replace(made, trials=tuple(one for one in made.trials if one.block == 1))
-    assert '"best", set = { "isolation" = "read-committed", "threads" = 4 }' in study.best(outcomes(short), likely=True)
+    assert '"best", set = { isolation = "read-committed", threads = 4 }' in study.best(outcomes(short), likely=True)
+
+
+def test_the_best_levels_come_without_a_password_and_say_so(made: Study) -> None:
+    url = "postgresql://me:secret@host/db?sslmode=require&sslpassword=secret"
+    spec = made.spec.model_copy(update={"run": {**made.spec.run, "target": url}})
+    factors = tuple(one.model_copy(update={"levels": tuple(
+        {"name": str(level), "set": {one.path: level, "target.settings.note": float("inf")}} for level in one.levels)}) for one in made.factors)
+    found = replace(outcomes(made), study=replace(made, spec=spec, factors=factors),
+                    levels=tuple(one.resolved for one in factors))  # fmt: skip
+    text = study.best(found)
+    assert "secret" not in text
+    assert "***" not in text
+    assert "# a study keeps no password" in text
+    read = tomllib.loads(text)
+    assert read["run"]["target"] == "postgresql://me@host/db?sslmode=require"
+    assert read["factor"][0]["levels"][1]["set"]["target.settings.note"] == float("inf")
+    assert "password" not in study.best(outcomes(made))
+
+
+def test_what_ended_several_trials_is_told_once_with_their_level(made: Study) -> None:
+    failed = tuple(replace(one, status="failed", reason="the kernel ended it") if one.levels[1] == "4" else one for one in made.trials)
+    text = shown.text(outcomes(replace(made, trials=failed)))
+    (line,) = [line for line in text.splitlines() if "the kernel ended it" in line]
+    assert line.endswith("(clients 4): the kernel ended it")
+    assert line.startswith("failed: trials ")
+    assert "--again" in text

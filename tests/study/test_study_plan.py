@@ -6,13 +6,15 @@ import tomllib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dsbench import study
 from dsbench.report.study_ahead import ahead_of
-from dsbench.spec import SpecError
+from dsbench.runner import RunError
+from dsbench.spec import NotHere, RunSpec, SpecError
 from dsbench.study import estimate, rules
 from dsbench.study.plan import asked
 from dsbench.study.record import Study, begin, extend, load, make_folder, store
@@ -115,7 +117,7 @@ def test_what_was_left_out_is_made_once_it_can_be(tmp_path: Path, monkeypatch: p
     def installed(*systems: str) -> None:
         def refuse(_folder: Path, storage: dict[str, str]) -> None:
             if (name := storage["type"]) not in systems:
-                raise SpecError("--storage", f"mkfs.{name} is not installed", "install it")
+                raise NotHere("--storage", f"mkfs.{name} is not installed", "install it")
 
         monkeypatch.setattr("dsbench.runner.ahead.volumes.refuse", refuse)
 
@@ -130,7 +132,7 @@ def test_what_was_left_out_is_made_once_it_can_be(tmp_path: Path, monkeypatch: p
     again, ahead = begin(found.spec, found.folder)
     assert sorted((one.levels[0], one.status) for one in again.trials) == [("ext4", "done"), ("xfs", "planned")]
     told = ahead_of(again, estimate(again, ahead), whole=False)
-    assert "no longer left out: storage xfs (was: --storage: mkfs.xfs is not installed)" in told
+    assert "no longer left out: storage xfs (was: --storage: mkfs.xfs is not installed; install it)" in told
 
 
 def test_a_study_that_was_added_to_sets_the_reference_beside_the_new_level(tmp_path: Path) -> None:
@@ -222,3 +224,123 @@ def test_tuned_settings_are_pgtune_s() -> None:
     assert found["wal_buffers"] == f"{16 << 10}kB"
     assert found["max_parallel_workers_per_gather"] == "2"
     assert found["max_wal_size"] == "8GB"
+
+
+def test_a_level_of_storage_is_whole_but_for_where_it_is_made() -> None:
+    run = {**BASE, "storage": {"type": "ext4", "data": "journal", "size": "1GiB"}}
+    factors = [{"name": "block", "path": "storage.block", "levels": ["1k"]},
+               {"name": "storage", "path": "storage", "levels": ["ext4", "xfs?size=2GiB", {"name": "again", "set": {"storage": "ext3"}}]}]
+    spec = parse({"name": "x", "run": run, "factor": factors})
+    found = [asked(spec, spec.factor, (0, level), 1).merged.spec.storage for level in range(3)]
+    assert [one.get("data") for one in found] == [None] * 3, "of the run's own file system nothing is left"
+    assert [one["type"] for one in found] == ["ext4", "xfs", "ext3"]
+    assert [one["block"] for one in found] == ["1k"] * 3, "whatever the order of the factors is"
+    sizes = [asked(spec, spec.factor, (0, level), 1).merged.spec.storage["size"] for level in range(2)]
+    assert sizes[0] != sizes[1]
+    on_device = parse({"name": "x", "run": {**BASE, "storage": "ext4?device=/dev/sdz"}, "factor": factors[1:]})
+    assert asked(on_device, on_device.factor, (0,), 1).merged.spec.storage == {"type": "ext4", "device": "/dev/sdz"}
+
+
+def test_what_rules_say_is_that_of_the_machine_on_which_the_study_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    levels = [{"name": "default"}, {"name": "tuned", "rules": "pgtune", "set": {"target.settings.random_page_cost": "2"}}]
+    factor = {"name": "configuration", "levels": levels}
+    monkeypatch.setattr("dsbench.study.rules.psutil.virtual_memory", lambda: SimpleNamespace(total=8 << 30))
+    found = planned(tmp_path, run={**BASE, "target": "private:postgresql"}, factor=[factor])
+    make_folder(found)
+    store(found)
+    monkeypatch.setattr("dsbench.study.rules.psutil.virtual_memory", lambda: SimpleNamespace(total=64 << 30))
+    there = begin(found.spec, found.folder)[0]
+    wanted = asked(there.spec, there.factors, (1,), 1).merged.spec.target.settings
+    assert (wanted["shared_buffers"], wanted["random_page_cost"]) == (f"{2 << 20}kB", "2")
+    new = planned(tmp_path / "elsewhere", run={**BASE, "target": "private:postgresql"}, factor=[factor])
+    assert asked(new.spec, new.factors, (1,), 1).merged.spec.target.settings["shared_buffers"] == f"{16 << 20}kB"
+
+
+def test_trials_are_counted_before_any_is_made() -> None:
+    """Were they made, 33 million rows would take the memory."""
+    factors = [{"name": f"f{n}", "path": f"workload_settings.x{n}", "levels": [1, 2]} for n in range(25)]
+    with pytest.raises(SpecError, match="100,663,296 trials are more than the 100,000"):
+        parse({"name": "x", "run": BASE, "factor": factors})
+    assert parse({"name": "x", "run": BASE, "factor": factors, "trials": {"design": "one-at-a-time"}}).factor
+    assert parse({"name": "x", "run": BASE, "factor": factors, "trials": {"design": "screening"}}).factor
+
+
+def test_more_blocks_than_a_study_may_have_are_refused(tmp_path: Path) -> None:
+    found = planned(tmp_path, factor=[THREADS])
+    with pytest.raises(SpecError, match="300,009 trials"):
+        extend(found, {}, 100_000)
+
+
+def test_the_estimate_has_what_again_makes(tmp_path: Path) -> None:
+    found = planned(tmp_path, factor=[THREADS], trials={"repeat": 1})
+    make_folder(found)
+    store(replace(found, trials=(replace(found.trials[0], status="failed"), replace(found.trials[1], status="done"), found.trials[2])))
+    for again, trials in ((False, 1), (True, 2)):
+        there, ahead = begin(found.spec, found.folder, again=again)
+        assert estimate(there, ahead, again=again).trials == trials
+        assert there.trials[0].status == "failed", "until it is made"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("name = 'x'\n[[factors]]\nname = 'a'", "factors: no key has this name; did you mean factor?"),
+     ("name = 'x'\n[[factor]]\nname = 'a'\nlevel = [1]", "factor.1.level: no key has this name; did you mean levels?"),
+     ("name = 'x'\n[trials]\nrepeats = 2\n[[factor]]\nname='a'\npath='threads'\nlevels=[1]", "trials.repeats: no key has this name; did you mean repeat?"),
+     ("[[transaction]]\nname = 'a'", "FILE: this is a workload file and no study")],
+)  # fmt: skip
+def test_a_file_that_is_no_study_is_told_by_what_is_wrong_in_it(text: str, words: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        study.of_text(text.encode(), "x.toml")
+    assert str(refused.value) == words
+
+
+def _tried(tmp_path: Path, **values: Any) -> tuple[Study, list[str]]:
+    heard: list[str] = []
+    return study.tried(planned(tmp_path, **{"trials": {"repeat": 1}, **values}), heard.append), heard
+
+
+def test_a_setting_that_no_server_takes_ends_the_study_before_it_begins(tmp_path: Path) -> None:
+    factor = {"name": "mode", "path": "target.settings.journal_mode", "levels": ["wal", "walk"]}
+    with pytest.raises(SpecError, match="'walk': --set: journal_mode is 'walk'") as refused:
+        _tried(tmp_path, factor=[factor, THREADS])
+    assert refused.value.option == "factor 'mode': levels"
+    wrong = {"name": "mode", "path": "target.settings.synchronus", "levels": ["on", "off"]}
+    with pytest.raises(SpecError, match="SQLite has no 'synchronus'"):
+        _tried(tmp_path / "path", factor=[wrong])
+
+
+def test_each_server_is_tried_once_and_one_that_takes_a_setting_elsewhere_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def took(spec: RunSpec) -> None:
+        if spec.target.settings.get("io_method") == "worker" and spec.target.version == "17":
+            raise SpecError("--set", "this version has no such setting", "use another")
+
+    monkeypatch.setattr("dsbench.study.plan.try_target", took)
+    monkeypatch.setattr("dsbench.runner.ahead.servers.find", lambda _target: None)
+    versions = {"name": "version", "path": "target.version", "levels": [17, 18]}
+    methods = {"name": "method", "levels": [{"name": "own"}, {"name": "worker", "set": {"target.settings.io_method": "worker"}}]}
+    run = {**BASE, "target": "private:postgresql"}
+    found, heard = _tried(tmp_path, run=run, factor=[versions, THREADS, methods])
+    assert len(heard) == 4, "two versions with two settings each, whatever the threads are"
+    assert {one.levels[::2] for one in found.counted("left out")} == {("17", "worker")}
+    assert {one.reason for one in found.counted("left out")} == {"--set: this version has no such setting"}
+    with pytest.raises(SpecError, match="'worker': --set: this version has no such setting"):
+        _tried(tmp_path / "one", run=run, factor=[{**versions, "levels": [17]}, methods])
+
+
+def test_versions_that_are_not_here_are_left_out_and_none_at_all_is_an_error(tmp_path: Path) -> None:
+    factor = {"name": "version", "path": "target.version", "levels": ["9.4", "8.0"]}
+    run = {**BASE, "target": "private:postgresql"}
+    versions = {"name": "v", "levels": [{"name": "own"}, {"name": "old", "set": {"target.product": "postgresql", "target.version": "9.4"}}]}
+    found, _ = _tried(tmp_path, run=BASE, factor=[versions])
+    assert [one.status for one in found.trials if one.levels == ("old",)] == ["left out"]
+    assert "no PostgreSQL" in found.counted("left out")[0].reason
+    with pytest.raises(SpecError, match="no trial can be made"):
+        planned(tmp_path / "none", run=run, factor=[factor])
+
+
+def test_a_server_that_does_not_answer_ends_the_study_before_it_begins(tmp_path: Path) -> None:
+    factor = {"name": "target", "path": "target.url", "levels": ["private:sqlite", "postgresql://nobody@127.0.0.1:1/x"]}
+    with pytest.raises(RunError):
+        _tried(tmp_path, factor=[factor])

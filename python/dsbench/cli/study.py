@@ -19,7 +19,7 @@ from dsbench.runner import Moment, Observer, Stop
 from dsbench.spec import RunSpec, SpecError
 
 if TYPE_CHECKING:
-    from dsbench.study import Study, Trial
+    from dsbench.study import Estimate, Study, Trial
 
 app = typer.Typer(help="Many runs over factors of the whole stack, interleaved, and what each factor does to the rate.")
 
@@ -50,8 +50,9 @@ def run(
     from dsbench.library.studies import conduct
     from dsbench.report.study_ahead import ahead_of
 
-    study, ahead = _begun(file, out)
-    expected = room.estimate(study, ahead)
+    study, ahead = _begun(file, out, again)
+    study = room.tried(study, (lambda _words: None) if quiet else _say, again=again)
+    expected = room.estimate(study, ahead, again=again)
     if dry_run:
         document = {"folder": str(study.folder), "estimate": expected.described(), "trials": _rows(study)}
         print(json.dumps(document, indent=2, ensure_ascii=False) if as_json else ahead_of(study, expected, whole=True))
@@ -59,7 +60,7 @@ def run(
     if not quiet:
         print(ahead_of(study, expected, whole=False), file=sys.stderr)
     stop = Stop(signals=True)
-    study = conduct(study, _Watch(expected.time_s, quiet=quiet), stop, again=again, erase=erase)
+    study = conduct(study, _Watch(expected, quiet=quiet), stop, again=again, erase=erase)
     if stop.signal is not None:
         left = len(study.counted("planned"))
         errors.tell(f"stopped, {left} trials are left", f"go on with: dsbench study run {study.folder}")
@@ -69,15 +70,19 @@ def run(
         sys.exit(errors.FAILED)
 
 
-def _begun(file: Path, out: Path | None) -> tuple[Study, dict[Any, Any]]:
+def _say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
+
+
+def _begun(file: Path, out: Path | None, again: bool) -> tuple[Study, dict[Any, Any]]:
     from dsbench import study as room  # Late: as above.
 
     if not file.is_dir():
         spec = room.read(file)
-        return room.begin(spec, out or Path("studies", spec.folder_name))
+        return room.begin(spec, out or Path("studies", spec.folder_name), again=again)
     if out is not None:
         raise SpecError("--out", f"{file} is the folder of a study already", "leave --out out")
-    return room.begin(room.again(file), file)
+    return room.begin(room.again(file), file, again=again)
 
 
 @app.command(epilog="Examples: dsbench study show studies/threads --out page | dsbench study show studies/threads "
@@ -223,16 +228,19 @@ def _rows(study: Study) -> list[dict[str, Any]]:
 class _Watch:
     """Shows a study: the trial, the run, and the time that is left of the whole."""
 
-    def __init__(self, expected_s: tuple[float, float], *, quiet: bool) -> None:
-        self._expected_s = sum(expected_s) / 2
+    def __init__(self, expected: Estimate, *, quiet: bool) -> None:
+        self._expected_s = sum(expected.time_s) / 2
+        self._trials = expected.trials
         self._quiet = quiet
         self._began = time.monotonic()
         self._done = 0
+        self._reasons: dict[str, int] = {}
+        """To the first trial that ended by it."""
         self._progress: Progress | None = None
 
     def trial(self, study: Study, trial: Trial, spec: RunSpec) -> Observer:
         """A line for the trial, and its progress."""
-        left = len(study.counted("planned", "running"))
+        left = max(self._trials - self._done, 1)
         if not self._quiet:
             what = ", ".join(
                 f"{factor.name} {level}" for factor, level in zip(study.factors, trial.levels, strict=True)
@@ -248,7 +256,9 @@ class _Watch:
             self._progress.__exit__(None, None, None)
         self._done += 1
         if trial.status != "done" and not self._quiet:
-            print(f"trial {trial.number}: {trial.status}: {trial.reason}", file=sys.stderr, flush=True)
+            first = self._reasons.setdefault(trial.reason, trial.number)
+            why = trial.reason if first == trial.number else f"as trial {first}"
+            print(f"trial {trial.number}: {trial.status}: {why}", file=sys.stderr, flush=True)
 
     def _left_s(self, left: int) -> float:
         """By what the trials took so far; before the first by the estimate."""

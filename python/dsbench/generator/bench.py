@@ -20,7 +20,7 @@ from dsbench.generator.processes import Processes, processes_for
 from dsbench.generator.stages import Stage, load_of, stage_of
 from dsbench.generator.sysbench import Sysbench
 from dsbench.generator.target import Target
-from dsbench.spec import RunSpec
+from dsbench.spec import NotHere, RunSpec
 
 Counted = tuple[list[int], list[int], list[tuple[str, int]]]
 """Committed transactions per kind, commits of unknown end per kind, the clients' sums by name."""
@@ -139,6 +139,8 @@ class Bench:
             words = f"{client.name} runs neither scripts nor terminals: leave --client out"
         elif client.name == "sqlite3" and spec.workload != "select" and sqlite3.sqlite_version_info < (3, 42):
             words = f"{client.version} is too old for the clock of these statements, which came with 3.42"
+        if words and words == client.missing:
+            raise NotHere("--client", words, "install it, or name another client")
         if words:
             raise CoreError("configuration", "", f"--client: {words}")
 

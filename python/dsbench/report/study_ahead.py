@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from dsbench.report.moment_text import clock
-from dsbench.report.study_notes import IN_ORDER, in_order
+from dsbench.report.study_notes import IN_ORDER, in_common, in_order, reasons
 from dsbench.study import Estimate, Study
 
 
@@ -22,8 +22,9 @@ def ahead_of(study: Study, expected: Estimate, *, whole: bool) -> str:
         lines.append(f"  {factor.name}: {', '.join(levels)}")
     if whole:
         lines += [_trial(study, number) for number in range(len(study.trials))]
-    lines += [f"no longer left out: {what} (was: {reason})" for what, reason in _reasons(study, "planned") if reason]
-    lines += [f"left out: {what}: {reason}" for what, reason in _reasons(study, "left out")]
+    again = {reason: trials for reason, trials in reasons(study, "planned").items() if reason}
+    lines += [f"no longer left out: {in_common(study, trials)} (was: {reason})" for reason, trials in again.items()]
+    lines += [f"left out: {in_common(study, one)}: {reason}" for reason, one in reasons(study, "left out").items()]
     first, last = (clock(seconds) for seconds in expected.time_s)
     runs = f" ({expected.runs} runs, with those that age a database)" if expected.runs > expected.trials else ""
     if expected.trials:
@@ -47,15 +48,6 @@ def _trial(study: Study, number: int) -> str:
     what = ", ".join(f"{factor.name} {level}" for factor, level in zip(study.factors, trial.levels, strict=True))
     state = "" if trial.status == "planned" else f"  ({trial.status})"
     return f"  {trial.number:>4}  block {trial.block}  {what}{state}"
-
-
-def _reasons(study: Study, status: str) -> list[tuple[str, str]]:
-    """Combinations of this status, each once, with the reason."""
-    found = {}
-    for trial in study.counted(status):
-        named = zip(study.factors, trial.levels, strict=True)
-        found[", ".join(f"{factor.name} {level}" for factor, level in named)] = trial.reason
-    return list(found.items())
 
 
 def added(before: Study, after: Study) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from dsbench.study import Outcomes, Study
+from dsbench.study import FAILED, Outcomes, Study, Trial
 
 SHORT: Final = {"rate": "rate", "p50": "median time", "p99": "p99"}
 """What effects are of, in a word."""
@@ -83,15 +83,36 @@ def _unlike(found: Outcomes) -> Iterator[str]:
 
 
 def _without(found: Outcomes) -> Iterator[str]:
-    """Trials that say nothing, with their reasons."""
+    """Trials that say nothing, with their reasons: each reason once, by the levels that all its trials have."""
+    study = found.study
     for status in ("failed", "void", "left out"):
-        reasons: dict[str, list[str]] = {}
-        for trial in found.study.counted(status):
-            named = zip(found.factors, trial.levels, strict=True)
-            reasons.setdefault(f"{', '.join(f'{name} {level}' for name, level in named)}: {trial.reason}", []).append(
-                str(trial.number)
-            )
-        yield from (f"{status}: trial {', '.join(numbers)} ({words})" for words, numbers in reasons.items())
+        for reason, trials in reasons(study, status).items():
+            numbers = ", ".join(str(trial.number) for trial in trials)
+            yield f"{status}: trial{'s' * (len(trials) > 1)} {numbers} ({in_common(study, trials)}): {reason}"
+    if any(trial.status in FAILED for trial in study.trials):
+        yield f"failed and void trials are made again by: dsbench study run {study.folder} --again"
+
+
+def reasons(study: Study, status: str) -> dict[str, list[Trial]]:
+    """By reason the trials of ``status``."""
+    found: dict[str, list[Trial]] = {}
+    for trial in study.counted(status):
+        found.setdefault(trial.reason, []).append(trial)
+    return found
+
+
+def in_common(study: Study, trials: Sequence[Trial]) -> str:
+    """The levels that all ``trials`` have, or each combination of theirs where they share none."""
+    names = [factor.name for factor in study.factors]
+    shared = [
+        f"{name} {next(iter(levels))}"
+        for name, levels in zip(names, map(set, zip(*(trial.levels for trial in trials), strict=True)), strict=True)
+        if len(levels) == 1
+    ]
+    each = dict.fromkeys(
+        ", ".join(f"{name} {level}" for name, level in zip(names, trial.levels, strict=True)) for trial in trials
+    )
+    return ", ".join(shared) or "; ".join(each)
 
 
 def _scales(found: Outcomes) -> set[int]:

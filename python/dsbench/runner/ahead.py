@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import time
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +17,7 @@ from dsbench.runner.opening import told
 from dsbench.runner.plan import can_go_on, planned
 from dsbench.servers import volumes
 from dsbench.spec import OPTIONS, Merged, RunSpec
+from dsbench.spec import Target as TargetSpec
 from dsbench.storage.filesystems import Storage
 
 try:
@@ -185,10 +188,15 @@ def _url(spec: RunSpec) -> str:
     product = spec.target.private
     if product is None:
         return spec.target.url
-    if product not in servers.products():
-        servers.start(spec.target, 1)  # Its error.
+    _find(product, spec.target.version, tuple(spec.target.settings.items()), int(time.monotonic()) // 10)
     user = "dsbench@" if product in ("mariadb", "mysql") else ""
     return "sqlite:///run" if product == "sqlite" else f"{product}://{user}localhost/run"
+
+
+@lru_cache(64)
+def _find(product: str, version: str | None, settings: tuple[tuple[str, str], ...], _when: int) -> None:
+    """The error of a server whose programs are not here. They are asked for their version once in ten seconds."""
+    servers.find(TargetSpec(url=f"private:{product}", version=version, settings=dict(settings)))
 
 
 def _folder(spec: RunSpec) -> Path | None:

@@ -28,6 +28,7 @@ __all__ = [
     "clean",
     "dies_with_us",
     "drop",
+    "find",
     "installations",
     "products",
     "stale",
@@ -71,15 +72,26 @@ def start(
     runs left in the same place are removed first. Raises ``spec.SpecError`` for a
     setting that cannot be and ``ServerError`` when the server is not to be had; neither leaves anything behind.
     """
-    product = target.private or ""
-    if product not in _PRODUCTS:
-        known = ", ".join(f"private:{name}" for name in _PRODUCTS)
-        raise spec.SpecError("TARGET", f"no private server called {product[:60]!r}", f"use one of {known}")
+    product = _known(target)
     clean_for(target)
     base = on or base_directory(target)
     home = _home(target, base, keep=keep, reuse=reuse) if keep or reuse else None
     begin: Callable[[spec.Target, Path, int, Group | None], Server] = _module(product).start
     return begin(target, home or base, connections, planned(limits, base))
+
+
+def find(target: spec.Target) -> None:
+    """``spec.SpecError`` or ``ServerError`` where the programs of the private server ``target`` are not here; nothing
+    is started."""
+    _module(_known(target)).find(target)
+
+
+def _known(target: spec.Target) -> str:
+    product = target.private or ""
+    if product not in _PRODUCTS:
+        known = ", ".join(f"private:{name}" for name in _PRODUCTS)
+        raise spec.SpecError("TARGET", f"no private server called {product[:60]!r}", f"use one of {known}")
+    return product
 
 
 def _home(target: spec.Target, base: Path, *, keep: bool, reuse: bool) -> Path | None:

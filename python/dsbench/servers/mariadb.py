@@ -7,7 +7,7 @@ from pathlib import Path
 from dsbench import spec
 from dsbench.servers.installation import Installation
 from dsbench.servers.limits import Group
-from dsbench.servers.mysql import binaries
+from dsbench.servers.mysql import binaries, instance
 from dsbench.servers.mysql.instance import Instance
 
 
@@ -19,6 +19,11 @@ def start(target: spec.Target, base: Path, connections: int, group: Group | None
     ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
     """
     return Instance(binaries.MARIADB, target, base, connections, group)
+
+
+def find(target: spec.Target) -> binaries.Binaries:
+    """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
+    return instance.find(binaries.MARIADB, target)
 
 
 def installations() -> list[Installation]:

@@ -98,4 +98,4 @@ def refuse(base: Path, asked: Mapping[str, str]) -> None:
     try:
         check(Storage.of(asked), base)
     except StorageError as error:
-        raise spec.SpecError("--storage", error.problem, error.remedy) from None
+        raise spec.NotHere("--storage", error.problem, error.remedy) from None

@@ -18,11 +18,39 @@ from dsbench.spec.run import (
 from dsbench.spec.scripts import NAMES as SCRIPTS
 from dsbench.spec.scripts import needs_pgbench
 from dsbench.spec.target import Target
-from dsbench.spec.words import SpecError, parsed_toml, per_cent, plain
+from dsbench.spec.words import NotHere, SpecError, parsed_toml, per_cent, plain
 
 __all__ = [
-    "DSI_SCALES", "LEVELS", "OPTIONS", "PROFILES", "PROFILE_NAMES", "SCRIPTS", "Limits", "Merged", "Option", "RunSpec",
-    "SpecError", "Target", "build", "dsi_seconds", "examples", "known_workload", "load_toml", "merged", "named_as",
-    "needs_pgbench", "parsed_toml", "per_cent", "plain", "printed", "recorded", "redact", "refuse_unused", "secrets_of",
-    "taking", "terminals_of", "with_file",
+    "DSI_SCALES",
+    "LEVELS",
+    "OPTIONS",
+    "PROFILES",
+    "PROFILE_NAMES",
+    "SCRIPTS",
+    "Limits",
+    "Merged",
+    "NotHere",
+    "Option",
+    "RunSpec",
+    "SpecError",
+    "Target",
+    "build",
+    "dsi_seconds",
+    "examples",
+    "known_workload",
+    "load_toml",
+    "merged",
+    "named_as",
+    "needs_pgbench",
+    "parsed_toml",
+    "per_cent",
+    "plain",
+    "printed",
+    "recorded",
+    "redact",
+    "refuse_unused",
+    "secrets_of",
+    "taking",
+    "terminals_of",
+    "with_file",
 ]  # fmt: skip

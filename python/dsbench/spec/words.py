@@ -71,6 +71,10 @@ class SpecError(Problem, ValueError):
         self.remedy = remedy
 
 
+class NotHere(SpecError):
+    """A program that is not installed here: what asks for it is not wrong, and can be had later or elsewhere."""
+
+
 _PART: Final = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _MANY_PARTS: Final = re.compile(rf"""(?<![\w."'-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{32}}""")
 

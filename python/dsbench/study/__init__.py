@@ -12,13 +12,13 @@ from dsbench.study.making import Make, Watch
 from dsbench.study.merging import merge
 from dsbench.study.nodes import joined
 from dsbench.study.plan import Trial, combination
-from dsbench.study.record import Study, again, begin, extend, is_study, load, store
+from dsbench.study.record import FAILED, Study, again, begin, extend, is_study, load, store, tried
 from dsbench.study.results import Made, Outcomes, Point, mean, outcomes
 from dsbench.study.shipped import template, templates
 from dsbench.study.spec import Factor, StudySpec, of_text, read
 
 __all__ = [
-    "Estimate", "Factor", "Made", "Make", "Outcomes", "Point", "Study", "StudySpec", "Trial", "Watch", "again", "begin",
-    "best", "combination", "conduct", "estimate", "extend", "is_study", "joined", "load", "mean", "merge", "of_text",
-    "outcomes", "read", "store", "template", "templates",
+    "FAILED", "Estimate", "Factor", "Made", "Make", "Outcomes", "Point", "Study", "StudySpec", "Trial", "Watch",
+    "again", "begin", "best", "combination", "conduct", "estimate", "extend", "is_study", "joined", "load", "mean", "merge",
+    "of_text", "outcomes", "read", "store", "template", "templates", "tried",
 ]  # fmt: skip

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
+import tomli_w
+
+from dsbench.redaction import redact_values, without_hidden
 from dsbench.spec import SpecError
 from dsbench.study.paths import HOST
+from dsbench.study.record import as_stored
 from dsbench.study.results import Outcomes
+from dsbench.study.spec import COMPUTED
 
 
 def best(found: Outcomes, *, likely: bool = False) -> str:
@@ -25,19 +29,22 @@ def best(found: Outcomes, *, likely: bool = False) -> str:
         raise SpecError("FOLDER", "no level was found to be better than its reference", more)
     spec = found.study.spec
     names = [f"{name} {found.levels[n][chosen[n]].name}" for n, name in enumerate(found.factors)]
-    lines = [
-        f"# {', '.join(names)}, as the study {_toml(spec.name)} found them one by one",
-        f"name = {_toml(f'{spec.name}, best')}",
-        f"about = {_toml('The best level of each factor together, against all references')}",
-        *([f"nodes = {_toml(spec.nodes)}"] if spec.nodes else []),
-        *([f"address = {_toml(spec.address)}"] if spec.address else []),
-        "\n[run]", *(f"{name} = {_toml(value)}" for name, value in spec.run.items()),
-        '\n[[factor]]\nname = "configuration"', "levels = [",
-        f"  {{ name = \"reference\", set = {_toml(_sets(found, found.references))} }},",
-        f"  {{ name = \"best\", set = {_toml(_sets(found, chosen))} }},", "]",
-        f"\n[trials]\nrepeat = {max(spec.trials.repeat, 3)}\nseed = {spec.trials.seed + 1}",
-    ]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    levels = [
+        {"name": name, "set": _sets(found, at)} for name, at in (("reference", found.references), ("best", chosen))
+    ]
+    asked = {
+        "name": f"{spec.name}, best", "about": "The best level of each factor together, against all references",
+        **({"nodes": list(spec.nodes)} if spec.nodes else {}), **({"address": spec.address} if spec.address else {}),
+        "run": as_stored(spec)["run"], "factor": [{"name": "configuration", "levels": redact_values(levels)}],
+        "trials": {"repeat": max(spec.trials.repeat, 3), "seed": spec.trials.seed + 1},
+    }  # fmt: skip
+    whole = without_hidden(asked)
+    lines = [f"# {', '.join(names)}, as the study {spec.name} found them one by one"]
+    lines += [f"# {NO_PASSWORD}"] * (whole != asked)
+    return "\n".join(lines) + "\n" + tomli_w.dumps(whole)
+
+
+NO_PASSWORD: Final = "a study keeps no password: write that of the target into this file before it is run"
 
 
 def _best(found: Outcomes, factor: int, likely: bool) -> int:
@@ -51,13 +58,11 @@ def _best(found: Outcomes, factor: int, likely: bool) -> int:
 
 
 def _sets(found: Outcomes, levels: Sequence[int]) -> dict[str, Any]:
-    sets = [found.levels[n][level].sets for n, level in enumerate(levels)]
+    sets = []
+    for factor, level in enumerate(levels):
+        raw = found.study.factors[factor].levels[level]
+        if isinstance(raw, Mapping) and "rules" in raw and COMPUTED not in raw:
+            words = f"what the rules {raw['rules']} said is not in the study, or was not the same on all its machines"
+            raise SpecError("FOLDER", words, "name the study of one machine, or write a level with these values")
+        sets.append(found.levels[factor][level].sets)
     return {path: value for some in sets for path, value in some.items() if path != HOST}
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{json.dumps(name)} = {_toml(part)}" for name, part in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(part) for part in value) + "]"
-    return json.dumps(value, ensure_ascii=False)

@@ -14,7 +14,7 @@ from dsbench.runner.interrupts import listening
 from dsbench.spec import SpecError
 from dsbench.study.making import BEFORE, Make, Making, Watch, asked_by, lasting, on_one, one
 from dsbench.study.plan import Trial, chain_of, combination
-from dsbench.study.record import Study, make_folder, store
+from dsbench.study.record import FAILED, Study, make_folder, store
 
 
 def conduct(
@@ -29,7 +29,7 @@ def conduct(
     on. ``ArchiveError`` where the folder cannot be written, or another program works in it.
     """
     make_folder(study)
-    wanted = ("planned", "running", *(("failed", "void") if again else ()))
+    wanted = ("planned", "running", *(FAILED if again else ()))
     how = Making(make, watch, stop, erase)
     with claimed(study.folder), listening(stop):
         store(study)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dsbench.runner import Ahead
 from dsbench.study.plan import Combination, asked, combination
-from dsbench.study.record import Study
+from dsbench.study.record import FAILED, Study
 
 _AROUND_S: Final = 5.0
 """Of a run: its server, its description of the machine, its diagrams."""
@@ -40,10 +40,10 @@ class Estimate:
         return asdict(self)
 
 
-def estimate(study: Study, ahead: Mapping[Combination, Ahead]) -> Estimate:
-    """Of what is planned; ``ahead`` tells what is ahead of each combination."""
+def estimate(study: Study, ahead: Mapping[Combination, Ahead], *, again: bool = False) -> Estimate:
+    """Of what is planned, and ``again`` of what failed; ``ahead`` tells what is ahead of each combination."""
     least, most, runs = 0.0, 0.0, 0
-    left = [trial for trial in study.trials if trial.status == "planned"]
+    left = study.counted("planned", *(FAILED if again else ()))
     for trial in left:
         at = combination(study.factors, trial)
         found, times = ahead[at], asked(study.spec, study.factors, at, trial.block).before + 1

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dsbench.analysis.comparison import differing
 from dsbench.archive import Archive, ArchiveError
@@ -15,7 +15,7 @@ from dsbench.spec import SpecError
 from dsbench.study.paths import HOST
 from dsbench.study.plan import Trial
 from dsbench.study.record import Study, as_stored, is_study, load, make_folder, store
-from dsbench.study.spec import Factor, StudySpec, level_name
+from dsbench.study.spec import COMPUTED, Factor, StudySpec, level_name
 
 _HOSTS: Final = StudySpec(
     name="hosts", about="The same run on several machines", factor=(Factor(name=HOST, path=HOST, levels=("here",)),)
@@ -135,13 +135,20 @@ def _kind(one: Factor) -> tuple[str, str, bool]:
 
 def _with_levels(one: Factor, other: Factor) -> Factor:
     known = {level_name(raw): raw for raw in one.levels}
+    theirs = {level_name(raw): raw for raw in other.levels}
     for raw in other.levels:
-        # What rules say is for each machine its own.
-        if isinstance(raw, Mapping) and known.get(level_name(raw), raw) != raw:
+        if isinstance(raw, Mapping) and _asked(known.get(level_name(raw), raw)) != _asked(raw):
             words = f"their work is not the same: level {level_name(raw)} of {one.name} sets other values"
             raise SpecError("FOLDER", words, "merge what differs in its machine only")
     more = tuple(raw for raw in other.levels if level_name(raw) not in known)
-    return one.model_copy(update={"levels": (*one.levels, *more), "reference": one.resolved[one.reference_number].name})
+    # What rules say is for each machine its own: values that are not the same everywhere are those of none.
+    kept = tuple(raw if theirs.get(level_name(raw), raw) == raw else _asked(raw) for raw in one.levels)
+    return one.model_copy(update={"levels": (*kept, *more), "reference": one.resolved[one.reference_number].name})
+
+
+def _asked(raw: Any) -> Any:
+    """A level without what its rules said on a machine."""
+    return {name: value for name, value in raw.items() if name != COMPUTED} if isinstance(raw, Mapping) else raw
 
 
 def _refuse(apart: Mapping[str, Sequence[str]]) -> None:

@@ -17,7 +17,9 @@ THEN: Final = "history.then"
 AFTERWARDS: Final = ("nothing", "defragment", "restart")
 _HISTORY: Final = (HISTORY, THEN)
 STORAGE: Final = "storage"
-"""Its path may stand alone: then the level is the whole of it, ``ext4?data=journal``."""
+"""Its path may stand alone: then the level is the whole of it, ``ext4?data=journal``, but for ``_WHERE``."""
+_WHERE: Final = ("device", "size")
+"""Of a storage: where it is made. That of the run stays where a level does not say it."""
 _APART: Final = ("keep", "label", "target")
 _TABLES: Final = tuple(name for name, one in OPTIONS.items() if one.kind == "object" and name != "target")
 """Options that are names with values."""
@@ -55,8 +57,10 @@ def put(values: dict[str, Any], path: str, value: Any) -> None:
     if name == "target":
         _put_target(values["target"], rest or "url", value)
     elif name == STORAGE:
+        before = filesystems.values_of(values.get(name, {}))
         said = {rest: value} if rest else filesystems.values_of(value)
-        values[name] = {**filesystems.values_of(values.get(name, {})), **said}
+        where = {} if set(_WHERE) & set(said) else {key: before[key] for key in _WHERE if key in before}
+        values[name] = {**(before if rest else where), **said}
     elif rest and path not in _HISTORY:
         values[name] = {**values.get(name, {}), rest: value}
     else:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from dsbench.analysis import designs
-from dsbench.runner import Ahead, RunError, look_ahead
-from dsbench.spec import Merged, SpecError, merged
-from dsbench.study.paths import AFTERWARDS, HISTORY, THEN, put, with_blocks
+from dsbench.redaction import redact
+from dsbench.runner import Ahead, RunError, look_ahead, try_target
+from dsbench.spec import Merged, NotHere, RunSpec, SpecError, merged
+from dsbench.study.paths import AFTERWARDS, HISTORY, STORAGE, THEN, put, with_blocks
 from dsbench.study.spec import Factor, StudySpec, level_name
 
 Status = Literal["planned", "running", "done", "void", "failed", "left out"]
@@ -91,6 +92,7 @@ def blocks(
 ) -> list[Trial]:
     """``count`` blocks of all combinations ``tried`` from block ``first`` on, after ``ahead`` earlier trials."""
     made: list[Trial] = []
+    levels = [[level.name for level in factor.resolved] for factor in factors]
     for block in range(first, first + count):
         together: dict[Combination, list[Combination]] = {}
         for at in tried:
@@ -99,7 +101,7 @@ def blocks(
         if spec.trials.order == "random blocks":
             random.Random(f"{spec.trials.seed} {block}").shuffle(order)
         for at in (at for chain in order for at in chain):
-            names = tuple(factor.resolved[level].name for factor, level in zip(factors, at, strict=True))
+            names = tuple(own[level] for own, level in zip(levels, at, strict=True))
             made.append(Trial(ahead + len(made) + 1, block, names))
     return made
 
@@ -126,18 +128,20 @@ def asked(spec: StudySpec, factors: Sequence[Factor], at: Combination, block: in
     values["target"] = dict(target) if isinstance(target, dict) else {"url": target}
     values.setdefault("seed", spec.trials.seed * 1000 + block)
     said = []
+    sets: list[tuple[str, Any]] = []
     for factor, level in zip(factors, at, strict=True):
         chosen = factor.resolved[level]
         said.append(f"{factor.name} {chosen.name}")
-        for path, value in chosen.sets.items():
-            put(values, path, value)
+        sets += chosen.sets.items()
+    for path, value in sorted(sets, key=lambda one: one[0] != STORAGE):  # A whole storage comes before its parts.
+        put(values, path, value)
     values["target"] = with_blocks(values["target"])
     before = values.pop(HISTORY, 0)
     if not isinstance(before, int) or isinstance(before, bool) or not 0 <= before <= _MOST_BEFORE:
         raise SpecError(HISTORY, "has to be a whole number of runs", f"use 0 to {_MOST_BEFORE}")
     then = values.pop(THEN, AFTERWARDS[0])
     if then not in AFTERWARDS:
-        raise SpecError(THEN, f"{str(then)[:60]!r} is nothing that is done", f"use one of {', '.join(AFTERWARDS)}")
+        raise SpecError(THEN, f"{str(then)[:60]!r} is no action", f"use one of {', '.join(AFTERWARDS)}")
     values["label"] = ", ".join(said)[:60].strip()
     found = merged(values)
     if then != AFTERWARDS[0] and not (before and found.spec.storage):
@@ -156,18 +160,18 @@ def asked(spec: StudySpec, factors: Sequence[Factor], at: Combination, block: in
 
 
 def checked(
-    spec: StudySpec, factors: Sequence[Factor], trials: Sequence[Trial]
+    spec: StudySpec, factors: Sequence[Factor], trials: Sequence[Trial], made: Collection[Combination] = ()
 ) -> tuple[list[Trial], dict[Combination, Ahead]]:
     """``trials`` with those left out that no run can be asked for, and what is ahead of each combination.
 
     One that was left out earlier and can be made now is planned; its reason stays until it is made.
     A base run that cannot be is an error, and so is a level that cannot be beside the references of all others:
-    then the level is wrong, and not what it meets.
+    then the level is wrong, and not what it meets. ``made`` are combinations that were made before.
     """
     base = tuple(factor.reference_number for factor in factors)
     _refuse(spec, factors, base)
     found: dict[Combination, Ahead] = {}
-    problems: dict[Combination, str] = {}
+    problems: dict[Combination, SpecError | RunError] = {}
     result = []
     for trial in trials:
         at = combination(factors, trial)
@@ -175,14 +179,80 @@ def checked(
             try:
                 found[at] = look_ahead(asked(spec, factors, at, trial.block).merged)
             except (SpecError, RunError) as error:
-                problems[at] = str(error)
-        if at in problems:
-            result.append(replace(trial, status="left out", reason=problems[at]))
-        else:
-            result.append(replace(trial, status="planned") if trial.status == "left out" else trial)
-    if not found and any(trial.status != "left out" for trial in trials):
-        raise SpecError("factor", f"no trial can be made: {next(iter(problems.values()))}", "mend the levels")
+                problems[at] = error
+        result.append(_left_out(trial, problems.get(at)))
+    _refuse_wrong(factors, problems, {*found, *made})
     return result, found
+
+
+def tried(
+    spec: StudySpec, factors: Sequence[Factor], trials: Sequence[Trial], made: Collection[Combination],
+    tell: Callable[[str], None],
+) -> list[Trial]:
+    """``trials`` with those left out whose server does not take what they ask of it; each server is started once.
+
+    A setting that no combination of a level can have is an error, and so is a server that does not answer. ``made`` are
+    combinations that were made before; ``tell`` hears of each server that is tried.
+    """
+    servers: dict[str, SpecError | None] = {}
+    problems: dict[Combination, SpecError | RunError] = {}
+    fine = set(made)
+    result = []
+    for trial in trials:
+        at = combination(factors, trial)
+        wanted = asked(spec, factors, at, trial.block).merged.spec
+        key = wanted.target.model_dump_json()
+        if key not in servers:
+            tell(f"trying {redact(wanted.target.in_one) if wanted.target.private else wanted.target.redacted}")
+            servers[key] = _refused(wanted)
+        if (problem := servers[key]) is None:
+            fine.add(at)
+        else:
+            problems[at] = problem
+        result.append(_left_out(trial, problem))
+    _refuse_wrong(factors, problems, fine)
+    return result
+
+
+def _refused(wanted: RunSpec) -> SpecError | None:
+    """What is wrong with the target of ``wanted``; ``RunError`` where it does not answer."""
+    try:
+        try_target(wanted)
+    except SpecError as error:
+        return error
+    return None
+
+
+def _left_out(trial: Trial, problem: Exception | None) -> Trial:
+    if problem is not None:
+        more = f"; {problem.remedy}" if isinstance(problem, NotHere) else ""
+        return replace(trial, status="left out", reason=f"{problem}{more}")
+    return replace(trial, status="planned") if trial.status == "left out" else trial
+
+
+def _refuse_wrong(
+    factors: Sequence[Factor], problems: Mapping[Combination, SpecError | RunError], fine: Collection[Combination]
+) -> None:
+    """``SpecError`` where nothing can be made, or a level that is wrong wherever it is tried.
+
+    A level that lacks a program, or fits some levels of other factors only, is left out there by name.
+    """
+    if not problems:
+        return
+    first = next(iter(problems.values()))
+    if not fine:
+        raise SpecError("factor", f"no trial can be made: {first}", getattr(first, "remedy", "") or "mend the levels")
+    for number, factor in enumerate(factors):
+        usable = {at[number] for at in fine}
+        for level, one in enumerate(factor.resolved):
+            own = [error for at, error in problems.items() if at[number] == level]
+            if own and level not in usable and all(_is_wrong(error) for error in own):
+                key = f"factor {factor.name!r}: levels"
+                raise SpecError(key, f"{one.name!r}: {own[0]}", own[0].remedy)
+
+
+def _is_wrong(error: SpecError | RunError) -> bool:
+    return error.usage and not isinstance(error, NotHere)
 
 
 def _refuse(spec: StudySpec, factors: Sequence[Factor], base: Combination) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +14,12 @@ from dsbench.archive.parts import replace as written
 from dsbench.redaction import redact_values
 from dsbench.runner import Ahead
 from dsbench.spec import SpecError
-from dsbench.study.plan import Combination, Trial, blocks, checked, combinations
-from dsbench.study.spec import Factor, StudySpec, level_name, parse
+from dsbench.study.plan import Combination, Status, Trial, blocks, checked, combination, combinations
+from dsbench.study.plan import tried as try_all
+from dsbench.study.spec import Factor, StudySpec, level_name, parse, refuse_too_many
 
+FAILED: Final[tuple[Status, ...]] = ("failed", "void")
+"""Trials that ``--again`` makes once more."""
 NAME: Final = "study.json"
 ARCHIVES: Final = "archives"
 """Folder of the archives, beside it."""
@@ -57,10 +60,11 @@ class Study:
         return [trial for trial in self.trials if trial.status in status]
 
 
-def begin(spec: StudySpec, folder: Path) -> tuple[Study, dict[Combination, Ahead]]:
+def begin(spec: StudySpec, folder: Path, *, again: bool = False) -> tuple[Study, dict[Combination, Ahead]]:
     """The study of ``spec`` in ``folder``, with what is ahead of each combination: a new one, or the one that is there.
 
-    Of that, trials that were left out are looked at again: the program that was missing may be there now.
+    Of that, trials that were left out are looked at again: the program that was missing may be there now; and
+    ``again`` those that failed.
     Nothing is written. ``SpecError`` where the folder holds another study or something else.
     """
     if is_study(folder):
@@ -72,14 +76,29 @@ def begin(spec: StudySpec, folder: Path) -> tuple[Study, dict[Combination, Ahead
     else:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise SpecError("--out", f"{folder} is there, and is no study", "name a new folder with --out")
-        factors = tuple(spec.factor)
+        factors = tuple(factor.computed() for factor in spec.factor)
         tried = combinations(spec, factors)
         study = Study(folder, spec, factors, tuple(blocks(spec, factors, tried, 1, spec.trials.repeat)))
-    left = study.counted("planned", "running", "left out")
-    trials, ahead = checked(study.spec, study.factors, left) if left else ([], {})
+    left = study.counted("planned", "running", "left out", *(FAILED if again else ()))
+    trials, ahead = checked(study.spec, study.factors, left, _made(study)) if left else ([], {})
     for trial in trials:
         study = study.with_trial(replace(trial, status="planned") if trial.status == "running" else trial)
     return study, ahead
+
+
+def tried(study: Study, tell: Callable[[str], None], *, again: bool = False) -> Study:
+    """``study`` with the trials left out whose server does not take their settings, which each server is asked once.
+
+    ``SpecError`` for a level that no server takes, ``RunError`` for a server that does not answer.
+    """
+    wanted = study.counted("planned", *(FAILED if again else ()))
+    for trial in try_all(study.spec, study.factors, wanted, _made(study), tell):
+        study = study.with_trial(trial)
+    return study
+
+
+def _made(study: Study) -> list[Combination]:
+    return [combination(study.factors, trial) for trial in study.counted("done", "failed", "void")]
 
 
 def extend(study: Study, levels: Mapping[str, Sequence[Any]], repeat: int = 0) -> Study:
@@ -100,12 +119,14 @@ def extend(study: Study, levels: Mapping[str, Sequence[Any]], repeat: int = 0) -
         for factor in study.factors
     )  # fmt: skip
     parse({**study.spec.model_dump(), "factor": [factor.model_dump() for factor in factors]})
+    count = repeat or study.spec.trials.repeat
+    refuse_too_many(study.spec, factors, count, len(study.trials))
     tried: list[Combination] = combinations(study.spec, factors)
     if levels:
         tried = [at for at in tried if _anchored(at, study.factors, levels)]
     block = max((trial.block for trial in study.trials), default=0) + 1
-    count = repeat or study.spec.trials.repeat
-    added, _ = checked(study.spec, factors, blocks(study.spec, factors, tried, block, count, len(study.trials)))
+    more = blocks(study.spec, factors, tried, block, count, len(study.trials))
+    added, _ = checked(study.spec, factors, more, _made(study))
     return replace(study, factors=factors, trials=(*study.trials, *added))
 
 

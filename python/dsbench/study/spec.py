@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from functools import cached_property
+from math import prod
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -18,6 +21,8 @@ from dsbench.study.paths import check
 _LONGEST: Final = 1_000_000
 """Bytes of a file."""
 _MOST_TRIALS: Final = 100_000
+COMPUTED: Final = "computed"
+"""Key of a level by rules: what they said on the machine on which the study was begun."""
 
 Design = Literal["full", "one-at-a-time", "list", "screening"]
 
@@ -49,10 +54,25 @@ class Factor(_Frozen):
     same_database: bool = False
     """Whether its levels are made one after another, as they are listed, on one database: that of the first."""
 
-    @property
+    @cached_property
     def resolved(self) -> tuple[Level, ...]:
         """The levels with what they set. ``SpecError`` names the key that is wrong."""
         return tuple(_level(self, raw) for raw in self.levels)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As Pydantic's, whose copy would keep the levels of the original."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("resolved", None)
+        return copied
+
+    def computed(self) -> Factor:
+        """The same, where levels by rules have the values for this machine: these go with a study from then on."""
+        levels = [
+            {**raw, COMPUTED: rules.of(raw["rules"], f"factor {self.name!r}: levels")}
+            if isinstance(raw, Mapping) and "rules" in raw and COMPUTED not in raw else raw
+            for raw in self.levels
+        ]  # fmt: skip
+        return self.model_copy(update={"levels": tuple(levels)})
 
     @property
     def reference_number(self) -> int:
@@ -122,6 +142,8 @@ def of_text(text: bytes, source: str) -> StudySpec:
 
 def parse(values: Mapping[str, Any]) -> StudySpec:
     """The study of what a file or ``study.json`` says."""
+    if "transaction" in values and "factor" not in values:
+        raise SpecError("FILE", "this is a workload file and no study", "run it: dsbench run --workload FILE")
     try:
         spec = StudySpec.model_validate(values)
     except ValidationError as error:
@@ -130,6 +152,7 @@ def parse(values: Mapping[str, Any]) -> StudySpec:
     for factor in spec.factor:
         _refuse_twice(f"factor {factor.name!r}: levels", [level.name for level in factor.resolved])
         _ = factor.reference_number
+    refuse_too_many(spec, spec.factor, spec.trials.repeat)
     if (spec.trials.design == "list") != bool(spec.trial):
         problem = "the design list needs a [[trial]] for each" if not spec.trial else "only the design list has them"
         raise SpecError("trial", problem, 'write [[trial]] tables and [trials] design = "list"')
@@ -141,6 +164,20 @@ def parse(values: Mapping[str, Any]) -> StudySpec:
     if spec.run.get("keep"):
         raise SpecError("run.keep", "each trial needs a database of its own", "leave it out")
     return spec
+
+
+def refuse_too_many(spec: StudySpec, factors: Sequence[Factor], blocks: int, beside: int = 0) -> None:
+    """``SpecError`` where ``blocks`` of all combinations, ``beside`` other trials, are more than a study may have.
+
+    They are counted, not made: a full design of 25 factors has 33 million.
+    """
+    counts = [len(factor.levels) for factor in factors]
+    each = {"full": prod(counts), "one-at-a-time": 1 + sum(counts) - len(counts), "list": len(spec.trial)}
+    trials = beside + blocks * each.get(spec.trials.design, MOST_SCREENED + 1)
+    if trials > _MOST_TRIALS:
+        problem = f"{trials:,} trials are more than the {_MOST_TRIALS:,} that a study may have"
+        remedy = "take fewer levels or repetitions, or the design one-at-a-time or screening"
+        raise SpecError("trials", problem, remedy)
 
 
 def level_name(value: Any) -> str:
@@ -161,13 +198,16 @@ def _level(factor: Factor, raw: Any) -> Level:
         check(factor.path, f"factor {factor.name!r}: path")
         number = float(raw) if isinstance(raw, int | float) and not isinstance(raw, bool) else None
         return Level(name=level_name(raw), sets={factor.path: raw}, number=number)
-    if unknown := set(raw) - {"name", "set", "rules"}:
+    if unknown := set(raw) - {"name", "set", "rules", COMPUTED}:
         raise SpecError(key, f"no level has {', '.join(sorted(unknown))}", "a table has name, set and rules")
     if not isinstance(raw.get("name"), str) or not isinstance(raw.get("set", {}), Mapping):
         raise SpecError(
             key, "a table needs a name", 'write { name = "tuned", set = { "target.settings.fsync" = "off" } }'
         )
-    sets = {**(rules.of(raw["rules"], key) if "rules" in raw else {}), **raw.get("set", {})}
+    by_rules = raw.get(COMPUTED) or (rules.of(raw["rules"], key) if "rules" in raw else {})
+    if not isinstance(by_rules, Mapping):
+        raise SpecError(key, f"{COMPUTED} has to be a table", "leave it out: dsbench writes it")
+    sets = {**by_rules, **raw.get("set", {})}
     for path in sets:
         check(path, key)
     return Level(name=raw["name"], sets=sets)
@@ -179,7 +219,16 @@ def _refuse_twice(key: str, names: list[str]) -> None:
 
 
 def _spec_error(error: ValidationError) -> SpecError:
-    first = error.errors(include_url=False, include_input=False)[0]
+    """A key that nothing has comes first: one that is missing may be misspelt there."""
+    first = min(error.errors(include_url=False, include_input=False), key=lambda one: one["type"] != "extra_forbidden")
     where = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
-    words = {"extra_forbidden": "no key has this name", "missing": "it is missing"}.get(first["type"])
-    return SpecError(where, words or plain(first["msg"]), "see docs/studies.md, and dsbench study templates")
+    if first["type"] == "extra_forbidden":
+        key = str(first["loc"][-1])
+        models: dict[int, type[BaseModel]] = {1: StudySpec, 3: Factor}
+        of = models.get(len(first["loc"]), Trials)
+        known = list(of.model_fields)
+        near = get_close_matches(key, known, 1)
+        words = "no key has this name" + (f"; did you mean {near[0]}?" if near else "")
+        return SpecError(where, words, f"use some of {', '.join(known)}: see docs/studies.md")
+    words = "it is missing" if first["type"] == "missing" else plain(first["msg"])
+    return SpecError(where, words, "see docs/studies.md, and dsbench study templates")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
+
+import tomli_w
 
 from dsbench.redaction import redact, redact_values, redact_words, secrets_of
 from dsbench.runner import Ahead, look_ahead
@@ -91,14 +91,14 @@ def command(texts: Texts) -> str:
 
 def toml(texts: Texts) -> str:
     """The configuration file; passwords read ``***``."""
-    lines = []
+    found = {}
     for name, value in _shown_values(texts).items():
         option = OPTIONS[name]
         if option.kind == "array":
             numbers = option.numbers(value)
             value = numbers[0] if len(numbers) == 1 and option.about.several else list(numbers)
-        lines.append(f"{name} = {_toml(value)}")
-    return "\n".join(lines)
+        found[name] = value
+    return tomli_w.dumps(found).rstrip("\n")
 
 
 def _shown_values(texts: Texts) -> dict[str, Any]:
@@ -109,14 +109,6 @@ def _shown(texts: Texts) -> dict[str, str]:
     """What may be shown of the form."""
     shown = {name: text for name, text in texts.items() if name != PASSWORD}
     return {**shown, "target": redact(shown["target"].strip())} if shown.get("target") else shown
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        pairs = ((name if re.fullmatch(r"[\w-]+", name, re.ASCII) else json.dumps(name), _toml(one))
-                 for name, one in value.items())  # fmt: skip
-        return "{ " + ", ".join(f"{name} = {one}" for name, one in pairs) + " }"
-    return json.dumps(value, ensure_ascii=False)
 
 
 def texts_of(described: Mapping[str, Any]) -> dict[str, str]:

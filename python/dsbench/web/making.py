@@ -123,7 +123,7 @@ def _study(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str,
 
     folder = Path(asked["folder"])
     spec = room.of_text(asked["study"].encode(), "the study") if asked["study"] else room.again(folder)
-    made = conduct(room.begin(spec, folder)[0], _Trials(telling), stop)
+    made = conduct(room.tried(room.begin(spec, folder)[0], telling.message), _Trials(telling), stop)
     if left := len(made.counted("planned", "running")):
         return "cut-short", "", f"{left} trials are left"
     if made.counted("done"):

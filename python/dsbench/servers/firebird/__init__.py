@@ -15,7 +15,7 @@ from dsbench.servers.firebird.instance import Instance
 from dsbench.servers.installation import Installation
 from dsbench.servers.limits import Group
 
-__all__ = ["Instance", "installations", "start"]
+__all__ = ["Instance", "find", "installations", "start"]
 
 
 def start(
@@ -26,8 +26,7 @@ def start(
     The setting ``embedded`` asks for the engine, ``basedir`` names the folder of an unpacked Firebird.
     Raises ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
     """
-    folder, embedded = settings.choice(target.settings)
-    found = binaries.find(target.version, folder, embedded)
+    found = find(target)
     if isinstance(found, binaries.Engine):
         if group is not None:
             problem = "this Firebird works in dsbench's process: a limit would hold back clients and records as well"
@@ -35,6 +34,12 @@ def start(
             raise spec.SpecError("--limit", problem, remedy)
         return Embedded(found, base, target.settings)
     return Instance(found, base, target.settings, group)
+
+
+def find(target: spec.Target) -> binaries.Server | binaries.Engine:
+    """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
+    folder, embedded = settings.choice(target.settings)
+    return binaries.find(target.version, folder, embedded)
 
 
 def installations() -> list[Installation]:

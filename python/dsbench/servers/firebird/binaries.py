@@ -88,7 +88,7 @@ def find(wish: str | None, base: Path | None = None, embedded: bool = False) -> 
         raise ServerError(f"no {what} is installed here", _HOW_TO_EMBED.format("") if embedded else REMEDY)
     have = ", ".join(b.name for b in kept)
     how = _HOW_TO_EMBED.format(f"=={wish}.*") if re.fullmatch(r"[345](\.0)?", wish or "") else REMEDY
-    raise spec.SpecError("TARGET.version", f"no {what} {wish} is installed here", f"use one of {have}; or {how}")
+    raise spec.NotHere("TARGET.version", f"no {what} {wish} is installed here", f"use one of {have}; or {how}")
 
 
 def servers() -> list[Server]:

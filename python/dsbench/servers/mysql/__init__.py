@@ -10,10 +10,10 @@ from pathlib import Path
 from dsbench import spec
 from dsbench.servers.installation import Installation
 from dsbench.servers.limits import Group
-from dsbench.servers.mysql import binaries
+from dsbench.servers.mysql import binaries, instance
 from dsbench.servers.mysql.instance import Instance
 
-__all__ = ["Instance", "installations", "start"]
+__all__ = ["Instance", "find", "installations", "start"]
 
 
 def start(target: spec.Target, base: Path, connections: int, group: Group | None = None) -> Instance:
@@ -24,6 +24,11 @@ def start(target: spec.Target, base: Path, connections: int, group: Group | None
     nothing is left behind.
     """
     return Instance(binaries.MYSQL, target, base, connections, group)
+
+
+def find(target: spec.Target) -> binaries.Binaries:
+    """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
+    return instance.find(binaries.MYSQL, target)
 
 
 def installations() -> list[Installation]:

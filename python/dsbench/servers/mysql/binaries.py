@@ -101,7 +101,7 @@ def find(product: Product, wish: str | None, base: Path | None = None) -> Binari
         raise ServerError(f"no {product.name} server is installed here", product.remedy)
     have = ", ".join(b.version for b in every)
     problem = f"no {product.name} {wish} is installed here"
-    raise spec.SpecError("TARGET.version", problem, f"use one of {have}, or {product.remedy}")
+    raise spec.NotHere("TARGET.version", problem, f"use one of {have}, or {product.remedy}")
 
 
 def found(product: Product, base: Path | None = None) -> list[Binaries]:

@@ -22,6 +22,12 @@ _ARENAS = "MALLOC_ARENA_MAX"
 _READY = re.compile(r"ready for connections", re.IGNORECASE)
 
 
+def find(product: Product, target: spec.Target) -> binaries.Binaries:
+    """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
+    home = settings.checked(target.settings, 1).get("basedir")
+    return binaries.find(product, target.version, Path(home) if home is not None else None)
+
+
 class Instance(OwnProcess):
     """A running private MariaDB or MySQL server."""
 
@@ -31,8 +37,7 @@ class Instance(OwnProcess):
         self, product: Product, target: spec.Target, base: Path, connections: int, group: Group | None = None
     ) -> None:
         self._settings = settings.checked(target.settings, connections)
-        home = Path(self._settings["basedir"]) if "basedir" in self._settings else None
-        self._binaries = binaries.find(product, target.version, home)
+        self._binaries = find(product, target)
         self.version = f"{product.name} {self._binaries.version}"
         self._host = network_host(self._settings.get("bind_address", ""))
         # Another language would change what the programs say.

@@ -13,7 +13,7 @@ from dsbench.servers.postgresql.instance import Instance
 
 _BLOCKS = "block_size"
 
-__all__ = ["Instance", "installations", "start"]
+__all__ = ["Instance", "find", "installations", "start"]
 
 
 def start(target: spec.Target, base: Path, connections: int, group: Group | None = None) -> Instance:
@@ -23,9 +23,14 @@ def start(target: spec.Target, base: Path, connections: int, group: Group | None
     Raises ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
     """
     settings = {name: value for name, value in target.settings.items() if name.lower() != _BLOCKS}
+    return Instance(find(target), base, settings, connections, group)
+
+
+def find(target: spec.Target) -> binaries.Binaries:
+    """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
     wanted = next((value for name, value in target.settings.items() if name.lower() == _BLOCKS), None)
     block = None if wanted is None else sources.checked(wanted, "--set block_size")
-    return Instance(binaries.find(target.version, block), base, settings, connections, group)
+    return binaries.find(target.version, block)
 
 
 def installations() -> list[Installation]:

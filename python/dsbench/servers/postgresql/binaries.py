@@ -67,7 +67,7 @@ def find(wish: str | None, block: int | None = None) -> Binaries:
         every = [b for b in here if b.block is None] if block == _USUAL else []
         if not any(_fits(b, wish) for b in every):
             version = f" --version {wish.partition('.')[0]}" if wish else ""
-            raise spec.SpecError(
+            raise spec.NotHere(
                 "--set", f"no PostgreSQL {wish or ''} with blocks of {block} KiB is here".replace("  ", " "),
                 f"build one: dsbench servers install postgresql{version} --block-size {block}",
             )  # fmt: skip
@@ -80,7 +80,7 @@ def find(wish: str | None, block: int | None = None) -> Binaries:
     if not every:
         raise ServerError("no PostgreSQL server is installed here", REMEDY)
     have = ", ".join(b.version for b in every)
-    raise spec.SpecError("TARGET.version", f"no PostgreSQL {wish} is installed here", f"use one of {have}, or {REMEDY}")
+    raise spec.NotHere("TARGET.version", f"no PostgreSQL {wish} is installed here", f"use one of {have}, or {REMEDY}")
 
 
 def _fits(one: Binaries, wish: str | None) -> bool:
