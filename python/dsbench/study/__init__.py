@@ -19,6 +19,6 @@ from dsbench.study.spec import Factor, StudySpec, of_text, read
 
 __all__ = [
     "FAILED", "Estimate", "Factor", "Made", "Make", "Outcomes", "Point", "Study", "StudySpec", "Trial", "Watch",
-    "again", "begin", "best", "combination", "conduct", "estimate", "extend", "is_study", "joined", "load", "mean", "merge",
-    "of_text", "outcomes", "read", "store", "template", "templates", "tried",
+    "again", "begin", "best", "combination", "conduct", "estimate", "extend", "is_study", "joined", "load", "mean",
+    "merge", "of_text", "outcomes", "read", "store", "template", "templates", "tried",
 ]  # fmt: skip
