@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dsbench.archive import ArchiveError
 from dsbench.evaluation.side_by_side import Comparison, read
 from dsbench.report import several
 from dsbench.report.diagrams.compared import compared as diagram
@@ -253,6 +254,44 @@ def test_the_files_are_whole_and_load_nothing(three: Comparison) -> None:
     assert not re.search(r'<[^>]+(?:src|href)=(?!"#)', markup)
 
 
+def test_other_workloads_have_no_verdict_and_that_comes_first(tmp_path: Path) -> None:
+    paths = [_archive(tmp_path, name, REFERENCE, spec={"workload": name}) for name in ("tpcc", "tp1")]
+    lines = several.text(read(paths)).splitlines()
+    assert lines[3].startswith("warning: the workloads differ")
+    (verdict,) = [line for line in lines if line.startswith("B  ") and "times the rate" in line]
+    assert verdict.startswith("B  no verdict, as the workloads differ: ")
+
+
+def test_what_the_server_was_set_to_tells_archives_apart_though_nobody_asked_for_it(tmp_path: Path) -> None:
+    paths = [
+        _archive(tmp_path, name, REFERENCE, durability=[{"switch": "synchronous_commit", "value": name, "safe": True, "meaning": ""}])
+        for name in ("on", "off")
+    ]
+    assert read(paths).labels == ("PostgreSQL 15.18, synchronous_commit on", "PostgreSQL 15.18, synchronous_commit off")
+
+
+def test_the_order_is_that_of_the_paths_and_the_reference_comes_first(tmp_path: Path) -> None:
+    paths = [_archive(tmp_path, name, REFERENCE, spec={"label": name}, started=f"2026-11-2{n}T10:00:00")
+             for name, n in (("c", 1), ("a", 3), ("b", 2))]  # fmt: skip
+    assert read(paths).labels == ("c", "a", "b")
+    assert read(paths, "b").labels == read(paths, str(paths[2])).labels == ("b", "c", "a")
+    with pytest.raises(ArchiveError, match="'x' is none of the archives") as refused:
+        read(paths, "x")
+    assert refused.value.remedy.endswith("'c', 'a', 'b'")
+
+
+def test_a_folder_of_archives_is_told_from_an_archive(called: Program, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        _archive(tmp_path / "archives", name, REFERENCE)
+    for words in (("compare", "archives"), ("show", "archives"), ("show", "."), ("compare", "archives", "archives")):
+        done = called(*words)
+        assert done.returncode == 2
+        assert "is a folder with 2 of them" in done.stderr
+        assert "archives/two" in done.stderr
+    (tmp_path / "empty").mkdir()
+    assert "it has no run.json" in called("show", "empty").stderr
+
+
 def test_both_axes_are_logarithmic_and_every_archive_has_its_line(three: Comparison) -> None:
     drawn = specs(three)["rate"]
     line = drawn["layer"][0]["encoding"]
@@ -287,7 +326,7 @@ def test_the_command_prints_and_writes(called: Program, tmp_path: Path) -> None:
     assert [archive["name"] for archive in shown["archives"]] == ["one", "two"]
     alone = called("compare", paths[0])
     assert alone.returncode == 2
-    assert "name two or more" in alone.stderr
+    assert "compare needs at least two archives" in alone.stderr
     missing = called("compare", paths[0], "nowhere")
     assert missing.returncode == 2
     assert "no archive at nowhere" in missing.stderr

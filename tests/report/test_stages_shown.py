@@ -17,15 +17,17 @@ from evaluation.test_stage_costs import STAGES, rows
 from fixtures.archives import MS, cycle_row, run_json, write
 
 
-def archive(folder: Path, label: str, *, faster: float = 1.0, sustained: int = 1800) -> Archive:
+def archive(folder: Path, label: str, *, faster: float = 1.0, sustained: int = 1800, scale: int = 1) -> Archive:
     """Queries ``faster`` times as often, beside ``sustained`` rows in 2 s of 2000 that were to come."""
     found = rows()
+    for row in (row for table in found.values() for row in table if "scale" in row):
+        row["scale"] = scale
     for row in found["cycles"]:
         if row["kind"] == "query":
             row["committed"] = round(row["committed"] * faster)
         if row["kind"] == "insert" and row["stage"] == "query":
             row["rows"], row["committed"] = sustained, sustained // 50
-    return write(folder, run_json({"workload": "rehearsal", "target": {"url": "mock:"}, "label": label}, stages=STAGES), found)
+    return write(folder, run_json({"workload": "rehearsal", "target": {"url": "mock:"}, "label": label, "scales": [scale]}, stages=STAGES), found)
 
 
 @pytest.fixture
@@ -49,6 +51,17 @@ def test_three_tables_with_signs(comparison: Comparison) -> None:
         ["", "query"], ["base", "1,000 of 1,000"], ["new", "900 of 1,000 SLA!"], ["newer", "950 of 1,000"],
         ["same", "1,000 of 1,000"],
     ]  # fmt: skip
+
+
+def test_stages_at_other_scales_stand_beside_each_other_with_their_scale(tmp_path: Path) -> None:
+    """As those of the profiles cached and io-bound, whose scales follow from the memory."""
+    for label in ("cached", "io-bound"):
+        (tmp_path / label).mkdir()
+    paths = [archive(tmp_path / "cached", "cached").path, archive(tmp_path / "io-bound", "io-bound", faster=0.5, scale=20).path]
+    stages = read(paths).stages
+    _absolute, (title, rows), _background = stages_compared.tables(stages, ("A", "B"))
+    assert title.startswith("relative to the first")
+    assert rows == [["", "load", "index", "query"], ["A, scale 1", "1.00", "1.00", "1.00"], ["B, scale 20", "1.00", "1.00", "0.50▼"]]
 
 
 def test_they_stand_in_text_json_and_page(comparison: Comparison) -> None:

@@ -28,6 +28,16 @@ def there(path: Path) -> None:
         raise ArchiveError(f"no archive at {path}", LEFT, usage=True)
 
 
+def below(path: Path) -> list[Path]:
+    """The archives in a folder, or in the folders in it, in the order of their names; one that is there as a folder
+    and as a zip once."""
+    if not path.is_dir():
+        return []
+    found = {run.parent for pattern in ("*/run.json", "*/*/run.json") for run in path.glob(pattern)}
+    found |= {one for pattern in ("*.zip", "*/*.zip") for one in path.glob(pattern) if one.with_suffix("") not in found}
+    return sorted(found)
+
+
 @dataclass(frozen=True)
 class Archive:
     """Reads an archive, folder or zip alike."""
@@ -61,7 +71,13 @@ class Archive:
             alone = self.path.suffix == ".json" and self.path.is_file()
             # Other than json, it refuses text that no UTF-8 can say, and nesting without end.
             data = from_json(folder.read(self.path.parent, self.path.name) if alone else self.read("run.json"))
-        except (KeyError, OSError, ValueError) as error:
+        except (KeyError, FileNotFoundError) as error:
+            if found := below(self.path):
+                words = f"{self.path} is no archive: it is a folder with {len(found)} of them"
+                raise ArchiveError(words, f"name them, such as {found[-1]}", usage=True) from None
+            words = f"{self.path} is no dsbench archive: it has no run.json"
+            raise ArchiveError(words, LEFT, usage=True) from error
+        except (OSError, ValueError) as error:
             words = f"{self.path} is no dsbench archive: run.json cannot be read ({error})"
             raise ArchiveError(words, LEFT, usage=True) from None
         if not isinstance(data, dict):

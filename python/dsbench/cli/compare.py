@@ -11,16 +11,19 @@ from typing import Annotated
 import typer
 
 from dsbench import spec
-from dsbench.archive import OutError, try_out
+from dsbench.archive import Archive, OutError, try_out
 
-EPILOG = "Example: dsbench compare archives/*.zip --out comparison"
+EPILOG = "Examples: dsbench compare archives/*.zip --out comparison | dsbench compare archives/*.zip --reference before"
 
 
 def command(
     archives: Annotated[
         list[Path],
-        typer.Argument(help="Folders or zips that runs left; the first is the reference. Name repetitions, too."),
+        typer.Argument(help="Folders or zips that runs left, in the order of the columns. Name repetitions, too."),
     ],
+    reference: Annotated[
+        str, typer.Option(metavar="ARCHIVE", help="One of them, or a label: all are divided by it. Default: the first.")
+    ] = "",
     out: Annotated[
         Path | None, typer.Option(help="Write comparison.txt, .json, .html and diagrams to this folder.")
     ] = None,
@@ -31,13 +34,14 @@ def command(
     Archives of the same settings and label count as repetitions: then their spread gives the intervals.
     """
     if len(archives) < 2:
-        raise spec.SpecError("ARCHIVES", "one archive has nothing beside it", "name two or more")
+        Archive.open(archives[0])  # Its error, where it is a folder of archives, says so.
+        raise spec.SpecError("ARCHIVES", "compare needs at least two archives", "name two or more")
     # Late: the libraries that draw and compute take a second, and help should not.
     from dsbench.evaluation.side_by_side import read
     from dsbench.report import several
     from dsbench.report.stages_compared import coloured
 
-    comparison = read(archives)
+    comparison = read(archives, reference)
     files: dict[str, bytes] = {}
     if out is not None:
         try_out(out)

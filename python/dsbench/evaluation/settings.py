@@ -79,7 +79,8 @@ def product(run: RunRecord) -> str:
 def labels(
     runs: Sequence[RunRecord], described: Sequence[Mapping[str, str]], differences: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Each once: the run's own label, or server and workload, then the settings that tell them apart, then the time."""
+    """Each once: the run's own label, or server and workload, then the settings that tell them apart, those that
+    were asked for first, then the time."""
     mixed = "spec.workload" in differences
     names = [run.spec.label or (subject(run) if mixed else server(run)) for run in runs]
     asked = [name for name in differences if name.startswith("spec.") and not name.startswith("spec.target.url")]
@@ -87,6 +88,10 @@ def labels(
     # Another client is another measurement; what the database was set to says more of it than how long it was measured.
     for name in sorted(asked, key=lambda name: (name != "spec.client", not name.startswith(OF_SERVER))):
         short = name.rpartition(".")[2]
+        names = _told_apart(names, [f"{short} {values[name]}" if values.get(name) else "" for values in described])
+    # What the server was set to by others says more than the time of day.
+    for name in (name for name in differences if name.startswith(("durability.", "setting."))):
+        short = name.partition(".")[2]
         names = _told_apart(names, [f"{short} {values[name]}" if values.get(name) else "" for values in described])
     for layout in ("%Y-%m-%d", "%H:%M", "%H:%M:%S"):
         names = _told_apart(names, [_moment(run, layout) for run in runs])

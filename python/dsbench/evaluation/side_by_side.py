@@ -11,7 +11,7 @@ import numpy as np
 
 from dsbench.analysis.comparison import Compared, Run, compare, differing, dsi_of_runs, dsi_parts
 from dsbench.analysis.values import Floats, Interval
-from dsbench.archive import Archive, RunRecord
+from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.evaluation.evaluated import Evaluation, Series
 from dsbench.evaluation.naming import warnings
 from dsbench.evaluation.of_archive import evaluate
@@ -132,19 +132,24 @@ class Comparison:
         hosts = {run.host for side in self.sides for run in side.runs}
         if len(hosts) > 1:
             yield f"measured on several machines: {', '.join(sorted(hosts))}"
+        yield from self.apart()
+
+    def apart(self) -> Iterator[str]:
+        """Why the sides did not do the same work: what every figure has to be read with."""
+        if "spec.workload" in self.differences:
+            yield "the workloads differ: their rates count different transactions"
         if self.load:
             words = "differ; relative rates compare other work as well"
             yield f"the load is not the same: {', '.join(self.load)} {words}"
-        if "spec.workload" in self.differences:
-            yield "the workloads differ: their rates count different transactions"
 
 
-def read(paths: Sequence[Path]) -> Comparison:
+def read(paths: Sequence[Path], reference: str = "") -> Comparison:
     """Reads archives, folders or zips; raises ``ArchiveError``. Scales whose check failed are left out.
 
-    Runs of the same settings and label become one side, unless all of them are: then each is one.
+    Runs of the same settings and label become one side, unless all of them are: then each is one. The sides are in the
+    order of ``paths``, but for the ``reference``, which comes first: one of the paths, or the name or label of a run.
     """
-    archives = [Archive.open(path) for path in paths]
+    archives = _referred([Archive.open(path) for path in paths], reference)
     runs = [archive.run for archive in archives]
     known = described(runs)
     told = [{name: value for name, value in values.items() if name not in SAYS_NOTHING} for values in known]
@@ -165,6 +170,20 @@ def read(paths: Sequence[Path]) -> Comparison:
     alike = frozenset(at for at, number in enumerate(firsts) if at and kind_of[number] == kind_of[firsts[0]])
     stages = by_stage([side.evaluations for side in sides])
     return Comparison(sides, tuple(_sections(sides)), differences, stages, alike)
+
+
+def _referred(archives: list[Archive], reference: str) -> list[Archive]:
+    """``archives`` with that of ``reference`` first. ``ArchiveError`` where it is none of them."""
+    if not reference:
+        return archives
+    path = Path(reference).resolve()
+    chosen = [one for one in archives if one.path.resolve() == path or reference in (one.name, one.run.spec.label)]
+    if not chosen:
+        labels = dict.fromkeys(one.run.spec.label for one in archives if one.run.spec.label)
+        known = ", ".join(map(repr, labels)) or "they have no labels"
+        raise ArchiveError(f"--reference: {reference[:100]!r} is none of the archives",
+                           f"name one of their paths, or a label: {known}", usage=True)  # fmt: skip
+    return sorted(archives, key=lambda one: one is not chosen[0])
 
 
 def _sections(sides: Sequence[Side]) -> Iterator[Section]:

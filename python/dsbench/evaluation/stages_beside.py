@@ -31,6 +31,8 @@ class Stages:
     """Side, column, runs."""
     staged: bool
     """Whether some archive has several stages, or work in the background."""
+    scales: tuple[int, ...] = ()
+    """Of each side, where each has one and they are not the same; a column then has each side at its own."""
 
     def rate(self, side: int, column: int) -> float:
         """Operations per second, the geometric mean of the runs; nan where there is none."""
@@ -58,6 +60,10 @@ class Stages:
 def by_stage(sides: Sequence[Sequence[Evaluation]]) -> Stages:
     """The stages of all ``sides``, each of several runs, in the order in which the archives have them."""
     every = [[_places(one) for one in side] for side in sides]
+    own = [{scale for one in side for _, scale in one} for side in every]
+    apart = len(set().union(*own)) > 1 and all(len(scales) == 1 for scales in own)
+    if apart:  # Profiles whose scale follows from the memory: each stage at its own.
+        every = [[{(key, 0): found for (key, _), found in one.items()} for one in side] for side in every]
     order = dict.fromkeys(place for side in every for one in side for place in one)
     keys = list(dict.fromkeys(key for key, _ in order))
     scales = {scale for _, scale in order}
@@ -65,9 +71,10 @@ def by_stage(sides: Sequence[Sequence[Evaluation]]) -> Stages:
     said = headings(keys) if len(keys) > 1 else dict.fromkeys(keys, "")
     names = tuple(_name(said[key], scale, several=len(scales) > 1) for key, scale in places)
     found = tuple(tuple(tuple(one[place] for one in side if place in one) for place in places) for side in every)
+    at = tuple(min(scales, default=0) for scales in own) if apart else ()
     several = any(len({key.stage for key in one.series}) > 1 for side in sides for one in side)
     background = any(run.background for side in found for column in side for run in column)
-    return Stages(names, found, several or background)
+    return Stages(names, found, several or background, at)
 
 
 def _places(one: Evaluation) -> Mapping[Place, Efficiency]:
@@ -77,4 +84,4 @@ def _places(one: Evaluation) -> Mapping[Place, Efficiency]:
 
 def _name(heading: str, scale: int, *, several: bool) -> str:
     words = heading.removeprefix("stage ")
-    return ", ".join(part for part in (words, f"scale {scale}" if several or not words else "") if part)
+    return ", ".join(part for part in (words, f"scale {scale}" if scale and (several or not words) else "") if part)

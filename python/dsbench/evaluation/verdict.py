@@ -42,7 +42,9 @@ def _verdict(comparison: Comparison, section: Section, number: int, first: str) 
     figure = f"{factor.value:.2f} times the rate of {first}{within}{at}"
     void = sorted({x for side in (0, number) for found in section.evaluations[side] for x in found.void_scales})
     more = f"; without scale {', '.join(map(str, void))}, whose check failed" if void else ""
-    if comparison.load or "spec.workload" in comparison.differences:
+    if "spec.workload" in comparison.differences:
+        return f"no verdict, as the workloads differ: {figure}{more}"
+    if comparison.load:
         more += "; they did not do the same work"
     return _words(comparison, section, number, factor, figure) + more
 

@@ -35,6 +35,8 @@ def text(comparison: Comparison) -> str:
     """The tables for a terminal: a letter stands for each archive, or for the runs of the same settings."""
     letters = tuple(chr(65 + i % 26) + str(i // 26 or "") for i in range(len(comparison.sides)))
     lines = [f"{letter}  {label}" for letter, label in zip(letters, comparison.labels, strict=True)]
+    apart = list(comparison.apart())
+    lines += ["", *(f"warning: {line}" for line in apart)] if apart else []
     if comparison.stages.staged:
         for title, (heads, *rows) in stages_compared.tables(comparison.stages, letters):
             lines += ["", title, *aligned(heads, rows)]
@@ -49,7 +51,7 @@ def text(comparison: Comparison) -> str:
         for name, rows in stages_compared.efficiency(comparison.stages, letters):
             lines += ["", f"efficiency, {name}", *aligned(["", *NAMES], rows)]
     lines += _what_differs(comparison, letters)
-    lines += ["", *(f"doubt: {line}" for line in comparison.warnings())]
+    lines += ["", *(f"doubt: {line}" for line in comparison.warnings() if line not in apart)]
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
 
 

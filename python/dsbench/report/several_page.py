@@ -36,6 +36,7 @@ def page(
     """``parts`` are the tables of each section by title, ``differences`` the rows of what differs."""
     labels = comparison.labels
     title = f"{comparison.archives} archives side by side"
+    apart = [tag("p", line, cls="note") for line in comparison.apart()]
     doubts = [tag("li", line) for line in comparison.warnings()]
     figures = [figure(name, _CAPTIONS[name]) for name in drawn]
     archives = [
@@ -44,7 +45,7 @@ def page(
     body = tag(
         "main",
         tag("h1", title),
-        section("Verdict", *(_verdict(comparison, part) for part, _ in parts), key="verdict"),
+        section("Verdict", *apart, *(_verdict(comparison, part) for part, _ in parts), key="verdict"),
         section("Doubts", tag("ul", *doubts), key="doubts") if doubts else "",
         section("Diagrams", tag("div", *figures, cls="diagrams"), key="diagrams") if figures else "",
         bounds or "",

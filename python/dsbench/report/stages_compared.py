@@ -35,11 +35,16 @@ def tables(stages: Stages, labels: Sequence[str]) -> list[tuple[str, list[list[s
     )
     found = []
     for title, cell in zip(TITLES, cells, strict=True):
-        body = [[label, *(cell(side, at) for at in columns)] for side, label in enumerate(labels)]
+        body = [[_at_its_scale(stages, side, label), *(cell(side, at) for at in columns)]
+                for side, label in enumerate(labels)]  # fmt: skip
         rows = [["", *stages.names], *body]
         told = [at for at in range(len(rows[0])) if at == 0 or {row[at] for row in rows[1:]} - {"", "–"}]
         found += [(title, [[row[at] for at in told] for row in rows])] if len(told) > 1 else []
     return found
+
+
+def _at_its_scale(stages: Stages, side: int, label: str) -> str:
+    return f"{label}, scale {stages.scales[side]}" if stages.scales else label
 
 
 def efficiency(stages: Stages, labels: Sequence[str]) -> list[tuple[str, list[list[str]]]]:

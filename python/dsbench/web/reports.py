@@ -67,7 +67,7 @@ def _report(path: Path) -> str:
 
 def _comparison(paths: list[Path]) -> str:
     if len(paths) < 2:
-        raise SpecError("Compare", "one archive has nothing beside it", "choose two or more")
+        raise SpecError("Compare", "a comparison needs at least two archives", "choose two or more")
     from dsbench.evaluation.side_by_side import read
     from dsbench.report import several
 
