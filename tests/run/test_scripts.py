@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,59 @@ def test_a_calibration_takes_workload_files(called: Program) -> None:
     assert "workload smallbank" in done.stdout
     assert "mock engine" in done.stdout
     assert "no workload 'nosuch'" in called("calibrate", "--workload", "nosuch").stderr
+
+
+def test_an_error_of_a_meta_command_aborts_one_client(called: Program, tmp_path: Path) -> None:
+    own = tmp_path / "own.sql"
+    own.write_text("SELECT 1;\n\\set x 1 / (:client_id - 1)\n")
+    words = ("run", "private:sqlite", "--script", str(own), "--scales", "1", "--threads", "3", "--cycles", "2")
+    words = (*words, "--duration", "0.3", "--set", "synchronous=off", "--out", str(tmp_path / "runs"))
+    done = called(*words)
+    assert done.returncode == 2, done.stderr
+    assert re.search(r"error: the run was aborted in part: cycle 1 .*1 of 3 clients was aborted.*own\.sql:2: division by "
+                     "zero", done.stderr), done.stderr  # fmt: skip
+    archive = dsbench.Archive.open(next((tmp_path / "runs").glob("*.zip")))
+    assert archive.run.status == "complete"
+    cycles = archive.table("cycles").to_pylist()
+    assert {row["cycle"] for row in cycles if row["committed"]} == {1, 2}
+    assert {(row["cycle"], row["count"]) for row in archive.table("errors").to_pylist()} == {(1, 1), (2, 1)}
+    assert "client-aborted" in {doubt.code for doubt in archive.evaluate().doubts}
+    at_once = called(*words, "--exit-on-abort")
+    assert at_once.returncode == 2
+    assert "own.sql:2: division by zero" in at_once.stderr
+    assert "--resume" not in at_once.stderr
+    own.write_text("SELECT 1;\n\\set x 1 / 0\n")
+    none = called(*words)
+    assert none.returncode == 2
+    assert "all 3 clients were aborted; the first one: own.sql:2: division by zero" in none.stderr
+
+
+@pytest.mark.parametrize("product", ["sqlite", "postgresql"])
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("SELECT abalance FROM pgbench_accounts;\nSELEC 1;", "own.sql:2: .*syntax error"),
+        ("SELECT 1;\n\nSELECT abalanse FROM pgbench_accounts WHERE aid = :scale;", "own.sql:3: .*abalanse"),
+        ("UPDATE accounts SET abalance = 0;", "own.sql:1: .*accounts"),
+        ("BEGIN;\nSELECT 1;\n", "own.sql:2: end of script reached without completing the last transaction"),
+    ],
+)
+def test_a_mistake_in_a_script_is_told_once_before_anything_is_populated(
+    called: Program, tmp_path: Path, product: str, script: str, why: str
+) -> None:
+    own = tmp_path / "own.sql"
+    own.write_text(script)
+    done = called("run", f"private:{product}", "--script", str(own), "--scales", "1", "--out", str(tmp_path / "runs"))
+    assert done.returncode == 2
+    assert re.search(f"error: .*{why}", done.stderr), done.stderr
+    assert len(re.findall(r"own\.sql:", done.stderr + done.stdout)) == 1
+    assert "--resume" not in done.stderr
+    assert not list((tmp_path / "runs").glob("*"))
+
+
+def test_what_a_script_makes_itself_is_not_missed_before_the_run(tmp_path: Path) -> None:
+    own = tmp_path / "own.sql"
+    own.write_text("CREATE TEMP TABLE IF NOT EXISTS mine (n int);\nINSERT INTO mine VALUES (:client_id);\n")
+    asked = {"scales": (1,), "cycles": 1, "duration": 0.2, "threads": 1, "out": tmp_path / "out"}
+    done = dsbench.run("private:postgresql", script=str(own), **asked)
+    assert sum(row["committed"] for row in done.table("cycles").to_pylist()) > 0

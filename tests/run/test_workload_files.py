@@ -253,6 +253,27 @@ def test_a_wrong_transaction_is_told_with_the_line_of_the_file(shop: Path) -> No
         dsbench.run("private:sqlite", workload=str(shop), scales=(1,), out=shop.parent, **ASKED)
 
 
+@pytest.mark.parametrize(
+    ("was", "written", "line"),
+    [
+        ("SELECT id, spent FROM customer WHERE", "SELECT id, spend FROM customer WHERE", 47),
+        ("[tables.city]", "keys = 'CREATE INDEX i ON customer (nothing);'\n[tables.city]", 12),
+    ],
+)
+def test_a_wrong_condition_or_key_is_told_before_anything_is_populated(
+    shop: Path, called: Program, was: str, written: str, line: int
+) -> None:
+    assert was in SHOP
+    shop.write_text(SHOP.replace(was, written))
+    out = shop.parent / "runs"
+    done = called("run", "private:sqlite", "--workload", str(shop), "--scales", "1", "--out", str(out))
+    assert done.returncode == 2, done.stderr
+    assert re.search(rf"error: .*shop\.toml:{line}: no such column|error: .*shop\.toml:{line}: .*nothing", done.stderr), \
+        done.stderr
+    assert "--resume" not in done.stderr
+    assert not list(out.glob("*"))
+
+
 @pytest.mark.parametrize("name", examples())
 def test_what_ships_runs_and_can_fail_its_check(name: str, tmp_path: Path) -> None:
     private = f"private:sqlite?directory={tmp_path}&synchronous=off"

@@ -86,6 +86,7 @@ fn group(name: &str, role: u8, threads: usize, pacing: Pacing, until: Until) -> 
         tries: 1,
         reconnect: false,
         patience: 0,
+        exit_on_abort: false,
     };
     Group { name: name.into(), role, pacing, ..Group::closed(conduct, threads, until) }
 }

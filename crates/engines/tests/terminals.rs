@@ -126,6 +126,7 @@ fn run(count: u64, latency: Nanos, ramp_up: Nanos, duration: Nanos) -> Found {
         tries: 1,
         reconnect: false,
         patience: 0,
+        exit_on_abort: false,
     };
     let mut clients: Vec<_> = (0..count).map(|id| shop.client(ClientId::alone(id), 42)).collect();
     let mut pacer = Terminals::new(&shop, 42).unwrap();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
-use dsbench_core::engine::Engine;
+use dsbench_core::engine::{Engine, Prepare};
 use dsbench_core::error::Error;
 use dsbench_core::placement::Placement;
 use dsbench_core::threads::LoadPlan;
@@ -127,6 +127,19 @@ impl Bench {
         let job: Job =
             Box::new(move |connection, progress| phase(workload.as_ref(), connection, progress).map(|()| Vec::new()));
         Ok(Task::spawn(&self.engine, Arc::default(), vec![job]))
+    }
+
+    /// Whether SQL of the user is in the workload, which `rehearse` tries.
+    fn rehearses(&self) -> bool {
+        self.workload.rehearses()
+    }
+
+    /// Starts to try SQL of the user; `fresh`: on tables that were just created and are dropped afterwards.
+    fn rehearse(&self, prepare: bool, fresh: bool) -> Task {
+        let workload = Arc::clone(&self.workload);
+        let when = if prepare { Prepare::Once } else { Prepare::Never };
+        let job: Job = Box::new(move |connection, _| workload.rehearse(connection, when, fresh).map(|()| Vec::new()));
+        Task::spawn(&self.engine, Arc::default(), vec![job])
     }
 
     /// Fails where a database of the smaller scale `there` does not become one of this scale.

@@ -100,6 +100,7 @@ pub struct GroupOptions {
     prepare: bool,
     tries: u32,
     reconnect: bool,
+    exit_on_abort: bool,
 }
 
 /// The group that `options` describe. Errors of kind "configuration" for words that mean nothing.
@@ -114,6 +115,7 @@ pub fn group_of(options: &GroupOptions) -> PyResult<Group> {
             tries: options.tries,
             reconnect: options.reconnect,
             patience: options.patience_ns,
+            exit_on_abort: options.exit_on_abort,
         },
         threads: options.threads,
         first_client: options.first_client,

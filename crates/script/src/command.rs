@@ -14,6 +14,8 @@ pub struct Part {
     pub pieces: Vec<String>,
     /// Its variables, in order.
     pub slots: Vec<Slot>,
+    /// Of each, whether it stands in quotes.
+    pub quoted: Vec<bool>,
 }
 
 impl Part {
@@ -27,6 +29,37 @@ impl Part {
             sql.push_str(piece);
         }
         sql
+    }
+
+    /// The same without variables in quotes: what looks like one is text.
+    pub fn without_quoted(&self, names: &[String]) -> Self {
+        let mut found = Self { line: self.line, pieces: Vec::new(), slots: Vec::new(), quoted: Vec::new() };
+        let mut piece = self.pieces.first().cloned().unwrap_or_default();
+        for ((slot, quoted), next) in self.slots.iter().zip(&self.quoted).zip(self.pieces.iter().skip(1)) {
+            if *quoted {
+                piece = format!("{piece}:{}{next}", names[usize::from(*slot)]);
+            } else {
+                found.pieces.push(std::mem::replace(&mut piece, next.clone()));
+                found.slots.push(*slot);
+                found.quoted.push(false);
+            }
+        }
+        found.pieces.push(piece);
+        found
+    }
+
+    /// Appends its text with the values of `memory`. A variable that was never set stays as it is written.
+    pub fn write(&self, names: &[String], memory: &Memory, out: &mut Vec<u8>) {
+        for (at, piece) in self.pieces.iter().enumerate() {
+            if at > 0 {
+                let slot = self.slots[at - 1];
+                if !memory.write(slot, out) {
+                    out.push(b':');
+                    out.extend_from_slice(names[usize::from(slot)].as_bytes());
+                }
+            }
+            out.extend_from_slice(piece.as_bytes());
+        }
     }
 
     /// Its first `most` words in capitals, up to its first variable, without comments.

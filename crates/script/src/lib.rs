@@ -26,7 +26,7 @@ mod words;
 pub use command::{Action, Command, Part, Pause, Script, Store, Unit};
 pub use error::{Error, Wrong};
 pub use kinds::Kinds;
-pub use memory::{Memory, Slot};
+pub use memory::{Memory, Parameter, Slot};
 pub use names::meant;
 pub use parse::{Scripts, Source};
 pub use program::Program;

@@ -1,5 +1,7 @@
 //! The variables of one client.
 
+use std::fmt::Write;
+
 use crate::error::Wrong;
 use crate::random::Random;
 use crate::value::Value;
@@ -17,6 +19,28 @@ enum Held {
     Text,
     /// The text beside it, and what it stands for.
     Read(Value),
+}
+
+/// What a statement gets for a variable.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Parameter<'a> {
+    /// It was never set.
+    Unset,
+    /// A value.
+    Value(Value),
+    /// A text, with what it stands for where that is known.
+    Text(&'a str, Option<Value>),
+}
+
+impl Parameter<'_> {
+    /// Its value, as far as it needs no reading; NULL where it was never set.
+    pub fn value(self) -> Option<Value> {
+        match self {
+            Self::Unset => Some(Value::Null),
+            Self::Value(value) => Some(value),
+            Self::Text(_, known) => known,
+        }
+    }
 }
 
 /// The variables of one client, its random numbers and room for evaluations.
@@ -86,28 +110,61 @@ impl Memory {
         Ok(value)
     }
 
-    /// What a statement gets for a variable: its value, or its text, or neither where it was never set.
+    /// Sets a variable to a double that came as a result: its text has all digits.
+    pub fn set_double(&mut self, slot: Slot, value: f64) {
+        let at = usize::from(slot);
+        self.texts[at].clear();
+        // Writing into memory cannot fail.
+        let _ = match value.is_infinite() {
+            true => write!(self.texts[at], "{}Infinity", if value < 0.0 { "-" } else { "" }),
+            false => write!(self.texts[at], "{value:?}"),
+        };
+        self.held[at] = Held::Read(Value::Double(value));
+    }
+
+    /// Sets a variable to a text from the command line, and notes the number that it stands for, if it does.
+    pub(crate) fn set_defined(&mut self, slot: Slot, text: &str) {
+        self.set_text(slot, text);
+        if let Some(value @ (Value::Int(_) | Value::Double(_))) = Value::read(text) {
+            self.held[usize::from(slot)] = Held::Read(value);
+        }
+    }
+
+    /// What a statement gets for a variable.
     #[inline]
-    pub fn parameter(&self, slot: Slot) -> (Option<Value>, &str) {
+    pub fn parameter(&self, slot: Slot) -> Parameter<'_> {
         let at = usize::from(slot);
         match self.held[at] {
-            Held::Nothing => (Some(Value::Null), ""),
-            Held::Value(value) => (Some(value), ""),
-            Held::Text | Held::Read(_) => (None, &self.texts[at]),
+            Held::Nothing => Parameter::Unset,
+            Held::Value(value) => Parameter::Value(value),
+            Held::Text => Parameter::Text(&self.texts[at], None),
+            Held::Read(value) => Parameter::Text(&self.texts[at], Some(value)),
         }
+    }
+
+    /// The number that a variable holds, a text that stands for one included.
+    pub fn number(&self, slot: Slot) -> Option<Value> {
+        match self.parameter(slot) {
+            Parameter::Text(text, None) => Value::read(text),
+            other => other.value(),
+        }
+    }
+
+    /// Appends the text of a variable; false where it was never set.
+    #[inline]
+    pub fn write(&self, slot: Slot, out: &mut Vec<u8>) -> bool {
+        match self.parameter(slot) {
+            Parameter::Unset => return false,
+            Parameter::Value(value) => value.write(out),
+            Parameter::Text(text, _) => out.extend_from_slice(text.as_bytes()),
+        }
+        true
     }
 
     /// The text of a variable as a message shows it; `None` where it was never set.
     pub fn text(&self, slot: Slot) -> Option<String> {
-        match (self.held[usize::from(slot)], self.parameter(slot)) {
-            (Held::Nothing, _) => None,
-            (_, (Some(value), _)) => {
-                let mut text = Vec::new();
-                value.write(&mut text);
-                Some(String::from_utf8_lossy(&text).into_owned())
-            }
-            (_, (None, text)) => Some(text.to_string()),
-        }
+        let mut text = Vec::new();
+        self.write(slot, &mut text).then(|| String::from_utf8_lossy(&text).into_owned())
     }
 
     /// Takes over the variables and the random numbers of `other`, which is of the same scripts.

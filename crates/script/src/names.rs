@@ -71,11 +71,6 @@ impl Names {
         slot
     }
 
-    /// Whether a command or a definition sets it.
-    pub(crate) fn is_set(&self, name: &str) -> bool {
-        self.names.iter().zip(&self.set).any(|(found, (set, _))| found == name && *set)
-    }
-
     /// The first variable that nothing sets, no result either, is an error.
     pub(crate) fn refuse_unset(&mut self) -> Result<(), Error> {
         for (name, (set, error)) in self.names.iter().zip(&mut self.set) {

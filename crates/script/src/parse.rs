@@ -62,10 +62,7 @@ impl Scripts {
     pub fn memory(&self) -> Memory {
         let mut memory = Memory::new(Arc::clone(&self.names), self.depth);
         for (slot, text) in &self.defined {
-            match number(text) {
-                Some(value) => memory.set(*slot, value),
-                None => memory.set_text(*slot, text),
-            }
+            memory.set_defined(*slot, text);
         }
         memory
     }
@@ -123,6 +120,13 @@ impl Scripts {
         }
     }
 
+    /// Whether a command or a definition sets a variable, or whoever runs the scripts does.
+    pub fn sets(&self, slot: Slot) -> bool {
+        let automatic = AUTOMATIC.contains(&self.names[usize::from(slot)].as_str());
+        let defined = || self.defined.iter().any(|(known, _)| *known == slot);
+        automatic || defined() || programs(&self.scripts).any(|(set, _)| set == Some(slot))
+    }
+
     /// Whether a result may go into a variable, as far as the scripts say it.
     fn is_result(&self, slot: Slot) -> bool {
         let name = self.names[usize::from(slot)].to_ascii_lowercase();
@@ -155,7 +159,11 @@ impl Scripts {
                 *kinds = Kinds::INT;
             }
         }
-        let of_text = |text: &str| number(text).map_or(Kinds::TEXT, Kinds::of);
+        // A number that is not written as numbers are, such as 007, is given as the text that it is.
+        let of_text = |text: &str| match number(text) {
+            Some(value) if written(value) == text => Kinds::of(value),
+            _ => Kinds::TEXT,
+        };
         let defined = self.defined.iter().map(|(slot, text)| (*slot, of_text(text)));
         for (slot, more) in defined.chain(results.iter().copied()) {
             kinds[usize::from(slot)] = kinds[usize::from(slot)].or(more);
@@ -185,6 +193,12 @@ impl Scripts {
 /// The number that a definition is.
 fn number(text: &str) -> Option<Value> {
     Value::read(text).filter(|value| matches!(value, Value::Int(_) | Value::Double(_)))
+}
+
+fn written(value: Value) -> String {
+    let mut text = Vec::new();
+    value.write(&mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// All programs, with the variables that they set.

@@ -18,12 +18,11 @@ pub(crate) struct Reader<'a, 'b> {
     source: &'a Source,
     names: &'b mut Names,
     commands: Vec<Command>,
-    quoted: Vec<(String, usize)>,
 }
 
 impl<'a, 'b> Reader<'a, 'b> {
     pub(crate) fn new(source: &'a Source, names: &'b mut Names) -> Self {
-        Self { source, names, commands: Vec::new(), quoted: Vec::new() }
+        Self { source, names, commands: Vec::new() }
     }
 }
 
@@ -45,11 +44,6 @@ impl Reader<'_, '_> {
                 End::Backslash => splitter.at = self.meta(splitter.at)?,
                 End::Semicolon => {}
                 End::File => break,
-            }
-        }
-        for (name, line) in std::mem::take(&mut self.quoted) {
-            if self.names.is_set(&name) {
-                return Err(self.plain(line, format!(":{name} stands in quotes, where no parameter can be")));
             }
         }
         if self.commands.is_empty() {
@@ -109,9 +103,12 @@ impl Reader<'_, '_> {
                 message: format!("undefined variable \"{name}\": set it with \\set or --define"),
                 text: None,
             };
-            let slots = raw.names.iter().map(|name| self.names.read(name, || unset(name))).collect();
-            self.quoted.extend(raw.quoted.into_iter().map(|name| (name, line)));
-            parts.push(Part { line, pieces: raw.pieces, slots });
+            let slot = |(name, quoted): (&String, &bool)| match quoted {
+                true => self.names.slot(name),
+                false => self.names.read(name, || unset(name)),
+            };
+            let slots = raw.names.iter().zip(&raw.quoted).map(slot).collect();
+            parts.push(Part { line, pieces: raw.pieces, slots, quoted: raw.quoted });
         }
         if let Some(first) = parts.first() {
             self.commands.push(Command { line: first.line, column, action: Action::Sql(parts, None) });

@@ -10,10 +10,10 @@ pub(crate) struct Raw {
     pub start: usize,
     /// What lies between its variables: one piece more than there are names.
     pub pieces: Vec<String>,
-    /// Variables outside of quotes and comments, in order.
+    /// Variables outside of comments, in order.
     pub names: Vec<String>,
-    /// What looks like a variable in quotes.
-    pub quoted: Vec<String>,
+    /// Of each, whether it stands in quotes.
+    pub quoted: Vec<bool>,
 }
 
 /// What ended the statements.
@@ -139,7 +139,7 @@ impl<'a> Splitter<'a> {
                 None => self.take(1 + run(&rest[1..], |byte| byte.is_ascii_digit())),
             },
             b':' if rest.get(1) == Some(&b':') => self.take(2),
-            b':' if rest.get(1).copied().is_some_and(begins_name) => self.variable(1 + run(&rest[1..], in_name)),
+            b':' if rest.get(1).copied().is_some_and(begins_name) => self.variable(1 + run(&rest[1..], in_name), false),
             b'(' => {
                 self.brackets += 1;
                 self.take(1);
@@ -154,25 +154,26 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    fn variable(&mut self, length: usize) {
+    fn variable(&mut self, length: usize, quoted: bool) {
         let name = self.text[self.at + 1..self.at + length].to_string();
         self.take(0);
         self.at += length;
         if let Some(part) = self.parts.last_mut() {
             part.names.push(name);
+            part.quoted.push(quoted);
             part.pieces.push(String::new());
         }
     }
 
-    /// A quoted text; notes what looks like a variable in it.
+    /// A quoted text, cut at what looks like a variable.
     fn quoted(&mut self, length: usize) {
-        let text = &self.text[self.at..self.at + length];
-        let names = text.split(':').skip(1).filter(|rest| rest.bytes().next().is_some_and(begins_name));
-        let names: Vec<String> = names.map(|rest| rest[..run(rest.as_bytes(), in_name)].to_string()).collect();
-        if let Some(part) = self.parts.last_mut() {
-            part.quoted.extend(names);
+        let end = self.at + length;
+        while let Some(before) = variable_in(&self.text.as_bytes()[self.at..end]) {
+            self.take(before);
+            let name = run(&self.text.as_bytes()[self.at + 1..end], in_name);
+            self.variable(1 + name, true);
         }
-        self.take(length);
+        self.take(end - self.at);
     }
 
     /// A word: it may open or close the body of a function that is being made.
@@ -195,6 +196,16 @@ impl<'a> Splitter<'a> {
         }
         self.take(length);
     }
+}
+
+/// How many bytes stand before the first variable in a quoted text: a colon with a name behind it that has no other colon
+/// beside it.
+fn variable_in(quoted: &[u8]) -> Option<usize> {
+    let begins = |at: &usize| {
+        let alone = quoted[*at] == b':' && (*at == 0 || quoted[*at - 1] != b':');
+        alone && quoted.get(*at + 1).copied().is_some_and(begins_name)
+    };
+    (0..quoted.len()).find(begins)
 }
 
 /// The first `most` words of a statement, without its comments. What MySQL reads in `/*! */` is none.
@@ -327,9 +338,11 @@ mod tests {
     fn variables_are_found_outside_of_quotes_and_comments() {
         let text = ":a||b::int + :b_2 - ':c' -- :d\n /* :e */ + \":f\" + $$:g$$ + a[1:2] + '12:30' + \\:h + :ü, x:=1";
         let (parts, _) = Splitter::new(text).next();
-        assert_eq!(parts[0].names, ["a", "b_2", "ü"]);
-        assert_eq!(parts[0].quoted, ["c", "f", "g"]);
-        assert!(parts[0].pieces[0].is_empty() && parts[0].pieces[3] == ", x:=1");
-        assert!(parts[0].pieces[2].ends_with("+ :h + "));
+        assert_eq!(parts[0].names, ["a", "b_2", "c", "f", "g", "ü"]);
+        assert_eq!(parts[0].quoted, [false, false, true, true, true, false]);
+        assert!(parts[0].pieces[0].is_empty() && parts[0].pieces[6] == ", x:=1");
+        assert!(parts[0].pieces[5].ends_with("+ :h + "));
+        let (parts, _) = Splitter::new("'a::b :c:d e::' \":\"").next();
+        assert_eq!(parts[0].names, ["c", "d"]);
     }
 }

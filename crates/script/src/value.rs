@@ -90,7 +90,10 @@ impl Value {
         let _ = match self {
             Self::Null => write!(out, "NULL"),
             Self::Bool(value) => write!(out, "{value}"),
-            Self::Int(value) => write!(out, "{value}"),
+            Self::Int(value) => {
+                write_int(out, value);
+                Ok(())
+            }
             Self::Double(value) => {
                 write_double(out, value);
                 Ok(())
@@ -127,11 +130,45 @@ fn same(left: &str, right: &str) -> bool {
 
 /// A decimal number, `inf` or `nan`; `None` when it is none or is out of the range of doubles.
 pub(crate) fn read_double(text: &str) -> Option<f64> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if let Some(digits) = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X")) {
+        let value = hexadecimal(digits).filter(|value| value.is_finite())?;
+        return Some(if text.starts_with('-') { -value } else { value });
+    }
     let value: f64 = text.parse().ok()?;
     let digits = text.split(['e', 'E']).next().unwrap_or_default();
     let zero = !digits.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
     let spelled = text.bytes().any(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E'));
     (spelled || value.is_normal() || (value == 0.0 && zero)).then_some(value)
+}
+
+/// `1f`, `1.8p3`: what stands behind 0x, as C's strtod reads it.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let (mantissa, exponent) = text.split_once(['p', 'P']).map_or((text, None), |(left, right)| (left, Some(right)));
+    let exponent = exponent.map_or(Some(0), |digits| digits.parse::<i32>().ok())?;
+    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    (!(whole.is_empty() && part.is_empty())).then_some(())?;
+    let value = whole
+        .chars()
+        .chain(part.chars())
+        .try_fold(0.0, |value: f64, letter| letter.to_digit(16).map(|digit| value * 16.0 + f64::from(digit)))?;
+    Some(value * 2_f64.powi(exponent - 4 * i32::try_from(part.len()).ok()?))
+}
+
+fn write_int(out: &mut Vec<u8>, value: i64) {
+    let (mut digits, mut at, mut rest) = ([0; 20], 20, value.unsigned_abs());
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(&digits[at..]);
 }
 
 /// C's `%.15g`: 15 significant digits without zeros at the end, with an exponent below 1e-4 and from 1e15 on.
@@ -211,6 +248,15 @@ mod tests {
     }
 
     #[test]
+    fn integers_are_written_whole() {
+        for value in [0, 7, -10, i64::MAX, i64::MIN] {
+            let mut out = Vec::new();
+            Value::Int(value).write(&mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), value.to_string());
+        }
+    }
+
+    #[test]
     fn texts_stand_for_values() {
         for (text, value) in [
             ("null", Value::Null),
@@ -224,10 +270,15 @@ mod tests {
             ("1e3", Value::Double(1000.0)),
             ("inf", Value::Double(f64::INFINITY)),
             ("0e-999", Value::Double(0.0)),
+            ("007", Value::Int(7)),
+            ("0x10", Value::Double(16.0)),
+            ("-0X1.8p1", Value::Double(-3.0)),
         ] {
             assert_eq!(Value::read(text), Some(value), "{text}");
         }
-        for text in ["", "bla", "trueXXX", "o", "9223372036854775808", "1e400", "1e-400", "1 x", "12 "] {
+        for text in
+            ["", "bla", "trueXXX", "o", "9223372036854775808", "1e400", "1e-400", "1 x", "12 ", "0x", "0xg", "0x1p"]
+        {
             assert_eq!(Value::read(text), None, "{text}");
         }
     }

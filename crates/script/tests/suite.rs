@@ -251,8 +251,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("\\set i least(0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16)", "too many function arguments (maximum is 16)"),
     // pgbench sends NULL, or the colon with the name.
     ("SELECT :nowhere;", "script:1: undefined variable \"nowhere\""),
-    // pgbench puts values into quotes with -M simple, and cannot with the other protocols.
-    ("\\set x 1\n\nSELECT ':x';", "script:3: :x stands in quotes"),
     // pgbench runs them.
     ("\\shell echo hello", "commands of the system are not run"),
     ("\\setshell i echo 1", "commands of the system are not run"),

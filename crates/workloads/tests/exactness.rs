@@ -51,6 +51,7 @@ fn conduct() -> Conduct {
         tries: 0,
         reconnect: false,
         patience: 0,
+        exit_on_abort: false,
     }
 }
 

@@ -185,6 +185,9 @@ def _tell(finished: library.Finished, stop: runner.Stop, as_json: bool) -> None:
     if outcome.void_scales:
         scales = ", ".join(str(x) for x in outcome.void_scales)
         errors.tell(f"the check failed: the figures of scale {scales} are void", "see results.log for the conditions")
+    if outcome.aborted:
+        errors.tell(f"the run was aborted in part: {outcome.aborted}", "mend the script, and run it anew")
+        sys.exit(errors.USAGE)
     if shown.problem or outcome.void_scales:
         sys.exit(errors.FAILED)
 

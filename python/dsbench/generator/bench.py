@@ -153,6 +153,16 @@ class Bench:
         with errors():
             return _wait(self._core.phase(name), watch)
 
+    @property
+    def rehearses(self) -> bool:
+        """Whether SQL of the user is in the workload, which ``rehearse`` tries."""
+        return self._core.rehearses()
+
+    def rehearse(self, prepare: bool, fresh: bool) -> None:
+        """Tries SQL of the user; ``fresh``: keys and conditions as well, on tables that are dropped afterwards."""
+        with errors():
+            _wait(self._core.rehearse(prepare, fresh), lambda _done, _total: None)
+
     def populate(self, by_procedure: bool, parts: int, watch: Watch, there: int = 0) -> PhaseResult:
         """Writes all rows, in parallel parts unless by procedure; in bulk those that the scale ``there``, which was
         reset, lacks."""

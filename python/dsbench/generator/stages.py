@@ -132,6 +132,7 @@ class CycleLoad:
             "prepare": spec.prepare,
             "tries": spec.tries,
             "reconnect": spec.reconnect,
+            "exit_on_abort": spec.exit_on_abort,
         }
         return {
             "groups": [{**_words(group), **conduct} for group in self.groups],

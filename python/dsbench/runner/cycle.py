@@ -21,7 +21,7 @@ from dsbench.runner.interrupts import Stop
 from dsbench.runner.journal import Journal
 from dsbench.runner.load import Loader
 from dsbench.runner.loads import in_words
-from dsbench.runner.opening import during, ended, is_lost, is_session_lost, lost
+from dsbench.runner.opening import WRONG, during, ended, is_lost, is_session_lost, lost
 from dsbench.runner.plan import Planned, several_loads
 from dsbench.runner.probing import Probes
 from dsbench.runner.rows import DETAILS, Names, group_rows, write_cycle, write_use
@@ -30,6 +30,8 @@ from dsbench.runner.surroundings import with_nodes
 from dsbench.runner.watching import Watching
 from dsbench.spec import RunSpec
 
+ABORTED = "client-aborted"
+"""The warning of a cycle that some of its clients left early."""
 _STARTS = 5
 """How often the nodes of a cycle may miss its start before the run is given up."""
 _GRACE_S = 30.0
@@ -133,6 +135,7 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
     _write(setting, key, measured)
     _check_start(setting, wanted, load, parts)
     _check_stood_still(setting, wanted, load, parts)
+    _check_aborted(setting, wanted, parts)
     _say(setting, wanted, measured)
     return parts
 
@@ -212,6 +215,18 @@ def _check_stood_still(setting: Setting, wanted: Wanted, load: CycleLoad, parts:
             remedy = "keep the program and its machine from being stopped or put to sleep, and repeat the scale"
             told = "its rate is too low and its longest times are not the database's"
             setting.journal.warn("stood-still", words + told, remedy, wanted.scale)
+
+
+def _check_aborted(setting: Setting, wanted: Wanted, parts: list[Part]) -> None:
+    """Tells of clients that an error of their script ended: no other attempt fails by such an error."""
+    results = [part.found.result for part in parts if part.found and not part.why]
+    found = [(count, example) for result in results for *_, kind, _code, count, example in result.errors
+             if kind == WRONG]  # fmt: skip
+    if clients := sum(count for count, _ in found):
+        which = f"cycle {wanted.number} of scale {wanted.scale}"
+        of = f"{clients} of {wanted.spec.clients} clients " + ("was" if clients == 1 else "were")
+        words = f"{which}: {of} aborted, so that its results are incomplete: {found[0][1]}"
+        setting.journal.warn(ABORTED, words, "mend the script; --exit-on-abort ends the run at the first", wanted.scale)
 
 
 def _check_finished(setting: Setting, scale: int, cycle: int, parts: list[Part]) -> None:

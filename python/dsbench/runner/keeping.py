@@ -56,6 +56,23 @@ def _branches(target: Target) -> int:
     return found
 
 
+def rehearse(spec: RunSpec, target: Target, bench: Bench) -> None:
+    """Tries SQL of the user, where there is some, on empty tables in a place that is gone afterwards. With tables
+    that are there only what the clients will prepare is tried."""
+    if not bench.rehearses:
+        return
+    if spec.existing or spec.reuse:
+        bench.rehearse(spec.prepare, fresh=False)
+        return
+    mark = place.mark("a rehearsal")
+    place.make(target, mark)
+    try:
+        bench.phase("create", lambda _done, _total: None)
+        bench.rehearse(spec.prepare, fresh=True)
+    finally:
+        place.remove(target, mark)
+
+
 class Base:
     """The database of a run, from its beginning to its end."""
 

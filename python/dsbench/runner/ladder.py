@@ -24,7 +24,7 @@ from dsbench.redaction import redact_words, secrets_of
 from dsbench.runner import calibration, keeping, place, promised, resumption, surroundings
 from dsbench.runner.ahead import refuse_full
 from dsbench.runner.counts import Counts
-from dsbench.runner.cycle import Setting
+from dsbench.runner.cycle import ABORTED, Setting
 from dsbench.runner.described import noted
 from dsbench.runner.enough import Enough
 from dsbench.runner.events import Moment, Observer
@@ -52,6 +52,8 @@ class Outcome:
     error: RunError | None = None
     void_scales: tuple[int, ...] = ()
     """Scales whose check failed."""
+    aborted: str = ""
+    """What is said of the first cycle in which errors of their scripts ended clients."""
 
 
 def execute(
@@ -67,7 +69,8 @@ def execute(
     with listening(stop) as stop, opened(spec, observer.message) as (target, server):
         spec = keeping.claimed(spec, target)
         base = keeping.base_of(spec, target, server)
-        _bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
+        bench = _bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
+        keeping.rehearse(spec, target, bench)
         load = loader_of(spec, joining or Joining())
         writer = Writer.create(out, _name(spec, target))
         journal = Journal.begin(writer, observer, spec)
@@ -170,7 +173,8 @@ class _Ladder:
                 self.journal.writer.log(f"{now()} {status}: {error}")  # The screen has it from the outcome.
             self._keep_server_log(status)
             self.journal.end(status, str(error or ""))
-        return Outcome(self.journal.writer.path, status, error, tuple(self.void))
+        aborted = (warning.message for warning in self.journal.record.warnings if warning.code == ABORTED)
+        return Outcome(self.journal.writer.path, status, error, tuple(self.void), next(aborted, ""))
 
     def _explained(self, failed: RunError) -> RunError:
         """``failed`` with what the system did to the server's processes, where it ended some."""

@@ -51,6 +51,8 @@ KEPT = "finished cycles are kept; once the server works again: dsbench run --res
 NODES = "finished cycles are kept; see whether the nodes are up and not too busy; then: dsbench run --resume ARCHIVE"
 """What to do when no node could take part in a cycle, whose database was well."""
 
+_MEND = "mend the SQL, and start the run anew"
+
 _TAKEN = "another run may have dropped this one's database; when it has ended: dsbench run --resume ARCHIVE"
 
 LOST = "the connection was lost"
@@ -123,6 +125,8 @@ def told(doing: str) -> Iterator[None]:
     try:
         yield
     except CoreError as error:
+        if is_of_script(error):
+            raise RunError(str(error).removeprefix("script: "), _MEND, usage=True) from None
         words, remedy = parted(error)
         words = words.removeprefix("configuration: ")
         if not remedy and error.kind == "setup" and "://" in doing:
@@ -151,6 +155,8 @@ def during(where: str, target: Target) -> Iterator[None]:
     except CoreError as error:
         if error.code == TAKEN:
             raise RunError(f"{where}: {error}", _TAKEN) from None
+        if is_of_script(error):
+            raise RunError(f"{where}: {error}", _MEND, usage=True) from None
         if is_lost(error, target):
             raise RunError(f"{where}: {lost(str(error))}", KEPT) from None
         words, remedy = parted(error)
@@ -177,10 +183,17 @@ def ended(where: str, words: str, failures: Iterable[CoreError | None]) -> RunEr
     Without any of these the database was well, and the nodes could not take part.
     """
     found = [failure for failure in failures if failure is not None]
+    if any(is_of_script(failure) for failure in found):
+        return RunError(f"{where}: {words}", _MEND, usage=True)
     wrong = any(failure.kind == WRONG for failure in found)
     full = bool(_IS_FULL.search(words))
     remedy = _REMEDIES[WRONG] if wrong else _FULL if full else KEPT if found else NODES
     return RunError(f"{where}: {words}", remedy, usage=wrong)
+
+
+def is_of_script(error: CoreError) -> bool:
+    """Whether ``error`` is a mistake in SQL of the user, which no other attempt can mend."""
+    return error.kind in (WRONG, "syntax", "statement") and str(error).startswith("script: ")
 
 
 def is_lost(error: CoreError, target: Target) -> bool:

@@ -262,6 +262,10 @@ class RunSpec(Frozen):
         ),
     ] = 0
     """With ``retry``."""
+    exit_on_abort: Annotated[
+        bool, About("End the run when an error of its script ends a client", TRANSACTIONS, "load", brief=True)
+    ] = False
+    """Else the other clients go on, and the run says at its end that it is incomplete."""
     prepare: Annotated[bool, About("Prepare statements once", TRANSACTIONS, "load")] = False
     reconnect: Annotated[bool, About("Open and close a connection per transaction", TRANSACTIONS, "load")] = False
     rate: Annotated[

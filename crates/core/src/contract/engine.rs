@@ -214,6 +214,11 @@ pub trait Connection: Send {
         None
     }
 
+    /// Statements that are sent as text, where the engine's protocol takes several in one message.
+    fn texts(&mut self) -> Option<&mut dyn Texts> {
+        None
+    }
+
     /// The CPU on which the server's process that works for this session ran last, or why that cannot be told, in
     /// words such as "the server is on another machine". Asked between transactions.
     fn server_cpu(&mut self) -> std::result::Result<usize, &'static str> {
@@ -259,6 +264,25 @@ pub trait Pipeline {
 
     /// Forgets what was added and not sent, and reads the answers to the rest.
     fn discard(&mut self) -> Result<()>;
+}
+
+/// What the server answers to a text, piece by piece.
+#[derive(Debug, Clone, Copy)]
+pub enum Answer<'a> {
+    /// The name of a column of the rows that follow.
+    Column(&'a [u8]),
+    /// A cell of a row by the number of its column; `None` for NULL.
+    Cell(usize, Option<&'a [u8]>),
+    /// A row is complete.
+    Row,
+    /// A statement has ended.
+    End,
+}
+
+/// Ability: statements are sent as they are, in one message, and the server finds out all types.
+pub trait Texts {
+    /// Runs the statements of `sql`, between which stand semicolons. `take` gets what they give, as text.
+    fn run(&mut self, sql: &[u8], take: Option<&mut dyn FnMut(Answer<'_>)>) -> Result<()>;
 }
 
 /// Where rows of a bulk load come from.

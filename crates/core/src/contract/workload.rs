@@ -95,6 +95,11 @@ pub trait Client: Send {
     /// Runs the transaction with the inputs drawn last; a retry calls it again.
     fn execute(&mut self, conn: &mut dyn Connection) -> Result<End>;
 
+    /// Whether the error of the last attempt ends this client: the others go on.
+    fn aborts(&self) -> bool {
+        false
+    }
+
     /// Called by the loop when the transaction drawn last was committed (for sums that `check` needs).
     fn committed(&mut self) {}
 
@@ -224,6 +229,18 @@ pub trait Workload: Send + Sync {
     /// Writes one part of the rows. Parts may run at the same time on several connections when
     /// `how` is bulk; with a procedure there is one part.
     fn populate(&self, conn: &mut dyn Connection, how: Population, part: Part, progress: &Progress) -> Result<()>;
+
+    /// Whether SQL of the user is in it, which [`Workload::rehearse`] tries.
+    fn rehearses(&self) -> bool {
+        false
+    }
+
+    /// Tries SQL of the user before any row is there: what clients will prepare, and where `fresh` says that the tables
+    /// were just created and are dropped afterwards, keys and conditions, too. Errors with file and line.
+    fn rehearse(&self, conn: &mut dyn Connection, when: Prepare, fresh: bool) -> Result<()> {
+        let _ = (conn, when, fresh);
+        Ok(())
+    }
 
     /// Whether a database of the smaller scale `from` becomes one of this scale: by [`Workload::reset`], the rows of
     /// [`Workload::grow`] and the steps that end a population. An error of kind `Configuration` says why not.

@@ -37,6 +37,8 @@ pub struct Conduct {
     pub reconnect: bool,
     /// How long a connection is tried to be opened again before the cycle fails.
     pub patience: Nanos,
+    /// A client that its own error ends, see [`Client::aborts`], ends the cycle.
+    pub exit_on_abort: bool,
 }
 
 impl Conduct {
@@ -71,6 +73,8 @@ pub struct Runner<'a, C: Clock> {
     interrupts: &'a dyn Interrupts,
     connections: Vec<Box<dyn Connection>>,
     failures_in_a_row: u32,
+    /// The error of a client that it ended.
+    aborted: Option<Error>,
     /// With `reconnect`: while connections that transactions open for themselves are refused.
     refused: Option<Patience>,
     deadline: Nanos,
@@ -99,6 +103,7 @@ impl<'a, C: Clock> Runner<'a, C> {
             interrupts,
             connections: Vec::with_capacity(conduct.connections),
             failures_in_a_row: 0,
+            aborted: None,
             refused: None,
             deadline: 0,
             placed: Placed::Free(None),
@@ -129,6 +134,11 @@ impl<'a, C: Clock> Runner<'a, C> {
         }
         let follower = Follower::new(index, clients, Arc::clone(cpus), connection.as_mut());
         (self.look_at, self.follower) = (follower.every(), Some(follower));
+    }
+
+    /// The error that ended a client of this thread, which then has run no further transactions.
+    pub fn aborted(&mut self) -> Option<Error> {
+        self.aborted.take()
     }
 
     /// How the thread was placed, and how often it moved to another CPU.
@@ -218,6 +228,9 @@ impl<'a, C: Clock> Runner<'a, C> {
             }
             quota.ended(outcome, rows);
             able?;
+            if self.aborted.is_some() {
+                return self.aborted.take_if(|_| self.conduct.exit_on_abort).map_or(Ok(0), Err);
+            }
             if ended >= self.look_at {
                 self.look(ended);
             }
@@ -281,6 +294,13 @@ impl<'a, C: Clock> Runner<'a, C> {
                 return (outcome, retries, Ok(()));
             }
             recorder.attempt_failed(kind, &error, now);
+            if self.seats[seat].client.aborts() {
+                if recorder.times_statements() {
+                    recorder.statements(self.seats[seat].client.timed(), now, false);
+                }
+                self.aborted = Some(error);
+                return (outcome, retries, Ok(()));
+            }
             let able = self.recover(index, seat, &error);
             let over = now >= self.deadline || self.stop.load(Ordering::Relaxed);
             let spent = self.conduct.tries != 0 && retries + 1 >= self.conduct.tries;

@@ -1,6 +1,6 @@
 //! Seats: the clients that one thread serves, and how they share its connections.
 
-use crate::engine::{Connection, Described, Prepare, Statement, StatementId};
+use crate::engine::{Connection, Described, Prepare, Statement, StatementId, Texts};
 use crate::error::Result;
 use crate::value::{Rows, Table, Value};
 use crate::workload::{Client, Drawn};
@@ -87,6 +87,10 @@ impl Connection for Prepared<'_> {
 
     fn fetch(&mut self, sql: &str) -> Result<Table> {
         self.conn.fetch(sql)
+    }
+
+    fn texts(&mut self) -> Option<&mut dyn Texts> {
+        self.conn.texts()
     }
 }
 

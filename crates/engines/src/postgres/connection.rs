@@ -1,6 +1,8 @@
 //! The verbs of a session.
 
-use dsbench_core::engine::{BulkLoad, Connection, Described, Interrupt, Pipeline, Prepare, Statement, StatementId};
+use dsbench_core::engine::{
+    Answer, BulkLoad, Connection, Described, Interrupt, Pipeline, Prepare, Statement, StatementId, Texts,
+};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Table, Value};
 
@@ -206,8 +208,20 @@ impl Connection for PostgresConnection {
         Some(self)
     }
 
+    fn texts(&mut self) -> Option<&mut dyn Texts> {
+        Some(self)
+    }
+
     fn interrupt(&self) -> Option<Box<dyn Interrupt>> {
         let socket = self.wire.transport.duplicate().ok()?;
         Some(Box::new(Handle { socket, cancel: self.cancel.clone() }))
+    }
+}
+
+impl Texts for PostgresConnection {
+    #[inline]
+    fn run(&mut self, sql: &[u8], take: Option<&mut dyn FnMut(Answer<'_>)>) -> Result<()> {
+        let begun = self.wire.status == BEGUN;
+        simple::answers(&mut self.wire, begun, sql, take)
     }
 }

@@ -1,11 +1,12 @@
 //! The simple query protocol, for what is not load: scripts and administrative queries.
 
-use dsbench_core::error::{Error, Result};
+use dsbench_core::engine::Answer;
+use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::Table;
 
 use super::reply::{self, Fields};
 use super::sqlstate;
-use super::statement::query;
+use super::statement::{close, query};
 use super::wire::Wire;
 use crate::net::check_size;
 
@@ -50,6 +51,39 @@ fn in_words(error: Error) -> Error {
         (None, Some(words)) => Error { code, ..Error::with(error.kind, error.context, words) },
         _ => error,
     }
+}
+
+/// Runs a text, which opens a transaction first where none has `begun` on the server yet, and gives its answers to `take`.
+#[inline]
+pub fn answers(wire: &mut Wire, begun: bool, sql: &[u8], take: Option<&mut dyn FnMut(Answer<'_>)>) -> Result<()> {
+    if sql.contains(&0) {
+        return Err(Error::with(ErrorKind::Syntax, "execute", "the statement holds a zero byte"));
+    }
+    let out = &mut wire.output;
+    out.clear();
+    out.extend_from_slice(b"Q\0\0\0\0");
+    out.extend_from_slice(if begun { b"BEGIN;" } else { b"" });
+    out.extend_from_slice(sql);
+    out.push(0);
+    close(out, 0)?;
+    wire.send("execute")?;
+    let loss = wire.loss();
+    let Some(take) = take else { return wire.complete("execute", loss, |_, _| Ok(())) };
+    wire.complete("execute", loss, |tag, body| {
+        match tag {
+            b'T' => reply::columns(body, |name, _| take(Answer::Column(name)))?,
+            b'D' => {
+                let mut fields = Fields(body);
+                for at in 0..usize::from(fields.int16()? as u16) {
+                    take(Answer::Cell(at, fields.value()?));
+                }
+                take(Answer::Row);
+            }
+            b'C' | b'I' => take(Answer::End),
+            _ => {}
+        }
+        Ok(())
+    })
 }
 
 fn send(wire: &mut Wire, sql: &str, context: &'static str) -> Result<()> {

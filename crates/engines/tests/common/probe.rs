@@ -92,6 +92,7 @@ pub fn plan(engine: Box<dyn Engine>, workload: Probe, threads: usize) -> LoadPla
         tries: 1,
         reconnect: false,
         patience: 10_000_000_000,
+        exit_on_abort: false,
     };
     LoadPlan {
         engine: engine.into(),

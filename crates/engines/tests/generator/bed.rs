@@ -89,8 +89,15 @@ impl Trial {
     /// A closed loop of 100 ms in which every call takes `latency_ns`.
     pub fn new(latency_ns: Nanos, shape: Shape) -> Self {
         let session = Session { isolation: Isolation::RepeatableRead, in_place: false };
-        let conduct =
-            Conduct { session, prepare: Prepare::Once, connections: 1, tries: 1, reconnect: false, patience: 500 * MS };
+        let conduct = Conduct {
+            session,
+            prepare: Prepare::Once,
+            connections: 1,
+            tries: 1,
+            reconnect: false,
+            patience: 500 * MS,
+            exit_on_abort: false,
+        };
         let script = Script { latency_ns, ..Script::default() };
         let (stop, ramp_up, duration) = (AtomicBool::new(false), 0, 100 * MS);
         Self { conduct, script, client: Probe::new(shape), stop, ramp_up, duration, until: None }

@@ -53,8 +53,10 @@ impl Scope {
                 return Err(Error::configuration(words));
             };
             for part in parts {
-                let value = |number: usize| memory.text(part.slots[number - 1]).unwrap_or_default();
-                steps.push(Step { place: format!("{}:{}", sql.file, part.line), sql: part.sql(value) });
+                let mut text = Vec::new();
+                part.write(scripts.names(), &memory, &mut text);
+                let place = format!("{}:{}", sql.file, part.line);
+                steps.push(Step { place, sql: String::from_utf8_lossy(&text).into_owned() });
             }
         }
         Ok(steps)
@@ -128,7 +130,7 @@ impl Expression {
         let wrong = |words: &str| Error::configuration(format!("{}: {words}", self.place));
         let done = self.scripts.scripts[0].advance(0, memory, &mut |_, _| {});
         done.map_err(|(_, error)| wrong(&error.0))?;
-        memory.parameter(self.result).0.ok_or_else(|| wrong("a number has to come of this"))
+        memory.parameter(self.result).value().ok_or_else(|| wrong("a number has to come of this"))
     }
 
     /// Its value where nothing is to be set before.

@@ -17,7 +17,7 @@ mod words;
 
 use std::sync::Arc;
 
-use dsbench_core::engine::{Connection, Dialect};
+use dsbench_core::engine::{Connection, Dialect, Prepare};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::stage::{Stage, Work};
 use dsbench_core::value::Type;
@@ -57,7 +57,7 @@ fn open(options: &Options) -> Result<Box<dyn Workload>> {
     let sources: Vec<Source> = described.transactions.iter().map(|one| one.source.clone()).collect();
     let scripts = Scripts::parse(&sources, &defined).map_err(told)?;
     let beside = Arc::new(beside(&described, &scripts)?);
-    let plan = Arc::new(Plan::new(scripts, options.dialect, options.scale)?);
+    let plan = Arc::new(Plan::new(scripts, options.dialect, options.scale, false)?);
     Ok(Box::new(FromFile { described, dialect: options.dialect, kinds, plan, beside }))
 }
 
@@ -114,7 +114,10 @@ impl Workload for FromFile {
     }
 
     fn create(&self, conn: &mut dyn Connection) -> Result<()> {
-        run(&self.schema().tables, conn, None)
+        run(&self.schema().tables, conn, None).map_err(|error| match error.kind {
+            ErrorKind::Syntax | ErrorKind::Statement => Error { context: "script", ..error },
+            _ => error,
+        })
     }
 
     fn rows(&self) -> u64 {
@@ -183,6 +186,32 @@ impl Workload for FromFile {
             true => check::check(&self.described, self.kinds, conn, expected),
             false => Ok(not_checkable()),
         }
+    }
+
+    fn rehearses(&self) -> bool {
+        self.dialect.keeps_data
+    }
+
+    fn rehearse(&self, conn: &mut dyn Connection, when: Prepare, fresh: bool) -> Result<()> {
+        let scale = self.described.scope.scale;
+        let mut memory = ScriptClient::memory(&self.plan, scale, ClientId::alone(0), 1);
+        if !fresh {
+            return self.plan.rehearse(conn, when, &mut memory);
+        }
+        let own = |error: Error| match error.kind {
+            ErrorKind::Syntax | ErrorKind::Statement | ErrorKind::Configuration => Error { context: "script", ..error },
+            _ => error,
+        };
+        let schema = self.schema();
+        run(&schema.keys, conn, None).and_then(|()| run(&schema.foreign_keys, conn, None)).map_err(own)?;
+        if let Some(steps) = &schema.clean {
+            run(steps, conn, None).map_err(own)?;
+        }
+        self.plan.rehearse(conn, when, &mut memory)?;
+        for condition in &self.described.conditions {
+            conn.fetch(&condition.step.sql).map_err(|error| own(condition.step.placed(error)))?;
+        }
+        Ok(())
     }
 
     fn stages(&self) -> Vec<Stage> {

@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 
-use dsbench_core::engine::{Connection, Wanted};
-use dsbench_core::error::{Error, Result};
+use dsbench_core::engine::{Connection, Prepare, Wanted};
+use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::locking::lock;
 use dsbench_core::value::Type;
-use dsbench_script::{Action, Kinds, Part, Slot, Store};
+use dsbench_script::{Action, Kinds, Memory, Part, Slot, Store, Value as Held};
 
-use super::plan::{word_of, Plan, Word};
+use super::answers::is_name;
+use super::plan::{refuse_quoted, word_of, Plan, Word};
 
 /// First words of statements after which others may work on what they made.
-const MAKING: [&str; 3] = ["CREATE", "ALTER", "DROP"];
+const MAKING: [&str; 9] = ["CREATE", "ALTER", "DROP", "SET", "RESET", "DO", "CALL", "IMPORT", "EXECUTE"];
+
+/// Codes of PostgreSQL for what is wrong whatever the values are: syntax, and names of columns, tables, functions and types.
+const ALWAYS: [&str; 5] = ["42601", "42703", "42P01", "42883", "42704"];
+const SYNTAX: &str = "42601";
 
 /// A statement with what the database has said of it.
 #[derive(Debug)]
@@ -41,6 +46,10 @@ impl Plan {
         let results = storing.iter().flat_map(|bound| bound.into.iter().zip(&bound.columns));
         let results: Vec<_> = results.filter_map(|(slot, kind)| Some(((*slot)?, kinds_of(*kind)))).collect();
         let all = self.described(conn, &self.scripts.kinds_with(&results), false)?;
+        let set = |slot| self.scripts.sets(slot) || results.iter().any(|(result, _)| *result == slot);
+        for script in self.scripts.scripts.iter().filter(|_| !self.played) {
+            script.statements().try_for_each(|part| refuse_quoted(&self.scripts, &script.name, part, &set))?;
+        }
         Ok(Arc::clone(lock(&self.bound).get_or_insert(all.into())))
     }
 
@@ -50,13 +59,16 @@ impl Plan {
         let mut all = Vec::new();
         for script in &self.scripts.scripts {
             // What a script makes itself is not there yet, and what works on it cannot be described.
-            let mut makes = false;
+            let (mut makes, mut piped) = (false, false);
             for command in &script.commands {
+                piped = (piped || command.action == Action::StartPipeline) && command.action != Action::EndPipeline;
                 let Action::Sql(parts, store) = &command.action else { continue };
                 for (number, part) in parts.iter().enumerate() {
-                    let stored = store.as_ref().filter(|store| store.all || number + 1 == parts.len());
+                    let part = &part.without_quoted(self.scripts.names());
+                    // Within a pipeline it is refused when the client comes to it.
+                    let stored = store.as_ref().filter(|store| (store.all || number + 1 == parts.len()) && !piped);
                     let mut bound = self.bound_by_types(part, &format!("{}:{}", script.name, part.line), kinds);
-                    makes |= MAKING.iter().any(|word| bound.sql.to_ascii_uppercase().starts_with(word));
+                    makes |= makes_something(&bound.sql);
                     if matches!(bound.word, Word::Plain | Word::Opens) && (stored.is_some() || !(makes || storing)) {
                         let described = self.describe(conn, part, stored, &mut bound);
                         described.map_err(|error| bound.placed(error))?;
@@ -67,6 +79,98 @@ impl Plan {
             }
         }
         Ok(all)
+    }
+
+    /// Tries what a client would prepare, before there is any load; of statements that are sent as text the server is
+    /// asked what it thinks of them with values of the first transaction. Errors with file and line.
+    pub(crate) fn rehearse(&self, conn: &mut dyn Connection, when: Prepare, memory: &mut Memory) -> Result<()> {
+        if self.played {
+            return Ok(());
+        }
+        if !self.sends_text(conn, when) {
+            return self.bound(conn).map(|_| ());
+        }
+        self.refuse_pipelines()?;
+        let makes = self
+            .scripts
+            .scripts
+            .iter()
+            .flat_map(|script| script.statements())
+            .any(|part| makes_something(&part.sql(|_| String::new())));
+        // Variables of which nothing is known but that a result goes into them.
+        let mut unknown: Vec<Slot> = Vec::new();
+        for script in &self.scripts.scripts {
+            for command in &script.commands {
+                match &command.action {
+                    // What fails here fails in the load as well, or is never come upon.
+                    Action::Set(slot, program) => {
+                        if let Ok(value) = program.evaluate(memory, &mut |_| {}) {
+                            memory.set(*slot, value);
+                        }
+                    }
+                    Action::Sql(parts, store) => {
+                        for (number, part) in parts.iter().enumerate() {
+                            if word_of(part, true) != Ok(Word::Plain) {
+                                continue;
+                            }
+                            let stored = store.as_ref().filter(|store| store.all || number + 1 == parts.len());
+                            let found = self.try_text(conn, part, stored, memory, &mut unknown);
+                            let sure =
+                                !part.slots.iter().any(|slot| unknown.contains(slot) || memory.text(*slot).is_none());
+                            found.or_else(|error| {
+                                let code = error.code.as_str();
+                                let wrong = error.kind == ErrorKind::Configuration
+                                    || (sure && if makes { code == SYNTAX } else { ALWAYS.contains(&code) });
+                                let place = format!("{}:{}", script.name, part.line);
+                                if wrong {
+                                    Err(placed(&place, error))
+                                } else {
+                                    Ok(())
+                                }
+                            })?;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the server about one statement with values in it, and gives variables that its result goes into some.
+    fn try_text(
+        &self,
+        conn: &mut dyn Connection,
+        part: &Part,
+        store: Option<&Store>,
+        memory: &mut Memory,
+        unknown: &mut Vec<Slot>,
+    ) -> Result<()> {
+        let mut text = Vec::new();
+        part.write(self.scripts.names(), memory, &mut text);
+        let described = conn.describe(&String::from_utf8_lossy(&text));
+        let Some(store) = store else { return described.map(|_| ()) };
+        let columns = match described {
+            Ok(described) => described.columns,
+            Err(error) => {
+                unknown.extend(self.scripts.results(&store.prefix));
+                return Err(error);
+            }
+        };
+        for (column, kind) in &columns {
+            if !is_name(&store.prefix, column) {
+                return Err(no_name(&store.prefix, column));
+            }
+            let of_column = |name: &String| name.strip_prefix(&store.prefix) == Some(column.as_str());
+            let Some(slot) = self.scripts.names().iter().position(of_column) else { continue };
+            let slot = slot as Slot;
+            match kind {
+                Some(Type::Int64) => memory.set(slot, Held::Int(1)),
+                Some(Type::Float64) => memory.set(slot, Held::Double(1.5)),
+                _ => unknown.push(slot),
+            }
+        }
+        Ok(())
     }
 
     /// A statement whose parameters have the types of its variables.
@@ -130,9 +234,8 @@ impl Plan {
         }
         for (column, kind) in columns {
             let name = format!("{}{column}", store.prefix);
-            let begins = name.bytes().next().is_some_and(|byte| !byte.is_ascii_digit());
-            if !begins || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80) {
-                return Err(Error::configuration(format!("error storing into variable {name}: name the column by AS")));
+            if !is_name(&store.prefix, column) {
+                return Err(no_name(&store.prefix, column));
             }
             let Some(kind) = kind else {
                 let words = format!(
@@ -160,9 +263,24 @@ impl Bound {
 
     /// An error of the database with file and line of the statement.
     pub(super) fn placed(&self, error: Error) -> Error {
-        let said = error.message.as_deref().unwrap_or(error.kind.name());
-        Error { message: Some(format!("{}: {said}", self.place).into()), context: "script", ..error }
+        placed(&self.place, error)
     }
+}
+
+fn placed(place: &str, error: Error) -> Error {
+    let said = error.message.as_deref().unwrap_or(error.kind.name());
+    Error { message: Some(format!("{place}: {said}").into()), context: "script", ..error }
+}
+
+fn no_name(prefix: &str, column: &str) -> Error {
+    Error::configuration(format!("error storing into variable {prefix}{column}: name the column by AS"))
+}
+
+/// Whether others may work on what a statement made, or find their tables by what it says.
+fn makes_something(sql: &str) -> bool {
+    let sql = sql.to_ascii_uppercase();
+    let made = sql.starts_with("SELECT") && (sql.contains(" INTO ") || sql.contains("SET_CONFIG"));
+    made || MAKING.iter().any(|word| sql.split(|c: char| !c.is_ascii_alphabetic()).next() == Some(word))
 }
 
 /// The type in which a variable is sent where the database says nothing: one that has all values it may have.

@@ -12,6 +12,7 @@ use dsbench_core::value::Rows;
 use dsbench_core::workload::{Bell, Client, ClientId, Drawn, End, KindId, Shape, StatementTime};
 use dsbench_script::{Memory, Random, Slot, Value as Held, Wrong};
 
+use super::answers::Answers;
 use super::bound::Bound;
 use super::giving::Giving;
 use super::piping::Open;
@@ -26,6 +27,13 @@ pub(crate) struct ScriptClient {
     pub(super) plan: Arc<Plan>,
     pub(super) bound: Arc<[Bound]>,
     pub(super) ids: Vec<StatementId>,
+    /// Whether statements are sent as text with the values in it.
+    pub(super) plain: bool,
+    /// The text that is sent next, and what came for the last one.
+    pub(super) text: Vec<u8>,
+    pub(super) answers: Answers,
+    /// Whether the last attempt ended by an error of its script, which ends this client.
+    aborted: bool,
     id: u64,
     seed: u64,
     pub(super) memory: Memory,
@@ -62,7 +70,8 @@ pub(crate) struct Beside {
 }
 
 impl ScriptClient {
-    pub(crate) fn new(plan: &Arc<Plan>, beside: &Arc<Beside>, scale: u32, who: ClientId, seed: u64) -> Self {
+    /// The variables with which a client begins.
+    pub(crate) fn memory(plan: &Plan, scale: u32, who: ClientId, seed: u64) -> Memory {
         let mut memory = plan.scripts.memory();
         let default_seed = Random::new(seed).bits() as i64;
         for (name, value) in [
@@ -73,12 +82,21 @@ impl ScriptClient {
         ] {
             memory.define(name, Held::Int(value));
         }
+        memory
+    }
+
+    pub(crate) fn new(plan: &Arc<Plan>, beside: &Arc<Beside>, scale: u32, who: ClientId, seed: u64) -> Self {
+        let memory = Self::memory(plan, scale, who, seed);
         let kinds = beside.roles.get(usize::from(who.role)).cloned().unwrap_or_default();
         let weight = kinds.iter().map(|kind| plan.scripts.scripts[usize::from(*kind)].weight).sum();
         Self {
             plan: Arc::clone(plan),
             bound: Arc::from([]),
             ids: Vec::new(),
+            plain: false,
+            text: Vec::new(),
+            answers: Answers::default(),
+            aborted: false,
             id: who.id,
             seed,
             drawn: memory.clone(),
@@ -100,8 +118,39 @@ impl ScriptClient {
     }
 }
 
+impl ScriptClient {
+    fn attempt(&mut self, conn: &mut dyn Connection) -> Result<End> {
+        if std::mem::replace(&mut self.attempted, true) && self.plan.changing[self.script] {
+            self.memory.restore(&self.drawn);
+        }
+        self.timed.clear();
+        let next = match &self.pending {
+            Ok(next) => *next,
+            Err((number, wrong)) => return Err(failed(&self.plan.scripts.scripts[self.script], *number, wrong)),
+        };
+        let mut open = Open::default();
+        let done = self.run(conn, next, &mut open);
+        let Err(error) = &done else { return done };
+        let lost = matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown);
+        if !lost && open.pipeline {
+            open.transaction = true;
+            // The error that ended the script counts; this brings the connection in step.
+            drop(conn.pipeline().map(Pipeline::discard));
+        }
+        if !lost && open.transaction {
+            conn.rollback()?;
+        }
+        done
+    }
+}
+
 impl Client for ScriptClient {
     fn prepare(&mut self, conn: &mut dyn Connection, when: Prepare) -> Result<()> {
+        self.plain = self.plan.sends_text(conn, when);
+        if self.plain {
+            // The server gets the text of each statement and finds out all types by itself.
+            return self.plan.refuse_pipelines();
+        }
         self.bound = self.plan.bound(conn)?;
         self.ids.clear();
         for bound in self.bound.iter() {
@@ -145,34 +194,19 @@ impl Client for ScriptClient {
 
     /// The script itself says where its transactions begin and end.
     fn execute(&mut self, conn: &mut dyn Connection) -> Result<End> {
-        if std::mem::replace(&mut self.attempted, true) && self.plan.changing[self.script] {
-            self.memory.restore(&self.drawn);
-        }
-        self.timed.clear();
-        let next = match &self.pending {
-            Ok(next) => *next,
-            Err((number, wrong)) => return Err(failed(&self.plan.scripts.scripts[self.script], *number, wrong)),
-        };
-        let mut open = Open::default();
-        let done = self.run(conn, next, &mut open);
-        let Err(error) = &done else { return done };
-        let lost = matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown);
-        if !lost && open.pipeline {
-            open.transaction = true;
-            // The error that ended the script counts; this brings the connection in step.
-            drop(conn.pipeline().map(Pipeline::discard));
-        }
-        if !lost && open.transaction {
-            conn.rollback()?;
-        }
+        let done = self.attempt(conn);
+        self.aborted = matches!(&done, Err(error) if error.kind == ErrorKind::Configuration);
         done
+    }
+
+    /// An error in the script itself ends this client, as in pgbench.
+    fn aborts(&self) -> bool {
+        self.aborted
     }
 
     fn committed(&mut self) {
         for ((kind, _, slot), sum) in self.beside.sums.iter().zip(&mut self.sums) {
-            if let (true, (Some(Held::Int(added)), _)) =
-                (usize::from(*kind) == self.script, self.memory.parameter(*slot))
-            {
+            if let (true, Some(Held::Int(added))) = (usize::from(*kind) == self.script, self.memory.number(*slot)) {
                 *sum += added;
             }
         }

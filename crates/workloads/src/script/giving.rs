@@ -2,7 +2,7 @@
 
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Type, Value};
-use dsbench_script::{Memory, Value as Held};
+use dsbench_script::{Memory, Parameter, Value as Held};
 
 use super::bound::Bound;
 
@@ -31,11 +31,10 @@ impl Giving {
         self.values.clear();
         for (slot, kind) in bound.slots.iter().zip(&bound.params) {
             self.values.push(match memory.parameter(*slot) {
-                (Some(Held::Int(value)), _) if matches!(kind, Type::Int16 | Type::Int32 | Type::Int64) => {
+                Parameter::Value(Held::Int(value)) if matches!(kind, Type::Int16 | Type::Int32 | Type::Int64) => {
                     Value::Int(value)
                 }
-                (Some(value), _) => as_number(*kind, value)?,
-                (None, text) => as_number(*kind, Held::read(text).ok_or_else(|| misfit(*kind, text))?)?,
+                other => as_number(*kind, value_of(*kind, other)?)?,
             });
         }
         run(&self.values)
@@ -53,7 +52,7 @@ impl Giving {
         texts.clear();
         ends.clear();
         for (slot, _) in bound.slots.iter().zip(&bound.params).filter(|(_, kind)| **kind == Type::Text) {
-            if let (Some(value), _) = memory.parameter(*slot) {
+            if let Parameter::Value(value) = memory.parameter(*slot) {
                 value.write(texts);
                 ends.push(texts.len());
             }
@@ -76,7 +75,7 @@ fn fill<'a>(
     let (mut ends, mut start) = (ends.iter(), 0);
     for (slot, kind) in bound.slots.iter().zip(&bound.params) {
         values.push(match memory.parameter(*slot) {
-            (Some(value), _) if *kind == Type::Text => {
+            Parameter::Value(value) if *kind == Type::Text => {
                 let end = ends.next().copied().unwrap_or(start);
                 let text = std::str::from_utf8(&texts[start..end]).unwrap_or_default();
                 start = end;
@@ -86,12 +85,20 @@ fn fill<'a>(
                     Value::Text(text)
                 }
             }
-            (Some(value), _) => as_number(*kind, value)?,
-            (None, text) if *kind == Type::Text => Value::Text(text),
-            (None, text) => as_number(*kind, Held::read(text).ok_or_else(|| misfit(*kind, text))?)?,
+            Parameter::Text(text, _) if *kind == Type::Text => Value::Text(text),
+            other => as_number(*kind, value_of(*kind, other)?)?,
         });
     }
     Ok(())
+}
+
+/// The value of what is to be a number.
+#[inline]
+fn value_of(kind: Type, parameter: Parameter<'_>) -> Result<Held> {
+    match parameter {
+        Parameter::Text(text, None) => Held::read(text).ok_or_else(|| misfit(kind, text)),
+        other => Ok(other.value().unwrap_or(Held::Null)),
+    }
 }
 
 #[inline]

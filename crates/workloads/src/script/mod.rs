@@ -3,6 +3,7 @@
 //! The scripts say themselves where transactions begin and end, so that the loop sends neither BEGIN nor COMMIT:
 //! their words are put into the engine's own verbs, which costs a round trip less on PostgreSQL.
 
+mod answers;
 mod bound;
 mod builtin;
 pub(crate) mod client;
@@ -18,7 +19,7 @@ mod tables;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use dsbench_core::engine::Connection;
+use dsbench_core::engine::{Connection, Prepare};
 use dsbench_core::error::{Error, Result};
 use dsbench_core::locking::lock;
 use dsbench_core::workload::{
@@ -104,7 +105,7 @@ fn open(options: &Options) -> Result<Box<dyn Workload>> {
     Ok(Box::new(Script {
         on,
         keeps_data: options.dialect.keeps_data,
-        plan: Arc::new(Plan::new(scripts, options.dialect, options.scale)?),
+        plan: Arc::new(Plan::new(scripts, options.dialect, options.scale, true)?),
         writing,
         beside: Arc::new(Beside { sums, ..Beside::default() }),
         kinds: all_kept(kinds),
@@ -200,6 +201,14 @@ impl Workload for Script {
                 Ok(vec![Condition { name: "conditions".into(), holds: true, detail }])
             }
         }
+    }
+
+    fn rehearses(&self) -> bool {
+        self.builtins < self.kinds.len()
+    }
+
+    fn rehearse(&self, conn: &mut dyn Connection, when: Prepare, _fresh: bool) -> Result<()> {
+        self.plan.rehearse(conn, when, &mut ScriptClient::memory(&self.plan, self.scale, ClientId::alone(0), 1))
     }
 
     fn statements(&self) -> Vec<StatementName> {

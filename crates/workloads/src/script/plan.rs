@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use dsbench_core::engine::Dialect;
+use dsbench_core::engine::{Connection, Dialect, Prepare};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::workload::{KindId, StatementName};
 use dsbench_script::{Action, Command, Part, Pause, Script, Scripts, Slot, Value};
@@ -29,10 +29,15 @@ pub(crate) enum Word {
 pub(crate) struct Plan {
     pub(crate) scripts: Scripts,
     pub(super) numbered: bool,
+    /// Whether statements that are not prepared are sent as text with the values in it, where the engine takes texts; else
+    /// variables are values of types on every product.
+    pub(super) plain: bool,
     /// Whether a database is only played: it describes nothing, and answers whatever is asked of it.
     pub(super) played: bool,
     /// Of each script, for each command: its statements in `bound`.
     pub(super) places: Vec<Vec<Range<usize>>>,
+    /// Of each statement, by its number in `bound`: what it is to the transaction.
+    pub(super) words: Vec<Word>,
     /// Of each script, for each command: its number among those that are timed.
     pub(super) numbers: Vec<Vec<Option<u16>>>,
     /// Of each script, whether variables or random numbers may change once its first statement was sent.
@@ -43,12 +48,12 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Scripts at one scale. Errors of kind `Configuration` with file and line: what the product cannot do.
-    pub(crate) fn new(mut scripts: Scripts, dialect: &Dialect, scale: u32) -> Result<Self> {
+    pub(crate) fn new(mut scripts: Scripts, dialect: &Dialect, scale: u32, plain: bool) -> Result<Self> {
         scripts.settle(&[("scale", Value::Int(scale.into()))]);
         let numbered = dialect.name == "postgres";
         // One that only plays a database stands in for any.
         let postgres = numbered || !dialect.keeps_data;
-        let (mut places, mut changing, mut next) = (Vec::new(), Vec::new(), 0);
+        let (mut places, mut words, mut changing, mut next) = (Vec::new(), Vec::new(), Vec::new(), 0);
         for script in &scripts.scripts {
             let mut of_script = Vec::new();
             let mut sent = false;
@@ -57,7 +62,10 @@ impl Plan {
                 let count = match &command.action {
                     Action::Sql(parts, store) => {
                         for part in parts {
-                            word_of(part, postgres).map_err(|why| at(&script.name, part.line, &why))?;
+                            words.push(word_of(part, postgres).map_err(|why| at(&script.name, part.line, &why))?);
+                            if !(postgres && plain) {
+                                refuse_quoted(&scripts, &script.name, part, &|slot| scripts.sets(slot))?;
+                            }
                         }
                         (sent, changes) = (true, changes || store.is_some());
                         parts.len()
@@ -91,11 +99,33 @@ impl Plan {
             places.push(of_script);
             changing.push(changes);
         }
+        for script in &scripts.scripts {
+            if let Some(why) = left_open(script, &|part| word_of(part, postgres).unwrap_or(Word::Plain)) {
+                let last = script.commands.last().map_or(1, |command| command.line);
+                return Err(at(&script.name, last, why));
+            }
+        }
         let mut timed = 0..u16::MAX;
         let mut number = |command: &Command| if is_timed(&command.action) { timed.next() } else { None };
         let numbers = scripts.scripts.iter().map(|script| script.commands.iter().map(&mut number).collect()).collect();
         let played = !dialect.keeps_data;
-        Ok(Self { scripts, numbered, played, places, numbers, changing, bound: Mutex::new(None) })
+        Ok(Self { scripts, numbered, plain, played, places, words, numbers, changing, bound: Mutex::new(None) })
+    }
+
+    /// Whether a client sends statements as text.
+    pub(super) fn sends_text(&self, conn: &mut dyn Connection, when: Prepare) -> bool {
+        self.plain && when == Prepare::Never && conn.texts().is_some()
+    }
+
+    /// An error where a script has a pipeline, and statements are sent as text.
+    pub(super) fn refuse_pipelines(&self) -> Result<()> {
+        for script in &self.scripts.scripts {
+            if let Some(begins) = script.commands.iter().find(|command| command.action == Action::StartPipeline) {
+                let words = "cannot use pipeline mode with the simple query protocol: add --prepare";
+                return Err(at(&script.name, begins.line, words));
+            }
+        }
+        Ok(())
     }
 
     /// What is timed, by number: statements and pauses.
@@ -142,6 +172,70 @@ pub(super) fn at(name: &str, line: usize, why: &str) -> Error {
     Error::with(ErrorKind::Configuration, "script", format!("{name}:{line}: {why}"))
 }
 
+/// An error for the first variable in quotes that is `set`: there only a text that is sent as it is can have its value.
+pub(super) fn refuse_quoted(scripts: &Scripts, name: &str, part: &Part, set: &dyn Fn(Slot) -> bool) -> Result<()> {
+    let mut quoted = part.slots.iter().zip(&part.quoted).filter(|(_, quoted)| **quoted);
+    match quoted.find(|(slot, _)| set(**slot)) {
+        Some((slot, _)) => {
+            let variable = &scripts.names()[usize::from(*slot)];
+            let why = format!(
+                ":{variable} stands in quotes, where no parameter can be: write it outside of them (on PostgreSQL without \
+                 --prepare values are put into quotes, too)"
+            );
+            Err(at(name, part.line, &why))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Why a script ends with something open whichever way it goes; `None` where it may end well.
+fn left_open(script: &Script, word: &dyn Fn(&Part) -> Word) -> Option<&'static str> {
+    // For each command the states in which it may be reached: bit 0 nothing is open, 1 a transaction, 2 a pipeline, 3 both.
+    let mut states = vec![0_u8; script.commands.len() + 1];
+    // The same, reached because the branch before it was not taken.
+    let mut passed = vec![0_u8; script.commands.len() + 1];
+    states[0] = 1;
+    let map = |from: u8, to: &dyn Fn(u8) -> u8| {
+        (0..4).filter(|bit| from >> bit & 1 == 1).fold(0, |all, bit| all | 1 << to(bit))
+    };
+    for (number, command) in script.commands.iter().enumerate() {
+        let (here, after) = (states[number], passed[number]);
+        match &command.action {
+            Action::If(_, otherwise) => {
+                states[number + 1] |= here;
+                passed[*otherwise] |= here;
+            }
+            Action::Elif(_, otherwise, end) => {
+                states[end + 1] |= here;
+                states[number + 1] |= after;
+                passed[*otherwise] |= after;
+            }
+            Action::Else(end) => {
+                states[end + 1] |= here;
+                states[number + 1] |= after;
+            }
+            Action::Sql(parts, _) => {
+                let to = |bit: u8| {
+                    parts.iter().fold(bit, |bit, part| match word(part) {
+                        Word::Begin | Word::Opens => bit | 1,
+                        Word::Commit | Word::Rollback => bit & !1,
+                        Word::Plain => bit,
+                    })
+                };
+                states[number + 1] |= map(here, &to);
+            }
+            Action::StartPipeline => states[number + 1] |= map(here, &|bit| bit | 2),
+            Action::EndPipeline => states[number + 1] |= map(here, &|bit| bit & !2),
+            _ => states[number + 1] |= here | after,
+        }
+    }
+    match states.last().copied().unwrap_or(1) {
+        end if end & 1 == 1 => None,
+        end if end & 2 == 2 => Some("end of script reached without completing the last transaction"),
+        _ => Some("end of script reached with pipeline open"),
+    }
+}
+
 /// What a statement is to the transaction, by its words. An error: only PostgreSQL's own server takes it.
 pub(super) fn word_of(part: &Part, postgres: bool) -> std::result::Result<Word, String> {
     let words = part.words(4);
@@ -180,6 +274,25 @@ mod tests {
     }
 
     #[test]
+    fn a_script_that_cannot_end_well_is_refused() {
+        for (text, open) in [
+            ("BEGIN;\nSELECT 1;", true),
+            ("BEGIN;\nSELECT 1;\nEND;", false),
+            ("\\if :n\nBEGIN;\n\\else\nBEGIN;\n\\endif\nSELECT 1;", true),
+            ("\\if :n\nBEGIN;\n\\elif :n\nBEGIN;\n\\endif\nSELECT 1;", false),
+            ("BEGIN;\n\\if :n\nCOMMIT;\n\\elif :n\nROLLBACK;\n\\else\nSELECT 1;\n\\endif", false),
+            ("BEGIN \\; SELECT 1 \\; COMMIT \\; BEGIN;", true),
+            ("\\startpipeline\nSELECT 1;", true),
+            ("\\startpipeline\nBEGIN;\nEND;\n\\endpipeline", false),
+        ] {
+            let source = Source { name: "own".into(), weight: 1, text: text.into() };
+            let scripts = Scripts::parse(&[source], &[("n".into(), "1".into())]).unwrap();
+            let word = |part: &Part| word_of(part, true).unwrap();
+            assert_eq!(left_open(&scripts.scripts[0], &word).is_some(), open, "{text}");
+        }
+    }
+
+    #[test]
     fn what_draws_after_the_first_statement_is_drawn_alike_by_each_attempt() {
         let dialect =
             Dialect { name: "sqlite", procedures: false, embedded: true, single_writer: true, keeps_data: true };
@@ -187,7 +300,7 @@ mod tests {
         for (text, changing) in [(drawn, true), (&drawn.replace("random(1, 9)", ":n"), false)] {
             let text = format!("\\set n random(1, 9)\n{text}");
             let scripts = Scripts::parse(&[Source { name: "own".into(), weight: 1, text }], &[]).unwrap();
-            assert_eq!(Plan::new(scripts, &dialect, 1).unwrap().changing, [changing]);
+            assert_eq!(Plan::new(scripts, &dialect, 1, true).unwrap().changing, [changing]);
         }
     }
 }

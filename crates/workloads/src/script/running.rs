@@ -1,8 +1,10 @@
 //! How a client runs the commands of its script, from one statement to the next.
 
+use std::ops::Range;
+
 use dsbench_core::clock::{Monotonic, Nanos};
-use dsbench_core::engine::{Connection, Piped, StatementId};
-use dsbench_core::error::{Error, Result};
+use dsbench_core::engine::{Answer, Connection, Piped, StatementId};
+use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Value};
 use dsbench_core::workload::{End, StatementTime};
 use dsbench_script::{Action, Memory, Value as Held, Wrong};
@@ -54,40 +56,92 @@ impl ScriptClient {
         if open.pipeline {
             return self.queue(conn, number, open, end);
         }
-        for place in self.plan.places[self.script][number].clone() {
+        let places = self.plan.places[self.script][number].clone();
+        if self.plain {
+            return self.send_text(conn, number, places, open, end);
+        }
+        for place in places {
             let bound = &self.bound[place];
-            match bound.word {
-                // PostgreSQL only warns of a second BEGIN, and of an end without one.
-                Word::Begin if open.transaction => {}
-                Word::Begin => {
-                    conn.begin()?;
-                    open.transaction = true;
-                }
-                Word::Commit | Word::Rollback if !open.transaction => {}
-                Word::Commit => {
-                    // Some products keep a transaction open that they could not commit.
-                    conn.commit()?;
-                    (open.transaction, *end) = (false, End::Commit);
-                }
-                Word::Rollback => {
-                    conn.rollback()?;
-                    (open.transaction, *end) = (false, End::Rollback);
-                }
-                Word::Plain | Word::Opens => {
-                    let id = self.ids.get(place).copied().unwrap_or(StatementId(u32::MAX));
-                    if bound.columns.is_empty() {
-                        self.giving.with(bound, &self.memory, |values| conn.execute(id, values))?;
-                    } else {
-                        self.giving.with(bound, &self.memory, |values| conn.query(id, values, &mut self.rows))?;
-                        let all = store.as_ref().is_some_and(|store| store.all);
-                        keep(&self.rows, bound, all, &mut self.memory)
-                            .map_err(|wrong| failed(script, number, &wrong))?;
-                    }
-                    open.transaction |= bound.word == Word::Opens;
-                }
+            if transact(conn, bound.word, open, end)? {
+                continue;
             }
+            let id = self.ids.get(place).copied().unwrap_or(StatementId(u32::MAX));
+            if bound.columns.is_empty() {
+                self.giving.with(bound, &self.memory, |values| conn.execute(id, values))?;
+            } else {
+                self.giving.with(bound, &self.memory, |values| conn.query(id, values, &mut self.rows))?;
+                let all = store.as_ref().is_some_and(|store| store.all);
+                keep(&self.rows, bound, all, &mut self.memory).map_err(|wrong| failed(script, number, &wrong))?;
+            }
+            open.transaction |= bound.word == Word::Opens;
         }
         Ok(())
+    }
+
+    /// Sends the statements of a command as one text with the values in it, as pgbench's simple protocol does.
+    fn send_text(
+        &mut self,
+        conn: &mut dyn Connection,
+        number: usize,
+        places: Range<usize>,
+        open: &mut Open,
+        end: &mut End,
+    ) -> Result<()> {
+        let plan = &self.plan;
+        let script = &plan.scripts.scripts[self.script];
+        let Action::Sql(parts, store) = &script.commands[number].action else { return Ok(()) };
+        let words = &plan.words[places];
+        if let ([word], None) = (words, store) {
+            if transact(conn, *word, open, end)? {
+                return Ok(());
+            }
+        }
+        self.text.clear();
+        for (at, part) in parts.iter().enumerate() {
+            self.text.extend_from_slice(if at > 0 { b";" } else { b"" });
+            part.write(plan.scripts.names(), &self.memory, &mut self.text);
+        }
+        let Some(texts) = conn.texts() else { return Err(Error::configuration("this engine takes no texts")) };
+        let mut stored = Ok(());
+        let done = match store {
+            None => texts.run(&self.text, None),
+            Some(store) => {
+                self.answers.reset();
+                let (answers, memory) = (&mut self.answers, &mut self.memory);
+                let mut take = |answer: Answer<'_>| {
+                    if answers.take(answer) && store.all && stored.is_ok() {
+                        stored = answers.store(store, &plan.scripts, memory);
+                    }
+                };
+                texts.run(&self.text, Some(&mut take))
+            }
+        };
+        if let Err(error) = done {
+            // Whatever of it was done before the error.
+            open.transaction |= words.len() > 1;
+            let commits = words.contains(&Word::Commit);
+            return Err(match error.kind {
+                ErrorKind::Disconnected if commits => Error { kind: ErrorKind::Unknown, ..error },
+                ErrorKind::Syntax => {
+                    let said = error.message.as_deref().unwrap_or(error.kind.name());
+                    let placed = format!("{}:{}: {said}", script.name, script.commands[number].line);
+                    Error { message: Some(placed.into()), context: "script", ..error }
+                }
+                _ => error,
+            });
+        }
+        for word in words {
+            match word {
+                Word::Begin | Word::Opens => open.transaction = true,
+                Word::Commit => (open.transaction, *end) = (false, End::Commit),
+                Word::Rollback => (open.transaction, *end) = (false, End::Rollback),
+                Word::Plain => {}
+            }
+        }
+        if let Some(store) = store.as_ref().filter(|store| !store.all) {
+            stored = self.answers.store(store, &plan.scripts, &mut self.memory);
+        }
+        stored.map_err(|wrong| failed(script, number, &wrong))
     }
 
     /// Adds the statements of a command to the pipeline; their answers come with its end.
@@ -95,8 +149,9 @@ impl ScriptClient {
         let script = &self.plan.scripts.scripts[self.script];
         for place in self.plan.places[self.script][number].clone() {
             let bound = &self.bound[place];
-            if !bound.columns.is_empty() {
-                return Err(failed(script, number, &Wrong("\\gset is not allowed in pipeline mode".into())));
+            if let Action::Sql(_, Some(store)) = &script.commands[number].action {
+                let name = if store.all { "aset" } else { "gset" };
+                return Err(failed(script, number, &Wrong(format!("\\{name} is not allowed in pipeline mode"))));
             }
             let id = self.ids.get(place).copied().unwrap_or(StatementId(u32::MAX));
             let what = match bound.word {
@@ -133,6 +188,31 @@ impl ScriptClient {
     }
 }
 
+/// Begins or ends a transaction by the engine's own verbs; false where the word says neither.
+#[inline]
+fn transact(conn: &mut dyn Connection, word: Word, open: &mut Open, end: &mut End) -> Result<bool> {
+    match word {
+        // PostgreSQL only warns of a second BEGIN, and of an end without one.
+        Word::Begin if open.transaction => {}
+        Word::Begin => {
+            conn.begin()?;
+            open.transaction = true;
+        }
+        Word::Commit | Word::Rollback if !open.transaction => {}
+        Word::Commit => {
+            // Some products keep a transaction open that they could not commit.
+            conn.commit()?;
+            (open.transaction, *end) = (false, End::Commit);
+        }
+        Word::Rollback => {
+            conn.rollback()?;
+            (open.transaction, *end) = (false, End::Rollback);
+        }
+        Word::Plain | Word::Opens => return Ok(false),
+    }
+    Ok(true)
+}
+
 pub(super) fn failed(script: &dsbench_script::Script, number: usize, wrong: &Wrong) -> Error {
     at(&script.name, script.commands[number].line, &wrong.0)
 }
@@ -161,7 +241,8 @@ fn keep(rows: &Rows, bound: &Bound, all: bool, memory: &mut Memory) -> std::resu
         let Some(slot) = *slot else { continue };
         match rows.get(count - 1, column).map_err(|error| Wrong(error.to_string()))? {
             Value::Int(value) => memory.set(slot, Held::Int(value)),
-            Value::Float(value) => memory.set(slot, Held::Double(value)),
+            // All of its digits, where the script writes it as text; a double of \\set has fifteen.
+            Value::Float(value) => memory.set_double(slot, value),
             Value::Text(text) => memory.set_text(slot, text),
             _ => memory.set(slot, Held::Null),
         }

@@ -153,6 +153,7 @@ pub fn cycle_of(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>, load: Load
         tries: 0,
         reconnect: false,
         patience: 1_000_000_000,
+        exit_on_abort: false,
     };
     let kinds = workload.kinds().len();
     let closed = Group::closed(conduct, load.threads, Until::Time(load.duration));

@@ -179,77 +179,13 @@ fn a_pipeline_does_what_its_statements_say_and_ends_with_its_errors() {
     assert_eq!((done.unwrap_err().0, left.as_str()), (ErrorKind::DuplicateKey, "2"));
     for (script, why) in [
         (format!("{one_}\\endpipeline"), "own.sql:2: not in pipeline mode"),
-        (format!("\\startpipeline\n{one_}\\startpipeline"), "own.sql:3: already in pipeline mode"),
-        (format!("\\startpipeline\n{one_}"), "own.sql:2: end of script reached with pipeline open"),
-        ("\\startpipeline\nSELECT 1 AS a \\gset".into(), "own.sql:2: \\gset is not allowed in pipeline mode"),
+        (format!("\\startpipeline\n{one_}\\startpipeline\n\\endpipeline"), "own.sql:3: already in pipeline mode"),
+        (
+            "\\startpipeline\nSELECT 1 AS a \\gset\n\\endpipeline".into(),
+            "own.sql:2: \\gset is not allowed in pipeline mode",
+        ),
     ] {
         let (kind, said) = kept(&*engine, &script).0.unwrap_err();
         assert!(kind == ErrorKind::Configuration && said.contains(why), "{said}");
-    }
-}
-
-/// Cases of pgbench's own tests that need a server (PostgreSQL 18: src/bin/pgbench/t/001_pgbench_with_server.pl): scripts,
-/// and what their variables hold or how they fail.
-const CASES: &[(&str, Result<&str, &str>)] = &[
-    ("SELECT 0 AS i0 \\gset\n\\set i :i0", Ok("i0=0 i=0")),
-    ("SELECT 1 AS i1, 2 AS i2 \\gset\n\\set i :i1\n\\set j :i2", Ok("i1=1 i=1 i2=2 j=2")),
-    ("SELECT 3 AS i3 \\gset x_\n\\set i :x_i3", Ok("x_i3=3 i=3")),
-    ("SELECT 0 AS i4, 4 AS i4 \\gset\n\\set i :i4", Ok("i4=4 i=4")),
-    ("\\; \\; SELECT 0 AS i5 \\; SELECT 5 AS i5 \\; \\; \\gset\n\\set i :i5", Ok("i5=5 i=5")),
-    ("SELECT 5432 AS fail UNION SELECT 5433 ORDER BY 1 \\gset", Err("own.sql:1: \\gset: expected one row, got 2")),
-    ("\\; SELECT 6 AS i6 \\; SELECT 7 AS i7 \\; \\aset\n\\set i :i6\n\\set j :i7", Ok("i6=6 i=6 i7=7 j=7")),
-    ("SELECT 8 AS i6 UNION SELECT 9 ORDER BY 1 DESC \\aset\n\\set i :i6", Ok("i6=8 i=8")),
-    ("\\; SELECT 5432 AS i8 WHERE FALSE \\; \\aset\n\\set i :i8", Err("own.sql:2: undefined variable \"i8\"")),
-    ("SELECT 1 \\gset", Err("own.sql:1: error storing into variable ?column?")),
-    ("SELECT 1 AS \"bad name!\" \\gset", Err("own.sql:1: error storing into variable bad name!")),
-    // Words of another kind: what gives no columns is told when it is prepared, and `SELECT` without any is refused.
-    ("SELECT WHERE FALSE \\gset", Err("own.sql:1: \\gset: expected one row, but the statement gives none")),
-    (
-        "DROP TABLE IF EXISTS no_such_table \\gset",
-        Err("own.sql:1: \\gset: expected one row, but the statement gives none"),
-    ),
-    ("SELECT 1 + ;", Err("own.sql:1: syntax error")),
-    ("BEGIN;SELECT 1;", Err("end of script reached without completing the last transaction")),
-    ("\\startpipeline\nSELECT 1;\n\\syncpipeline\nSELECT 1;\n\\endpipeline", Ok("")),
-    ("\\startpipeline\n\\syncpipeline\n", Err("end of script reached with pipeline open")),
-    ("\\startpipeline\nSET LOCAL statement_timeout='1h';\n\\endpipeline", Ok("")),
-    ("\\startpipeline\nSELECT 1;\nSET LOCAL statement_timeout='1h';\n\\endpipeline", Ok("")),
-    ("\\startpipeline\nSELECT 1;\n\\syncpipeline\nSET LOCAL statement_timeout='1h';\n\\endpipeline", Ok("")),
-    ("\\startpipeline\nREINDEX TABLE CONCURRENTLY pgbench_tellers;\nSELECT 1;\n\\endpipeline", Ok("")),
-    (
-        "\\startpipeline\nSELECT 1;\nREINDEX TABLE CONCURRENTLY pgbench_tellers;\n\\endpipeline",
-        Err("cannot be executed within a pipeline"),
-    ),
-    ("\\startpipeline\nVACUUM pgbench_tellers;\n\\endpipeline", Ok("")),
-    ("\\startpipeline\nSELECT 1;\nVACUUM pgbench_tellers;\n\\endpipeline", Err("cannot be executed within a pipeline")),
-    (
-        "\\startpipeline\nSAVEPOINT a;\nSELECT 1;\nROLLBACK TO SAVEPOINT a;\n\\endpipeline",
-        Err("SAVEPOINT can only be used"),
-    ),
-    ("\\startpipeline\nLOCK pgbench_tellers;\nSELECT 1;\n\\endpipeline", Err("LOCK TABLE can only be used")),
-    ("\\startpipeline\nBEGIN ISOLATION LEVEL SERIALIZABLE;\nSELECT 1;\nSELECT 1;\nEND;\n\\endpipeline", Ok("")),
-];
-
-#[test]
-fn cases_of_pgbench_end_as_there() {
-    let server = Server::start();
-    let engine = server.engine();
-    let tables = bed::open_with(&*engine, "scripted", Call::Statements, 1, &[("builtin", "select-only")]);
-    drop(build(&*engine, &*tables, Population::Bulk, 1));
-    for (script, wanted) in CASES {
-        let text = format!("{} own.sql\n{script}", script.len());
-        let workload = bed::open_with(&*engine, "scripted", Call::Statements, 1, &[("scripts", &text)]);
-        let mut conn = engine.connect(bed::LOAD).unwrap();
-        let mut client = workload.client(ClientId::alone(0), 1);
-        let mut run = || {
-            client.prepare(&mut *conn, Prepare::Once)?;
-            client.draw(0);
-            client.execute(&mut *conn)
-        };
-        match (run(), wanted) {
-            (Ok(_), Ok(held)) => assert_eq!(client.describe().trim_start_matches("own.sql").trim(), *held, "{script}"),
-            (Err(error), Err(why)) => assert!(error.to_string().contains(why), "{script}: {error}"),
-            (done, _) => panic!("{script}: {done:?}, not {wanted:?}"),
-        }
     }
 }

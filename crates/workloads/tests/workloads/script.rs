@@ -49,7 +49,9 @@ pub fn builtins_pass_and_fail_their_check(engine: &dyn Engine) {
 pub fn a_script_does_what_it_says(engine: &dyn Engine) {
     // A limit has to be a number: what a result may be is no text for that.
     let limit = if engine.dialect().name == "firebird" { "ROWS :n" } else { "LIMIT :n" };
-    let script = SCRIPT.replace("{limit}", limit);
+    // PostgreSQL gets the text as it is where statements are not prepared: both of that and of a value has to be one.
+    let word = if engine.dialect().name == "postgres" { "'it''s'" } else { ":word" };
+    let script = SCRIPT.replace("{limit}", limit).replace(":word", word);
     let text = format!("{} own.sql\n{script}", script.len());
     let settings = [("scripts", text.as_str()), ("define", "word=it's")];
     let workload = open_with(engine, "scripted", Call::Statements, 1, &settings);
@@ -75,7 +77,10 @@ pub fn faults_have_file_and_line(engine: &dyn Engine) {
     };
     let of_postgres = engine.dialect().name == "postgres";
     for (text, why) in [
-        ("SELECT 1;\n  \\startpipeline\n", "x.sql:2: column 3: only PostgreSQL's protocol has pipelines"),
+        (
+            "SELECT 1;\n  \\startpipeline\n\\endpipeline\n",
+            "x.sql:2: column 3: only PostgreSQL's protocol has pipelines",
+        ),
         (
             "SELECT 1;\n\nBEGIN ISOLATION LEVEL SERIALIZABLE",
             "x.sql:3: this product's transactions begin without options",
@@ -84,6 +89,16 @@ pub fn faults_have_file_and_line(engine: &dyn Engine) {
         match open(text) {
             Err(error) => assert!(error.to_string().contains(why), "{error}"),
             Ok(_) => assert!(of_postgres, "{text}"),
+        }
+    }
+    let open_end = open("BEGIN;\nSELECT bid FROM pgbench_branches;").err().unwrap().to_string();
+    assert!(open_end.contains("x.sql:2: end of script reached without completing"), "{open_end}");
+    let quoted = "\\set x 1\nSELECT bid FROM pgbench_branches WHERE ':x' = ':client_id';";
+    match open(quoted) {
+        Err(error) => assert!(error.to_string().contains("x.sql:2: :x stands in quotes"), "{error}"),
+        Ok(workload) => {
+            let error = workload.rehearse(&mut *engine.connect(LOAD).unwrap(), Prepare::Once, false).unwrap_err();
+            assert!(of_postgres && error.to_string().contains("x.sql:2: :x stands in quotes"), "{error}");
         }
     }
     let mut conn = engine.connect(LOAD).unwrap();
@@ -97,12 +112,11 @@ pub fn faults_have_file_and_line(engine: &dyn Engine) {
         ),
     ] {
         let workload = open(text).unwrap();
-        let error = workload.client(ClientId::alone(0), 1).prepare(&mut *conn, when).unwrap_err();
+        let error = workload.rehearse(&mut *conn, when, false).unwrap_err();
         assert!(error.kind == kind && error.to_string().contains(why), "{error:?}");
     }
     for (text, why) in [
         ("\\set zero 0\n\\set x 1 / :zero\nSELECT bid FROM pgbench_branches;", "x.sql:2: division by zero"),
-        ("BEGIN;\nSELECT bid FROM pgbench_branches;", "x.sql:2: end of script reached without completing"),
         (
             "BEGIN;\nSELECT bid FROM pgbench_branches WHERE bid < 0 \\gset\nEND;",
             "x.sql:2: \\gset: expected one row, got 0",

@@ -257,6 +257,9 @@ impl Thread<'_> {
             _ => runner.run(start, plan.ramp_up, limit, pacer.as_mut(), recorder),
         };
         ends();
+        if let Some(error) = runner.aborted() {
+            shared.abort(error);
+        }
         Ok(Done { missed: missed?, placed: runner.placed() })
     }
 

@@ -83,6 +83,9 @@ struct Shared {
     ready: AtomicUsize,
     running: AtomicUsize,
     failure: Mutex<Option<Error>>,
+    /// Clients that their own errors ended, with the first of these.
+    aborted: Mutex<(usize, Option<Error>)>,
+    threads: usize,
     start: Mutex<Option<Nanos>>,
     started: Condvar,
     handles: Vec<Handles>,
@@ -114,6 +117,8 @@ impl Shared {
             ready: AtomicUsize::new(0),
             running: AtomicUsize::new(threads),
             failure: Mutex::new(None),
+            aborted: Mutex::default(),
+            threads,
             start: Mutex::new(None),
             started: Condvar::new(),
             handles: (0..threads).map(|_| Handles::default()).collect(),
@@ -155,6 +160,21 @@ impl Shared {
         // The first error is the cause; what others say afterwards is its consequence.
         lock(&self.failure).get_or_insert(error);
         self.end();
+    }
+
+    /// A client was ended by its own error. Once there are no others the cycle has failed.
+    fn abort(&self, error: Error) {
+        let mut aborted = lock(&self.aborted);
+        aborted.0 += 1;
+        let first = aborted.1.get_or_insert(error).clone();
+        if aborted.0 == self.threads {
+            let said = first.message.as_deref().unwrap_or(first.kind.name());
+            let words = match self.threads {
+                1 => said.to_string(),
+                all => format!("all {all} clients were aborted; the first one: {said}"),
+            };
+            self.fail(Error::with(first.kind, first.context, words).code(first.code.as_str().as_bytes()));
+        }
     }
 
     fn end(&self) {
