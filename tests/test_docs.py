@@ -50,6 +50,15 @@ def _anchors(text: str) -> set[str]:
     return set(found)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_can_be_pasted_into_any_shell(page: Path) -> None:
+    """zsh takes an unquoted question mark for a pattern, and every shell an ampersand for the end of a command."""
+    for line in page.read_text().splitlines():
+        command = re.match(r" *(?:\$ )?(dsbench (?:run|ab|check|study|servers|calibrate) .*)", line)
+        bare = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "", command[1].partition(" # ")[0]) if command else ""
+        assert not re.search(r"\w:?\S*[?&]\w", bare), line
+
+
 def test_every_decision_has_its_number_once() -> None:
     numbers = [page.name[:3] for page in (ROOT / "docs/decisions").glob("*.md")]
     assert sorted(numbers) == [f"{n:03}" for n in range(1, len(numbers) + 1)]

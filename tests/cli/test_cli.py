@@ -138,7 +138,7 @@ def test_a_wrong_input_gets_one_clear_error(
         (["run", "postgres"], "TARGET: 'postgres' is no URL", "private:postgres is a server of dsbench's own", 2),
         (["run", "localhost:5432"], "TARGET: 'localhost:5432'", "such as postgresql://localhost:5432/DATABASE", 2),
         (["run", "db:3306/shop"], "TARGET: 'db:3306/shop'", "such as mysql://db:3306/shop", 2),
-        (["run", "my.db"], "TARGET: 'my.db'", "a file of SQLite is sqlite:///", 2),
+        (["run", "my.db"], "TARGET: 'my.db'", "a file of SQLite is sqlite:////", 2),
         (["check", "postgres"], "TARGET: 'postgres'", "private:postgres", 2),
         (["run", "--scales", "1", "10"], "TARGET: '10'", "several numbers are written with commas", 2),
         (["run", "--scales", "1", "10", "100"], "unexpected extra argument", "--scales 1,10,100", 2),

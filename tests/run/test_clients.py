@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 import dsbench
@@ -64,6 +65,58 @@ def test_a_driver_does_the_transactions_of_a_run(urls: dict[str, str], tmp_path:
     assert all(row["cpu_ns"] > 0 for row in cycles)
     assert archive.run.item("driver", "client") == driver.version
     assert f"by {client}" in subject(archive.run)
+
+
+def test_clients_of_processes_of_unequal_size_do_equal_shares(postgresql: servers.Server, tmp_path: Path) -> None:
+    archive = dsbench.run(
+        postgresql.url, client="psycopg", workload="tp1", settings={"transactions": "300"}, scales=(1,), cycles=1, threads=3,
+        carriers=2, out=tmp_path,
+    )  # fmt: skip
+    rows = archive.table("cycles").to_pylist()
+    assert [row["thread"] for row in rows] == [0, 1, 2]
+    assert len({row["committed"] for row in rows}) == 1
+
+
+@pytest.fixture
+def two_processes(tmp_path: Path) -> Iterator[processes.Processes]:
+    """A cycle of the driver sqlite3 in two processes, connected and not begun."""
+    with closing(generator.Target(f"sqlite:///{tmp_path}/a.db")) as target:
+        target.create("test")
+        bench = generator.Bench(target, "select", 1, "statements", {}, 2)
+        for phase in ("create", "populate", "primary_key", "foreign_key"):
+            watch = lambda _done, _total: None  # noqa: E731
+            bench.populate(False, 1, watch, 0) if phase == "populate" else bench.phase(phase, watch)
+        spec = build({"workload": "select", "client": "sqlite3", "threads": 2, "carriers": 2, "duration": 60})
+        cycle = bench.cycle(spec, 1, None)
+        cycle.connect(30, lambda _done, _total: None)
+        assert isinstance(cycle._core, processes.Processes)
+        yield cycle._core
+        cycle._core._kill()
+
+
+def test_an_error_of_the_processes_leaves_no_answer_unread(two_processes: processes.Processes) -> None:
+    with pytest.raises(_core.CoreError, match="nonsense"):
+        two_processes._ask("nonsense")
+    assert two_processes.ready() == 2
+    two_processes.start(generator.now_ns())
+    two_processes.abandon()
+    assert two_processes.join()["counters"]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_process_that_is_gone_is_told_as_that_and_ends_the_others(
+    two_processes: processes.Processes, which: int
+) -> None:
+    gone, other = two_processes.pids()[which], two_processes.pids()[1 - which]
+    two_processes.start(generator.now_ns())
+    psutil.Process(gone).kill()
+    with pytest.raises(_core.CoreError, match="has ended"):
+        while not two_processes.finished():
+            pass
+    two_processes.abandon()
+    with pytest.raises(_core.CoreError, match="has ended"):
+        two_processes.join()
+    assert not psutil.pid_exists(other)
 
 
 def test_the_times_of_a_second_are_told_while_the_cycle_goes_on(tmp_path: Path) -> None:

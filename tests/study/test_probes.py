@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dsbench
 from dsbench.analysis.ranks import spearman
 from dsbench.report import study as shown
 from dsbench.storage import probes
@@ -28,6 +29,15 @@ def test_fio_and_dd_measure_and_leave_nothing(tmp_path: Path) -> None:
     assert [one.tool for one in found] == ["dd", "dd", "fio", "fio", "fio"]
     assert all(one.value > 0 and one.unit in ("MiB/s", "1/s") for one in found)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_tools_are_run_after_the_last_cycle_that_was_made(tmp_path: Path) -> None:
+    asked = {"scales": (1,), "cycles": 2, "most_cycles": 30, "precision": "50%", "duration": 0.3, "threads": 1}
+    archive = dsbench.run("private:sqlite", probes="dd", workload="select", out=tmp_path, **asked)
+    made = max(archive.table("cycles")["cycle"].to_pylist())
+    assert made < 30
+    after = {row["cycle"] for row in archive.table("probes").to_pylist() if row["moment"] == "after"}
+    assert after == {made}
 
 
 def test_reports_of_tools_are_read() -> None:

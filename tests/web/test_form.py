@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dsbench
 from dsbench.runner import RunError
-from dsbench.spec import RunSpec, SpecError, load_toml
+from dsbench.spec import RunSpec, SpecError, examples, load_toml
 from dsbench.web import form
 
 TEXTS = {
@@ -40,6 +42,41 @@ def test_a_specification_comes_back_from_json_as_it_was() -> None:
     assert RunSpec.model_validate(asked.model_dump(mode="json")) == asked
     again = form.asked(form.texts_of(asked.described()))[0].spec
     assert again == asked
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"target": "private:postgresql@15?work_mem=8MB&directory={}"}, {"target": "private:sqlite?directory={}"},
+        {"target": "private:sqlite", "workload": "ycsb-a"}, {"target": "private:sqlite", "workload": "{}/own.toml"},
+        {"target": "private:sqlite", "script": ["{}/a.sql@3", "{}/b.sql"], "define": ["x=a b", 'y="'], "max_tries": 3},
+        {"target": "sqlite:///{}/x.db", "workload": "tpcc", "isolation": "read-committed", "retry": False},
+    ],
+)  # fmt: skip
+def test_a_run_is_repeated_as_it_was(tmp_path: Path, asked: dict[str, Any]) -> None:
+    (tmp_path / "a.sql").write_text("-- one\nSELECT 1;\n")
+    (tmp_path / "b.sql").write_text('SELECT "x" AS y;\n')
+    (tmp_path / "own.toml").write_text("# mine\n" + examples()["orders"].read_text())
+    named = {name: _in(tmp_path, value) for name, value in asked.items()}
+    target, said = named.pop("target"), {"scales": (1,), "cycles": 1, "duration": 0.5, "threads": 1, "seed": 5, **named}
+    first = dsbench.specify(target, **said)
+    texts = form.texts_of(json.loads(json.dumps(first.described())))
+    again = form.asked(texts)[0].spec
+    assert again == first
+    assert dsbench.specify(**load_toml(_written(tmp_path, form.toml(texts)))) == first
+    if asked.get("workload") == "ycsb-a":
+        assert texts["workload"] == "ycsb-a"
+
+
+def _in(folder: Path, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_in(folder, one) for one in value]
+    return value.replace("{}", str(folder)) if isinstance(value, str) else value
+
+
+def _written(folder: Path, text: str) -> Path:
+    (folder / "form.toml").write_text(text)
+    return folder / "form.toml"
 
 
 @pytest.mark.parametrize(

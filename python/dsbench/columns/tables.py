@@ -310,7 +310,7 @@ _TABLES: Final = (
         (
             _SCALE,
             _STAGE,
-            Column("cycle", "uint32", "Cycle that was made before; 0 before the first."),
+            Column("cycle", "uint32", "Last cycle that was made before; 0 before the first."),
             Column("moment", "string", "before the first cycle of the stage, or after the last."),
             Column("tool", "string", "dd, fio, bonnie++ or postmark."),
             Column("test", "string", "What it did."),

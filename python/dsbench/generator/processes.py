@@ -22,6 +22,7 @@ from dsbench import _core
 from dsbench.drivers import DRIVERS, DriverError
 
 TRACE_WORDS: Final = 5
+_GONE: Final = "a process that made the load has ended: see its words above"
 _ABANDONED_S: Final = 5.0
 """How long a process that was asked to end may take for it."""
 
@@ -40,8 +41,7 @@ class Processes:
             for options_of_one in shares:
                 self._workers.append(_Worker())
                 self._workers[-1].send(("cycle", {"bench": dict(bench), "options": options_of_one, "client": client}))
-            for worker in self._workers:
-                worker.answer()
+            self._answers(self._workers, [])
         except BaseException:
             self._kill()
             raise
@@ -88,9 +88,30 @@ class Processes:
             self._kill()
 
     def _ask(self, question: str, *values: Any) -> list[Any]:
+        asked: list[_Worker] = []
+        gone: list[_core.CoreError] = []
         for worker in self._workers:
-            worker.send((question, *values))
-        return [worker.answer() for worker in self._workers]
+            try:
+                worker.send((question, *values))
+                asked.append(worker)
+            except _core.CoreError as error:
+                gone.append(error)
+        return self._answers(asked, gone)
+
+    def _answers(self, asked: Sequence[_Worker], failed: list[_core.CoreError]) -> list[Any]:
+        """One answer of each that was ``asked``, all of them read, so that the next ones are those to the next question.
+
+        Raises the first error, what a driver said before that a process is gone.
+        """
+        found = []
+        for worker in asked:
+            try:
+                found.append(worker.answer())
+            except _core.CoreError as error:
+                failed.append(error)
+        if failed:
+            raise min(failed, key=lambda error: error.args[2] == _GONE)
+        return found
 
     def _kill(self) -> None:
         for worker in self._workers:
@@ -142,7 +163,7 @@ class _Worker:
 
 
 def _gone() -> _core.CoreError:
-    return _core.CoreError("setup", "", "a process that made the load has ended: see its words above")
+    return _core.CoreError("setup", "", _GONE)
 
 
 def _together(parts: Sequence[tuple[int, int, int, int, int]]) -> tuple[int, int, int, int, int]:
@@ -170,12 +191,18 @@ def share(options: Mapping[str, Any], number: int, processes: int) -> dict[str, 
         mine = _part(group["threads"], number, processes)
         kind, amount, of = group["until"]
         if kind in ("transactions", "rows") and of in ("all", "share"):
-            amount = len(_part(amount, number, processes))
+            # By clients, as one process may have more of them than another.
+            amount = len(_between(amount, mine, group["threads"]))
         first = group["first_client"] + mine.start
         groups.append({**group, "threads": len(mine), "first_client": first, "until": (kind, amount, of)})
     trace = options["trace"]
     own = trace.with_name(f"{trace.name}.{number}") if trace is not None else None
     return {**options, "groups": groups, "trace": own}
+
+
+def _between(total: int, mine: range, of: int) -> range:
+    """What falls to the clients ``mine`` where ``total`` is divided among ``of`` of them."""
+    return range(mine.start * total // of, mine.stop * total // of)
 
 
 def _part(total: int, number: int, processes: int) -> range:

@@ -205,8 +205,6 @@ def largest(loads: Sequence[CycleLoad]) -> CycleLoad:
 def _group(plan: GroupPlan, spec: RunSpec, scale: int, node: int, nodes: int) -> Group:
     pacing = plan.pacing or _pacing(spec, scale)
     until = plan.until or Until("time", round(spec.duration * 1e9))
-    if until.kind in ("transactions", "rows") and until.of in ("all", "share"):
-        until = Until(until.kind, len(_share(until.amount, node, nodes)), until.of)
     threads, mine, clients = spec.threads, range(node * spec.threads, (node + 1) * spec.threads), spec.threads * nodes
     if pacing.kind == "terminals":
         clients = int(pacing.amount)
@@ -220,6 +218,10 @@ def _group(plan: GroupPlan, spec: RunSpec, scale: int, node: int, nodes: int) ->
         clients = plan.clients
         mine = _share(clients, node, nodes)
         threads = len(mine)
+    if until.kind in ("transactions", "rows") and until.of in ("all", "share"):
+        # By clients, as one node may have more of them than another.
+        of_mine = mine.stop * until.amount // clients - mine.start * until.amount // clients
+        until = Until(until.kind, of_mine, until.of)
     return Group(plan.name, plan.role, plan.kinds, threads, mine.start, clients, pacing, until, plan.rows)
 
 

@@ -35,7 +35,7 @@ _REFUSED = "see the user, the password and the database in TARGET, and the user'
 """When the server or the file is there and said no."""
 
 _ABSENT = "see whether its server is up, and whether TARGET names the right host, port and database"
-_NO_FILE = "see whether TARGET names the right file, sqlite:///absolute/path.db, and whether its folder may be written"
+_NO_FILE = "see whether TARGET names the right file, sqlite:////absolute/path.db, and whether its folder may be written"
 """When nothing of dsbench's is missing, but the server or the file of the user."""
 
 _FULL = "free space where the database lies, or name another folder; then: dsbench run --resume ARCHIVE"

@@ -121,21 +121,23 @@ class Scale:
         if cycles and is_fixed(stage):
             setting = sized(setting, self._scale, cycles, lambda parts: self._counts.add((self._scale, 0), parts))
         trials = Trials(setting, self._scale, self._counts)
+        last = cycles[0].number - 1 if cycles else 0
         if cycles:
-            setting.probes.measure(self._scale, stage.name, cycles[0].number - 1, "before")
+            setting.probes.measure(self._scale, stage.name, last, "before")
         for wanted in chosen(setting, self._scale, cycles):
             # The stage of a bench with another number of transactions is another one.
             cycle = replace(wanted, stage=setting.bench.load(stage.name))
             if self._known.reached(cycle):
                 continue
             parts = run_cycle(trials.before(cycle), self._scale, cycle)
-            self._counts.add((self._scale, cycle.number), parts)
+            last = cycle.number
+            self._counts.add((self._scale, last), parts)
             self._known.add(cycle, parts)
             if self._known.reached(cycle):
                 setting.journal.say(f"scale {self._scale}: {self._known.told(cycle)}")
         if cycles:
             self._setting.snapshots.after(stage.name)
-            setting.probes.measure(self._scale, stage.name, cycles[-1].number, "after")
+            setting.probes.measure(self._scale, stage.name, last, "after")
 
     def _work(self, stage: Stage) -> None:
         setting = self._setting

@@ -137,7 +137,7 @@ def refuse_no_target(url: str) -> None:
     elif re.fullmatch(r"\d+(,\d+)*", url):
         remedy = f"several numbers are written with commas, such as --scales 1,{url}; {_YOURS}"
     elif url.endswith((".db", ".sqlite", ".sqlite3")):
-        remedy = f"a file of SQLite is sqlite://{Path(url).absolute().as_posix()}"
+        remedy = f"a file of SQLite is sqlite:///{Path(url).absolute().as_posix()}"
     raise SpecError("TARGET", f"{redact(url)[:60]!r} is no URL of a database", remedy)
 
 

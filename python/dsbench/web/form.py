@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -11,7 +13,8 @@ import tomli_w
 
 from dsbench.redaction import redact, redact_values, redact_words, secrets_of
 from dsbench.runner import Ahead, look_ahead
-from dsbench.spec import OPTIONS, PROFILES, Merged, Option, SpecError, merged
+from dsbench.spec import OPTIONS, PROFILES, Merged, Option, SpecError, Target, merged
+from dsbench.spec.files import said
 from dsbench.spec.trust import refuse
 
 PASSWORD: Final = "password"
@@ -63,7 +66,11 @@ def _pair(option: Option, line: str) -> tuple[str, str]:
     name, equals, value = line.partition("=")
     if not equals or not name.strip():
         raise SpecError(option.flag, f"{line[:60]!r} is no setting", "write NAME=VALUE, one in a line")
-    return name.strip(), value.strip()
+    value = value.strip()
+    if value.startswith('"'):
+        with suppress(ValueError):
+            value = str(json.loads(value))
+    return name.strip(), value
 
 
 def _with_password(url: str, password: str) -> str:
@@ -113,16 +120,12 @@ def _shown(texts: Texts) -> dict[str, str]:
 
 def texts_of(described: Mapping[str, Any]) -> dict[str, str]:
     """The texts of the form for a specification as ``run.json`` holds it, which has no password."""
-    target = described.get("target", {})
-    inner = dict(target.get("settings", {}))
-    url = str(target.get("url", ""))
-    if url.startswith("private:") and target.get("version"):
-        url += f"@{target['version']}"
-    found = {"target": url}
+    target = Target.model_validate(described.get("target") or {})
+    found = {"target": target.in_one if target.private is not None else target.url}
+    # A workload file that ships is called by its name.
+    described = said(described)
     for name, option in OPTIONS.items():
         value = described.get(name)
-        if name == "workload_settings":
-            value = {**(value or {}), **inner}
         # A default that a workload or a profile sets is said: it may not be the one of this option.
         if name == "target" or value in (None, "", {}) or (value == option.default and name not in _SET):
             continue
@@ -130,9 +133,14 @@ def texts_of(described: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
+def _line(value: str) -> str:
+    """``value`` in one line, as ``_pair`` reads it: what has several, as the text of a script, is a string of JSON."""
+    return json.dumps(value, ensure_ascii=False) if "\n" in value or value.startswith('"') else value
+
+
 def _text(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "\n".join(f"{name}={one}" for name, one in value.items())
+        return "\n".join(f"{name}={_line(str(one))}" for name, one in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
