@@ -38,6 +38,7 @@ const ABORTS: &str = "aborts (serialization)";
 const WAITS_ABORTS: &str = "waits, aborts (serialization)";
 const WAITS_DEADLOCK: &str = "waits, aborts (deadlock)";
 const CONFLICT: &str = "conflicts (conflict)";
+const WAITS_CONFLICT: &str = "waits, conflicts (conflict)";
 const REFUSED: &str = "refused";
 
 /// Every family.
@@ -136,17 +137,35 @@ pub const FAMILIES: &[Family] = &[
     Family {
         names: &["firebird"],
         title: "Firebird",
-        source: "Firebird 3.0, 4.0 and 5.0 Language References, SET TRANSACTION: SNAPSHOT, SNAPSHOT TABLE STABILITY, \
-                 READ COMMITTED, NO WAIT; Data Types, TIMESTAMP (a ten-thousandth of a second). Who does not wait is \
-                 told of a conflict at once",
+        source: "Firebird 4.0 and 5.0 Language References, SET TRANSACTION: SNAPSHOT, SNAPSHOT TABLE STABILITY, READ COMMITTED \
+                 READ CONSISTENCY, WAIT, NO WAIT; Data Types, TIMESTAMP (a ten-thousandth of a second). At read committed \
+                 a transaction waits, and a deadlock is told as a conflict; at the other levels, where it does not wait, \
+                 it is told of a conflict at once",
         isolation: &[
             (DIRTY, [PREVENTED, PREVENTED, CONFLICT]),
             (CHANGED, [ALLOWED, PREVENTED, CONFLICT]),
             (PHANTOM, [ALLOWED, PREVENTED, CONFLICT]),
             (LOST_AFTER, [ALLOWED, CONFLICT, CONFLICT]),
-            (LOST_DURING, [CONFLICT; 3]),
+            (LOST_DURING, [WAITS_ALLOWED, CONFLICT, CONFLICT]),
             (SKEW, [ALLOWED, ALLOWED, CONFLICT]),
-            (DEADLOCK, [CONFLICT; 3]),
+            (DEADLOCK, [WAITS_CONFLICT, CONFLICT, CONFLICT]),
+        ],
+        others: &[("types", "a microsecond", "cut to 100 µs")],
+    },
+    Family {
+        names: &["firebird 3"],
+        title: "Firebird 3",
+        source: "Firebird 3.0 Language Reference, SET TRANSACTION: SNAPSHOT, SNAPSHOT TABLE STABILITY, READ COMMITTED NO \
+                 RECORD_VERSION, WAIT, NO WAIT; Data Types, TIMESTAMP (a ten-thousandth of a second). As later versions, \
+                 but at read committed who reads waits as well",
+        isolation: &[
+            (DIRTY, [WAITS, PREVENTED, CONFLICT]),
+            (CHANGED, [ALLOWED, PREVENTED, CONFLICT]),
+            (PHANTOM, [ALLOWED, PREVENTED, CONFLICT]),
+            (LOST_AFTER, [ALLOWED, CONFLICT, CONFLICT]),
+            (LOST_DURING, [WAITS_ALLOWED, CONFLICT, CONFLICT]),
+            (SKEW, [ALLOWED, ALLOWED, CONFLICT]),
+            (DEADLOCK, [WAITS_CONFLICT, CONFLICT, CONFLICT]),
         ],
         others: &[("types", "a microsecond", "cut to 100 µs")],
     },

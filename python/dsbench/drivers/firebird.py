@@ -70,10 +70,10 @@ class FirebirdDriver(_Firebird):
         place = f"inet://{address.host}:{address.port or 3050}/{address.path}" if address.host else f"/{address.path}"
         connection = module.connect(place, charset="UTF8", **_login(address))
         super().__init__(connection)
-        levels = (
-            module.Isolation.READ_COMMITTED_RECORD_VERSION, module.Isolation.SNAPSHOT, module.Isolation.SERIALIZABLE
-        )  # fmt: skip
-        self._tpb = module.tpb(levels[_LEVELS[isolation]], lock_timeout=_wait(address))
+        wait, known = _wait(address, isolation), module.Isolation
+        newest = known.READ_COMMITTED_NO_RECORD_VERSION if wait else known.READ_COMMITTED_RECORD_VERSION
+        levels = (newest, known.SNAPSHOT, known.SERIALIZABLE)
+        self._tpb = module.tpb(levels[_LEVELS[isolation]], lock_timeout=wait)
         self._cursor = connection.cursor()
 
     def _begin(self) -> None:
@@ -100,7 +100,7 @@ class FirebirdDriver(_Firebird):
 
 
 class FirebirdSQL(_Firebird):
-    """firebirdsql, which is written in Python. Its transactions wait for the locks of others."""
+    """firebirdsql, which is written in Python. Its transactions wait for the locks of others at every level."""
 
     def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
         levels = (
@@ -144,7 +144,7 @@ def _login(address: Address) -> dict[str, str]:
     return {"user": user, "password": password} if password else {"user": user}
 
 
-def _wait(address: Address) -> int:
+def _wait(address: Address, isolation: str) -> int:
     """Seconds for which a transaction waits for the lock of another; -1 for as long as it takes."""
-    asked = address.query.get("wait", "no")
+    asked = address.query.get("wait", "forever" if isolation == "read-committed" else "no")
     return int(asked) if asked.isdigit() else {"no": 0}.get(asked, -1)

@@ -1,7 +1,8 @@
 -- The conformance suite on Firebird 3, 4 and 5.
 
 -- name: family
-SELECT 'firebird' FROM rdb$database
+SELECT trim(TRAILING FROM 'firebird' || CASE WHEN rdb$get_context('SYSTEM', 'ENGINE_VERSION') STARTING WITH '3.' THEN ' 3'
+  ELSE '' END) FROM rdb$database
 
 -- name: version
 SELECT 'Firebird ' || trim(rdb$get_context('SYSTEM', 'ENGINE_VERSION'))

@@ -93,6 +93,7 @@ const READ: u8 = 8;
 const WRITE: u8 = 9;
 const READ_COMMITTED: u8 = 15;
 const RECORD_VERSION: u8 = 17;
+const NO_RECORD_VERSION: u8 = 18;
 const NO_UNDO_LOG: u8 = 20;
 const LOCK_TIMEOUT: u8 = 21;
 const READ_CONSISTENCY: u8 = 22;
@@ -100,12 +101,15 @@ const READ_CONSISTENCY: u8 = 22;
 /// Transactions of a load at a level of isolation; see the module's table.
 pub(super) fn transaction(isolation: Isolation, target: &Target) -> Vec<u8> {
     let mut block = vec![VERSION, WRITE];
+    let wait = target.wait_at(isolation);
     match isolation {
-        Isolation::ReadCommitted => block.extend([READ_COMMITTED, RECORD_VERSION]),
+        // Who waits takes no older version: else version 3 refuses the update of a row for which it has waited.
+        Isolation::ReadCommitted if wait == Wait::No => block.extend([READ_COMMITTED, RECORD_VERSION]),
+        Isolation::ReadCommitted => block.extend([READ_COMMITTED, NO_RECORD_VERSION]),
         Isolation::RepeatableRead => block.push(CONCURRENCY),
         Isolation::Serializable => block.push(CONSISTENCY),
     }
-    waiting(&mut block, target.wait);
+    waiting(&mut block, wait);
     if !target.auto_undo {
         block.push(NO_UNDO_LOG);
     }
@@ -161,7 +165,9 @@ mod tests {
         for (isolation, settings, block) in [
             (Isolation::RepeatableRead, "", &[3, 9, 2, 7][..]),
             (Isolation::RepeatableRead, "?auto_undo=off", &[3, 9, 2, 7, 20]),
-            (Isolation::ReadCommitted, "", &[3, 9, 15, 17, 7]),
+            (Isolation::ReadCommitted, "", &[3, 9, 15, 18, 6]),
+            (Isolation::ReadCommitted, "?wait=no", &[3, 9, 15, 17, 7]),
+            (Isolation::RepeatableRead, "?wait=forever", &[3, 9, 2, 6]),
             (Isolation::Serializable, "?wait=5", &[3, 9, 1, 6, 21, 4, 5, 0, 0, 0]),
         ] {
             let target = Target::parse(&format!("firebird://h/a{settings}"), &|_| None).unwrap();

@@ -27,15 +27,15 @@
 //!
 //! | level | transaction |
 //! |---|---|
-//! | read committed | `READ COMMITTED RECORD_VERSION NO WAIT`; in version 4 and later read-consistent by default |
+//! | read committed | `READ COMMITTED NO RECORD_VERSION WAIT`, Firebird's own defaults; in version 4 and later read-consistent by default |
 //! | repeatable read | `SNAPSHOT NO WAIT`: the paper, section 3.3.3; no phantoms either |
 //! | serializable | `SNAPSHOT TABLE STABILITY NO WAIT`: whole tables are locked for writing, and the second transaction fails |
 //!
 //! Without waiting a transaction fails at once when another one, still open, changed the row: the error
 //! is `conflict`, as it is when the other one has committed since the snapshot. With `wait=SECONDS` it
 //! waits for the end of the other one, and the error says the same when the time is over. Only with
-//! `wait=forever`, which is Firebird's default outside of dsbench, does a server look for deadlocks; the
-//! error is `conflict` again, as Firebird tells the two by the same codes.
+//! `wait=forever`, which is Firebird's own default and that of read committed here, does a server look for
+//! deadlocks; the error is `conflict` again, as Firebird tells the two by the same codes. `wait=no` waits at no level.
 //!
 //! A single call outside of a transaction is a transaction here: start, execution and commit are three
 //! round trips. (Firebird's own autocommit would be one, but it keeps the snapshot of its first

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use dsbench_core::engine::Isolation;
 use dsbench_core::error::{Error, Result};
 
 use crate::query::{decode, Environment, Query};
@@ -19,13 +20,13 @@ pub(super) enum Wait {
 }
 
 impl Wait {
-    fn read(text: Option<String>) -> Result<Self> {
-        match text.as_deref() {
-            None => Ok(Self::No),
-            Some("forever") => Ok(Self::Forever),
-            Some(text) => match text.parse() {
+    fn read(text: &str) -> Result<Self> {
+        match text {
+            "no" => Ok(Self::No),
+            "forever" => Ok(Self::Forever),
+            _ => match text.parse() {
                 Ok(seconds @ 1..) => Ok(Self::Seconds(seconds)),
-                _ => Err(wrong(format!("wait={text}: give seconds, from 1 on, or the word forever; or leave it out"))),
+                _ => Err(wrong(format!("wait={text}: give seconds, from 1 on, or one of the words no and forever"))),
             },
         }
     }
@@ -54,8 +55,8 @@ pub(super) struct Target {
     pub sweep_interval: Option<u32>,
     /// Whether a new database is written through to the storage.
     pub forced_writes: bool,
-    /// How long a transaction waits for another's lock.
-    pub wait: Wait,
+    /// How long a transaction waits for another's lock, where that is said.
+    pub wait: Option<Wait>,
     /// Whether the server keeps a log by which it undoes a transaction that is rolled back.
     pub auto_undo: bool,
     /// Limit of connecting, in seconds.
@@ -67,6 +68,15 @@ pub(super) struct Target {
 }
 
 impl Target {
+    /// How long transactions of a level wait. At read committed it is Firebird's own default; a snapshot that waits for a
+    /// change can only fail afterwards, so that it fails at once, as in the paper.
+    pub(super) fn wait_at(&self, isolation: Isolation) -> Wait {
+        self.wait.unwrap_or(match isolation {
+            Isolation::ReadCommitted => Wait::Forever,
+            Isolation::RepeatableRead | Isolation::Serializable => Wait::No,
+        })
+    }
+
     /// Reads `firebird://user:password@host:3050//abs/path.fdb`, `firebird://host/alias`,
     /// `firebird:///abs/path.fdb` and the parameters after `?`.
     pub(super) fn parse(url: &str, environment: Environment<'_>) -> Result<Self> {
@@ -87,7 +97,7 @@ impl Target {
             page_buffers: query.number("page_buffers")?,
             sweep_interval: query.number("sweep_interval")?,
             forced_writes: query.word("forced_writes", &["on", "off"])? != Some("off"),
-            wait: Wait::read(query.text("wait"))?,
+            wait: query.text("wait").as_deref().map(Wait::read).transpose()?,
             auto_undo: query.word("auto_undo", &["on", "off"])? != Some("off"),
             connect_timeout_s: query.number("connect_timeout")?,
             client_library: query
@@ -242,7 +252,7 @@ mod tests {
     #[test]
     fn the_defaults_write_through_and_do_not_wait() {
         let target = parse("firebird://h/a").unwrap();
-        assert_eq!((target.charset.as_str(), target.forced_writes, target.wait), ("UTF8", true, Wait::No));
+        assert_eq!((target.charset.as_str(), target.forced_writes, target.wait), ("UTF8", true, None));
         assert!(target.auto_undo);
         assert_eq!((target.page_size, target.page_buffers, target.config.as_str()), (None, None, ""));
     }
@@ -256,7 +266,10 @@ mod tests {
             (target.charset.as_str(), target.page_size, target.page_buffers),
             ("WIN1252", Some(16384), Some(2000))
         );
-        assert_eq!((target.forced_writes, target.wait, target.sweep_interval), (false, Wait::Seconds(3), Some(0)));
+        assert_eq!(
+            (target.forced_writes, target.wait, target.sweep_interval),
+            (false, Some(Wait::Seconds(3)), Some(0))
+        );
         assert_eq!(target.config, "WireCrypt = disabled\nWireCompression = true");
         assert_eq!(target.client_library, Some("/x/libfbclient.so".into()));
         for wrong in [

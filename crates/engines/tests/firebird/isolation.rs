@@ -91,7 +91,7 @@ fn snapshots_refuse_lost_updates_in_the_classic_modes() {
 fn read_committed_reads_what_was_committed_and_updates_it() {
     for bed in Bed::all() {
         bed.furnished("");
-        let (mut first, mut second) = pair(&bed, Isolation::ReadCommitted, "");
+        let (mut first, mut second) = pair(&bed, Isolation::ReadCommitted, "wait=no");
         let before = second.begin().read(1);
         first.begin().add(1).unwrap();
         assert_eq!(second.read(1), before, "what is not committed is not seen");
@@ -123,16 +123,18 @@ fn serializable_locks_tables_for_writing() {
 fn who_waits_goes_on_when_the_other_one_has_ended() {
     for bed in Bed::all() {
         bed.furnished("");
-        let (mut first, mut second) = pair(&bed, Isolation::ReadCommitted, "wait=30");
-        first.begin().add(1).unwrap();
-        second.begin();
-        thread::scope(|scope| {
-            let waiter = scope.spawn(move || second.add(1).and_then(|rows| second.conn.commit().map(|()| rows)));
-            thread::sleep(Duration::from_millis(50));
-            first.conn.rollback().unwrap();
-            assert_eq!(waiter.join().unwrap().unwrap(), 1);
-        });
-        assert_eq!(first.read(1), 1);
+        for (wait, commits, expected) in [("wait=30", false, 1), ("wait=30", true, 3), ("", false, 4), ("", true, 6)] {
+            let (mut first, mut second) = pair(&bed, Isolation::ReadCommitted, wait);
+            first.begin().add(1).unwrap();
+            second.begin();
+            thread::scope(|scope| {
+                let waiter = scope.spawn(move || second.add(1).and_then(|rows| second.conn.commit().map(|()| rows)));
+                thread::sleep(Duration::from_millis(50));
+                if commits { first.conn.commit() } else { first.conn.rollback() }.unwrap();
+                assert_eq!(waiter.join().unwrap().unwrap(), 1);
+            });
+            assert_eq!(first.read(1), expected, "{wait:?}, {commits}");
+        }
     }
 }
 
@@ -166,5 +168,7 @@ fn a_deadlock_ends_as_a_conflict_of_one_of_the_two() {
     });
     // Firebird tells it by the same codes as an update that came too late.
     assert_eq!(errors.len(), 1, "{errors:?}");
-    assert_conflict(&errors[0]);
+    // It may be told as an update, or as a read for an update.
+    assert!(errors[0].kind == ErrorKind::Conflict, "{:?}", errors[0]);
+    assert!(["335544451", "335545096"].contains(&errors[0].code.as_str()), "{:?}", errors[0]);
 }
