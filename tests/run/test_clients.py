@@ -110,9 +110,9 @@ def test_a_process_that_is_gone_is_told_as_that_and_ends_the_others(
     gone, other = two_processes.pids()[which], two_processes.pids()[1 - which]
     two_processes.start(generator.now_ns())
     psutil.Process(gone).kill()
+    psutil.Process(gone).wait(30)
     with pytest.raises(_core.CoreError, match="has ended"):
-        while not two_processes.finished():
-            pass
+        two_processes.finished()
     two_processes.abandon()
     with pytest.raises(_core.CoreError, match="has ended"):
         two_processes.join()

@@ -99,7 +99,7 @@ class Processes:
         return self._answers(asked, gone)
 
     def _answers(self, asked: Sequence[_Worker], failed: list[_core.CoreError]) -> list[Any]:
-        """One answer of each that was ``asked``, all of them read, so that the next ones are those to the next question.
+        """One answer of each that was ``asked``: all are read, so that the next ones are those to the next question.
 
         Raises the first error, what a driver said before that a process is gone.
         """
