@@ -7,6 +7,7 @@ Nothing is measured and no database is needed. Each table of docs/method.md betw
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,10 @@ from typing import Final
 import numpy as np
 
 from dsbench.analysis import index
+from dsbench.analysis.fits import scalability
 from dsbench.analysis.precision import enough, half_width, looks, median_interval
+from dsbench.analysis.scatter import scatter
+from dsbench.analysis.steady import Verdict, drift, over_cycles
 from dsbench.analysis.values import Floats
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "method.md"
@@ -137,6 +141,29 @@ def indexed(kind: Cycles, draws: int, *, fewest: int = 5, most: int = 10, wanted
     return Held(float(made.mean()), float(precise.mean()), float(holds.mean()), among)
 
 
+def drifting(
+    alike: float, spread: float, length: int, draws: int, *, cycles: int = 1, course: Floats | None = None
+) -> float:
+    """Share of runs called no steady state: ``cycles`` of ``length`` seconds that scatter by ``spread``, AR(1).
+
+    ``course`` is what each cycle has beside it, by second; of several cycles the drift from the first to the last is
+    judged, of one that within it.
+    """
+    series = 1000 * np.exp(seconds(np.random.default_rng(4), draws, length * cycles, alike, spread))
+    series = series.reshape(draws, cycles, length) * (1 if course is None else course)
+    judged = (over_cycles(one) if cycles > 1 else drift(one[0]) for one in series)
+    return float(np.mean([found.verdict is Verdict.DRIFTING for found in judged]))
+
+
+def scattered(alike: float, spread: float, length: int, draws: int, *, cycles: int, apart: float = 0.0) -> float:
+    """Share of runs with scattered cycles: their levels scatter by ``apart``, their seconds by ``spread``, AR(1)."""
+    random = np.random.default_rng(5)
+    series = 1000 * np.exp(seconds(random, draws * cycles, length, alike, spread)).reshape(draws, cycles, length)
+    series = series * np.exp(random.normal(0, apart, (draws, cycles, 1)))
+    numbers = np.arange(1, cycles + 1)
+    return float(np.mean([scatter(numbers, one.mean(axis=1), list(one)) is not None for one in series]))
+
+
 def precision_table(draws: int) -> Table:
     heads = ("cycles scatter by", "checkpoint in", "asked for", "cycles at most", "made", "ended as precise", "holds",
              "holds, of the precise")  # fmt: skip
@@ -173,6 +200,63 @@ def index_table(draws: int) -> Table:
     return heads, rows
 
 
+_ALIKE: Final = (0.0, 0.3, 0.5, 0.7, 0.9)
+
+
+def drift_table(draws: int) -> Table:
+    draws = max(draws // 2, 1)
+    rows = []
+    for cycles, length in ((1, 30), (1, 60), (1, 300), (3, 60), (5, 60), (10, 60)):
+        spread = 0.3
+        where = f"in a cycle of {length} s" if cycles == 1 else f"over {cycles} cycles of {length} s"
+        found = (drifting(alike, spread, length, draws, cycles=cycles) for alike in _ALIKE)
+        rows.append(("none", f"{where}, ±{spread:.0%}", *map(_percent, found)))
+    for length in (30, 60, 300):
+        at = np.linspace(0, 1, length)
+        for words, course in (("falls by 26 %", 1.15 - 0.3 * at), ("warms up from half", 1 - 0.5 * np.exp(-4 * at))):
+            found = (drifting(alike, 0.05, length, draws, course=course) for alike in _ALIKE)
+            rows.append((words, f"in a cycle of {length} s, ±5%", *map(_percent, found)))
+    return ("drift", "seconds", *(f"r = {alike}" for alike in _ALIKE)), rows
+
+
+def scatter_table(draws: int) -> Table:
+    draws, rows = max(draws // 2, 1), []
+    for cycles, length in ((3, 10), (10, 10), (3, 60), (10, 60)):
+        for apart, spread in ((0.0, 0.3), (0.2, 0.1)):
+            found = (scattered(alike, spread, length, draws, cycles=cycles, apart=apart) for alike in _ALIKE)
+            levels = f"scatter by {apart:.0%}" if apart else "all alike"
+            rows.append((levels, f"{cycles} cycles of {length} s, ±{spread:.0%}", *map(_percent, found)))
+    return ("levels of the cycles", "seconds", *(f"r = {alike}" for alike in _ALIKE)), rows
+
+
+def peaked(serial: float, pairs: float, noise: float, draws: int, most: int = 64) -> tuple[float, float]:
+    """(share of curves that are said to have a peak, share of those whose interval holds it; nan without a peak).
+
+    Rates of 1, 2, 4 … ``most`` clients after the Universal Scalability Law, each with a relative error of ``noise``.
+    """
+    random = np.random.default_rng(6)
+    clients = 2 ** np.arange(int(np.log2(most)) + 1)
+    law = 1000 * clients / (1 + serial * (clients - 1) + pairs * clients * (clients - 1))
+    top = ((1 - serial) / pairs) ** 0.5 if pairs else np.nan
+    told, holds = 0, 0
+    for _ in range(draws):
+        rates = law * np.exp(random.normal(0, noise, clients.size))
+        found = scalability(dict(zip(clients.tolist(), rates.tolist(), strict=True)))
+        if found is not None and (ends := re.search(r"\[(\d+) (?:to (\d+)|or more)\]", found.conclusion)):
+            told += 1
+            holds += int(ends[1]) - 0.5 <= top <= (int(ends[2]) + 0.5 if ends[2] else np.inf)
+    return told / draws, holds / told if pairs and told else np.nan
+
+
+def scalability_table(draws: int) -> Table:
+    rows = []
+    for serial, pairs in ((0.02, 0.0), (0.1, 0.0), (0.3, 0.0), (0.05, 0.002), (0.05, 0.01)):
+        for noise in (0.03, 0.1):
+            told, holds = peaked(serial, pairs, noise, max(draws // 2, 1))
+            rows.append((f"{serial}", f"{pairs}", f"{noise:.0%}", _percent(told), _percent(holds)))
+    return ("σ", "κ", "error of a rate", "said to have a peak", "whose interval holds it"), rows
+
+
 def _percent(share: float) -> str:
     return "" if np.isnan(share) else f"{100 * share:.1f} %"
 
@@ -181,6 +265,9 @@ TABLES: Final[Mapping[str, Callable[[int], Table]]] = {
     "median": median_table,
     "precision": precision_table,
     "index": index_table,
+    "drift": drift_table,
+    "scatter": scatter_table,
+    "scalability": scalability_table,
 }
 """Name of a table, as its marks in the page have it, to what draws it."""
 

@@ -29,7 +29,7 @@ def test_scalability_gives_an_exact_law_back_with_its_peak() -> None:
     assert found.fits
     assert [of(found, symbol)[0] for symbol in "λσκ"] == pytest.approx([1000, 0.05, 0.0005], rel=1e-6)
     assert found.rms < 1e-9
-    assert found.conclusion == "the rate has its peak of 10,742 tps at 44 clients"
+    assert found.conclusion == "the rate has its peak of 10,742 tps at 44 clients [44 to 44]"
 
 
 def test_intervals_of_a_noisy_law_hold_its_parameters() -> None:
@@ -48,7 +48,7 @@ def test_nothing_is_said_beyond_twice_of_what_was_measured() -> None:
     assert rising.curve[0][-1] == pytest.approx(CLIENTS[-1])
     near = scalability(dict(zip(CLIENTS, law(1000, 0.0, 1 / 100**2), strict=True)))
     assert near is not None
-    assert near.conclusion.endswith("at 100 clients, beyond what was measured")
+    assert near.conclusion.endswith("at 100 clients [100 to 100], beyond what was measured")
     assert BEYOND * CLIENTS[-1] >= 100
 
 

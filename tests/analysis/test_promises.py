@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench.statistics import PAGE, TABLES, Cycles, fixed, indexed, marks, stopped
+from bench.statistics import PAGE, TABLES, Cycles, drifting, fixed, indexed, marks, peaked, scattered, seconds, stopped
+
+from dsbench.analysis.peak import next_number, peak
+from dsbench.analysis.steady import _inflation
 
 
 @pytest.mark.parametrize("scatter", [0.02, 0.03, 0.04, 0.06])
@@ -44,6 +47,60 @@ def test_the_index_of_short_cycles_holds() -> None:
     hit = indexed(Cycles(0.02, 0.4), 100)
     assert hit.holds >= 0.93
     assert hit.precise < 0.1, "where a checkpoint decides the medians the index is not known"
+
+
+@pytest.mark.parametrize(("alike", "most"), [(0.0, 0.03), (0.5, 0.05), (0.7, 0.06), (0.9, 0.12)])
+def test_a_rate_that_wanders_is_seldom_called_a_drift(alike: float, most: float) -> None:
+    assert drifting(alike, 0.3, 60, 200) <= most
+    assert drifting(alike, 0.3, 20, 100, cycles=3) <= most
+    assert scattered(alike, 0.3, 30, 200, cycles=5) <= 0.05
+
+
+def test_a_drift_is_found_among_seconds_that_are_alike() -> None:
+    falls, warms = 1.15 - 0.3 * np.linspace(0, 1, 60), 1 - 0.5 * np.exp(-4 * np.linspace(0, 1, 60))
+    assert drifting(0.0, 0.05, 60, 50, course=falls) >= 0.98
+    assert drifting(0.5, 0.05, 60, 50, course=falls) >= 0.9
+    assert drifting(0.0, 0.05, 60, 50, course=warms) >= 0.95
+    assert drifting(0.5, 0.05, 60, 50, course=warms) >= 0.65, "what is left beside a line looks alike where it is none"
+    assert scattered(0.5, 0.1, 60, 100, cycles=5, apart=0.2) >= 0.9
+
+
+def test_a_peak_is_told_where_there_is_one() -> None:
+    for noise in (0.03, 0.1):
+        assert peaked(0.1, 0.0, noise, 60)[0] <= 0.1, "5 % of many, with room for chance"
+    told, holds = peaked(0.05, 0.002, 0.03, 60)
+    assert told >= 0.95
+    assert holds >= 0.9
+
+
+def test_the_rate_of_the_best_number_of_threads_is_not_too_high() -> None:
+    """Rates that scatter by 10 %, of numbers of threads that are nearly as good as each other."""
+    random, off, chosen_by = np.random.default_rng(1), [], []
+    numbers = (1, 2, 3, 4, 6, 8, 12, 16)
+    for _ in range(150):
+        rates: dict[int, list[float]] = {}
+        while (n := next_number(numbers, rates, 3)) is not None:
+            rates.setdefault(n, []).append(_true(n) * random.normal(1, 0.1))
+        found = peak(rates)
+        assert found is not None
+        assert found.fresh >= 3
+        off.append(found.rate_tps / _true(found.threads) - 1)
+        chosen_by.append(np.median(rates[found.threads][:3]) / _true(found.threads) - 1)
+    assert abs(np.mean(off)) < 0.02
+    assert np.mean(chosen_by) > 0.04, "which the cycles are by which it was chosen"
+
+
+def _true(threads: int) -> float:
+    return float(1000 * np.exp(-0.1 * np.log(threads / 8) ** 2))
+
+
+def test_the_variance_of_kendalls_s_is_that_of_drawn_series() -> None:
+    """Hamed and Rao's formula against the S of drawn AR(1) series without a trend."""
+    series = seconds(np.random.default_rng(2), 4000, 40, 0.6, 1.0)
+    pairs = sum(np.sign(series[:, at:] - series[:, :-at]).sum(axis=1) for at in range(1, 40))
+    independent = 40 * 39 * 85 / 18
+    assert float(np.var(pairs)) / independent == pytest.approx(_inflation(40, 0.6), rel=0.08)
+    assert _inflation(40, 0.0) == 1
 
 
 def test_the_median_of_cycles_with_checkpoints_is_known() -> None:

@@ -126,7 +126,7 @@ def test_what_chance_explains_is_no_scatter() -> None:
 @pytest.mark.parametrize(
     ("levels", "verdict"),
     [
-        ((13402, 1376, 5754), Verdict.SCATTERED),
+        ((13402, 3000, 5754, 1376), Verdict.SCATTERED),
         ((1000, 500), Verdict.SCATTERED),
         ((1000, 900, 800), Verdict.DRIFTING),
         ((1000, 900, 800, 700, 720, 600, 500), Verdict.DRIFTING),

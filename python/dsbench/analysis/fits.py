@@ -103,7 +103,7 @@ def scalability(rates: Mapping[int, float]) -> Fit | None:
                 ("κ", "cost of agreement, per pair of clients", ""))  # fmt: skip
     parameters = _parameters(meanings, found, drawn)
     fits = _rms(measured, law(at)) <= FITS
-    words = _peak(found, float(at[-1])) if fits else _unfit(measured, law(at), at, "clients")
+    words = _peak(found, drawn, float(at[-1])) if fits else _unfit(measured, law(at), at, "clients")
     return Fit("scalability", "clients", "transaction rate [tps]", at, measured, law(at), _between(at, law), parameters,
                fits, words)  # fmt: skip
 
@@ -117,14 +117,27 @@ def _law(found: Floats) -> Callable[[Floats], Floats]:
     return lambda at: np.asarray(rate * at / (1 + serial * (at - 1) + pairs * at * (at - 1)), dtype=float)
 
 
-def _peak(found: Floats, largest: float) -> str:
-    _rate, serial, pairs = found
-    at = sqrt(max(1 - serial, 0) / pairs) if pairs > 0 else nan
-    if not (isfinite(at) and at <= BEYOND * largest):
-        return f"no peak up to {BEYOND * largest:g} clients, twice what was measured: it says nothing beyond"
-    peak = float(_law(found)(np.array([max(at, 1.0)]))[0])
+def _peak(found: Floats, drawn: Floats, largest: float) -> str:
+    """Where the law has its peak; none where κ may be 0, as any κ above it makes one somewhere."""
+    least, most = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    beyond = f"no peak up to {BEYOND * largest:g} clients, twice what was measured: it says nothing beyond"
+    at = float(_tops(found[np.newaxis])[0])
+    if not at <= BEYOND * largest:
+        return beyond
+    if float(np.quantile(drawn[:, 2], least)) <= 0:
+        return f"no peak is sure up to {BEYOND * largest:g} clients: κ may be 0, and the rate may go on rising"
+    low, high = (float(end) for end in np.quantile(_tops(drawn), [least, most], method="inverted_cdf"))
+    peak = float(_law(found)(np.array([at]))[0])
     where = "" if at <= largest else ", beyond what was measured"
-    return f"the rate has its peak of {peak:,.0f} tps at {max(at, 1.0):.0f} clients{where}"
+    within = f"{min(low, at):.0f} to {max(high, at):.0f}" if high <= BEYOND * largest else f"{min(low, at):.0f} or more"
+    return f"the rate has its peak of {peak:,.0f} tps at {at:.0f} clients [{within}]{where}"
+
+
+def _tops(laws: Floats) -> Floats:
+    """Number of clients at which each of ``laws`` (λ, σ, κ) is greatest, sqrt((1 - σ) / κ), 1 at least."""
+    with np.errstate(divide="ignore"):
+        ratio = np.where(laws[:, 2] > 0, np.maximum(1 - laws[:, 1], 0) / laws[:, 2], np.inf)
+    return np.asarray(np.maximum(np.sqrt(ratio), 1.0), dtype=float)
 
 
 def memory(rates: Mapping[int, float], sizes_gb: Mapping[int, float], clients: int) -> Fit | None:
