@@ -61,6 +61,7 @@ def test_the_doctor_is_asked_about_this_machine_only(target: str, code: str, wor
     [
         ("setup", "no right (42501)", "no right (42501)", ""),
         ("setup", "no right; grant it (42501)", "no right (42501)", "grant it"),
+        ("setup", "no right; grant it (now; or later) (42501)", "no right (42501)", "grant it (now; or later)"),
         ("setup", 'near "a; b"', 'near "a; b"', ""),
         ("data", "no row; and more", "no row; and more", ""),
     ],

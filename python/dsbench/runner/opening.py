@@ -171,10 +171,13 @@ def parted(error: CoreError) -> tuple[str, str]:
     if error.kind not in (WRONG, "setup"):
         return str(error), ""
     code = f" ({error.code})" if error.code else ""
-    words, mark, remedy = str(error).removesuffix(code).rpartition("; ")
-    if not mark or remedy.count('"') % 2 or not remedy[:1].islower():
-        return str(error), ""
-    return words + code, remedy
+    whole = str(error).removesuffix(code)
+    for mark in reversed([found.start() for found in re.finditer("; (?=[a-z])", whole)]):
+        words, remedy = whole[:mark], whole[mark + 2 :]
+        # Not one within quotes or brackets.
+        if remedy.count('"') % 2 == 0 and remedy.count("(") == remedy.count(")"):
+            return words + code, remedy
+    return str(error), ""
 
 
 def ended(where: str, words: str, failures: Iterable[CoreError | None]) -> RunError:

@@ -35,8 +35,7 @@ _LEVELS = ", ".join(f"{name}: {level}" for name in workloads.names() if (level :
 _SMALL = ", ".join(name for name in workloads.names() if workloads.find(name).quick_scales == (1,))
 _RETRYING = ", ".join(name for name in workloads.names() if workloads.find(name).retries) + ": yes, others: no"
 
-Span = Annotated[float, BeforeValidator(seconds)]
-Seconds = Annotated[Span, Field(gt=0, le=86_400 * 7, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(gt=0, le=86_400 * 7, allow_inf_nan=False), BeforeValidator(seconds)]
 Threads = Annotated[int, Field(ge=1, le=100_000)]
 
 
@@ -140,7 +139,7 @@ class RunSpec(Frozen):
         About("With --precision: cycles after which a scale ends anyway", SIZE, "told", brief=True),
     ] = 40
     shortest: Annotated[
-        Annotated[int, BeforeValidator(seconds), Field(ge=1, le=86_400)] | None,
+        Annotated[int, Field(ge=1, le=86_400), BeforeValidator(seconds)] | None,
         About(
             "With --precision: seconds of a cycle at least, where one on trial of --duration shows that shorter ones "
             "stand for themselves",
@@ -213,8 +212,9 @@ class RunSpec(Frozen):
     ] = 0
     """N."""
     lease: Annotated[
-        Span,
+        float,
         Field(ge=0.5, le=600, allow_inf_nan=False),
+        BeforeValidator(seconds),
         About(
             "Seconds without word after which a node stops and the run goes on without it",
             CLIENTS, "told", unit="s", brief=True,
@@ -287,8 +287,9 @@ class RunSpec(Frozen):
     ] = None
     """Terminals of all nodes together; ``None``: for each unit of scale as many as the workload says."""
     ramp_up: Annotated[
-        Span,
+        float,
         Field(ge=0, le=86_400, allow_inf_nan=False),
+        BeforeValidator(seconds),
         About("Seconds of load before each cycle that are not recorded", PACE, "load", unit="s", brief=True),
     ] = 0.0
     """The clock of the cycle starts after it."""
