@@ -11,7 +11,7 @@ from dsbench.analysis.machine import CycleUse, MachineUse
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.glance import Best, best, ceiling_tps, failures, limit
-from dsbench.report.page.glance import answers
+from dsbench.report.page.glance import answers, warning
 from fixtures import sample
 from fixtures.archives import S
 
@@ -50,6 +50,10 @@ def test_what_others_took_is_said_in_place_of_the_limit(uses: list[CycleUse], wo
     found = limit(*seen(None, *uses))
     assert found.foreign
     assert words in found.words
+    evaluation = sample.evaluation()
+    disturbed = replace(evaluation, machine={row.scale: tuple(uses) for row in evaluation.scales})
+    assert words in warning(disturbed, sample.run())
+    assert "limited by" not in answers(disturbed, sample.run())
     assert not any(cause in found.words for cause in ("the CPUs:", "dsbench itself", "storage", "not known"))
 
 
@@ -62,6 +66,7 @@ def test_who_cannot_tell_the_server_from_others_does_not_call_it_another_program
 def test_a_little_of_others_does_not_hide_the_limit() -> None:
     found = limit(*seen(None, use(run=1.5, server=2.3, others=0.1)))
     assert not found.foreign
+    assert warning(sample.evaluation(), sample.run()) == ""
     assert found.words == "the CPUs: 3.9 of 4 CPUs were in use, 2.3 by the server, 1.5 by dsbench"
 
 

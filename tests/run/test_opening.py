@@ -12,6 +12,7 @@ from dsbench import servers
 from dsbench.archive import Writer
 from dsbench.generator import CoreError, Target
 from dsbench.runner import RunError, ladder, opening
+from dsbench.spec import build
 from fixtures.program import Program, only_archive
 from fixtures.psql import Psql
 
@@ -36,7 +37,8 @@ def test_the_log_of_a_server_is_kept_without_its_password(tmp_path: Path) -> Non
             return ["login of root", "with ge@heim or ge%40heim"]
 
     climb = ladder._Ladder.__new__(ladder._Ladder)
-    climb.__dict__.update(server=Talkative(), journal=SimpleNamespace(writer=Writer(tmp_path)))
+    spec = build({"target": {"url": Talkative.url}})
+    climb.__dict__.update(spec=spec, server=Talkative(), journal=SimpleNamespace(writer=Writer(tmp_path)))
     climb._keep_server_log("failed")
     assert (tmp_path / "server.log").read_text() == "login of root\nwith *** or ***\n"
 

@@ -18,10 +18,17 @@ def answers(evaluation: Evaluation, run: RunRecord) -> Html:
         return Html("")
     limit = glance.limit(found, run)
     return terms([
-        ("limited by", tag("strong", limit.words, cls="foreign") if limit.foreign else limit.words),
-        ("failed", glance.failures(evaluation, found)), ("how sure", glance.sureness(found)),
+        ("limited by", "" if limit.foreign else limit.words), ("failed", glance.failures(evaluation, found)),
+        ("how sure", glance.sureness(found)),
         ("doubts", _doubts(evaluation)), *(("peak", line) for line in peak_lines(evaluation)),
     ])  # fmt: skip
+
+
+def warning(evaluation: Evaluation, run: RunRecord) -> Html:
+    """What stands above the rate where others took a part of the machine; else nothing."""
+    found = glance.best(evaluation)
+    limit = glance.limit(found, run) if found is not None else None
+    return tag("p", limit.words, cls="foreign", role="note") if limit is not None and limit.foreign else Html("")
 
 
 def _doubts(evaluation: Evaluation) -> Html:

@@ -16,7 +16,7 @@ from dsbench.evaluation.naming import index_scales, server, subject
 from dsbench.evaluation.series import headings, phrases
 from dsbench.report import cost_table
 from dsbench.report.diagrams.heading import conditions
-from dsbench.report.page.glance import answers
+from dsbench.report.page.glance import answers, warning
 from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
 from dsbench.report.tables import DEFINITIONS, definitions
 from dsbench.workloads import Headline
@@ -40,7 +40,7 @@ def headline(evaluation: Evaluation, run: RunRecord, curve: Html | None = None) 
         ("status", _status(run)), ("time", _times(run)), ("archive", evaluation.name),
         ("made with", f"dsbench {run.dsbench}"),
     ])  # fmt: skip
-    told = tag("div", tag("div", *figures, cls="figures"), answers(evaluation, run))
+    told = tag("div", warning(evaluation, run), tag("div", *figures, cls="figures"), answers(evaluation, run))
     return tag("header", tag("h1", subject(run)), tag("div", told, curve or "", cls="glance"), facts)
 
 
