@@ -94,6 +94,12 @@ def test_threads_are_added_up_and_new_ones_counted_from_their_beginning(server: 
     assert dict_of(server) == found, "nothing has happened since"
 
 
+def test_many_sessions_of_less_than_a_tick_each_are_no_zero(server: Tasks, tmp_path: Path) -> None:
+    for pid in range(20, 84):
+        write(tmp_path, pid, 10, {pid: Thread(9)})
+    assert dict_of(server)["cpu"] == pytest.approx(64 * 0.009)
+
+
 def test_a_session_that_has_ended_makes_no_counter_fall(server: Tasks, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "11")  # 510 ms in all, 10 of them since it was read
     write(tmp_path, 10, 1, {10: Thread(1000, 50, 7, 8, 9)}, children_ticks=51)

@@ -6,15 +6,19 @@ import json
 import re
 import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from dsbench import study
+from dsbench.analysis.values import Resource
 from dsbench.report import study as shown
 from dsbench.report.diagrams.study import specs
 from dsbench.spec import SpecError
 from dsbench.study import Point, Study, begin, outcomes, results
+from dsbench.study.record import extend, make_folder
 from dsbench.study.spec import parse
+from fixtures.studies import archived
 
 
 def test_effects_are_those_that_were_put_in(made: Study) -> None:
@@ -148,3 +152,57 @@ def test_what_ended_several_trials_is_told_once_with_their_level(made: Study) ->
     assert line.endswith("(clients 4): the kernel ended it")
     assert line.startswith("failed: trials ")
     assert "--again" in text
+
+
+def _one_at_a_time(tmp_path: Path) -> Study:
+    """Pages of 4, 8 and 16 KiB, buffers and slots, each alone beside 8 KiB, 1000 and 1: more buffers make twice as much."""
+    factors = [{"name": "page size", "path": "target.settings.page_size", "levels": [4096, 8192, 16384], "reference": 8192},
+               {"name": "buffers", "path": "target.settings.cache_size", "levels": [1000, 3000]},
+               {"name": "threads", "path": "threads", "levels": [10, 20, 40]}]  # fmt: skip
+    run = {"target": "private:sqlite", "scales": [1], "cycles": 2, "duration": 1.0}
+    made, _ = begin(parse({"name": "one by one", "run": run, "factor": factors, "trials": {"design": "one-at-a-time", "repeat": 1}}), tmp_path / "s")
+    make_folder(made)
+    for trial in made.trials:
+        made = made.with_trial(archived(made, trial, lambda at, _scale: 200 * 2 ** at[1] * 1.5 ** at[2]))
+    return made
+
+
+def test_diagrams_compare_like_with_like_as_the_tables_do(tmp_path: Path) -> None:
+    found = outcomes(_one_at_a_time(tmp_path))
+    drawn = specs(found)
+    rates = {row["number"]: row["rate"] for row in drawn["lines-1"]["datasets"]["lines"]}
+    assert rates == pytest.approx({4096: 200, 8192: 200, 16384: 200}, rel=0.05)
+    assert {row["archive"] for row in drawn["lines-1"]["datasets"]["lines"]} == {"page size"}
+    heat = next(spec for name, spec in drawn.items() if name == "heat-2-3")
+    cells = {(row["x"], row["y"]): row["value"] for row in heat["datasets"]["fields"]}
+    assert cells["1000", "10"] == pytest.approx(200, rel=0.05)
+    axis = drawn["lines-1"]["layer"][0]["encoding"]["x"]["axis"]
+    assert "format" not in axis, "4096 reads 4,096"
+    assert "one block" in drawn["lines-1"]["title"]["subtitle"][0]
+
+
+def test_one_block_has_a_line_for_each_level_of_a_second_factor(made: Study) -> None:
+    once = replace(made, trials=tuple(one for one in made.trials if one.block == 2))
+    drawn = specs(outcomes(once))["lines-2"]
+    assert {row["archive"] for row in drawn["datasets"]["lines"]} == {"isolation read-committed", "isolation serializable"}
+
+
+def test_every_trial_stands_in_what_was_found_in_memory(made: Study) -> None:
+    found = outcomes(made)
+    rows = list(shown._cached(found))
+    assert rows == [rows[0]], "nothing is told where no trial has counters or two modes"
+    some = replace(found, made=(replace(found.made[0], resources=(
+        Resource("blocks hit", "blocks", 1, 9, "server"), Resource("blocks read", "blocks", 1, 1, "server"))), *found.made[1:]))
+    rows = list(shown._cached(some))
+    assert len(rows) == 1 + len(found.made)
+    assert {row[-3] for row in rows[1:]} != {"–"}, "the share below 1 ms is known of each"
+
+
+def test_levels_that_are_tables_are_added_as_tables(tmp_path: Path) -> None:
+    factor = {"name": "nodes", "levels": [{"name": "local", "set": {"threads": 1}}, {"name": "1 node", "set": {"threads": 2}}]}
+    run = {"target": "mock:", "workload": "select", "scales": [1], "cycles": 1, "duration": 1.0}
+    begun, _ = begin(parse({"name": "x", "run": run, "factor": [factor]}), tmp_path / "s")
+    with pytest.raises(SpecError, match="the levels of nodes are tables") as refused:
+        extend(begun, {"nodes": ["5 nodes"]})
+    assert '"threads" = …' in refused.value.remedy
+    assert len(extend(begun, {"nodes": [{"name": "5 nodes", "set": {"threads": 5}}]}, 1).trials) == 8

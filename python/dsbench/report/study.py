@@ -211,9 +211,11 @@ def _foretold(found: Outcomes) -> Iterator[Grid]:
 def _cached(found: Outcomes) -> Iterator[list[str]]:
     """Heads, and a row for each trial: by the server's counters, and by times, beside each other."""
     yield ["trial", *found.factors, "blocks, by the server", "transactions under 1 ms", "under", "between the modes"]
+    if not any(isfinite(one.hits.blocks) or isfinite(one.hits.valley_ns) for one in found.made):
+        return
     for one in sorted(found.made, key=lambda made: (made.at, made.trial.block)):
         hits = one.hits
-        if isfinite(hits.blocks) or isfinite(hits.valley_ns):
+        if isfinite(hits.blocks) or isfinite(hits.usual):
             limit = f"{number(hits.valley_ns / 1e6, 3)} ms" if isfinite(hits.valley_ns) else "one mode"
             shares = [f"{share:.1%}" if isfinite(share) else "–" for share in (hits.blocks, hits.usual, hits.found)]
             yield [str(one.trial.number), *one.trial.levels, *shares[:2], limit, shares[2]]

@@ -110,6 +110,13 @@ def extend(study: Study, levels: Mapping[str, Sequence[Any]], repeat: int = 0) -
     known = {factor.name: factor for factor in study.factors}
     if unknown := set(levels) - set(known):
         raise SpecError("--level", f"no factor {sorted(unknown)[0]!r}", f"the factors are {', '.join(known)}")
+    for name, more in levels.items():
+        factor = known[name]
+        if not factor.path and any(not isinstance(raw, Mapping) for raw in more):
+            like = next((raw for raw in factor.levels if isinstance(raw, Mapping)), {})
+            sets = ", ".join(f'"{path}" = …' for path in like.get("set", {})) or '"threads" = 4'
+            raise SpecError("--level", f"the levels of {name} are tables: each says what it sets",
+                            f"write --level '{name}={{name = \"…\", set = {{{sets}}}}}'")  # fmt: skip
     if study.spec.trials.design in ("list", "screening") and levels:
         problem = f"the design {study.spec.trials.design} has its trials by number, not by level"
         raise SpecError("--level", problem, "add --repeat, or begin another study")

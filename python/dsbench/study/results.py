@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Final, NamedTuple
@@ -103,16 +103,22 @@ class Outcomes:
         return made.mean(self.points)
 
     def alike(self, factor: int) -> list[list[Made]]:
-        """By level of ``factor`` the trials that can stand beside each other: those whose other levels occur at each of
-        them; all, where a design has no such ones."""
-        count = len(self.levels[factor])
-        seen: dict[tuple[int, ...], set[int]] = {}
-        for one in self.made:
-            seen.setdefault(_others(one, factor), set()).add(one.at[factor])
-        present = {one.at[factor] for one in self.made}
+        """By level of ``factor`` the trials that can be compared."""
+        kept = self.comparable((factor,))
+        return [[one for one in kept if one.at[factor] == level] for level in range(len(self.levels[factor]))]
+
+    def comparable(self, factors: Collection[int], among: Iterable[Made] | None = None) -> list[Made]:
+        """Of the trials ``among`` all: those whose other factors take the same levels wherever ``factors`` were tried.
+
+        All where the design has no such ones. Else a mean by level would be one over other work as well.
+        """
+        made = list(self.made if among is None else among)
+        seen: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
+        for one in made:
+            seen.setdefault(_others(one, *factors), set()).add(tuple(one.at[n] for n in factors))
+        present = {tuple(one.at[n] for n in factors) for one in made}
         whole = {others for others, levels in seen.items() if levels == present}
-        kept = [one for one in self.made if _others(one, factor) in whole] or list(self.made)
-        return [[one for one in kept if one.at[factor] == level] for level in range(count)]
+        return [one for one in made if _others(one, *factors) in whole] or made
 
     def relative(self, factor: int, level: int, point: Point) -> tuple[float, float, float] | None:
         """At ``point`` the value of a level over that of the reference, and the least and the greatest of the blocks.
@@ -139,8 +145,8 @@ def mean(values: Iterable[float]) -> float:
     return float(np.exp(np.log(found).mean())) if found.size else float(np.nan)
 
 
-def _others(one: Made, factor: int) -> tuple[int, ...]:
-    return (*one.at[:factor], *one.at[factor + 1 :])
+def _others(one: Made, *factors: int) -> tuple[int, ...]:
+    return tuple(level for factor, level in enumerate(one.at) if factor not in factors)
 
 
 def outcomes(study: Study, measure: str = "rate") -> Outcomes:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dsbench.evaluation.naming import counted
 from dsbench.evaluation.trend import History
-from dsbench.report.diagrams.theme import GREEN, GREY, HUES, RED, Row, Spec, finish, number_labels
+from dsbench.report.diagrams.theme import GREEN, GREY, HUES, RED, WHOLE, Row, Spec, finish, number_labels
 
 _LINE = 84
 
@@ -33,7 +33,8 @@ def history(found: History) -> Spec:
         for told in found.changes
     ]  # fmt: skip
     x = alt.X("number:Q", scale=alt.Scale(domain=[0.5, rates.size + 0.5], nice=False),
-              axis=alt.Axis(title="run, in the order in which they were made", tickMinStep=1, format="d"))  # fmt: skip
+              axis=alt.Axis(title="run, in the order in which they were made", tickMinStep=1, format="d",
+                            labelExpr=WHOLE))  # fmt: skip
     y = alt.Y("rate:Q", title="transaction rate [tps]",
               scale=alt.Scale(domain=[max(low - margin, 0), high + 1.6 * margin], nice=False, zero=False),
               axis=alt.Axis(labelExpr=number_labels()))  # fmt: skip

@@ -16,7 +16,7 @@ from dsbench.evaluation.evaluated import Evaluation
 from dsbench.evaluation.naming import subject
 from dsbench.evaluation.series import headings
 from dsbench.report.diagrams.heading import title
-from dsbench.report.diagrams.theme import HUES, Row, Spec, assembled, log_domain, log_ticks, number_labels
+from dsbench.report.diagrams.theme import HUES, WHOLE, Row, Spec, assembled, log_domain, log_ticks, number_labels
 
 _POINTS: Final = 400
 """Of a curve, at most: longer ones are shown in steps of some seconds."""
@@ -102,7 +102,8 @@ def _row(name: str, one: Efficiency, rows: Sequence[Row], groups: Sequence[str],
 def _plot(head: str, field: str, stage: str, groups: Sequence[str], shown: str, *, legend: bool = False) -> Spec:
     """One plot of ``field`` over the seconds of ``stage``, a line for each group, by colour and dashes."""
     x = {"field": "second", "type": "quantitative", "scale": {"zero": True, "nice": False},
-         "axis": {"title": "second of the stage", "format": "d", "tickMinStep": 1, "tickCount": 6}}  # fmt: skip
+         "axis": {"title": "second of the stage", "format": "d", "tickMinStep": 1, "tickCount": 6,
+                  "labelExpr": WHOLE}}  # fmt: skip
     y = {"field": field, "type": "quantitative", "scale": {"zero": True},
          "axis": {"title": None, "labelExpr": number_labels(), "tickCount": 4}}  # fmt: skip
     key = {"title": "clients", "orient": "right", "symbolType": "stroke", "symbolSize": 300} if legend else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from itertools import combinations
 
 import altair as alt
@@ -15,6 +16,7 @@ from dsbench.report.diagrams.freq import curve, drawable
 from dsbench.report.diagrams.theme import (
     GREY,
     HUES,
+    WHOLE,
     Row,
     Spec,
     finish,
@@ -126,9 +128,10 @@ def relative(found: Outcomes, factor: int) -> Spec | None:
 def heat(found: Outcomes, across: int, down: int) -> Spec | None:
     """Geometric means of two factors at once; ``None`` where half of the fields are empty."""
     rows: list[Row] = []
+    alike = found.comparable((across, down))
     for i, one in enumerate(found.levels[across]):
         for k, other in enumerate(found.levels[down]):
-            value = mean(found.value(made) for made in found.made if made.at[across] == i and made.at[down] == k)
+            value = mean(found.value(made) for made in alike if made.at[across] == i and made.at[down] == k)
             if math.isfinite(value):
                 rows.append({"x": one.name, "y": other.name, "value": value})
     if len(rows) * 2 <= len(found.levels[across]) * len(found.levels[down]) or len(rows) < 4:
@@ -167,19 +170,22 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
 
 
 def lines(found: Outcomes, factor: int) -> Spec | None:
-    """Over the numbers of a factor, a line for each level of the factor that interacts most with it.
+    """Over the numbers of a factor, a line for each level of the factor that goes with most of what is left.
 
-    ``None`` where its levels are no numbers, or fewer than three.
+    That one was tried at several of its levels together with these numbers. ``None`` where the levels of ``factor`` are
+    no numbers, or fewer than three.
     """
     numbers = [level.number for level in found.levels[factor]]
     if len(numbers) < 3 or any(number is None for number in numbers):
         return None
-    others = sorted((n for n in range(len(found.factors)) if n != factor), key=lambda n: -_share(found, (factor, n)))
-    beside = others[0] if others and found.effects and found.effects.interactions else None
+    others = [n for n in range(len(found.factors)) if n != factor and _crossed(found, factor, n)]
+    beside = max(others, key=lambda n: _share(found, (factor, n)), default=None)
     rows: list[Row] = []
+    # With a line for each level of a second factor these are compared as well.
+    alike = found.comparable((factor,) if beside is None else (factor, beside))
     for line, name in _lines(found, factor, beside):
         for at, number in enumerate(numbers):
-            here = (one for one in found.made if one.at[factor] == at and line in (None, one.at[beside or 0]))
+            here = (one for one in alike if one.at[factor] == at and line in (None, one.at[beside or 0]))
             values = [value for value in map(found.value, here) if math.isfinite(value)]
             if values:
                 rows.append(
@@ -200,7 +206,7 @@ def lines(found: Outcomes, factor: int) -> Spec | None:
     x = alt.X(
         "number:Q",
         scale=scale,
-        axis=alt.Axis(values=known, format=",~g", title=found.factors[factor] + ", log scale" * log),
+        axis=alt.Axis(values=known, labelExpr=number_labels(), title=found.factors[factor] + ", log scale" * log),
     )
     look, base, bare = looks(names), alt.Chart(alt.NamedData("lines")), alt.X("number:Q", axis=None)
     what = f", by {found.factors[beside]}" if beside is not None else ""
@@ -216,9 +222,20 @@ def lines(found: Outcomes, factor: int) -> Spec | None:
         ],
         name="study-lines", archive="the study", data={"lines": rows},
         title=alt.TitleParams(text=f"Over {found.factors[factor]}{what}",
-                              subtitle=[_of(found) + "; bars: least to greatest trial"]),
+                              subtitle=[_of(found) + _bars(found)]),
         description="Values over the numbers of one factor, a line for each level of another.",
     )  # fmt: skip
+
+
+def _crossed(found: Outcomes, factor: int, other: int) -> bool:
+    """Whether two levels of ``other`` or more were tried with two of ``factor`` or more."""
+    pairs = {(one.at[other], one.at[factor]) for one in found.made}
+    return sum(count > 1 for count in Counter(level for level, _ in pairs).values()) > 1
+
+
+def _bars(found: Outcomes) -> str:
+    blocks = len({one.trial.block for one in found.made})
+    return "; bars: least to greatest trial" if blocks > 1 else "; one block: how far trials scatter is not known"
 
 
 def _lines(found: Outcomes, factor: int, beside: int | None) -> list[tuple[int | None, str]]:
@@ -284,7 +301,7 @@ def course(found: Outcomes, factor: int) -> Spec | None:
     if len(names) < 2:
         return None
     y = ValueAxis.of_rates("transaction rate [tps]", [row["rate"] for row in rows])
-    axis = alt.Axis(title="second of all cycles, one after another [s]", tickMinStep=1)
+    axis = alt.Axis(title="second of all cycles, one after another [s]", tickMinStep=1, format="d", labelExpr=WHOLE)
     x = alt.X("second:Q", scale=alt.Scale(nice=False), axis=axis)
     look = looks(names)
     return finish(

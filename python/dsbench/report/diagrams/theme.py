@@ -149,6 +149,10 @@ def log_ticks(low: float, high: float) -> list[float]:
     return [t for t in ticks if low <= t <= high]
 
 
+WHOLE: Final = "datum.value % 1 ? '' : datum.label"
+"""Vega expression for tick labels of what comes in whole numbers: where few fit an axis, it has ticks between them."""
+
+
 def number_labels() -> str:
     """Vega expression for tick labels: 10,000 and 0.001 without an exponent, 1e-7 with one."""
     return "datum.value >= 1 || datum.value === 0 ? format(datum.value, ',') : " \

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from dsbench.analysis.values import Interval
-from dsbench.report.diagrams.theme import GREY, HUES, RED, Row, Spec, finish
+from dsbench.report.diagrams.theme import GREY, HUES, RED, WHOLE, Row, Spec, finish
 
 
 def versus(courses: Sequence[tuple[float, Interval]], difference: float) -> Spec:
@@ -26,7 +26,7 @@ def versus(courses: Sequence[tuple[float, Interval]], difference: float) -> Spec
         for number, (one, found) in enumerate(courses, 1)
     ]  # fmt: skip
     base = alt.Chart(alt.NamedData("blocks"))
-    axis = alt.Axis(title="block of four runs", tickMinStep=1, format="d", labelFlush=True)
+    axis = alt.Axis(title="block of four runs", tickMinStep=1, format="d", labelFlush=True, labelExpr=WHOLE)
     x = alt.X("block:Q", axis=axis, scale=alt.Scale(domain=[0.5, len(rows) + 0.5], nice=False))
     bare = alt.X("block:Q", axis=None)
     level = alt.Chart(alt.NamedData("one"))

@@ -11,7 +11,7 @@ import numpy as np
 
 from dsbench.analysis.values import Floats
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.report.diagrams.theme import GREY, HUES, RED, Spec, config
+from dsbench.report.diagrams.theme import GREY, HUES, RED, WHOLE, Spec, config
 from dsbench.report.page.markup import Html, number, section, tag
 
 _POINTS: Final = 1500        # of a course, at most; longer ones are shown in steps of some seconds
@@ -57,8 +57,7 @@ def _short(value: float) -> float:
 def spec() -> Spec:
     """The diagram of a course as Vega-Lite; the page fills in ``seconds`` and ``boundaries`` for each scale."""
     seconds, boundaries = alt.Chart(alt.NamedData("seconds")), alt.Chart(alt.NamedData("boundaries"))
-    whole = "datum.value % 1 ? '' : datum.label"  # A course of two seconds has ticks between them.
-    axis = alt.Axis(title="second of all cycles in order", tickMinStep=1, format="d", labelExpr=whole)
+    axis = alt.Axis(title="second of all cycles in order", tickMinStep=1, format="d", labelExpr=WHOLE)
     x = alt.X("second:Q", scale=alt.Scale(nice=False), axis=axis)
     middle = alt.X("middle:Q", axis=axis)
     rule = boundaries.mark_rule(color=GREY, strokeDash=[2, 2], strokeWidth=0.8, clip=True).encode(x=x)
