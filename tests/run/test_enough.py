@@ -10,6 +10,7 @@ import pytest
 import dsbench
 from dsbench.analysis.index import share
 from dsbench.analysis.precision import enough
+from dsbench.evaluation.naming import conduct
 from dsbench.generator import Stage
 from dsbench.runner import trial
 from dsbench.runner.enough import Enough, wanted
@@ -34,6 +35,8 @@ def test_cycles_go_on_until_the_rate_is_known_or_the_most_are_made(tmp_path: Pat
         first = 1 if key.threads == 1 else 9
         assert part.cycle_numbers[1].tolist() == list(range(first, first + rates.size)), "a seed for each cycle"
     assert archive.run.spec.precision == 30
+    made = found.durations_s[1].size
+    assert conduct(found, archive.run) == (f"{made}", "0.1"), "the heading has as many as were made"
 
 
 def test_the_precision_of_the_index_asks_less_of_scales_that_carry_less_of_it() -> None:

@@ -66,6 +66,8 @@ class Asked(Recorded):
     precision: Real | None = None
     """In per cent."""
     precision_of: str = "rates"
+    shortest: Real | None = None
+    """In seconds."""
     refine: str = "none"
     duration: Real = 1.0
     """Seconds of a cycle."""

@@ -182,6 +182,8 @@ class Evaluation:
     all transactions from the first start to the last end. Only where streams have even shares of a fixed number."""
     stage: str = ONLY_STAGE
     """That of these cycles."""
+    grown: frozenset[int] = frozenset()
+    """Scales whose rows were added to the database of the scale before (``--grow``)."""
     series: Mapping[Series, Evaluation] = field(default_factory=dict)
     """Every series of cycles with its evaluation, where a run has several; the whole is that of the last."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dsbench.analysis.values import Index
 from dsbench.archive import RunRecord
@@ -45,6 +45,21 @@ def listed(numbers: Iterable[int]) -> str:
 def counted(count: int, noun: str) -> str:
     """``1 cycle``, ``10 cycles``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def conduct(evaluation: Evaluation, run: RunRecord) -> tuple[str, str]:
+    """How many cycles the scales have and of how many seconds, each as ``10`` or ``5–10``: those that were asked for,
+    and where ``--precision``, ``--peak`` or ``--shortest`` decided, those that were made."""
+    spec = run.spec
+    decided = spec.precision is not None or spec.shortest is not None or spec.peak
+    made = [seconds for seconds in evaluation.durations_s.values() if seconds.size and decided]
+    lengths = [float(f"{second:.4g}") for seconds in made for second in seconds if second > 0]
+    return (_from_to([len(one) for one in made] or [spec.cycles]), _from_to(lengths or [spec.duration]))
+
+
+def _from_to(numbers: Sequence[float]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
 
 
 def subject(run: RunRecord) -> str:

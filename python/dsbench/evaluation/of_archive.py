@@ -170,6 +170,7 @@ def _rates(name: str, read: _Read, *, alone: bool) -> Evaluation:
         scales=results,
         levels=levels,
         void_scales=frozenset(run.broken),
+        grown=frozenset(x for x, phases in read.phases.items() if phases.grown),
         cycle_rates=rates,
         intervals={x: median_interval(found) for x, found in rates.items()},
         cycle_numbers={x: part.cycles for x, part in load.items()},

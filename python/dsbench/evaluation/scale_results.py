@@ -24,6 +24,11 @@ class Phases:
     foreign_key_s: float
     clean_s: float
     drop_s: float
+    grown: bool = False
+    """Whether its rows were added to the database of the scale before: ``populate_s`` is that of these rows alone."""
+
+
+_NOTHING: Final = Phases(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan)
 
 
 def result(
@@ -35,7 +40,7 @@ def result(
 ) -> ScaleResult:
     """The columns of one scale; nan where nothing was measured."""
     part = load or Measured.empty()
-    around = phases or Phases(*[np.nan] * 6)
+    around = phases or _NOTHING
     spread = eq.spread(eq.cycle_rate_tps(part["committed"], part.duration_s))
     multiplier = eq.rate_multiplier(part["residence_ns"], part.duration_s)
     rates_at = {
@@ -98,5 +103,6 @@ def phases_of(table: pa.Table, stage: str, finished: Set[tuple[int, int]]) -> di
             foreign_key_s=mean["foreign_key"],
             clean_s=float(np.sum(took["clean"])) if took["clean"] else np.nan,
             drop_s=mean["drop"],
+            grown=bool(took["reset"]),
         )
     return result

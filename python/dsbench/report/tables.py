@@ -15,7 +15,7 @@ from dsbench.analysis.precision import FEWEST
 from dsbench.analysis.values import Doubt, Index, Interval, ScaleResult, percent, result_columns
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import index_scales, limited, listed, pacing
+from dsbench.evaluation.naming import conduct, index_scales, limited, listed, pacing
 from dsbench.evaluation.series import headings, labels
 from dsbench.report.cost_table import waking_lines
 from dsbench.report.kind_text import kind_lines
@@ -107,10 +107,12 @@ def summary_text(evaluation: Evaluation) -> str:
 def _summary_lines(evaluation: Evaluation) -> list[str]:
     rows = [summary_heads(evaluation), *summary_rows(evaluation)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    more = [*_service_lines(evaluation), *_definition_lines(evaluation), *kind_lines(evaluation)]
+    more = [GROWN] if evaluation.grown else []
+    more += [*_service_lines(evaluation), *_definition_lines(evaluation), *kind_lines(evaluation)]
     return [*(_aligned(row, widths) for row in rows), *more, *([""] if more else [])]
 
 
+GROWN: Final = "populate s with +: of the rows that the scale adds to the database of the one before it (--grow)"
 DEFINITIONS: Final = (
     "The sum of the streams' own rates is marginally higher and nearer to a steady state; from the first start to the "
     "last end there is time as well in which only some streams run (McDonell, 1987)."
@@ -281,12 +283,13 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
     spec = run.spec
     nodes = f"{spec.nodes} nodes" if spec.nodes else "local"
+    cycles, seconds = conduct(evaluation, run)
     lines = [
         f"{evaluation.name}: {run.status}, started {run.started}",
         *([f"label: {spec.label}"] if spec.label else []),
         f"{run.server_version or run.engine} on {run.host}, "
         f"workload {_workload(run.entry)}, dsbench {run.dsbench}",
-        f"{spec.cycles} x {spec.duration:g} s, {nodes}, threads {listed(spec.thread_numbers)}, "
+        f"{cycles} x {seconds} s, {nodes}, threads {listed(spec.thread_numbers)}, "
         f"connections {spec.connections}, {run.in_force}, {pacing(run)}, "
         f"seed {spec.seed}",
         *([limits] if (limits := limited(run)) else []),
@@ -328,7 +331,7 @@ def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[str, ...]:
         f"{1 - share:.1%}" if share is not None else "–",
         _short(row.rate_multiplier),
         *(_short(time) for time in times.values()),
-        _short(row.populate_s),
+        _short(row.populate_s) + ("+" if row.scale in evaluation.grown else ""),
     )
 
 

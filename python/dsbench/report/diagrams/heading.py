@@ -12,27 +12,28 @@ from dsbench.analysis.precision import FEWEST
 from dsbench.analysis.values import Index
 from dsbench.archive import RunRecord
 from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.naming import counted, index_scales, limited, listed, pacing, warnings
+from dsbench.evaluation.naming import conduct, counted, index_scales, limited, listed, pacing, warnings
 
 _LINE = 108     # characters of the subtitle's font that fit the width of a diagram
 
 
 def title(headline: str, evaluation: Evaluation, run: RunRecord, notes: Sequence[str] = ()) -> alt.TitleParams:
     """``headline`` over the conditions of the run, then ``notes``, then what is unsafe or void."""
-    lines = [conditions(run), *notes, *warnings(evaluation, run)]
+    lines = [conditions(evaluation, run), *notes, *warnings(evaluation, run)]
     return alt.TitleParams(text=headline, subtitle=[part for line in lines for part in textwrap.wrap(line, _LINE)])
 
 
-def conditions(run: RunRecord) -> str:
+def conditions(evaluation: Evaluation, run: RunRecord) -> str:
     """Load, isolation and repetition in one line."""
     spec = run.spec
+    cycles, seconds = conduct(evaluation, run)
     nodes, connections, numbers = spec.nodes, spec.connections, spec.thread_numbers
     threads = counted(numbers[0], "thread") if len(numbers) == 1 else f"{listed(numbers)} threads"
     parts = [
         f"{counted(nodes, 'node')} × {threads}" if nodes else threads,
         f"{connections} connections each" if connections > 1 else "",
         run.in_force.replace("-", " "),
-        f"{counted(spec.cycles, 'cycle')} of {spec.duration:g} s",
+        f"{cycles} {'cycle' if cycles == '1' else 'cycles'} of {seconds} s",
         pacing(run),
         limited(run),
         "with retry" if spec.retry else "",

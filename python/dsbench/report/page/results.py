@@ -18,7 +18,7 @@ from dsbench.report import cost_table
 from dsbench.report.diagrams.heading import conditions
 from dsbench.report.page.glance import answers, warning
 from dsbench.report.page.markup import Html, join, number, section, table, tag, terms
-from dsbench.report.tables import DEFINITIONS, definitions
+from dsbench.report.tables import DEFINITIONS, GROWN, definitions
 from dsbench.workloads import Headline
 
 
@@ -35,7 +35,8 @@ def headline(evaluation: Evaluation, run: RunRecord, curve: Html | None = None) 
             shown = number(counted.median)
             figures = [_figure(counted.label, shown, f"at scale {found.row.scale}; {counted.about}"), *figures]
     facts = terms([
-        ("server", server(run)), ("host", _host(run)), ("load", conditions(run)), ("placement", evaluation.placement),
+        ("server", server(run)), ("host", _host(run)), ("load", conditions(evaluation, run)),
+        ("placement", evaluation.placement),
         ("client's ceiling", _ceiling(found, run)),
         ("status", _status(run)), ("time", _times(run)), ("archive", evaluation.name),
         ("made with", f"dsbench {run.dsbench}"),
@@ -157,6 +158,7 @@ def summary(evaluation: Evaluation) -> Html:
     shown = table("Summary by scale", heads, rows, marked=_void_rows(evaluation))
     words = "Response times begin at the intended start, service times at the actual one: the difference is waiting."
     note = [tag("p", words, cls="note")] if waits else []
+    note += [tag("p", GROWN, cls="note")] if evaluation.grown else []
     return section("Summary", shown, *note, *_definitions(evaluation), key="summary")
 
 
@@ -182,7 +184,7 @@ def _summary_row(evaluation: Evaluation, r: ScaleResult) -> list[object]:
     return [
         _scale(evaluation, r.scale), number(r.database_size_gb, 3), number(r.rate_median_tps), between,
         f"{(1 - share) * 100:.3g} %" if share is not None else "–", *(number(q, 3) for q in quantiles),
-        number(r.rate_multiplier), number(r.populate_s, 3),
+        number(r.rate_multiplier), number(r.populate_s, 3) + ("+" if r.scale in evaluation.grown else ""),
     ]  # fmt: skip
 
 
