@@ -73,7 +73,7 @@ class Limit:
 def limit(found: Best, run: RunRecord) -> Limit:
     """What kept the rate from being higher, as far as it was measured."""
     rate, scale, part = found.row.rate_median_tps, found.row.scale, found.part
-    if foreign := _foreign(part, scale):
+    if foreign := _foreign(part, scale, run.embedded):
         return Limit(foreign, foreign=True)
     spec, ceiling = run.spec, ceiling_tps(found, run)
     if spec.rate and rate >= OF_PACE * spec.rate:
@@ -116,7 +116,7 @@ def _per_cent(share: float) -> str:
     return f"{share:.1%}" if share == 0 or share >= 0.0005 else "under 0.1%"
 
 
-def _foreign(part: Evaluation, scale: int) -> str:
+def _foreign(part: Evaluation, scale: int, embedded: bool) -> str:
     """What other programs and the host took of the CPUs, in words; empty where it was little on every machine."""
     found: dict[str, list[MachineUse]] = {}
     for one in part.machine.get(scale, ()):
@@ -128,7 +128,7 @@ def _foreign(part: Evaluation, scale: int) -> str:
         cpus = uses[0].cpus
         if others + stolen <= MOST_OTHERS * cpus:
             continue
-        known = all(use.server_ns is not None for use in uses)
+        known = embedded or all(use.server_ns is not None for use in uses)
         who = "other programs" if known else "programs other than dsbench"
         took = [f"{who} used {others:.2g}"] if others > 0.01 * cpus else []
         took += [f"the host took {stolen:.2g}"] if stolen > 0.01 * cpus else []
