@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from typing import Annotated
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from dsbench import _core
 
@@ -95,10 +96,10 @@ class Remote:
     """The clients' sum that counts them: column ``remote`` of the table ``cycles``."""
     what: str
     """What they did: ``changed another branch's account``."""
-    share: float
+    share: Annotated[float, Field(ge=0, le=1)]
     """The share (0-1) of all that the inputs give them."""
-    least: float
-    most: float
+    least: Annotated[float, Field(ge=0, le=1)]
+    most: Annotated[float, Field(ge=0, le=1)]
     """The window of shares that a valid run shows."""
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from dsbench.spec import SpecError
 from dsbench.stack import Switch
 
+_LARGEST: Final = 2**20
 _KEPT = ("version", "settings", "at", "host", "dsbench", "holds", "verdict")
 _FIGURES = ("storage", "writers", "acknowledged", "lost", "torn")
 
@@ -20,8 +21,14 @@ def read(file: str) -> dict[str, Any]:
         return {}
     remedy = "name a file that dsbench check TARGET --durability --out FILE wrote"
     try:
-        found = json.loads(Path(file).read_text())
-    except (OSError, ValueError) as error:
+        if Path(file).exists() and not Path(file).is_file():
+            raise ValueError("it is no regular file")
+        with Path(file).open("rb") as opened:
+            text = opened.read(_LARGEST + 1)
+        if len(text) > _LARGEST:
+            raise ValueError(f"it has more than {_LARGEST} bytes")
+        found = json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
         raise SpecError("--checked", f"{file} cannot be read: {error}", remedy) from None
     if not isinstance(found, dict) or not {*_KEPT, "durability"} <= found.keys() or not _whole(found):
         raise SpecError("--checked", f"{file} is no result of a check", remedy)

@@ -6,7 +6,9 @@ import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
 
 from dsbench.analysis import designs
 from dsbench.redaction import redact
@@ -19,22 +21,23 @@ Status = Literal["planned", "running", "done", "void", "failed", "left out"]
 Combination = tuple[int, ...]
 """Number of a level for each factor."""
 _MOST_BEFORE = 1000
+MOST_BLOCKS: Final = 100_000
 
 
 @dataclass(frozen=True)
 class Trial:
     """One run of a study."""
 
-    number: int
+    number: Annotated[int, Field(ge=1)]
     """From 1, in the order in which they are made."""
-    block: int
+    block: Annotated[int, Field(ge=1, le=MOST_BLOCKS)]
     """From 1."""
     levels: tuple[str, ...]
     """Name of the level of each factor."""
     status: Status = "planned"
     """"void": a check of its database failed; "left out": it cannot be made; "failed": it was begun."""
     reason: str = ""
-    archive: str = ""
+    archive: Annotated[str, Field(max_length=255, pattern=r"^([^/\\\x00.][^/\\\x00]*)?$")] = ""
     """Name of its archive in the study's folder ``archives``; empty before it was begun."""
     started: str = ""
     ended: str = ""

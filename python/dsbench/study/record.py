@@ -8,8 +8,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import TypeAdapter
+
 import dsbench
 from dsbench.archive import ArchiveError
+from dsbench.archive.folder import read as read_file
 from dsbench.archive.parts import replace as written
 from dsbench.redaction import redact_values
 from dsbench.runner import Ahead
@@ -24,7 +27,7 @@ NAME: Final = "study.json"
 ARCHIVES: Final = "archives"
 """Folder of the archives, beside it."""
 _FORMAT: Final = 1
-_LARGEST: Final = 64 << 20
+_TRIALS: Final = TypeAdapter(tuple[Trial, ...])
 
 
 @dataclass(frozen=True)
@@ -154,18 +157,27 @@ def load(folder: Path) -> Study:
     """The study in ``folder``. ``ArchiveError`` where there is none that can be read."""
     path = folder / NAME
     try:
-        if path.stat().st_size > _LARGEST:
-            raise ValueError(f"it has more than {_LARGEST} bytes")
-        data = json.loads(path.read_text("utf-8"))
+        data = json.loads(read_file(folder, NAME))
         if data["format"] != _FORMAT:
             raise ArchiveError(f"{path} has format {data['format']}", "use the dsbench that wrote it", usage=True)
         spec = parse(data["spec"])
-        factors = tuple(Factor.model_validate(one) for one in data["factors"])
-        trials = tuple(Trial(**{**row, "levels": tuple(row["levels"])}) for row in data["trials"])
-    except (OSError, ValueError, KeyError, TypeError, SpecError, RecursionError) as error:
+        factors = tuple(parse({**data["spec"], "factor": data["factors"]}).factor)
+        trials = _TRIALS.validate_python(data["trials"])
+        _refuse_others(factors, trials)
+    except (OSError, ValueError, KeyError, TypeError, SpecError, RecursionError, OverflowError) as error:
         words = f"no study in {folder}: {path.name} cannot be read ({str(error)[:200]})"
         raise ArchiveError(words, "name the folder that dsbench study run made", usage=True) from None
     return Study(folder, spec, factors, trials)
+
+
+def _refuse_others(factors: Sequence[Factor], trials: Sequence[Trial]) -> None:
+    """``ValueError`` for trials that are none of the study with these ``factors``."""
+    names = [{level.name for level in factor.resolved} for factor in factors]
+    for number, trial in enumerate(trials, start=1):
+        if trial.number != number:
+            raise ValueError(f"trial {number} has the number {trial.number}")
+        if len(trial.levels) != len(factors) or any(one not in of for one, of in zip(trial.levels, names, strict=True)):
+            raise ValueError(f"trial {number} has levels that no factor has")
 
 
 def again(folder: Path) -> StudySpec:

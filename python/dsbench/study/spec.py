@@ -196,8 +196,7 @@ def _level(factor: Factor, raw: Any) -> Level:
                 f"factor {factor.name!r}: path", "it is missing", 'name what varies, such as path = "threads"'
             )
         check(factor.path, f"factor {factor.name!r}: path")
-        number = float(raw) if isinstance(raw, int | float) and not isinstance(raw, bool) else None
-        return Level(name=level_name(raw), sets={factor.path: raw}, number=number)
+        return Level(name=level_name(raw), sets={factor.path: raw}, number=_number(raw))
     if unknown := set(raw) - {"name", "set", "rules", COMPUTED}:
         raise SpecError(key, f"no level has {', '.join(sorted(unknown))}", "a table has name, set and rules")
     if not isinstance(raw.get("name"), str) or not isinstance(raw.get("set", {}), Mapping):
@@ -211,6 +210,12 @@ def _level(factor: Factor, raw: Any) -> Level:
     for path in sets:
         check(path, key)
     return Level(name=raw["name"], sets=sets)
+
+
+def _number(raw: Any) -> float | None:
+    """``raw`` where it is a number that has a place on an axis."""
+    number = isinstance(raw, int | float) and not isinstance(raw, bool) and abs(raw) < 10**15
+    return float(raw) if number else None
 
 
 def _refuse_twice(key: str, names: list[str]) -> None:
