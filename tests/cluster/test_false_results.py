@@ -70,6 +70,32 @@ def test_a_result_with_other_samples_is_refused(sample: dict[str, Any]) -> None:
         decode(encode(result(), Course("complete"), [sample]), "n1", FIT)
 
 
+@pytest.mark.parametrize(
+    "course",
+    [{"start_late_ns": -5}, {"start_late_ns": 2**60}, {"clock_error_ns": -1}, {"clock_offset_ns": 10**30}, {"clock_drift_ns": -(2**63)},
+     {"armed_before_ns": 2**63 - 1}, {"still_ns": -1}, {"ended": "x" * 100_001}],
+)  # fmt: skip
+def test_a_course_with_numbers_that_the_archive_has_no_place_for_is_refused(course: dict[str, Any]) -> None:
+    with pytest.raises(DamagedError):
+        decode(encode(result(), Course(**{"ended": "complete", **course}), []), "n1", FIT)
+
+
+@pytest.mark.parametrize("wrong", [{"value": float("nan")}, {"value": float("inf")}, {"at_ns": 2**63 - 1}, {"metric": "x" * 41}])
+def test_samples_that_would_spoil_the_archive_are_refused(wrong: dict[str, Any]) -> None:
+    sample = {"at_ns": 1, "monitor": "m", "metric": "x", "unit": "u", "value": 1.0, **wrong}
+    with pytest.raises(DamagedError):
+        decode(encode(result(), Course("complete"), [sample]), "n1", FIT)
+
+
+def test_a_small_result_does_not_become_gigabytes_of_samples() -> None:
+    sample = {"at_ns": 1, "monitor": "", "metric": "", "unit": "", "value": 0.0}
+    fit = Fit(threads=1, kinds=1, groups=1, seconds=10)
+    assert len(decode(encode(result(), Course("complete"), [sample] * 10_000), "n1", fit).samples) == 10_000
+    for count, words in ((50_000, "more than the cycle has time for"), (500_000, "a head of")):
+        with pytest.raises(DamagedError, match=words):
+            decode(encode(result(), Course("complete"), [sample] * count), "n1", fit)
+
+
 def test_a_result_that_unpacks_to_gigabytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outcome, "_LARGEST", 2**20)
     small = outcome._MAGIC + zlib.compress(b"\0" * (2**20 + 1), 9)

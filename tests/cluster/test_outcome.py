@@ -42,14 +42,17 @@ def results(draw: st.DrawFn) -> CycleResult:
         errors=tuple(draw(st.lists(st.tuples(words, words, text, text, words, text), max_size=2))),
         sums=draw(st.dictionaries(text, st.integers(-(2**63), 2**63 - 1), max_size=2)),
         failure=draw(st.none() | st.builds(CoreError, text, text, text)),
-        cpu_ns=(draw(words), draw(words)),
+        cpu_ns=(draw(st.integers(0, 2**53 - 1)), draw(st.integers(0, 2**53 - 1))),
         placements=((0, "follow", draw(words)), (0, "free: the server is on another machine", draw(words))),
     )
 
 
-@given(results(), st.lists(st.integers(-(2**62), 2**62), min_size=3, max_size=3))
-def test_every_number_comes_back(result: CycleResult, times: list[int]) -> None:
-    course = Course("complete", *times, still_ns=5)
+differences = st.integers(1 - 2**62, 2**62 - 1)
+
+
+@given(results(), differences, st.integers(0, 2**53 - 1), differences)
+def test_every_number_comes_back(result: CycleResult, offset: int, error: int, drift: int) -> None:
+    course = Course("complete", offset, error, drift, still_ns=5)
     samples = [{"at_ns": -5, "monitor": "os", "metric": "cpu_user", "unit": "s total", "value": 1.25}] * 2
     found = decode(encode(result, course, samples), "alba")
     assert (found.node, found.course, list(found.samples)) == ("alba", course, samples)

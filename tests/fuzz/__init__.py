@@ -43,6 +43,12 @@ KINDS: Final = {
     "tables": Kind("Parquet tables of an archive", 5),
     "zips": Kind("packed archives", 5),
     "bundles": Kind("bundles of nodes", 10, places=True),
+    "studies": Kind("files of studies, and study.json", 10, places=True),
+    "workloads": Kind("workload files", 10, places=True),
+    "queries": Kind("queries over archives", 5),
+    "histories": Kind("archives of a history", 3),
+    "folders": Kind("damaged folders of archives", 5),
+    "live": Kind("files of runs that go on", 10),
     "wire": Kind("what comes over the wire of a cluster", 15),
 }
 

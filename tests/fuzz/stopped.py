@@ -40,7 +40,7 @@ def stop_commands() -> None:
     patch("typer.main.get_command", cache(typer.main.get_command)).start()
 
 
-def _parsed(spec: RunSpec, _tell: object) -> Any:
+def _parsed(spec: RunSpec, _tell: object = None) -> Any:
     """The core reads the URL; it connects only when it is asked something."""
     if spec.target.private is None:
         with told(spec.target.redacted):

@@ -141,14 +141,16 @@ class Writer:
                 away.rmdir()
 
     def pack(self) -> Path:
-        """Packs the folder as it is into ``<name>.zip``, replacing an older one."""
+        """Packs what dsbench wrote in the folder into ``<name>.zip``, replacing an older one."""
         target = self.path.with_name(self.path.name + ".zip")
         temporary = target.with_name(target.name + PART)
         with told(target, temporary):
             temporary.unlink(missing_ok=True)
             with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as pack:
                 for name in own.names(self.path):
-                    pack.write(self.path / name, f"{self.path.name}/{name}")
+                    # What else lies there is no part of the archive, and what is too large could not be read again.
+                    if own.is_own(name) and (self.path / name).stat().st_size <= own.largest(name):
+                        pack.write(self.path / name, f"{self.path.name}/{name}")
             os.replace(temporary, target)
         return target
 

@@ -110,6 +110,7 @@ class Nodes:
         self._fits[turn.key] = fit = Fit(
             load.threads, len(wanted.bench.kinds), len(load.groups),
             len(wanted.bench.statements) if spec.per_statement else 0,
+            **({} if load.duration_ns is None else {"seconds": load.duration_ns / 1e9 + spec.ramp_up}),
         )  # fmt: skip
         return RemoteCycle(coordinator, turn, spec, load, fit, self._lead, tell)
 

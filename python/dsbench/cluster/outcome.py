@@ -39,6 +39,13 @@ _LONGEST_NAME: Final = 40
 _LONGEST_PLACEMENT: Final = 80
 _PROGRAMS: Final = 40
 """More than a node tells of."""
+_MOST_SAMPLES: Final = 1_000_000
+_SAMPLES_PER_S: Final = 300
+"""More than a node's monitors count in a second."""
+_HEAD_BYTES: Final = 4 * 1024 * 1024
+_HEAD_BYTES_PER_S: Final = 100 * _SAMPLES_PER_S
+_UNKNOWN_S: Final = 3600.0
+"""Of a cycle that no time ends: for this long samples have room."""
 _SAMPLED: Final = ["at_ns", "monitor", "metric", "unit", "value"]
 
 
@@ -46,20 +53,24 @@ class DamagedError(ValueError):
     """Bytes that are no result of a cycle."""
 
 
+_Difference = Annotated[int, Field(gt=-(2**62), lt=2**62)]
+"""Of two clocks, which count from any time."""
+
+
 @dataclass(frozen=True)
 class Course:
     """How the cycle went on the node. Times in ns; offsets are the coordinator's clock minus the node's."""
 
-    ended: str
+    ended: Annotated[str, Field(max_length=100_000)]
     """"complete", or why the node stopped before the end of the cycle."""
-    clock_offset_ns: int = 0
-    clock_error_ns: int = 0
+    clock_offset_ns: _Difference = 0
+    clock_error_ns: Annotated[int, Field(ge=0, lt=_NUMBER)] = 0
     """Half of the shortest round trip: the start was wrong by no more than this and the drift."""
-    clock_drift_ns: int = 0
+    clock_drift_ns: _Difference = 0
     """Offset after the cycle minus offset before it."""
-    armed_before_ns: int = 0
+    armed_before_ns: _Difference = 0
     """How long before the start all clients were armed."""
-    start_late_ns: int | None = None
+    start_late_ns: Annotated[int, Field(ge=0, lt=_NUMBER)] | None = None
     """First start of a transaction after the agreed start, by the node's clock; ``None`` in the open loop, whose
     first transaction is due later."""
     still_ns: Annotated[int, Field(ge=0, lt=_NUMBER)] = 0
@@ -142,6 +153,10 @@ _Count = Annotated[int, Field(ge=0)]
 _Word = Annotated[int, Field(ge=0, lt=2**64)]
 _Signed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 _Text = Annotated[str, Field(max_length=100_000)]
+_Counted = Annotated[int, Field(ge=0, lt=_NUMBER)]
+_At = Annotated[int, Field(gt=-_NUMBER, lt=_NUMBER)]
+_Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
+_Value = Annotated[float, Field(allow_inf_nan=False)]
 
 
 @checked(config=ConfigDict(strict=True, extra="forbid"))
@@ -157,8 +172,8 @@ class _Head:
     sums: dict[_Text, _Signed]
     placements: list[tuple[_Word, _Text, _Word]]
     failure: tuple[_Text, _Text, _Text] | None
-    cpu_ns: tuple[_Word, _Word]
-    samples: list[tuple[_Signed, _Text, _Text, _Text, float]]
+    cpu_ns: tuple[_Counted, _Counted]
+    samples: Annotated[list[tuple[_At, _Name, _Name, _Name, _Value]], Field(max_length=_MOST_SAMPLES)]
     columns: list[str]
     machine: Used | None
 
@@ -175,6 +190,18 @@ class Fit:
     groups: int
     statements: int = 0
     """That are timed; 0 where none are."""
+    seconds: float = _UNKNOWN_S
+    """Of the cycle, with its ramp-up."""
+
+    @property
+    def samples(self) -> int:
+        """Samples of monitors that there may be: a minute before and after the cycle has some as well."""
+        return round(_SAMPLES_PER_S * (self.seconds + 120))
+
+    @property
+    def head_bytes(self) -> int:
+        """Bytes of what stands in front of the numbers: as values of Python it takes many times as much room."""
+        return min(_SMALL, round(_HEAD_BYTES + _HEAD_BYTES_PER_S * (self.seconds + 120)))
 
     def check(self, result: CycleResult) -> None:
         """``DamagedError`` for a result with numbers that the cycle does not have."""
@@ -207,9 +234,11 @@ def _below(numbers: UInts, most: int) -> bool:
 def decode(data: bytes, node: str, fit: Fit | None = None) -> NodeResult:
     """What ``encode`` made into bytes, as the part of ``node`` in a cycle of ``fit``. Raises ``DamagedError``."""
     try:
-        found = _decode(data, node)
+        found = _decode(data, node, fit.head_bytes if fit is not None else _SMALL)
         if fit is not None:
             fit.check(found.result)
+            if len(found.samples) > fit.samples:
+                raise DamagedError(f"{len(found.samples)} samples, more than the cycle has time for")
     except ValidationError as error:
         raise DamagedError(f"{len(data)} bytes of {node} are no result of a cycle: {_first(error)}") from None
     except (ValueError, KeyError, TypeError, IndexError, OverflowError, struct.error, zlib.error) as error:
@@ -231,11 +260,13 @@ def _unpacked(data: bytes) -> bytes:
     return text
 
 
-def _decode(data: bytes, node: str) -> NodeResult:
+def _decode(data: bytes, node: str, head_bytes: int) -> NodeResult:
     if not data.startswith(_MAGIC):
         raise DamagedError("they begin otherwise")
     body = _unpacked(data[len(_MAGIC) :])
     (length,) = struct.unpack_from("<I", body)
+    if length > head_bytes:
+        raise DamagedError(f"a head of {length} bytes, more than {head_bytes}")
     said = _HEAD.validate_json(body[4 : 4 + length])
     words = np.frombuffer(body, dtype="<u8", offset=4 + length)
     threads, kinds, width = said.shape

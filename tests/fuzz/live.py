@@ -1,0 +1,48 @@
+"""Files by which runs of the browser say how they go on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from random import Random
+
+from dsbench.web.state import State
+
+from .mutate import changed, mutated, strange
+
+_SAMPLE = State(
+    "key", 1, 5.0, "mock:", "tpcb", "x", study="s", trial=1, trials=2, status="running", began=1e9, archive="a", phase="cycle", stage="load",
+    scale=1, scale_number=1, scales=2, threads=4, cycle=1, cycles=3, done=10, total=20, failed=1, elapsed_s=1.5, rate_tps=10.5, left_s=60.0,
+    seconds=[1.0, 2.0], times=[[0.1, 0.2]], cpus=[0.5, 1.5], log=["a", "b"],
+)  # fmt: skip
+
+
+def make(random: Random) -> bytes:
+    """A file."""
+    values = changed(random, asdict(_SAMPLE)) if random.random() < 0.9 else {name: strange(random) for name in asdict(_SAMPLE)}
+    if isinstance(values, dict) and random.random() < 0.8:
+        values["key"] = "key"
+    said = json.dumps(values).encode()
+    return mutated(random, said) if random.random() < 0.2 else said
+
+
+def run(data: bytes, folder: Path) -> None:
+    """What the pages make of it, without a browser."""
+    from dsbench.web.course import Course, svg
+    from dsbench.web.pages import live
+    from dsbench.web.parts import number
+    from dsbench.web.runs import Runs
+
+    from .sandbox import Refused
+
+    runs = Runs(folder)
+    (folder / ".live" / "key.json").write_bytes(data)
+    runs.going()
+    if (state := runs.state("key")) is None:
+        raise Refused("left out")
+    for text in (live._name(state), live._when(state), live._status(state), number(state.rate_tps), live.clock(state.left_s)):
+        text.encode("utf-8", "surrogatepass")
+    svg({"rate": state.seconds}, "Rate", "tps")
+    svg({"p50": [pair[0] for pair in state.times]}, "Residence time", "ms")
+    Course().look(Path(state.archive), whole=True)
