@@ -119,3 +119,11 @@ def test_the_example_file_has_every_setting_explained_and_is_read(called: Progra
 def test_every_private_server_is_looked_ahead(product: str) -> None:
     ahead = look_ahead(spec.merged({"scales": (1, 2)}, target=f"private:{product}"))
     assert [one.scale for one in ahead.scales] == [1, 2]
+
+
+def test_a_script_says_nothing_to_the_terminal(called: Program, tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_text("SELECT 1; -- \x1b]0;owned\x07\x1b[2J\n")
+    done = called("run", "mock:", "--script", "a.sql", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "owned" in done.stdout
+    assert not {"\x1b", "\x07"}.intersection(done.stdout)

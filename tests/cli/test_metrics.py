@@ -7,6 +7,7 @@ import socket
 import threading
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from dsbench.cli.otlp import sending
 from dsbench.cli.series import Metrics
 from dsbench.runner import Moment, Silent, execute
 from dsbench.spec import SpecError, build
+from fixtures.waiting import until
 
 
 class Heard(Silent):
@@ -63,6 +65,27 @@ def test_it_is_served_while_the_run_goes_on() -> None:
         with urllib.request.urlopen(heard.said[0].removeprefix("metrics: ")) as answer:
             assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
             assert b"dsbench_scale 5\n" in answer.read()
+
+
+def test_requests_that_never_end_take_few_threads_and_shut_nobody_out() -> None:
+    heard = Heard()
+    with exported(heard, build({}), "127.0.0.1:0"):
+        address = heard.said[0].removeprefix("metrics: ")
+        port = int(address.rpartition(":")[2].partition("/")[0])
+        before = threading.active_count()
+        crowd = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(100)]
+        try:
+            for one in crowd:
+                one.sendall(b"GET /metrics HTTP/1.1\r\nA: ")
+            for one in crowd[:80]:
+                with suppress(ConnectionResetError):
+                    assert one.recv(1) == b""
+            with urllib.request.urlopen(address, timeout=60) as answer:
+                assert b"dsbench_" in answer.read()
+            assert until(lambda: threading.active_count() - before <= 20)
+        finally:
+            for one in crowd:
+                one.close()
 
 
 class Collector(ThreadingHTTPServer):

@@ -45,8 +45,8 @@ def run(data: bytes, folder: Path) -> None:
 
 def _damage(random: Random, folder: Path, path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
-    if path.is_file() and random.random() < 0.8:
-        path.unlink()
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
     pick = random.randrange(7)
     if pick == 0:
         os.mkfifo(path)

@@ -216,3 +216,16 @@ def test_without_the_right_to_make_groups_the_remedy_is_named(tmp_path: Path, mo
     with pytest.raises(spec.SpecError, match="Permission denied") as refused:
         limits.planned(Limits(memory=MIB), tmp_path)
     assert "run dsbench as root" in refused.value.remedy
+
+
+def test_a_mark_that_names_a_folder_of_its_own_making_ends_nobody(tmp_path: Path) -> None:
+    group = tmp_path / "dsbench-forged"
+    group.mkdir()
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as innocent:
+        try:
+            (group / "cgroup.procs").write_text(f"{innocent.pid}\n")
+            assert limits.remove([group])
+            assert innocent.poll() is None
+            assert group.is_dir()
+        finally:
+            innocent.kill()

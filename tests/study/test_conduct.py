@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 
 from dsbench.archive import Archive, ArchiveError, claimed
 from dsbench.library import studies
-from dsbench.runner import Observer, Outcome, RunError, Silent, Stop
+from dsbench.runner import Moment, Observer, Outcome, RunError, Silent, Stop
 from dsbench.spec import RunSpec
 from dsbench.study import Study, Trial, begin, conduct, load
 from dsbench.study.record import make_folder
@@ -182,15 +183,40 @@ def test_what_ended_the_first_on_a_database_ends_those_after_it(tmp_path: Path) 
     assert [(one.status, one.reason) for one in found.trials] == [("failed", reason) for reason in reasons]
 
 
-def test_nodes_are_started_for_each_trial_and_end_with_it(tmp_path: Path) -> None:
+class Keys(Seen):
+    """Looks for keys of nodes, and folders of Dask, while their cycles go on."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder, self.looked, self.found = folder, 0, list[Path]()
+
+    def trial(self, study: Study, trial: Trial, spec: RunSpec) -> Observer:
+        class Looking(Silent):
+            def moment(_self, moment: Moment) -> None:
+                if moment.phase == "cycle":
+                    self.looked += 1
+                    self.found += self.folder.rglob("*.bundle")
+
+        super().trial(study, trial, spec)
+        return Looking()
+
+
+def test_nodes_are_started_for_each_trial_and_end_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     told = tmp_path / "told"
     command = f"sh -c 'echo started >>{told}; tee {told}.bundle | {sys.executable} -m dsbench node --join - --name afar --quiet'"
     levels = [{"name": "local", "set": {"nodes": 0}}, {"name": "two", "set": {"nodes": 2}}]
     factor = {"name": "nodes", "levels": levels}
     asked = {"name": "x", "run": RUN, "factor": [factor], "trials": {"repeat": 1}, "nodes": [command], "address": "127.0.0.2"}
     study, _ = begin(parse(asked), tmp_path / "s")
-    found = studies.conduct(study, Seen(), Stop())
+    seen = Keys(temporary)
+    found = studies.conduct(study, seen, Stop())
     assert [trial.status for trial in found.trials] == ["done", "done"], found.trials
+    assert seen.looked
+    assert seen.found == [], "a kill would leave keys"
+    assert not [*temporary.glob("dask*"), *temporary.glob("dsbench-*")]
     (archive,) = [found.archives / trial.archive for trial in found.trials if trial.levels == ("two",)]
     assert set(Archive.open(archive).table("cycles").column("node").to_pylist()) == {"afar", "node-2"}
     assert told.read_text() == "started\n"

@@ -2,17 +2,51 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Final
+from typing import Any, Final
 
 from dsbench.cli.series import Metrics, Series
 from dsbench.runner import Observer
 from dsbench.spec import RunSpec, SpecError
 
+_AT_ONCE: Final = 16
+_PATIENCE_S: Final = 10.0
 _FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class _Server(ThreadingHTTPServer):
+    """Answers a few at a time: of more, who has waited longest is cut, however slowly a request comes in."""
+
+    daemon_threads = True
+
+    def __init__(self, *words: Any) -> None:
+        self._open: dict[Any, None] = {}
+        self._lock = threading.Lock()
+        super().__init__(*words)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Begins a thread for it."""
+        with self._lock:
+            oldest = next(iter(self._open)) if len(self._open) >= _AT_ONCE else None
+            self._open.pop(oldest, None)
+            self._open[request] = None
+        if oldest is not None:
+            with suppress(OSError):
+                oldest.shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """It is answered, or cut."""
+        with self._lock:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, _request: Any, _client_address: Any) -> None:
+        """Says nothing of who has hung up."""
 
 
 def text(series: list[Series]) -> str:
@@ -55,6 +89,8 @@ def exported(observer: Observer, spec: RunSpec, where: str, collector: str = "")
 @contextmanager
 def _served(metrics: Metrics, where: str) -> Iterator[None]:
     class Answering(BaseHTTPRequestHandler):
+        timeout = _PATIENCE_S
+
         def do_GET(self) -> None:
             known = self.path == "/metrics"
             body = text(metrics.series()).encode() if known else b"see /metrics\n"
@@ -69,11 +105,10 @@ def _served(metrics: Metrics, where: str) -> Iterator[None]:
 
     host, _, port = where.rpartition(":")
     try:
-        server = ThreadingHTTPServer((host or "127.0.0.1", int(port)), Answering)
+        server = _Server((host or "127.0.0.1", int(port)), Answering)
     except (OSError, ValueError, OverflowError) as error:
         words = f"cannot listen on {where[:60]!r}: {getattr(error, 'strerror', '') or error}"
         raise SpecError("--metrics", words, "name a free port of this machine, or HOST:PORT") from None
-    server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True, name="metrics").start()
     metrics.message(f"metrics: http://{host or '127.0.0.1'}:{server.server_port}/metrics")
     try:

@@ -97,6 +97,11 @@ class Invitation:
         """Forgets the coordinator's key: the bundles of the nodes open nothing any more."""
         (self.folder / f"{COORDINATOR}{SUFFIX}").unlink(missing_ok=True)
 
+    def forget(self) -> None:
+        """Deletes all bundles: whoever needs one has it in memory, and a program that is killed leaves no key."""
+        for path in self.folder.glob(f"*{SUFFIX}"):
+            path.unlink(missing_ok=True)
+
 
 def number_of(member: str) -> int:
     """3 of ``node-3``; 0 of what is no node's name."""

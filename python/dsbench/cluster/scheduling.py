@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import tempfile
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -139,7 +140,10 @@ class Scheduling:
 
     def __init__(self, gone: Callable[[str], Awaitable[None]]) -> None:
         """``gone`` hears the address of a node whose connection has ended."""
-        self._scheduler = _QuietScheduler(protocol="inproc", dashboard=False)
+        # Dask puts a folder in front of Python's path: by default one in the temporary folder whose name all know.
+        self._scratch = tempfile.TemporaryDirectory(prefix="dsbench-dask-")
+        with dask.config.set({"temporary-directory": self._scratch.name}):
+            self._scheduler = _QuietScheduler(protocol="inproc", dashboard=False)
         self._gone = gone
         self._seats: dict[str, _Seat] = {}
         self._living: set[asyncio.Task[None]] = set()
@@ -147,6 +151,7 @@ class Scheduling:
         self._stack = contextlib.AsyncExitStack()
 
     async def __aenter__(self) -> Scheduling:
+        self._stack.callback(self._scratch.cleanup)
         await self._stack.enter_async_context(self._scheduler)
         self._scheduler.add_plugin(_Ends(self._gone), name="dsbench")
         self._client = await self._stack.enter_async_context(Client(self._scheduler.address, asynchronous=True))

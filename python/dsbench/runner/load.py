@@ -84,6 +84,8 @@ class Joining:
     """Holds their invitation; a new one is written when there is none."""
     patience_s: float = 600.0
     """How long the run waits for them."""
+    fleeting: bool = False
+    """Whether the nodes have their bundles already: then all of them are deleted once the run has read its own."""
 
 
 def loader_of(spec: RunSpec, joining: Joining) -> Loader:
@@ -143,6 +145,8 @@ class Remote:
             from dsbench.cluster import invited  # Late: Dask is an extra, and takes a second to import.
 
             self._invitation, self._nodes = invited(joining.folder, spec)
+            if joining.fleeting:
+                self._invitation.forget()
         except ImportError as error:
             problem = f"nodes need a package that is not here: {error}"
             raise ClusterError(problem, how_to_install(), usage=True) from None
@@ -174,7 +178,8 @@ class Remote:
     def _say_how_to_join(self, journal: Journal) -> None:
         bundles = self._invitation.bundles[: self._spec.nodes]
         where = self._invitation.coordinator.address
-        journal.say(f"waiting for {self._spec.nodes} nodes at {where}; on each of their machines:")
+        how = "; on each of their machines:" if bundles else ""
+        journal.say(f"waiting for {self._spec.nodes} nodes at {where}{how}")
         for bundle in bundles:
             journal.say(f"  dsbench node --join {bundle}")
 

@@ -41,7 +41,7 @@ def joined(spec: RunSpec, commands: Sequence[str], address: str = "") -> Iterato
         try:
             for number, bundle in enumerate(invitation.bundles, start=1):
                 started.append(_start(number, commands[number - 1 : number], bundle))
-            yield Joining(invitation.folder, _PATIENCE_S)
+            yield Joining(invitation.folder, _PATIENCE_S, fleeting=True)
         finally:
             for node in started:
                 _end(node)

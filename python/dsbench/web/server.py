@@ -6,7 +6,6 @@ import asyncio
 import os
 import socket
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -18,6 +17,7 @@ from dsbench.cluster import how_to_install
 from dsbench.cluster.limits import raise_file_limit
 from dsbench.spec import SpecError
 from dsbench.web.door import ADDRESS, Door
+from dsbench.web.state import FOLDER
 
 PORT: Final = 8080
 _SILENCE_S: Final = 10.0
@@ -33,8 +33,8 @@ def serve(archives: Path, port: int) -> None:
     ``port`` 0 takes any that is free. ``SpecError`` where the extra is missing or the port is taken,
     ``ArchiveError`` where the folder cannot be written.
     """
-    # It keeps nothing; what it would keep must not lie beside the archives.
-    os.environ.setdefault("NICEGUI_STORAGE_PATH", str(Path(tempfile.gettempdir()) / "dsbench-web-nothing"))
+    # It keeps nothing; what it would keep must not lie beside the archives, nor where others may write.
+    os.environ.setdefault("NICEGUI_STORAGE_PATH", str((archives / FOLDER / "nothing").absolute()))
     try:
         import uvicorn
 

@@ -74,7 +74,7 @@ class Group:
 
     def remove(self) -> bool:
         """Removes the folders, after what still runs in them; false when one would not go. Harmless when repeated."""
-        gone = remove(self.paths)
+        gone = not [path for path in self.paths if not _removed(path)]
         for place in self._places:
             place.undo()
         return gone
