@@ -45,6 +45,21 @@ def test_a_dry_run_shows_all_and_touches_nothing(called: Program, tmp_path: Path
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_the_time_of_vacuum_beyond_the_memory_is_in_the_estimate(called: Program) -> None:
+    words = ["run", "private:postgresql", "--workload", "select", "--scales", "50", "--cycles", "3", "--duration", "15", "--dry-run"]
+    whole = json.loads(called(*words, "--json").stdout)["clean_s"]
+    small = json.loads(called(*words, "--limit", "memory=256MiB", "--json").stdout)["clean_s"]
+    assert whole[0] == whole[1] == small[0] < 10, "what is in memory is read at once"
+    assert 200 < small[1] < 600, "three samples of 30,000 pages from a slow disk, and all pages once"
+    assert "of VACUUM and ANALYZE before cycles" in called(*words, "--limit", "memory=256MiB").stdout
+    assert json.loads(called("run", "private:sqlite", *words[2:], "--json").stdout)["clean_s"] == [0, 0]
+
+
+def test_a_version_that_is_not_here_is_known_to_a_dry_run(called: Program) -> None:
+    done = called("run", "private:postgresql@9.4", "--dry-run")
+    assert (done.returncode, "PostgreSQL" in done.stderr, "installed here" in done.stderr) == (2, True, True)
+
+
 def test_rows_that_stages_of_load_add_are_in_the_estimate(called: Program) -> None:
     words = ["--workload", "insert", "--scales", "3", "--threads", "2", "--dry-run"]
     document = json.loads(called("run", "private:postgresql", *words, "--json").stdout)

@@ -11,7 +11,8 @@ import pytest
 from dsbench.archive import Archive
 from dsbench.evaluation import evaluate
 from dsbench.evaluation.side_by_side import Comparison, read
-from dsbench.report import diagrams, document, render, several, stages_compared, tables
+from dsbench.evaluation.trend import histories
+from dsbench.report import diagrams, document, render, several, stages_compared, tables, trend
 from dsbench.report.diagrams.heading import conditions
 from evaluation.test_stage_costs import STAGES, rows
 from fixtures.archives import MS, cycle_row, run_json, write
@@ -62,6 +63,19 @@ def test_stages_at_other_scales_stand_beside_each_other_with_their_scale(tmp_pat
     _absolute, (title, rows), _background = stages_compared.tables(stages, ("A", "B"))
     assert title.startswith("relative to the first")
     assert rows == [["", "load", "index", "query"], ["A, scale 1", "1.00", "1.00", "1.00"], ["B, scale 20", "1.00", "1.00", "0.50▼"]]
+
+
+def test_a_rate_of_a_stage_is_that_of_its_measured_clients_alone(tmp_path: Path) -> None:
+    """In a study and in a history: the 900 rows per second beside 200 queries are no queries."""
+    whole = evaluate(archive(tmp_path, "base"))
+    last = whole.series[next(key for key in whole.series if key.stage == "query")]
+    assert whole.of_stage(last) == "stage query, transactions of query per second"
+    assert whole.own_rates(last) == {1: pytest.approx(200)}
+    assert last.scales[0].rate_median_tps > 200, "all that was committed"
+    (history,), _left = histories(tmp_path, 0.03)
+    assert history.results[0].rate_tps == pytest.approx(200)
+    assert history.name.endswith("stage query, transactions of query per second")
+    assert "median 200.0 per second" in trend.text([history], [])
 
 
 def test_they_stand_in_text_json_and_page(comparison: Comparison) -> None:

@@ -187,6 +187,22 @@ class Evaluation:
     series: Mapping[Series, Evaluation] = field(default_factory=dict)
     """Every series of cycles with its evaluation, where a run has several; the whole is that of the last."""
 
+    def of_stage(self, part: Evaluation) -> str:
+        """What ``own_rates`` of ``part`` are, where this run has several stages or work beside the clients that are
+        measured: ``stage qp1000, transactions of query per second``. Else empty: then all transactions count."""
+        found = next(iter(part.efficiency.values()), None)
+        if found is None or not (self.staged or found.background):
+            return ""
+        who = f" of {found.measured}" if found.background else ""
+        return f"stage {part.stage}, {found.counted}{who} per second"
+
+    def own_rates(self, part: Evaluation) -> dict[int, float]:
+        """Scale to the rate of ``part`` of this run: the median over the cycles, and in stages that of the measured
+        clients alone, never with what runs beside them."""
+        if self.of_stage(part):
+            return {scale: found.rate for scale, found in part.efficiency.items()}
+        return {row.scale: row.rate_median_tps for row in part.scales}
+
     @property
     def staged(self) -> bool:
         """Whether several stages were measured, each for itself: an index over scales says little of them together."""

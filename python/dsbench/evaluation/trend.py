@@ -35,6 +35,8 @@ class Result:
     label: str
     rate_tps: float
     """Median over the cycles; at several scales the geometric mean along lg scale, the highest of several threads."""
+    stage: str = ""
+    """Which stage of the run that is, and what it counts; empty where all transactions count."""
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,11 @@ def archives(folder: Path) -> list[Path]:
 def _result(archive: Archive) -> tuple[RunRecord, Result]:
     run, found = archive.run, evaluate(archive)
     parts = [part for key, part in found.series.items() if key.stage == found.stage] or [found]
-    rates = [mean_lg(part.cycle_rates, sorted(part.cycle_rates)) for part in parts]
+    own = [{x: np.array([rate]) for x, rate in found.own_rates(part).items()} if found.of_stage(part)
+           else part.cycle_rates for part in parts]  # fmt: skip
+    rates = [mean_lg(one, sorted(one)) for one in own]
     highest = max((rate for rate in rates if isfinite(rate)), default=nan)
-    return run, Result(archive.name, run.started, run.spec.label, float(10**highest))
+    return run, Result(archive.name, run.started, run.spec.label, float(10**highest), found.of_stage(parts[-1]))
 
 
 def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float) -> History:
@@ -133,6 +137,7 @@ def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float) -> Histo
     threads = ("highest of " if len(spec.thread_numbers) > 1 else "") + ", ".join(map(str, spec.thread_numbers))
     scales = ", ".join(map(str, spec.scales))
     name = f"{product(records[-1])} on {records[-1].host}, {records[-1].entry.label}, scale {scales}, threads {threads}"
+    name += f", {results[-1].stage}" if results[-1].stage else ""
     return History(name, results, told, leaning(rates, found))
 
 

@@ -23,6 +23,8 @@ def text_of(ahead: Ahead) -> str:
     lines.append(f"time: {clock(ahead.load_s)} of load" + (", and what ends by count" if counted else ""))
     if any(ahead.populate_s):
         lines[-1] += f"; {_from_to(clock(seconds) for seconds in ahead.populate_s)} to populate; checks are not counted"
+    if ahead.clean_s[1] >= 1:
+        lines[-1] += f"; {_from_to(clock(seconds) for seconds in ahead.clean_s)} of VACUUM and ANALYZE before cycles"
     size = "not known" if ahead.size_bytes is None else _from_to(_gb(size) for size in ahead.size_bytes)
     known = ahead.free_bytes is not None
     free = f"{_gb(ahead.free_bytes or 0)} free in {ahead.where}" if known else "the server knows how much is free"

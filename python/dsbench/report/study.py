@@ -43,7 +43,9 @@ def heading(found: Outcomes) -> list[str]:
     blocks = len({trial.block for trial in study.trials})
     made = f"{len(found.made)} of {len(study.trials)} trials in {blocks} {'block' if blocks == 1 else 'blocks'}"
     over = f"; each is {_points(found)}" if found.made else ""
-    lines = [study.spec.name, f"{made}{over}", f"{found.workload} on {', '.join(found.products)}" if found.made else ""]
+    stage = f"{found.stage}; what runs beside it is not in the rate" if found.stage else ""
+    what = f"{found.workload} on {', '.join(found.products)}" if found.made else ""
+    lines = [study.spec.name, f"{made}{over}", stage, what]
     return [line for line in [lines[0], study.spec.about, *lines[1:]] if line]
 
 

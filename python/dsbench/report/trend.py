@@ -32,7 +32,8 @@ def text(histories: Sequence[History], left: Sequence[str]) -> str:
 
 def _of(history: History) -> Iterator[str]:
     rates = [result.rate_tps for result in history.results]
-    yield f"{history.name}: {counted(len(rates), 'run')}, median {np.median(rates):,.1f} tps"
+    unit = "per second" if history.results[-1].stage else "tps"
+    yield f"{history.name}: {counted(len(rates), 'run')}, median {np.median(rates):,.1f} {unit}"
     if len(rates) < FEWEST:
         yield f"  too few to tell: a change needs {FEWEST}"
     elif not history.changes:

@@ -9,6 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
+
 from dsbench import servers, workloads
 from dsbench.generator import Bench, Target, load_of
 from dsbench.redaction import redact
@@ -16,7 +18,7 @@ from dsbench.runner.journal import RunError
 from dsbench.runner.opening import told
 from dsbench.runner.plan import can_go_on, planned
 from dsbench.servers import volumes
-from dsbench.spec import OPTIONS, Merged, RunSpec
+from dsbench.spec import OPTIONS, Limits, Merged, RunSpec
 from dsbench.spec import Target as TargetSpec
 from dsbench.storage.filesystems import Storage
 
@@ -29,6 +31,13 @@ _FILES_BESIDE: Final = 64
 """Open files of a run beside its connections."""
 _BETWEEN_S: Final = 0.3
 """Around a cycle: its connections, its start, its files."""
+_PAGE: Final = 8192
+_SAMPLED: Final = 30_000
+"""Pages of a table that ANALYZE reads at most, with PostgreSQL's default_statistics_target."""
+_PAGES_PER_S: Final = (20_000, 300)
+"""Single pages that are read per second, out of memory and from a slow disk."""
+_READ_PER_S: Final = (1 << 30, 50 << 20)
+"""Bytes that are read in order per second, there and there."""
 _ROWS_PER_S: Final = (500_000, 15_000)
 """Rows that a population writes per second: on fast machines and on slow ones."""
 
@@ -73,6 +82,9 @@ class ScaleAhead:
     """Of all cycles whose end is a time."""
     populate_s: tuple[float, float]
     """On a fast machine and on a slow one; zeros where a kept database is used."""
+    clean_s: tuple[float, float]
+    """Of what is cleaned before cycles (VACUUM and ANALYZE of PostgreSQL): where the rows are in memory or storage is
+    fast, and where they are not and it is slow."""
     loaded: bool
     """Whether stages of load add rows that stay."""
 
@@ -101,6 +113,11 @@ class Ahead:
         return sum(one.populate_s[0] for one in self.scales), sum(one.populate_s[1] for one in self.scales)
 
     @property
+    def clean_s(self) -> tuple[float, float]:
+        """Seconds of all cleanings before cycles, from and to."""
+        return sum(one.clean_s[0] for one in self.scales), sum(one.clean_s[1] for one in self.scales)
+
+    @property
     def size_bytes(self) -> tuple[int, int] | None:
         """Of the largest scale: there is one database at a time."""
         return self.scales[-1].size_bytes
@@ -108,7 +125,8 @@ class Ahead:
     def described(self) -> dict[str, Any]:
         """As JSON values."""
         settings = {one.name: {"value": one.value, "origin": one.origin} for one in self.settings}
-        sums = {"load_s": self.load_s, "populate_s": self.populate_s, "size_bytes": self.size_bytes}
+        sums = {"load_s": self.load_s, "populate_s": self.populate_s, "clean_s": self.clean_s,
+                "size_bytes": self.size_bytes}
         return {"settings": settings, "scales": [asdict(one) for one in self.scales], **sums,
                 "where": self.where, "free_bytes": self.free_bytes, "warnings": self.warnings}  # fmt: skip
 
@@ -239,4 +257,18 @@ def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead
     if before and not bench.lacks(before):
         added -= added * before // scale
     populate = (added / _ROWS_PER_S[0], added / _ROWS_PER_S[1])
-    return ScaleAhead(scale, rows, size, tuple(stages), load_s, populate, bool(entry.loaded_rows))
+    cleaned = sum(cycle.stage.cleaned for cycle in cycles)
+    clean = _clean_s(spec, size, cleaned) if target.dialect.name == "postgres" and not spec.existing else (0.0, 0.0)
+    return ScaleAhead(scale, rows, size, tuple(stages), load_s, populate, clean, bool(entry.loaded_rows))
+
+
+def _clean_s(spec: RunSpec, size: tuple[int, int] | None, cycles: int) -> tuple[float, float]:
+    """The first VACUUM reads all pages; each ANALYZE a sample of them, one by one."""
+    if size is None or not cycles:
+        return 0.0, 0.0
+    memory = Limits.of(spec.limits).memory if spec.limits else None
+    in_memory = size[1] < (memory or psutil.virtual_memory().total) / 2
+    samples = [min(octets / _PAGE, _SAMPLED) for octets in size]
+    fast = size[0] / _READ_PER_S[0] + cycles * samples[0] / _PAGES_PER_S[0]
+    slow = size[1] / _READ_PER_S[1] + cycles * samples[1] / _PAGES_PER_S[1]
+    return (fast, fast) if in_memory else (fast, slow)

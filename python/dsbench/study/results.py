@@ -81,6 +81,8 @@ class Outcomes:
     effects: Effects | None
     """``None`` where fewer than two trials were made."""
     workload: str
+    stage: str
+    """Which stage of the runs the rates are of, and what they count; empty where all transactions of a run count."""
     products: tuple[str, ...]
     """Servers with their versions."""
     unlike: Mapping[int, Unlike]
@@ -161,10 +163,13 @@ def outcomes(study: Study, measure: str = "rate") -> Outcomes:
     points = _points(made, varied=any(_LADDER & set(one.sets) for some in levels for one in some))
     references = tuple(factor.reference_number for factor in study.factors)
     runs = [archive.run for _, archive, _ in read]
+    stage = "; ".join(filter(None, dict.fromkeys(one.of_stage(_parts(one)[-1]) for _, _, one in read)))
+    unit = headline or ("operations/s" if stage else "tps")
     return Outcomes(
-        study, measure, "ms" if measure != "rate" else headline or "tps", levels, references, made, points,
+        study, measure, "ms" if measure != "rate" else unit, levels, references, made, points,
         _effects(made, points, levels, references, study.spec.trials.design != "screening"),
         ", ".join(dict.fromkeys(run.entry.label for run in runs)),
+        stage,
         tuple(dict.fromkeys(run.server_version.partition(" on ")[0] for run in runs)),
         unlike(study.factors, [(trial, archive.run) for trial, archive, _ in read]),
     )  # fmt: skip
@@ -205,7 +210,7 @@ def _parts(evaluation: Evaluation) -> list[Evaluation]:
 def _made(study: Study, trial: Trial, evaluation: Evaluation, measure: str, headline: str) -> Made:
     parts = _parts(evaluation)
     values = {
-        Point(part.threads if len(parts) > 1 else 0, row.scale): _value(part, row.scale, measure, headline)
+        Point(part.threads if len(parts) > 1 else 0, row.scale): _value(evaluation, part, row.scale, measure, headline)
         for part in parts for row in part.scales
     }  # fmt: skip
     largest = max(evaluation.seconds, default=max(evaluation.frequency, default=0))
@@ -218,13 +223,13 @@ def _made(study: Study, trial: Trial, evaluation: Evaluation, measure: str, head
     )  # fmt: skip
 
 
-def _value(part: Evaluation, scale: int, measure: str, headline: str) -> float:
+def _value(whole: Evaluation, part: Evaluation, scale: int, measure: str, headline: str) -> float:
     if measure != "rate":
         found = part.frequency.get(scale)
         return found.quantiles_ns[0.5 if measure == "p50" else 0.99] / 1e6 if found else float(np.nan)
     if headline:
         return part.nopm[scale].median if scale in part.nopm else float(np.nan)
-    return next(row.rate_median_tps for row in part.scales if row.scale == scale)
+    return whole.own_rates(part).get(scale, float(np.nan))
 
 
 def _effects(
