@@ -30,9 +30,8 @@ ENDS = {0: "done", 1: "refused", 2: "aborted"}
 class House:
     """A server with pgbench's tables, and the pgbench that belongs to it."""
 
-    def __init__(self, url: str, folder: Path) -> None:
+    def __init__(self, url: str, folder: Path, found: binaries.Binaries) -> None:
         self.url, self.folder = url, folder
-        found = binaries.find(None)
         self.pgbench, self.major = found.folder / "pgbench", int(found.version.split(".")[0])
         self.target = Target(url, existing=True)
 
@@ -80,7 +79,8 @@ class House:
             if done or found.errors or found.failure:
                 break
         said = "; ".join(example for *_, example in found.errors) + f"; {found.failure or ''}"
-        if any(kind == "configuration" for _, _, kind, *_ in found.errors):
+        kinds = {kind for _, _, kind, *_ in found.errors} | {found.failure.kind if found.failure else ""}
+        if "configuration" in kinds:
             return "aborted", said
         if found.failure is not None or not done:
             return "failed", said
@@ -101,11 +101,16 @@ def shortened(text: str) -> str:
     return re.sub(r"\{([^{}]*) \* (\d+)\}", lambda found: found[1] * int(found[2]), text)
 
 
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    folder = tmp_path_factory.mktemp("cases")
-    with servers.start(TargetSpec(url="private:postgresql"), 20) as server:
-        made = House(server.url, folder)
+@pytest.fixture(scope="module", params=["default", "newest"])
+def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    folder, found = tmp_path_factory.mktemp("cases"), binaries.find(None)
+    if request.param == "newest":
+        newest = max(binaries.found(), key=lambda one: one.order)
+        if newest.version == found.version:
+            pytest.skip("one PostgreSQL is installed")
+        found = newest
+    with servers.start(TargetSpec(url="private:postgresql", version=found.version), 20) as server:
+        made = House(server.url, folder, found)
         with closing(made.target):
             if made.pgbench.exists():
                 status, said = made.of_pgbench("-i", "-q")

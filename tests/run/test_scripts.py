@@ -29,7 +29,7 @@ def test_scripts_and_builtins_are_kinds_with_figures_and_a_check(tmp_path: Path)
     assert {row["kind"] for row in counted} == {"tpcb-like", "grün.sql"}
     assert sum(row["committed"] for row in counted) > 0
     # The archive has the text: the run is repeated without the file.
-    again = merged({"cycles": 1}, config=of_both.path, earlier=of_both.run.spec.described()).spec
+    again = merged({"cycles": 1}, config=of_both.path, earlier=of_both.run.spec.described(), trust=True).spec
     assert again.workload_settings == of_both.run.spec.workload_settings
     assert SCRIPT.rstrip() in command_line(of_both.run.spec.described())
     of_builtins = dsbench.run("private:sqlite", builtin=["tpcb-like", "simple-update", "se@2"], **asked)

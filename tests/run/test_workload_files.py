@@ -143,7 +143,7 @@ def test_a_file_is_kept_and_its_runs_are_told_apart(shop: Path) -> None:
     other = merged({"workload": str(shop)}).spec
     assert "SELECT name FROM customer" in of_file.workload_settings["file"]
     assert of_file.workload_settings["define"] == "most=3"
-    again = merged({}, earlier=of_file.described()).spec
+    again = merged({}, earlier=of_file.described(), trust=True).spec
     assert again.workload_settings == of_file.workload_settings
     briefs = {workloads.brief(spec.workload_settings["file"]) for spec in (of_file, other)}
     assert len(briefs) == 2
@@ -272,6 +272,14 @@ def test_a_wrong_condition_or_key_is_told_before_anything_is_populated(
         done.stderr
     assert "--resume" not in done.stderr
     assert not list(out.glob("*"))
+
+
+def test_a_condition_of_the_user_that_does_not_hold_may_be_wrong_itself(shop: Path, called: Program) -> None:
+    shop.write_text(SHOP.replace('":sum_amount"', '":sum_amount + 1"'))
+    options = ("--cycles", "1", "--duration", "0.2", "--scales", "1", "--out", str(shop.parent / "runs"))
+    done = called("run", "private:sqlite", "--workload", str(shop), *options)
+    assert done.returncode == 1
+    assert "or a mistake in the condition itself" in " ".join((done.stdout + done.stderr).split())
 
 
 @pytest.mark.parametrize("name", examples())
