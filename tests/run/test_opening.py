@@ -93,7 +93,8 @@ def test_a_run_that_never_began_tells_its_error_once_and_shows_no_figures(
         psql.close()
     said = done.stdout + done.stderr
     assert (done.returncode, said.count("permission denied for database")) == (1, 1), said
-    assert done.stderr.splitlines()[-1].startswith("hint: grant the right (GRANT CREATE ON DATABASE")
+    hint = done.stderr.splitlines()[-1]
+    assert (hint.startswith("hint: grant the "), "CREATE ON DATABASE" in hint) == (True, True), hint
     assert not any(word in said for word in ("DSI", "T = X", "p50", "doubt", "--resume", "doctor"))
     archive = only_archive(tmp_path / "out")
     assert "permission denied for database" in (archive / "results.log").read_text()
