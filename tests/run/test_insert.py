@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import signal
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from dsbench import runner
+from dsbench import runner, servers
 from dsbench.archive import Archive
 from dsbench.evaluation import evaluate
 from dsbench.generator import Bench, CoreError, Target
-from dsbench.runner import opening, standing
+from dsbench.runner import opening
+from dsbench.runner.journal import RunError
 from dsbench.spec import RunSpec, build, merged
+from dsbench.spec import Target as TargetSpec
+from fixtures.program import Program
+from fixtures.started import Begin
+from fixtures.waiting import until
 
 READING = ("qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000")
 PRODUCTS = {
@@ -66,22 +72,18 @@ def test_a_run_leaves_all_stages_and_tables_that_hold_what_was_written(product: 
     sizes = {round(row.database_size_gb * 1e9) for row in evaluate(archive).scales}
     assert sizes == {phases["settle", "settle"]["size_bytes"]}, "the population made no rows"
     (checks,) = archive.run.checks.values()
-    assert [check.name.partition(":")[0] for check in checks] == ["l.i0.check"] * 3 + ["l.i2.check"] * 6 + ["check"] * 6
+    assert [check.name.partition(":")[0] for check in checks] == ["l.i0.check"] * 6 + ["l.i2.check"] * 9 + ["check"] * 9
     assert all(check.holds for check in checks), checks
     inserted = sum(rows for (_stage, group), (_count, rows) in done.items() if group == "insert")
     (held,) = (check.detail for check in checks if check.name == "check: rows = inserted - deleted")
     assert int(held.split("inserted ")[1].split(",")[0]) >= inserted, "those that ended late are there, too"
 
 
-def test_a_kept_database_is_checked_with_the_tables_of_its_clients(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/file.db?synchronous=off"
-    runner.execute(spec(url, threads=2, duration=0.1, keep=True), tmp_path / "out", runner.Silent())
-    found = standing.check_target(build({"target": {"url": url}}).target, {})
-    assert len(found.conditions) == 6
-    assert all(condition.holds for condition in found.conditions), found.conditions
-    counted = next(one.detail for one in found.conditions if one.name == "entries of pdc = rows")
-    assert counted.removesuffix(" entries").isdigit()
-    assert int(counted.split()[0]) > 150_000, "of both tables"
+def test_its_database_cannot_be_kept_as_no_later_run_could_work_on_it(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="--keep: the stages of insert need a database that is made for them") as refused:
+        runner.execute(spec(f"sqlite:///{tmp_path}/file.db", keep=True), tmp_path, runner.Silent())
+    assert refused.value.usage
+    assert not list(tmp_path.iterdir())
 
 
 def test_several_numbers_of_threads_are_refused_before_anything_is_made() -> None:
@@ -108,3 +110,60 @@ def test_numbers_with_gaps_between_rows_are_refused(tmp_path: Path) -> None:
     assert outcome.error.usage
     assert "rows are numbered in steps of 2 here" in str(outcome.error)
     assert "auto_increment_increment = 1" in str(outcome.error)
+
+
+LIMITS = ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm")
+SLOW = {"innodb_io_capacity": "100", "innodb_io_capacity_max": "100", LIMITS[0]: "80", LIMITS[1]: "7"}
+"""A server that takes its time to write out changed pages."""
+
+
+def limits(target: Target) -> list[float]:
+    rows = [target.fetch(f"SELECT @@GLOBAL.{name} AS value") for name in LIMITS]
+    return [float(row["value"] or "") for (row,) in rows]
+
+
+@pytest.mark.parametrize("how", ["Ctrl-C", "lost sessions", "kill"])
+def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, begin: Begin, dsbench: Program) -> None:
+    with servers.start(TargetSpec(url="private:mariadb", settings=SLOW), 10) as server:
+        target = Target(server.url)
+        sizes = [word for one in ("rows=50000", "writes=500", "rates=1000", "settle=full") for word in ("--set", one)]
+        process = begin(
+            server.url, "--workload", "insert", "--threads", "1", "--scales", "1", "--duration", "0.3", *sizes
+        )
+        assert until(lambda: limits(target) == [1, 1] or process.poll() is not None, 240)
+        assert process.poll() is None, process.communicate()
+        if how == "kill":
+            process.kill()
+        elif how == "Ctrl-C":
+            process.send_signal(signal.SIGINT)
+        else:
+            inside = "SELECT id FROM information_schema.processlist WHERE db = 'dsbench' AND id <> connection_id()"
+            for row in target.fetch(inside):
+                target.fetch(f"KILL {row['id']}")
+        said = "".join(process.communicate(timeout=120))
+        if how == "kill":
+            assert limits(target) == [1, 1]
+            dropped = dsbench("drop", server.url, "--yes")
+            assert dropped.returncode == 0, dropped.stderr
+            said = dropped.stdout + dropped.stderr
+        assert f"the server has {LIMITS[0]} = 80, {LIMITS[1]} = 7 as before" in said
+        assert limits(target) == [80, 7]
+        assert target.state()[0] == "absent"
+        target.close()
+
+
+def test_the_next_run_sets_back_what_one_has_left_between_two_settings(dsbench: Program) -> None:
+    with servers.start(TargetSpec(url="private:mariadb", settings=SLOW), 10) as server:
+        target = Target(server.url)
+        target.create('{"run": "dead"}')
+        target.fetch("CREATE TABLE dsbench.dsbench_limits (name varchar(64) PRIMARY KEY, value varchar(64) NOT NULL)")
+        target.fetch(
+            f"INSERT INTO dsbench.dsbench_limits VALUES ('{LIMITS[0]}', '80.000000'), ('{LIMITS[1]}', '7.000000')"
+        )
+        target.fetch(f"SET GLOBAL {LIMITS[1]} = 1")
+        words = ["--workload", "ycsb-c", "--scales", "1", "--threads", "1", "--duration", "0.2", "--cycles", "1"]
+        done = dsbench("run", server.url, *words)
+        assert done.returncode == 0, done.stderr
+        assert f"the server has {LIMITS[0]} = 80, {LIMITS[1]} = 7 as before" in done.stdout + done.stderr
+        assert limits(target) == [80, 7]
+        target.close()

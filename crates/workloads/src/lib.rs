@@ -12,9 +12,11 @@ pub use dsbench_core::sql;
 pub use entry::Entry;
 pub use settings::Settings;
 
+pub mod catalogue;
 pub mod entry;
 pub mod file;
 pub mod insert;
+pub mod loaded;
 pub mod rehearsal;
 pub mod script;
 pub mod select;

@@ -2,6 +2,8 @@
 
 #[path = "workloads/bed.rs"]
 mod bed;
+#[path = "workloads/catalogue.rs"]
+mod catalogue;
 #[path = "workloads/faults.rs"]
 mod faults;
 #[cfg(target_os = "linux")]

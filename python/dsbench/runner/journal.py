@@ -137,6 +137,12 @@ class Journal:
             self.note(warnings=(*self.record.warnings, warning))
             self.say(f"warning: {message}")
 
+    def forget(self, code: str) -> None:
+        """Takes back warnings that hold no longer, such as those of a run before it was resumed."""
+        left = tuple(warning for warning in self.record.warnings if warning.code != code)
+        if left != self.record.warnings:
+            self.note(warnings=left)
+
     def end(self, status: str, reason: str) -> None:
         """The run is over: "complete", "cut-short" or "failed"."""
         self.note(status=status, reason=reason, ended=now())

@@ -87,6 +87,7 @@ class Base:
         self.mark = ""
         """Of the run, while it works."""
         self._standing = 0
+        self._journal: Journal | None = None
 
     @property
     def there(self) -> bool:
@@ -101,6 +102,7 @@ class Base:
     def begin(self, journal: Journal) -> None:
         """The run has its name: a kept database gets its mark, and the archive tells how old it is."""
         name = journal.record.name
+        self._journal = journal
         self.mark = place.mark(name)
         if self._left is not None:
             journal.note(kept=_age(self._left))
@@ -114,11 +116,16 @@ class Base:
 
     def make(self) -> None:
         """Makes the place of a scale."""
-        place.make(self.target, self.mark)
+        self._tell(place.make(self.target, self.mark))
 
     def remove(self) -> None:
         """Drops it."""
-        place.remove(self.target, self.mark)
+        self._tell(place.remove(self.target, self.mark))
+
+    def _tell(self, words: str) -> None:
+        """What was set back on the server."""
+        if words and self._journal is not None:
+            self._journal.say(f"the server has {words}")
 
     def leave(self, scale: int, journal: Journal) -> bool:
         """Whether the database of ``scale`` is left to the next scale of the ladder, which grows out of it."""
@@ -166,7 +173,7 @@ class Base:
             left = self._found.after(None, len(self._found.committed))
             place.hand_over(self.target, self.mark, left.marked({}))
         elif self.server is None:
-            place.remove(self.target, self.mark)
+            self.remove()
 
 
 class Existing(Base):

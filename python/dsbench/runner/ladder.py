@@ -284,7 +284,9 @@ class _Ladder:
         """Drops the place, where it is not kept."""
         try:
             self.base.end()
-        except CoreError as error:
+            with suppress(ArchiveError):
+                self.journal.forget("left-behind")
+        except (CoreError, RunError) as error:
             words = f"the database of this run could not be {'handed back' if self.spec.reuse else 'dropped'}: {error}"
             with suppress(ArchiveError):
                 self.journal.warn("left-behind", words, "the next run against this target sees to it")
@@ -303,9 +305,10 @@ def _bench(spec: RunSpec, target: Target, scale: int) -> Bench:
         target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients, existing=spec.existing
     )
     bench.refuse(spec)
-    if spec.reuse and not can_go_on(bench.stages):
-        problem = f"the stages of {spec.workload} need a database that is made for them"
-        raise RunError(problem, "leave --reuse out", usage=True)
+    if (spec.keep or spec.reuse) and not can_go_on(bench.stages):
+        option = "--reuse" if spec.reuse else "--keep"
+        problem = f"{option}: the stages of {spec.workload} need a database that is made for them"
+        raise RunError(problem, f"leave {option} out", usage=True)
     return bench
 
 

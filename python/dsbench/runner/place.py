@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from dsbench.generator import Target
+from dsbench.generator import CoreError, Target
 from dsbench.runner import kept
 from dsbench.runner.journal import RunError, this_process
 from dsbench.runner.kept import Kept
@@ -155,12 +155,46 @@ def owner_alive(owner: Any) -> bool:
         return False
 
 
-def make(target: Target, own: str) -> None:
-    """Drops what an earlier run left, if anything, and creates a place with the mark ``own``."""
+def make(target: Target, own: str) -> str:
+    """Drops what an earlier run left, if anything, and creates a place with the mark ``own``.
+
+    Gives what was set back for the earlier run, in words.
+    """
     target.hold()
+    words = ""
     if check_free(target):
+        words = set_back(target)
         target.drop()
     target.create(own)
+    return words
+
+
+_LIMITS = ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm")
+"""Settings of the user's server that a run changes for a while. In this order: the second is at most the first."""
+
+
+def set_back(target: Target) -> str:
+    """Gives settings of the server the values that a run has noted in its place before it changed them.
+
+    A run does so itself unless it is interrupted, loses its session or is killed. Gives in words what was done, empty
+    where nothing is noted.
+    """
+    if target.dialect.name != "mysql":
+        return ""
+    there = "SELECT 1 FROM information_schema.tables WHERE table_schema = 'dsbench' AND table_name = 'dsbench_limits'"
+    if not target.fetch(there):
+        return ""
+    noted = {row["name"]: row["value"] for row in target.fetch("SELECT name, value FROM dsbench.dsbench_limits")}
+    values = {name: float(noted[name] or "") for name in _LIMITS if name in noted}
+    words = ", ".join(f"{name} = {value:g}" for name, value in values.items())
+    try:
+        for name, value in values.items():
+            target.fetch(f"SET GLOBAL {name} = {value!r}")
+    except CoreError as error:
+        remedy = f"set {words} yourself, then DROP TABLE dsbench.dsbench_limits"
+        raise RunError(f"settings that a run has changed could not be set back: {error}", remedy) from None
+    target.fetch("DROP TABLE dsbench.dsbench_limits")
+    return f"{words} as before a run that was cut short" if values else ""
 
 
 @contextmanager
@@ -179,10 +213,16 @@ def visible(target: Target, own: str, *, there: bool = False) -> Iterator[None]:
         remove(target, own)
 
 
-def remove(target: Target, own: str) -> None:
-    """Drops the place if it is that of the run whose mark is ``own``: never the place of another run."""
-    if left(target, own):
-        target.drop()
+def remove(target: Target, own: str) -> str:
+    """Drops the place if it is that of the run whose mark is ``own``: never the place of another run.
+
+    Gives what was set back before, in words.
+    """
+    if not left(target, own):
+        return ""
+    words = set_back(target)
+    target.drop()
+    return words
 
 
 def left(target: Target, own: str) -> bool:

@@ -81,8 +81,8 @@ def drop_target(target: TargetSpec, agreed: Callable[[str], bool]) -> str:
         words = f"{target.redacted}: {_described(text)}, {found.size_bytes() / 1e9:.3f} GB"
         if not agreed(words):
             return ""
-        place.remove(found, text)
-        return words
+        back = place.remove(found, text)
+        return f"{words}; the server has {back}" if back else words
 
 
 def _bench(spec: RunSpec, target: Target) -> Bench:

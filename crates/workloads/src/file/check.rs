@@ -1,45 +1,127 @@
 //! The conditions of a workload file against the database.
 
-use dsbench_core::engine::Connection;
-use dsbench_core::error::Result;
-use dsbench_core::value::Table;
-use dsbench_core::workload::{Condition, Expected, KindId};
+use dsbench_core::engine::{Connection, Dialect};
+use dsbench_core::error::{Error, Result};
+use dsbench_core::value::{Table, Type};
+use dsbench_core::workload::{Condition, Expected, KindId, Progress};
 use dsbench_script::Value;
 
-use super::described::{Described, Wanted};
-use super::expression::Expression;
+use super::described::{Described, Loaded, What};
+use super::expression::{Expression, Step};
+use super::rows::Rows;
+use super::table::Generator;
+use crate::loaded::{compare, pieces, Beside, Found, Off, Reading};
+use crate::tpcb::rows::is_signed;
 
 /// Part of a number by which a double may lie beside it.
 const CLOSE: f64 = 1e-9;
 /// Below it a double is each whole number exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// All conditions; without `expected` those that need no counts of the clients.
+/// All conditions; without `expected` those that need no counts of the clients. Before them the indexes and keys.
 pub(super) fn check(
     described: &Described,
+    dialect: &Dialect,
     kinds: &[&str],
     conn: &mut dyn Connection,
     expected: Option<&Expected>,
 ) -> Result<Vec<Condition>> {
-    let mut all = Vec::new();
+    let mut all = described.schema.promised().check(dialect, conn)?;
     for wanted in &described.conditions {
         let counts = |name: &String| name.starts_with("committed") || name.starts_with("sum_");
-        let counting = wanted.equals.as_ref().is_some_and(|equals| equals.names().iter().any(counts));
-        if counting && expected.is_none() {
-            continue;
-        }
-        let found = conn.fetch(&wanted.step.sql).map_err(|error| wanted.step.placed(error))?;
-        let (holds, detail) = match &wanted.equals {
-            None => no_row(&found),
-            Some(equals) => equal(equals, wanted, kinds, &found, expected)?,
+        let fetch = |conn: &mut dyn Connection, step: &Step| conn.fetch(&step.sql).map_err(|error| step.placed(error));
+        let (holds, detail) = match &wanted.what {
+            What::Nothing(step) => no_row(&fetch(conn, step)?),
+            What::Equals(_, equals) if expected.is_none() && equals.names().iter().any(counts) => continue,
+            What::Equals(step, equals) => equal(equals, step, kinds, &fetch(conn, step)?, expected)?,
+            What::Loaded(of) => loaded(described, dialect, of, kinds, conn, expected).map_err(|error| {
+                let said = error.message.as_deref().unwrap_or(error.kind.name());
+                Error { message: Some(format!("condition {}: {said}", wanted.name).into()), ..error }
+            })?,
         };
         all.push(Condition { name: wanted.name.clone(), holds, detail });
     }
-    if all.is_empty() && described.conditions.is_empty() {
+    if described.conditions.is_empty() {
         let detail = "not checkable: the workload file has no [conditions]".to_string();
         all.push(Condition { name: "conditions".into(), holds: true, detail });
     }
     Ok(all)
+}
+
+/// Rows are as they were loaded, but for columns that transactions change; where these write texts, the texts are the
+/// loaded ones or those of a client.
+fn loaded(
+    described: &Described,
+    dialect: &Dialect,
+    of: &Loaded,
+    kinds: &[&str],
+    conn: &mut dyn Connection,
+    expected: Option<&Expected>,
+) -> Result<(bool, String)> {
+    let table = &described.tables[of.table];
+    let columns: Vec<(&str, Type)> =
+        table.columns.iter().map(|one| (one.name.as_str(), one.stored(table.plain))).collect();
+    let (mut off, mut read, mut written, ranges) = (Off::default(), 0, 0_u64, pieces(table.rows));
+    let mut reading = Reading::new(conn, dialect, &table.name, &columns, &of.keys)?;
+    for range in &ranges {
+        let progress = Progress::default();
+        let mut source = Rows::new(table, range.clone(), &progress);
+        read += range.end - range.start;
+        let key = |value: &dyn Fn(usize) -> String| of.keys.iter().map(|at| value(*at)).collect::<Vec<_>>().join(", ");
+        compare(&mut reading, &mut source, ranges.len() == 1, &mut |row| {
+            let signed = |found: &Found<'_>, at: usize| {
+                let value = found.value(at)?;
+                let Generator::Text(least, most) = table.columns[at].generator else { return Ok(false) };
+                let fits = |text: &str| (least..=most).contains(&text.len()) && is_signed(text);
+                Ok(matches!(value, dsbench_core::value::Value::Text(text) if fits(text.trim_end())))
+            };
+            match row {
+                Beside::Missing(wanted) => off.add(|| format!("row {} is missing", key(&|at| said(wanted[at])))),
+                Beside::Added(found) => {
+                    let number = || key(&|at| found.value(at).map_or_else(|_| String::new(), said));
+                    if !of.added {
+                        off.add(|| format!("row {} was added", number()));
+                        return Ok(());
+                    }
+                    for at in &of.texts {
+                        match signed(&found, *at)? {
+                            true => written += 1,
+                            false => off.add(|| format!("{} of row {} is of no client", columns[*at].0, number())),
+                        }
+                    }
+                }
+                Beside::Both(wanted, found) => {
+                    for at in (0..columns.len()).filter(|at| !of.except.contains(at)) {
+                        if found.has(at, wanted[at])? {
+                            continue;
+                        }
+                        if of.texts.contains(&at) && signed(&found, at)? {
+                            written += 1;
+                            continue;
+                        }
+                        off.add(|| format!("{} of row {} is another one", columns[at].0, key(&|at| said(wanted[at]))));
+                    }
+                }
+            }
+            Ok(())
+        })?;
+    }
+    let found = off.condition(String::new(), read, table.rows);
+    let Some(equals) = of.written.as_ref().filter(|_| expected.is_some()) else {
+        return Ok((found.holds, found.detail));
+    };
+    let (least, most) = range(equals, kinds, expected)?;
+    // What was overwritten cannot be counted, what was written once at least cannot be gone altogether.
+    let fits = written as f64 <= order(most) && (written > 0 || order(least) == 0.0 || ranges.len() > 1);
+    let detail = format!("{}; {written} texts are of clients, who wrote {}", found.detail, shown(most));
+    Ok((found.holds && fits, detail))
+}
+
+fn said(value: dsbench_core::value::Value<'_>) -> String {
+    match value {
+        dsbench_core::value::Value::Int(number) => number.to_string(),
+        other => format!("{other:?}"),
+    }
 }
 
 fn no_row(found: &Table) -> (bool, String) {
@@ -51,13 +133,13 @@ fn no_row(found: &Table) -> (bool, String) {
 
 fn equal(
     equals: &Expression,
-    wanted: &Wanted,
+    step: &Step,
     kinds: &[&str],
     found: &Table,
     expected: Option<&Expected>,
 ) -> Result<(bool, String)> {
     let [row] = found.rows.as_slice() else {
-        return Ok((false, format!("found {} rows, and one is needed: {}", found.rows.len(), wanted.step.place)));
+        return Ok((false, format!("found {} rows, and one is needed: {}", found.rows.len(), step.place)));
     };
     let text = row.first().cloned().flatten().unwrap_or_else(|| "NULL".into());
     let unknown = expected.map_or(0, |expected| expected.unknown.iter().fold(0, |sum: u64, n| sum.saturating_add(*n)));

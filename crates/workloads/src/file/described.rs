@@ -8,8 +8,9 @@ use dsbench_script::{meant, Source};
 use super::columns::{self, Made};
 use super::expression::{Expression, Scope, Step};
 use super::reading::{parse, Fields, Files, Node, Sql, LONGEST};
-use super::table::Table;
+use super::table::{Generator, Table};
 use super::words;
+use crate::catalogue::Promised;
 use crate::Settings;
 
 /// A file without SQL for it stands in where none is named, so that the workload can be looked at.
@@ -65,23 +66,63 @@ pub(super) struct Schema {
     pub(super) made: Vec<Made>,
 }
 
+impl Schema {
+    /// The indexes and keys that its statements make.
+    pub(super) fn promised(&self) -> Promised {
+        let steps = self.tables.iter().chain(&self.keys).chain(&self.foreign_keys);
+        Promised::of(steps.map(|step| &step.sql))
+    }
+}
+
+/// One name, or several.
+fn names(node: Node<'_>) -> Result<Vec<String>> {
+    match node.items() {
+        Some(items) => items.into_iter().map(|node| Ok(node.text()?.to_string())).collect(),
+        None => Ok(vec![node.text()?.to_string()]),
+    }
+}
+
 /// One kind of transactions.
 pub(super) struct Transaction {
     pub(super) name: String,
     pub(super) source: Source,
     /// Number of its group.
     pub(super) group: usize,
-    /// The variable that clients add up over committed ones.
-    pub(super) adds: Option<String>,
+    /// The variables that clients add up over committed ones.
+    pub(super) adds: Vec<String>,
     pub(super) place: String,
 }
 
 /// A condition.
 pub(super) struct Wanted {
     pub(super) name: String,
-    pub(super) step: Step,
-    /// What the only value of the result has to be; `None`: there must be no row.
-    pub(super) equals: Option<Expression>,
+    pub(super) what: What,
+}
+
+/// What a condition asks for.
+pub(super) enum What {
+    /// A query must give no row.
+    Nothing(Step),
+    /// A query must give this value alone.
+    Equals(Step, Expression),
+    /// Rows are as they were loaded.
+    Loaded(Loaded),
+}
+
+/// A table whose rows are to be as they were loaded.
+pub(super) struct Loaded {
+    /// Its number among the tables.
+    pub(super) table: usize,
+    /// Numbers of the columns that name a row.
+    pub(super) keys: Vec<usize>,
+    /// Columns that transactions change.
+    pub(super) except: Vec<usize>,
+    /// Columns into which transactions write variables of `[texts]`.
+    pub(super) texts: Vec<usize>,
+    /// How many of these texts were written.
+    pub(super) written: Option<Expression>,
+    /// Whether transactions add rows.
+    pub(super) added: bool,
 }
 
 /// The figure by which runs are told apart.
@@ -161,14 +202,16 @@ impl Reader<'_> {
         let mut groups = self.groups()?;
         let transactions = self.transactions(&mut groups)?;
         let kinds: Vec<&str> = transactions.iter().map(|one| one.name.as_str()).collect();
+        let tables = tables.unwrap_or_default();
+        let conditions = self.conditions(&scope, &transactions, &tables, &schema.promised())?;
         Ok(Described {
             name,
             about: self.whole.line("about")?,
             unit: self.whole.line("unit")?,
             schema,
-            tables: tables.unwrap_or_default(),
+            tables,
             texts: self.texts()?,
-            conditions: self.conditions(&scope, &transactions)?,
+            conditions,
             headline: self.headline(&kinds)?,
             transactions,
             groups,
@@ -254,7 +297,7 @@ impl Reader<'_> {
                 name: name.into(),
                 source: Source { name: sql.file, weight: weight as u64, text: sql.text },
                 group,
-                adds: fields.get("adds").map(|node| node.text()).transpose()?.map(str::to_string),
+                adds: fields.get("adds").map(names).transpose()?.unwrap_or_default(),
                 place: node.place(),
             });
         }
@@ -271,18 +314,57 @@ impl Reader<'_> {
         }
     }
 
-    fn conditions(&self, scope: &Scope, transactions: &[Transaction]) -> Result<Vec<Wanted>> {
-        let sums = transactions.iter().filter_map(|one| Some(format!("sum_{}", one.adds.as_ref()?)));
+    fn conditions(
+        &self,
+        scope: &Scope,
+        transactions: &[Transaction],
+        tables: &[Table],
+        promised: &Promised,
+    ) -> Result<Vec<Wanted>> {
+        let sums = transactions.iter().flat_map(|one| one.adds.iter().map(|name| format!("sum_{name}")));
         let counts = transactions.iter().map(|one| format!("committed_{}", one.name));
         let known: Vec<String> = counts.chain(sums).chain(["committed".to_string()]).collect();
+        let number = |node| Expression::read(node, scope, &known);
         let mut all = Vec::new();
         for (name, node) in self.whole.entries("conditions")? {
-            let fields = node.fields(&["sql", "equals"])?;
-            let sql = fields.need("sql")?;
-            let steps = scope.steps(&self.sql(sql)?)?;
-            let [step] = steps.as_slice() else { return Err(sql.wrong("one query has to stand here")) };
-            let equals = fields.get("equals").map(|node| Expression::read(node, scope, &known)).transpose()?;
-            all.push(Wanted { name: name.into(), step: step.clone(), equals });
+            const OF_QUERY: &[&str] = &["sql", "equals"];
+            const OF_LOADED: &[&str] = &["loaded", "except", "texts", "written", "added"];
+            let fields = node.fields(&[OF_QUERY, OF_LOADED].concat())?;
+            let what = match fields.only(&["sql", "loaded"])? {
+                ("sql", sql) => {
+                    node.fields(OF_QUERY)?;
+                    let steps = scope.steps(&self.sql(sql)?)?;
+                    let [step] = steps.as_slice() else { return Err(sql.wrong("one query has to stand here")) };
+                    match fields.get("equals").map(number).transpose()? {
+                        Some(equals) => What::Equals(step.clone(), equals),
+                        None => What::Nothing(step.clone()),
+                    }
+                }
+                (_, of) => {
+                    node.fields(OF_LOADED)?;
+                    let table = tables.iter().position(|table| Some(table.name.as_str()) == of.as_text());
+                    let table = table.ok_or_else(|| of.wrong("no table of this name is populated"))?;
+                    let columns = |name: &str| match fields.get(name) {
+                        Some(node) => names(node)?.iter().map(|name| tables[table].number_of(node, name)).collect(),
+                        None => Ok(Vec::new()),
+                    };
+                    let keys = tables[table].keys(promised);
+                    let keyless = || of.wrong("its rows have no key of whole numbers by which they could be read");
+                    let texts: Vec<usize> = columns("texts")?;
+                    if texts.iter().any(|at| !matches!(tables[table].columns[*at].generator, Generator::Text(..))) {
+                        return Err(of.wrong("texts names columns whose generator is text: of others none is known"));
+                    }
+                    What::Loaded(Loaded {
+                        table,
+                        keys: if self.product.is_some() { keys.ok_or_else(keyless)? } else { Vec::new() },
+                        except: columns("except")?,
+                        texts,
+                        written: fields.get("written").map(number).transpose()?,
+                        added: fields.get("added").map(|node| node.yes()).transpose()?.unwrap_or(false),
+                    })
+                }
+            };
+            all.push(Wanted { name: name.into(), what });
         }
         Ok(all)
     }

@@ -67,7 +67,7 @@ fn beside(described: &Described, scripts: &Scripts) -> Result<Beside> {
     for (kind, one) in described.transactions.iter().enumerate() {
         let kind = kind as KindId;
         found.roles[one.group].push(kind);
-        if let Some(name) = &one.adds {
+        for name in &one.adds {
             let unset = || Error::configuration(format!("{}: no transaction sets :{name}, which it adds", one.place));
             found.sums.push((kind, kept(name), slot(name).ok_or_else(unset)?));
         }
@@ -102,6 +102,23 @@ impl FromFile {
         }
     }
 
+    /// Fails, with an error of kind `Configuration`, where foreign keys are to be added and tables cannot have any.
+    fn refuse_references(&self, conn: &mut dyn Connection) -> Result<()> {
+        let Some(step) = self.schema().foreign_keys.first().filter(|_| self.dialect.name == "mysql") else {
+            return Ok(());
+        };
+        let row = conn.fetch("SELECT @@default_storage_engine")?.rows.into_iter().next();
+        let engine = row.and_then(|row| row.into_iter().next()).flatten().unwrap_or_default();
+        match engine.as_str() {
+            "InnoDB" => Ok(()),
+            _ => Err(Error::configuration(format!(
+                "{}: tables of {engine} have no foreign keys: use a target whose storage_engine is InnoDB, or a copy of \
+                 the file without foreign_keys",
+                step.place
+            ))),
+        }
+    }
+
     fn steps(&self, statements: Vec<String>) -> Vec<Step> {
         let place = format!("{}, maintenance", self.described.name);
         statements.into_iter().map(|sql| Step { place: place.clone(), sql }).collect()
@@ -114,6 +131,7 @@ impl Workload for FromFile {
     }
 
     fn create(&self, conn: &mut dyn Connection) -> Result<()> {
+        self.refuse_references(conn)?;
         run(&self.schema().tables, conn, None).map_err(|error| match error.kind {
             ErrorKind::Syntax | ErrorKind::Statement => Error { context: "script", ..error },
             _ => error,
@@ -183,7 +201,7 @@ impl Workload for FromFile {
 
     fn check(&self, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
         match self.dialect.keeps_data {
-            true => check::check(&self.described, self.kinds, conn, expected),
+            true => check::check(&self.described, self.dialect, self.kinds, conn, expected),
             false => Ok(not_checkable()),
         }
     }

@@ -139,6 +139,10 @@ impl<'a> Node<'a> {
         self.value.as_integer()
     }
 
+    pub(super) fn yes(&self) -> Result<bool> {
+        self.value.as_bool().ok_or_else(|| self.wrong("true or false has to stand here"))
+    }
+
     /// A number, whole or not.
     pub(super) fn number(&self) -> Result<f64> {
         let number = self.value.as_float().or_else(|| self.as_whole().map(|whole| whole as f64));

@@ -10,6 +10,7 @@ use super::csv;
 use super::expression::{Expression, Scope};
 use super::moments::timestamp;
 use super::reading::{Files, Node};
+use crate::catalogue::Promised;
 
 const KNOWN: &[&str] = &["rows", "columns", "load"];
 /// Most columns that are populated.
@@ -163,6 +164,22 @@ impl Table {
             self.columns.push(Column::read(node, name, kind, scope, referred)?);
         }
         self.few_columns(node)
+    }
+
+    /// The number of a column. Errors at `node`.
+    pub(super) fn number_of(&self, node: Node<'_>, name: &str) -> Result<usize> {
+        let found = self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| node.wrong(format!("the table {} has no column {name} that is populated", self.name)))
+    }
+
+    /// Numbers of the columns that name a row: of its key as `promised`, or of a sequence, all of whole numbers.
+    pub(super) fn keys(&self, promised: &Promised) -> Option<Vec<usize>> {
+        let whole = |at: &usize| matches!(self.columns[*at].kind, Type::Int16 | Type::Int32 | Type::Int64);
+        let position = |name: &String| self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
+        let key = promised.key_of(&self.name).and_then(|names| names.iter().map(position).collect::<Option<Vec<_>>>());
+        let sequence = |at: &usize| matches!(self.columns[*at].generator, Generator::Sequence(_)) && whole(at);
+        let sequence = || (0..self.columns.len()).find(sequence).map(|at| vec![at]);
+        key.filter(|key| key.iter().all(whole)).or_else(sequence)
     }
 
     fn few_columns(self, node: Node<'_>) -> Result<Self> {

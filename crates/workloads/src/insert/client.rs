@@ -14,7 +14,7 @@ use super::tables::Tables;
 use super::{DELETE, INSERT};
 
 /// Numbers of rows that a session of PostgreSQL may take and give to no row.
-const CACHED: i64 = 1000;
+pub(super) const CACHED: i64 = 1000;
 /// Deletes after which the oldest row is looked up again.
 const LOOK_EVERY: u64 = 1000;
 
@@ -33,6 +33,8 @@ pub struct Inserter {
     inserted: i64,
     /// Numbers that may have been given to no row.
     unused: i64,
+    /// Rows of transactions that failed.
+    failed: i64,
     sessions: i64,
 }
 
@@ -40,7 +42,7 @@ impl Inserter {
     /// Client `id`, which inserts `rows` rows in each transaction.
     pub fn new(tables: Arc<Tables>, id: u64, seed: u64, rows: usize) -> Self {
         let rows = vec![Row::default(); rows.min(MOST)].into();
-        Self { tables, id, seed, rows, insert: None, done: 0, inserted: 0, unused: 0, sessions: 0 }
+        Self { tables, id, seed, rows, insert: None, done: 0, inserted: 0, unused: 0, failed: 0, sessions: 0 }
     }
 }
 
@@ -57,7 +59,8 @@ impl Client for Inserter {
 
     fn draw(&mut self, number: u64) -> Drawn {
         let mut stream = Stream::new(self.seed, self.id, number);
-        self.rows.iter_mut().for_each(|row| *row = Row::draw(&mut stream));
+        let table = self.tables.of(self.id);
+        self.rows.iter_mut().for_each(|row| *row = Row::draw(&mut stream, table));
         Drawn { kind: INSERT, shape: Shape::Single }
     }
 
@@ -71,6 +74,7 @@ impl Client for Inserter {
         let done = conn.execute(self.insert.ok_or_else(not_prepared)?, &params[..all * COLUMNS]);
         if done.is_err() {
             self.unused += all as i64;
+            self.failed += all as i64;
         }
         let silent = matches!(self.tables.dialect.name, "firebird" | "mock");
         self.done = if silent { done.map(|_| all as u64)? } else { done? };
@@ -90,11 +94,48 @@ impl Client for Inserter {
     }
 
     /// `inserted`: rows; `unused`: numbers that may have been given to no row; `unordered`: whether several sessions
-    /// inserted, so that rows may have come in another order than their numbers.
+    /// inserted, so that rows may have come in another order than their numbers; `failed`: rows that were not inserted.
     fn sums(&self) -> Vec<(&'static str, i64)> {
         let numbers_in_advance = self.tables.dialect.name == "postgres";
         let unordered = i64::from(numbers_in_advance && self.sessions > 1);
-        vec![("inserted", self.inserted), ("unused", self.unused), ("unordered", unordered)]
+        vec![("inserted", self.inserted), ("unused", self.unused), ("unordered", unordered), ("failed", self.failed)]
+    }
+}
+
+/// Numbers of rows that are deleted by one client where several share a table.
+const STRETCH: i64 = 1000;
+
+/// Which numbers of a shared table a client deletes: of as many stretches as there are clients on all nodes, one.
+/// So no row is chosen by two of them, and no node has to know of another.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    client: i64,
+    clients: i64,
+    /// Every row of its own below this number is deleted.
+    next: i64,
+    /// Rows that were not there for its deletes so far, as their numbers were given to none.
+    owed: i64,
+}
+
+impl Share {
+    /// The first number of its own from `at` on.
+    fn own(&self, at: i64) -> i64 {
+        let stretch = (at.max(1) - 1) / STRETCH;
+        match (self.client - stretch).rem_euclid(self.clients) {
+            0 => at.max(1),
+            ahead => (stretch + ahead) * STRETCH + 1,
+        }
+    }
+
+    /// From which number on and below which it deletes `rows` next, and how many.
+    fn range(&self, rows: i64) -> [i64; 3] {
+        [self.next, (self.next - 1) / STRETCH * STRETCH + STRETCH + 1, rows + self.owed]
+    }
+
+    /// So many rows of this range were there and are deleted.
+    fn deleted(&mut self, [from, end, wanted]: [i64; 3], rows: i64) {
+        self.owed = wanted - rows;
+        self.next = self.own(if self.owed > 0 { end } else { (from + wanted).min(end) });
     }
 }
 
@@ -106,8 +147,10 @@ pub struct Deleter {
     each: u64,
     delete: Option<StatementId>,
     oldest: Option<StatementId>,
-    /// First number of the rows that the transaction drawn last deletes, once it has begun.
-    from: Option<i64>,
+    /// Where it shares its table.
+    share: Option<Share>,
+    /// The range of numbers of the transaction drawn last, once it has begun.
+    range: Option<[i64; 3]>,
     number: u64,
     done: u64,
     deleted: i64,
@@ -119,14 +162,27 @@ pub struct Deleter {
 impl Deleter {
     /// Client `id`, which deletes `rows` rows in each transaction.
     pub fn new(tables: Arc<Tables>, id: u64, rows: u64) -> Self {
-        let (delete, oldest, from, found) = (None, None, None, Rows::new());
-        Self { tables, id, each: rows, delete, oldest, from, number: 0, done: 0, deleted: 0, failed: 0, found }
+        let (delete, oldest, range, found) = (None, None, None, Rows::new());
+        let clients = tables.clients as i64;
+        let share = Share { client: id as i64 % clients, clients, next: 0, owed: 0 };
+        let share = (tables.shared && clients > 1).then_some(share);
+        Self { tables, id, each: rows, delete, oldest, share, range, number: 0, done: 0, deleted: 0, failed: 0, found }
     }
 
     /// Reads the oldest row's number.
     fn look(&mut self, conn: &mut dyn Connection) -> Result<()> {
         conn.query(self.oldest.ok_or_else(not_prepared)?, &[], &mut self.found)?;
-        self.tables.oldest[self.tables.of(self.id)].store(self.found.int(0, 0)?, Ordering::Relaxed);
+        let (found, oldest) = (self.found.int(0, 0)?, &self.tables.oldest[self.tables.of(self.id)]);
+        match &mut self.share {
+            None => oldest.store(found, Ordering::Relaxed),
+            Some(share) => {
+                oldest.fetch_max(found, Ordering::Relaxed);
+                // A row of its own below what it has deleted is one that a delete which failed has left.
+                if share.next == 0 || (found < share.next && share.own(found) == found) {
+                    share.next = share.own(found);
+                }
+            }
+        }
         Ok(())
     }
 }
@@ -134,28 +190,41 @@ impl Deleter {
 impl Client for Deleter {
     fn prepare(&mut self, conn: &mut dyn Connection, when: Prepare) -> Result<()> {
         let table = self.tables.of(self.id);
-        let sql = self.tables.one("delete", table)?.replace("{n}", &self.each.to_string());
-        self.delete = Some(conn.prepare(&Statement { sql: &sql, params: &[Type::Int64], columns: &[] }, when)?);
+        let (section, params) = match self.share {
+            None => ("delete", &[Type::Int64][..]),
+            Some(_) => ("delete_share", &[Type::Int64; 3][..]),
+        };
+        let sql = self.tables.one(section, table)?.replace("{n}", &self.each.to_string());
+        self.delete = Some(conn.prepare(&Statement { sql: &sql, params, columns: &[] }, when)?);
         let sql = self.tables.one("oldest", table)?;
         self.oldest = Some(conn.prepare(&Statement { sql: &sql, params: &[], columns: &[Type::Int64] }, when)?);
         self.look(conn)
     }
 
     fn draw(&mut self, number: u64) -> Drawn {
-        (self.from, self.number) = (None, number);
+        (self.range, self.number) = (None, number);
         Drawn { kind: DELETE, shape: Shape::Single }
     }
 
     /// The oldest row is looked up within the time of every thousandth delete; the published client does so between two.
     fn execute(&mut self, conn: &mut dyn Connection) -> Result<End> {
-        if self.number % LOOK_EVERY == LOOK_EVERY - 1 && self.from.is_none() {
+        if self.number % LOOK_EVERY == LOOK_EVERY - 1 && self.range.is_none() {
             self.look(conn)?;
         }
-        let oldest = &self.tables.oldest[self.tables.of(self.id)];
-        let from = *self.from.get_or_insert_with(|| oldest.fetch_add(self.each as i64, Ordering::Relaxed));
+        let (each, oldest) = (self.each as i64, &self.tables.oldest[self.tables.of(self.id)]);
+        let range = *self.range.get_or_insert_with(|| match &self.share {
+            None => [oldest.fetch_add(each, Ordering::Relaxed), 0, each],
+            Some(share) => share.range(each),
+        });
         let delete = self.delete.ok_or_else(not_prepared)?;
-        let changed = conn.execute(delete, &[Value::Int(from)]).inspect_err(|_| self.failed += 1)?;
-        self.done = if self.tables.dialect.keeps_data { changed } else { self.each };
+        let params = range.map(Value::Int);
+        let params = &params[..if self.share.is_some() { 3 } else { 1 }];
+        let changed = conn.execute(delete, params).inspect_err(|_| self.failed += 1)?;
+        self.done = if self.tables.dialect.keeps_data { changed } else { range[2] as u64 };
+        if let Some(share) = &mut self.share {
+            share.deleted(range, self.done as i64);
+            oldest.fetch_max(range[0], Ordering::Relaxed);
+        }
         Ok(End::Commit)
     }
 
@@ -174,5 +243,36 @@ impl Client for Deleter {
     /// `deleted`: rows; `unordered`: deletes that failed, after which old rows may have stayed.
     fn sums(&self) -> Vec<(&'static str, i64)> {
         vec![("deleted", self.deleted), ("unordered", self.failed)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clients of any number of nodes delete each row once, oldest first, whatever numbers were given to no row.
+    #[test]
+    fn shares_of_a_table_are_deleted_whole_and_once() {
+        for (clients, gaps) in [(2, 0..0), (3, 990..1001), (5, 2100..4100)] {
+            let mut rows: std::collections::BTreeSet<i64> = (301..=60_000).filter(|id| !gaps.contains(id)).collect();
+            let before = rows.len() as i64;
+            let mut shares: Vec<Share> =
+                (0..clients).map(|client| Share { client, clients, next: 0, owed: 0 }).collect();
+            shares.iter_mut().for_each(|share| share.next = share.own(301));
+            let rounds = 100;
+            for _ in 0..rounds {
+                for share in &mut shares {
+                    let range = share.range(50);
+                    let chosen: Vec<i64> = rows.range(range[0]..range[1]).take(range[2] as usize).copied().collect();
+                    chosen.iter().for_each(|id| assert!(rows.remove(id)));
+                    share.deleted(range, chosen.len() as i64);
+                }
+            }
+            let owed: i64 = shares.iter().map(|share| share.owed).sum();
+            assert_eq!(before - rows.len() as i64, rounds * clients * 50 - owed);
+            assert!(owed < 50 * clients, "{shares:?}");
+            let oldest = *rows.first().unwrap();
+            assert!(oldest > 301 + rounds * clients * 50 - clients * STRETCH, "{oldest}: the oldest go first");
+        }
     }
 }

@@ -22,6 +22,9 @@ VALUES (NEXT VALUE FOR {t}_ids,
 -- name: delete
 DELETE FROM {t} WHERE transactionid >= ? ORDER BY transactionid ROWS {n}
 
+-- name: delete_share
+DELETE FROM {t} WHERE transactionid >= ? AND transactionid < ? ORDER BY transactionid ROWS ?
+
 -- name: newest
 SELECT gen_id({t}_ids, 0) FROM rdb$database
 

@@ -27,6 +27,9 @@ ALTER TABLE {t} ADD INDEX {t}_pdc (price, dateandtime, customerid)
 -- name: delete
 DELETE FROM {t} WHERE transactionid >= ? ORDER BY transactionid ASC LIMIT {n}
 
+-- name: delete_share
+DELETE FROM {t} WHERE transactionid >= ? AND transactionid < ? ORDER BY transactionid ASC LIMIT ?
+
 -- name: present
 SELECT count(*) FROM information_schema.statistics
 WHERE table_schema = database() AND index_name = '{i}' AND seq_in_index = 1
@@ -46,6 +49,16 @@ SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_%'
 -- name: dirty_limits
 -- Both products take the first no higher than the second.
 SELECT @@GLOBAL.innodb_max_dirty_pages_pct_lwm, @@GLOBAL.innodb_max_dirty_pages_pct
+
+-- name: note_limits
+-- python/dsbench/runner/place.py reads it.
+CREATE TABLE IF NOT EXISTS dsbench_limits (name varchar(64) PRIMARY KEY, value varchar(64) NOT NULL)
+-- next
+INSERT IGNORE INTO dsbench_limits
+VALUES ('innodb_max_dirty_pages_pct', '{most}'), ('innodb_max_dirty_pages_pct_lwm', '{least}')
+
+-- name: forget_limits
+DROP TABLE dsbench_limits
 
 -- name: write_out
 SET GLOBAL innodb_max_dirty_pages_pct_lwm = 1

@@ -111,18 +111,27 @@ impl Settling<'_> {
         self.if_allowed(section, |conn| progress.time(section, 0, || conn.fetch(&sql).map(|_| ()))).map(|_| ())
     }
 
-    /// InnoDB: has it write out its changed pages, as it does not by itself, and takes that back.
+    /// InnoDB: has it write out its changed pages, as it does not by itself, and takes that back. What the limits were
+    /// is noted in the database before: where this session does not get to take it back, whoever drops the place does.
     fn write_out(&mut self) -> Result<()> {
         let limits = self.conn.fetch(&self.tables.one("dirty_limits", 0)?)?;
         let limit = |at: usize| limits.rows.first().and_then(|row| row[at].clone()).unwrap_or_default();
-        let before = self.tables.all("write_as_before", 0).into_iter();
-        let before: Vec<String> =
-            before.map(|sql| sql.replace("{least}", &limit(0)).replace("{most}", &limit(1))).collect();
+        let filled = |section| {
+            let all = self.tables.all(section, 0).into_iter();
+            all.map(|sql| sql.replace("{least}", &limit(0)).replace("{most}", &limit(1))).collect::<Vec<_>>()
+        };
+        let (noted, before, forgotten) = (filled("note_limits"), filled("write_as_before"), filled("forget_limits"));
+        self.conn.script(&texts(&noted))?;
         let sql = self.tables.all("write_out", 0);
         let changed = self.if_allowed("write out", |conn| conn.script(&texts(&sql)))?;
         let waited = self.dirty_pages();
-        let restored = if changed { self.conn.script(&texts(&before)) } else { Ok(()) };
-        waited.and(restored)
+        // The first of two limits may be set where the second was refused.
+        let restored = match self.conn.script(&texts(&before)) {
+            Err(error) if !changed && matches!(error.kind, ErrorKind::Statement | ErrorKind::Syntax) => Ok(()),
+            restored => restored,
+        };
+        let forgotten = restored.and_then(|()| self.conn.script(&texts(&forgotten)));
+        waited.and(forgotten)
     }
 
     /// Until nearly all changed pages are written, or no more of them are.

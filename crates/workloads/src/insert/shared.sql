@@ -40,6 +40,11 @@ INSERT INTO {t} (dateandtime, cashregisterid, customerid, productid, price, data
 DELETE FROM {t} WHERE transactionid IN
     (SELECT transactionid FROM {t} WHERE transactionid >= ? ORDER BY transactionid ASC LIMIT {n})
 
+-- name: delete_share
+-- Of numbers that no other client deletes: those from the first below the second, as many as the third.
+DELETE FROM {t} WHERE transactionid IN
+    (SELECT transactionid FROM {t} WHERE transactionid >= ? AND transactionid < ? ORDER BY transactionid ASC LIMIT ?)
+
 -- name: oldest
 SELECT coalesce(min(transactionid), 0) FROM {t}
 

@@ -18,7 +18,7 @@ use super::giving::Giving;
 use super::piping::Open;
 use super::plan::{Plan, Word};
 use super::running::{debug, failed};
-use crate::tpcb::rows::fill;
+use crate::tpcb::rows::sign;
 
 /// Where the transaction drawn last goes on once its clock has started.
 type Pending = std::result::Result<Option<usize>, (usize, Wrong)>;
@@ -181,7 +181,7 @@ impl Client for ScriptClient {
         let script = self.script;
         for (_, slot, (least, most)) in self.beside.texts.iter().filter(|text| usize::from(text.0) == script) {
             self.letters.resize(least + stream.below((most - least) as u64 + 1) as usize, 0);
-            self.memory.set_text(*slot, fill(&mut self.letters, stream.next_u64()));
+            self.memory.set_text(*slot, sign(&mut self.letters, stream.next_u64()));
         }
         let tell = &mut |command, value| debug(script, command, value);
         self.pending = scripts.scripts[script].advance(0, &mut self.memory, tell);

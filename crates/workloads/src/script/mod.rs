@@ -100,8 +100,9 @@ fn open(options: &Options) -> Result<Box<dyn Workload>> {
         }
     };
     let writing = writing(&kinds, asked.builtins);
-    let delta = scripts.names().iter().position(|name| name == "delta").map(|slot| slot as Slot);
-    let sums = writing.iter().filter_map(|kind| Some((*kind, "delta", delta?))).collect();
+    let slot = |name: &str| scripts.names().iter().position(|known| known == name).map(|slot| slot as Slot);
+    let summed = ["delta", "aid", "tid", "bid"].into_iter().filter_map(|name| Some((name, slot(name)?)));
+    let sums = summed.flat_map(|(name, slot)| writing.iter().map(move |kind| (*kind, name, slot))).collect();
     Ok(Box::new(Script {
         on,
         keeps_data: options.dialect.keeps_data,
@@ -193,7 +194,8 @@ impl Workload for Script {
         }
         match &self.on {
             On::Pgbench(tables) if self.builtins == self.kinds.len() => {
-                let tpcb = self.writing.iter().all(|kind| self.kinds[usize::from(*kind)].starts_with("tpcb-like"));
+                let of_tpcb = |kind: &&KindId| self.kinds[usize::from(**kind)].starts_with("tpcb-like");
+                let tpcb = self.writing.iter().filter(of_tpcb).count();
                 tables.check(conn, expected, &self.writing, tpcb)
             }
             _ => {

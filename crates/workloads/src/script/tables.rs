@@ -5,6 +5,8 @@ use dsbench_core::error::{Error, Result};
 use dsbench_core::value::{Type, Value};
 use dsbench_core::workload::{Condition, Expected, Part, Progress};
 
+use crate::catalogue::Promised;
+use crate::loaded::{compare, pieces, Beside, Off, Reading};
 use crate::sql::Sections;
 use crate::steps::{numbers, of_unknown_end, Counted};
 
@@ -27,26 +29,39 @@ const FILLER: &str = match std::str::from_utf8(&[b' '; 84]) {
 };
 
 /// Name, column of the balance, column of the key and rows for each unit of scale of the tables that are filled.
-const TABLES: [(&str, &str, &str, u64); 3] = [
+const TABLES: [PgbenchTable; 3] = [
     ("pgbench_branches", "bbalance", "bid", 1),
     ("pgbench_tellers", "tbalance", "tid", 10),
     ("pgbench_accounts", "abalance", "aid", 100_000),
 ];
 
+type PgbenchTable = (&'static str, &'static str, &'static str, u64);
+
 /// pgbench's tables at one scale on a database of one dialect.
 pub(super) struct Tables {
     scale: u32,
+    dialect: &'static Dialect,
     pub(super) sql: Sections,
 }
 
 impl Tables {
     pub(super) fn new(scale: u32, dialect: &'static Dialect) -> Result<Self> {
         let wide: &[_] = if scale >= WIDE { &[("{aid}", "bigint")] } else { &[] };
-        Ok(Self { scale, sql: Sections::with(dialect, FILES, wide)? })
+        Ok(Self { scale, dialect, sql: Sections::with(dialect, FILES, wide)? })
     }
 
     pub(super) fn rows(&self) -> u64 {
         TABLES.iter().map(|(.., rows)| rows).sum::<u64>() * u64::from(self.scale)
+    }
+
+    fn columns(&self, (_, balance, key, rows): PgbenchTable) -> Vec<(&'static str, Type)> {
+        let int = |name| (name, Type::Int32);
+        let key = (key, if self.scale >= WIDE { Type::Int64 } else { Type::Int32 });
+        let mut columns = vec![key, int("bid"), int(balance), ("filler", Type::Text)];
+        if rows == 1 {
+            columns.remove(1);
+        }
+        columns
     }
 
     /// The first part writes branches and tellers, every part its share of the accounts.
@@ -60,40 +75,47 @@ impl Tables {
                 _ => continue,
             };
             for start in share.clone().step_by(CHUNK as usize) {
-                let (name, balance, key, rows) = table;
-                let int = |name| (name, Type::Int32);
-                let key = (key, if self.scale >= WIDE { Type::Int64 } else { Type::Int32 });
-                let mut columns = vec![key, int("bid"), int(balance), ("filler", Type::Text)];
-                if rows == 1 {
-                    columns.remove(1);
-                }
                 let chunk = start..share.end.min(start + CHUNK);
-                let mut source = Source { next: chunk.start, end: chunk.end, rows, counted: Counted::new(progress) };
+                let mut source =
+                    Source { next: chunk.start, end: chunk.end, rows: table.3, counted: Counted::new(progress) };
                 let load = conn.bulk().ok_or_else(|| Error::configuration("this engine has no bulk load"))?;
-                load.load(name, &columns, &mut source)?;
+                load.load(table.0, &self.columns(table), &mut source)?;
             }
         }
         Ok(())
     }
 
-    /// What pgbench's own scripts leave: a sum in each table, a row of history for each transaction. `builtin` are the
-    /// kinds that write; `tpcb` says that all of them change all three tables.
+    /// What pgbench's own scripts leave: a row of history for each transaction, balances that are the sums of it, and
+    /// all else as it was loaded. `builtin` are the kinds that write, `tpcb` of them those that change all three tables.
     pub(super) fn check(
         &self,
         conn: &mut dyn Connection,
         expected: Option<&Expected>,
         builtin: &[u8],
-        tpcb: bool,
+        tpcb: usize,
     ) -> Result<Vec<Condition>> {
-        let [bn, bs, tn, ts, an, sum, hn, hs] = numbers(conn, self.sql.one("totals")?)?;
+        let [bn, bs, tn, ts, an, sum, hn, hs, aids, tids, bids] = numbers(conn, self.sql.one("totals")?)?;
         let scale = i64::from(self.scale);
         let mut found: Vec<Condition> = [("branches", bn, 1), ("tellers", tn, 10), ("accounts", an, 100_000)]
             .map(|(name, rows, each)| equal(&format!("{name} rows"), ("found", rows), ("scale", each * scale)))
             .into();
         found.push(equal("account sum = history sum", ("account", sum), ("history", hs)));
-        if tpcb {
-            found.push(equal("teller sum = history sum", ("teller", ts), ("history", hs)));
-            found.push(equal("branch sum = history sum", ("branch", bs), ("history", hs)));
+        let [accounts, tellers, branches] =
+            ["accounts_off", "tellers_off", "branches_off"].map(|name| self.sql.one(name));
+        found.push(none_off("account balance = sum of its history", conn, accounts?)?);
+        match tpcb {
+            0 => found.extend([
+                none_off("tellers as loaded: balance 0", conn, self.sql.one("tellers_changed")?)?,
+                none_off("branches as loaded: balance 0", conn, self.sql.one("branches_changed")?)?,
+            ]),
+            _ if tpcb == builtin.len() => found.extend([
+                equal("teller sum = history sum", ("teller", ts), ("history", hs)),
+                equal("branch sum = history sum", ("branch", bs), ("history", hs)),
+                none_off("teller balance = sum of its history", conn, tellers?)?,
+                none_off("branch balance = sum of its history", conn, branches?)?,
+            ]),
+            // Which rows of the history are those of which script is not known.
+            _ => found.push(equal("teller sum = branch sum", ("teller", ts), ("branch", bs))),
         }
         if let Some(expected) = expected {
             let ranges = builtin.iter().map(|kind| expected.range(*kind));
@@ -103,13 +125,62 @@ impl Tables {
             let detail = format!("history {rows}, committed {low}{}", of_unknown_end(&(low..=high)));
             let holds = (low..=high).contains(&rows);
             found.push(Condition { name: "history rows = committed transactions".into(), holds, detail });
-            let sum = expected.sum("delta").unwrap_or(0);
-            if low == high {
-                found.push(equal("history sum = sum of the clients", ("history", hs), ("clients", sum)));
+            for (sum, in_history) in [("delta", hs), ("aid", aids), ("tid", tids), ("bid", bids)] {
+                let of_clients = expected.sum(sum).or((sum == "delta" || low == 0).then_some(0));
+                if let (true, Some(of_clients)) = (low == high, of_clients) {
+                    let name = match sum {
+                        "delta" => "history sum = sum of the clients".to_string(),
+                        _ => format!("sum of {sum} in the history = that of the clients"),
+                    };
+                    found.push(equal(&name, ("history", in_history), ("clients", of_clients)));
+                }
             }
+        }
+        let made = ["tables", "primary_keys"].into_iter().flat_map(|section| self.sql.all(section));
+        found.extend(Promised::of(made).check(self.dialect, conn)?);
+        for table in TABLES {
+            found.push(self.loaded(conn, table)?);
         }
         Ok(found)
     }
+
+    /// Rows, branches and fillers are as they were loaded.
+    fn loaded(&self, conn: &mut dyn Connection, table: PgbenchTable) -> Result<Condition> {
+        let columns = self.columns(table);
+        let rows = table.3 * u64::from(self.scale);
+        let (mut off, mut read, ranges) = (Off::default(), 0, pieces(rows));
+        let mut reading = Reading::new(conn, self.dialect, table.0, &columns, &[0])?;
+        for range in &ranges {
+            read += range.end - range.start;
+            let progress = Progress::default();
+            let counted = Counted::new(&progress);
+            let mut source = Source { next: range.start, end: range.end, rows: table.3, counted };
+            compare(&mut reading, &mut source, ranges.len() == 1, &mut |row| {
+                match row {
+                    Beside::Missing(wanted) => off.add(|| format!("{:?} is missing", wanted[0])),
+                    Beside::Added(found) => {
+                        let number = found.int(0)?;
+                        off.add(|| format!("{number} was added"));
+                    }
+                    Beside::Both(wanted, found) => {
+                        for at in (1..columns.len()).filter(|at| columns[*at].0 != table.1) {
+                            if !found.has(at, wanted[at])? {
+                                off.add(|| format!("{} of {:?} is another one", columns[at].0, wanted[0]));
+                            }
+                        }
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(off.condition(format!("{} as loaded, but for balances", table.0), read, rows))
+    }
+}
+
+/// How many rows are off, as a query counts them.
+fn none_off(name: &str, conn: &mut dyn Connection, sql: &str) -> Result<Condition> {
+    let [off] = numbers(conn, sql)?;
+    Ok(Condition { name: name.into(), holds: off == 0, detail: format!("{off} rows are off") })
 }
 
 fn equal(name: &str, left: (&str, i64), right: (&str, i64)) -> Condition {

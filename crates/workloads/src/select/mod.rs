@@ -30,7 +30,8 @@ fn open(options: &Options) -> Result<Box<dyn Workload>> {
 }
 
 /// The rows are all there and nobody wrote to them.
-fn check(bank: &Bank, conn: &mut dyn Connection, _expected: Option<&Expected>) -> Result<Vec<Condition>> {
+fn check(at: &OnBank, conn: &mut dyn Connection, _expected: Option<&Expected>) -> Result<Vec<Condition>> {
+    let bank = &at.bank;
     if !bank.dialect.keeps_data {
         return Ok(not_checkable());
     }

@@ -50,10 +50,16 @@ fn one_statement(entry: &Entry, options: &Options) -> Result<()> {
 
 fn open_tp1(options: &Options) -> Result<Box<dyn Workload>> {
     let (entry, kinds) = (&entry::TP1, const { &names_of(entry::KINDS[0]) });
-    let made = OnBank::new(options, &shape(entry, options), kinds, check, |at, who, seed| {
-        let remote = entry::TP1.value(&at.options.settings, "remote").parse().unwrap_or(0);
-        Box::new(TpcbClient::new(Arc::clone(&at.bank), Does::Whole(at.call), remote, who.id, seed))
-    })?;
+    let made = OnBank::new(
+        options,
+        &shape(entry, options),
+        kinds,
+        |at, conn, expected| check(&at.bank, conn, expected),
+        |at, who, seed| {
+            let remote = entry::TP1.value(&at.options.settings, "remote").parse().unwrap_or(0);
+            Box::new(TpcbClient::new(Arc::clone(&at.bank), Does::Whole(at.call), remote, who.id, seed))
+        },
+    )?;
     Ok(counted(entry, made))
 }
 
@@ -62,12 +68,11 @@ fn open_t1(options: &Options) -> Result<Box<dyn Workload>> {
     one_statement(entry, options)?;
     let shape = Shape { room: true, history: "heap", ..shape(entry, options) };
     let same = entry.value(&options.settings, "conflict") == "same";
-    let check = if same { check_t1_same } else { check_t1 };
-    let made = OnBank::new(options, &shape, kinds, check, |at, who, _seed| {
+    let made = OnBank::new(options, &shape, kinds, check_t1, |at, who, _seed| {
         let same = entry::T1.value(&at.options.settings, "conflict") == "same";
         let apart = if same { 0 } else { apart(&at.bank, at.options.clients) };
         let aid = who.id % at.options.clients.max(1) * apart + 1;
-        Box::new(Amend { bank: Arc::clone(&at.bank), aid: aid as i64, update: None })
+        Box::new(Amend { bank: Arc::clone(&at.bank), aid: aid as i64, update: None, accounts: 0 })
     })?;
     if !same && apart(&made.bank, options.clients) < APART {
         let most = made.bank.branches * made.bank.accounts / APART;
@@ -94,28 +99,26 @@ fn apart(bank: &Bank, streams: u64) -> u64 {
     bank.branches * bank.accounts / streams.max(1)
 }
 
-fn check_t1(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
-    amended(bank, conn, expected, bank.branches * bank.accounts / APART)
-}
-
-fn check_t1_same(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
-    amended(bank, conn, expected, 1)
-}
-
-/// Every commit added one to an account that is the key of a stream, and nothing else was changed.
-fn amended(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>, keys: u64) -> Result<Vec<Condition>> {
+/// Every commit added one to the account of its stream, and nothing else was changed.
+fn check_t1(at: &OnBank, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
+    let bank = &at.bank;
     if !bank.dialect.keeps_data {
         return Ok(not_checkable());
     }
+    let same = entry::T1.value(&at.options.settings, "conflict") == "same";
+    let keys = if same { 1 } else { bank.branches * bank.accounts / APART };
     let totals = Totals::read(bank, conn)?;
     let mut conditions = totals.scaled(bank);
     conditions.extend(totals.only_accounts(bank));
-    conditions.extend(expected.into_iter().flat_map(|expected| totals.amended(expected, keys)));
+    if let Some(expected) = expected {
+        conditions.extend(totals.amended(bank, conn, expected, keys)?);
+    }
     Ok(conditions)
 }
 
 /// Every commit brought its row of history, and nothing else was changed.
-fn check_t2(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
+fn check_t2(at: &OnBank, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
+    let bank = &at.bank;
     if !bank.dialect.keeps_data {
         return Ok(not_checkable());
     }
@@ -133,6 +136,7 @@ struct Amend {
     bank: Arc<Bank>,
     aid: i64,
     update: Option<StatementId>,
+    accounts: i64,
 }
 
 impl Client for Amend {
@@ -154,7 +158,16 @@ impl Client for Amend {
         Ok(End::Commit)
     }
 
+    fn committed(&mut self) {
+        self.accounts += self.aid;
+    }
+
     fn describe(&self) -> String {
         format!("amend aid={}", self.aid)
+    }
+
+    /// `accounts`: sum of the accounts' numbers.
+    fn sums(&self) -> Vec<(&'static str, i64)> {
+        vec![("accounts", self.accounts)]
     }
 }

@@ -6,6 +6,7 @@ use dsbench_core::value::{Rows, Type, Value};
 use dsbench_core::workload::{Part, Population, Progress};
 
 use super::rows::{Source, Table, TELLERS};
+use crate::catalogue::Promised;
 use crate::settings::{Setting, Settings, Values};
 use crate::sql::Sections;
 use crate::steps;
@@ -41,7 +42,7 @@ pub const SETTINGS: &[Setting] = &[Setting {
 const CHUNK: u64 = 500_000;
 
 /// Whether integers take as many bytes as their values need.
-fn compact_integers(dialect: &Dialect) -> bool {
+pub(super) fn compact_integers(dialect: &Dialect) -> bool {
     ["sqlite", "mock"].contains(&dialect.name)
 }
 
@@ -149,13 +150,13 @@ impl Bank {
     }
 
     /// Columns of a table, in the order in which its rows give them.
-    fn columns(&self, table: Table) -> Vec<(&'static str, Type)> {
+    pub(super) fn columns(&self, table: Table) -> Vec<(&'static str, Type)> {
         let of_key = |(name, kind)| (name, if name == "aid" { self.account_key() } else { kind });
         table.columns().iter().copied().map(of_key).collect()
     }
 
-    /// Makes the tables and, where the dialect has them, the stored procedures.
-    pub fn create(&self, conn: &mut dyn Connection) -> Result<()> {
+    /// Makes the tables and, where transactions are `called`, their stored procedures.
+    pub fn create(&self, conn: &mut dyn Connection, called: bool) -> Result<()> {
         conn.script(&self.sql.script("tables"))?;
         if self.history == "partitioned" {
             for part in self.sql.all("history_partitioned") {
@@ -163,10 +164,24 @@ impl Bank {
                 conn.script(&each.iter().map(String::as_str).collect::<Vec<_>>())?;
             }
         }
-        match self.dialect.procedures {
+        match called && self.dialect.procedures {
             true => conn.script(&self.sql.script("procedures")),
             false => Ok(()),
         }
+    }
+
+    /// The indexes and keys that its statements make.
+    pub fn promised(&self) -> Promised {
+        let mut sections = vec!["tables", "primary_keys"];
+        match self.history.as_str() {
+            "indexed" => sections.push("history_indexed"),
+            "hashed" => sections.push("history_hashed"),
+            _ => {}
+        }
+        if self.foreign_keys {
+            sections.push("foreign_keys");
+        }
+        Promised::of(sections.into_iter().flat_map(|section| self.sql.all(section)))
     }
 
     /// Writes a part of the rows.
@@ -221,6 +236,9 @@ impl Bank {
     pub fn reset(&self, conn: &mut dyn Connection, progress: &Progress) -> Result<()> {
         let [written] = steps::numbers(conn, self.sql.one("written")?)?;
         self.steps(conn, "reset", progress)?;
+        if steps::may_refer(&self.sql, conn)? {
+            self.steps(conn, "reset_references", progress)?;
+        }
         if written != 0 {
             self.steps(conn, "reset_balances", progress)?;
         }
@@ -246,6 +264,7 @@ impl Bank {
         if part.index > 0 {
             return Ok(());
         }
+        conn.script(&self.sql.script("populating"))?;
         let call = Statement { sql: self.sql.one("call_populate")?, params: &[Type::Int32], columns: &[Type::Int64] };
         let call = conn.prepare(&call, Prepare::Once)?;
         let mut made = Rows::new();

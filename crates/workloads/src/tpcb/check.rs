@@ -2,10 +2,12 @@
 
 use dsbench_core::engine::Connection;
 use dsbench_core::error::Result;
-use dsbench_core::workload::{Condition, Expected};
+use dsbench_core::value::Value;
+use dsbench_core::workload::{Condition, Expected, Progress};
 
-use super::bank::Bank;
-use super::rows::Table;
+use super::bank::{compact_integers, Bank};
+use super::rows::{Source, Table};
+use crate::loaded::{compare, pieces, Beside, Off, Reading};
 use crate::steps::{numbers, of_unknown_end};
 
 /// Name of the sum by which a client that is no part of dsbench says that it tells none.
@@ -61,8 +63,14 @@ impl Totals {
         [("branch sum", branch), ("teller sum", teller), ("history rows", history)].map(zero).into()
     }
 
-    /// Every commit of `expected` added one to one of at most so many accounts.
-    pub fn amended(&self, expected: &Expected, accounts: u64) -> Vec<Condition> {
+    /// Every commit of `expected` added one to one of at most so many accounts, and to that of its stream.
+    pub fn amended(
+        &self,
+        bank: &Bank,
+        conn: &mut dyn Connection,
+        expected: &Expected,
+        accounts: u64,
+    ) -> Result<Vec<Condition>> {
         let (range, found) = (expected.range(0), self.sums[2]);
         let committed = format!("account sum {found}, committed {}{}", range.start(), of_unknown_end(&range));
         let sum = Condition {
@@ -72,7 +80,10 @@ impl Totals {
         };
         let name = "accounts with a balance <= keys of the streams".into();
         let detail = format!("{} accounts, {accounts} keys", self.touched);
-        vec![sum, Condition { name, holds: self.touched as u64 <= accounts, detail }]
+        let few = Condition { name, holds: self.touched as u64 <= accounts, detail };
+        let [amended] = numbers(conn, bank.sql.one("amended")?)?;
+        let name = "sum of balance * number = that of the clients";
+        Ok(vec![sum, few, of_clients(name, "accounts", ("accounts", amended), found, expected)])
     }
 }
 
@@ -120,6 +131,68 @@ pub fn check(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>
     Ok(conditions)
 }
 
+/// Fillers of a branch's rows that were read, and those that are not the loaded ones.
+#[derive(Debug, Clone, Copy, Default)]
+struct Fillers {
+    read: u64,
+    others: u64,
+    /// Number of the first of these.
+    first: i64,
+}
+
+/// Rows, branches and fillers as the load made them. A procedure fills in others: a branch none of whose accounts has
+/// the filler of a load in bulk was made by it, and its fillers are not compared.
+pub fn loaded(bank: &Bank, conn: &mut dyn Connection) -> Result<Vec<Condition>> {
+    let mut branches = vec![Fillers::default(); bank.branches as usize];
+    let mut conditions = Vec::new();
+    for table in [Table::Account, Table::Teller, Table::Branch] {
+        let (columns, rows, per_branch) = (bank.columns(table), bank.rows_of(table), table.per_branch(bank.accounts));
+        let filler = columns.len() - 1;
+        let (mut off, mut read) = (Off::default(), 0);
+        let mut reading = Reading::new(conn, bank.dialect, table.name(), &columns, &[0])?;
+        let ranges = pieces(rows);
+        for range in &ranges {
+            let progress = Progress::default();
+            let compact = compact_integers(bank.dialect);
+            let mut source = Source::new((table, bank.accounts), range.clone(), compact, &progress);
+            read += range.end - range.start;
+            compare(&mut reading, &mut source, ranges.len() == 1, &mut |row| {
+                let number = |value: &Value<'_>| if let Value::Int(number) = value { *number } else { 0 };
+                match row {
+                    Beside::Missing(wanted) => off.add(|| format!("{} is missing", number(&wanted[0]))),
+                    Beside::Added(found) => {
+                        let number = found.int(0)?;
+                        off.add(|| format!("{number} was added"));
+                    }
+                    Beside::Both(wanted, found) => {
+                        let number = number(&wanted[0]);
+                        let of = &mut branches[((number - 1) as u64 / per_branch) as usize];
+                        let same = found.has(filler, wanted[filler])?;
+                        if table == Table::Account {
+                            of.read += 1;
+                            of.first = if !same && of.others == 0 { number } else { of.first };
+                            of.others += u64::from(!same);
+                        } else if !same && of.others < of.read {
+                            off.add(|| format!("the filler of {number} is another one"));
+                        }
+                        if table != Table::Branch && !found.has(1, wanted[1])? {
+                            off.add(|| format!("{number} is of another branch"));
+                        }
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        if table == Table::Account {
+            for of in branches.iter().filter(|of| of.others < of.read) {
+                (0..of.others).for_each(|_| off.add(|| format!("the filler of {} is another one", of.first)));
+            }
+        }
+        conditions.push(off.condition(format!("{} as loaded, but for balances", table.name()), read, rows));
+    }
+    Ok(conditions)
+}
+
 /// What the history holds is what the clients did, and what was there before.
 pub fn history(bank: &Bank, conn: &mut dyn Connection, totals: &Totals, expected: &Expected) -> Result<Vec<Condition>> {
     let brought = totals.history_brought(bank);
@@ -133,7 +206,7 @@ pub fn history(bank: &Bank, conn: &mut dyn Connection, totals: &Totals, expected
             accounts - bank.accounts_before(),
         ),
     ];
-    let of_clients = sums.map(|(name, sum, found)| of_clients(name, sum, found, brought, expected));
+    let of_clients = sums.map(|(name, sum, found)| of_clients(name, sum, ("history", found), brought, expected));
     Ok(std::iter::once(history_rows(brought, expected)).chain(of_clients).collect())
 }
 
@@ -155,7 +228,7 @@ fn history_rows(brought: i64, expected: &Expected) -> Condition {
 
 /// What the clients summed up is what the history says. When commits of unknown end took place, their
 /// inputs are not known, and the sums can only be compared within the database.
-fn of_clients(name: &str, sum: &str, found: i64, brought: i64, expected: &Expected) -> Condition {
+fn of_clients(name: &str, sum: &str, found: (&str, i64), brought: i64, expected: &Expected) -> Condition {
     let committed = *expected.range(0).start();
     match expected.sum(sum).or((committed == 0).then_some(0)) {
         None if expected.sum(UNTOLD).is_some() => {
@@ -167,7 +240,7 @@ fn of_clients(name: &str, sum: &str, found: i64, brought: i64, expected: &Expect
             let detail = "not checkable: commits of unknown end took place; compared within the database only".into();
             Condition { name: name.into(), holds: true, detail }
         }
-        Some(sum) => equal(name, ("history", found), ("clients", sum)),
+        Some(sum) => equal(name, found, ("clients", sum)),
     }
 }
 

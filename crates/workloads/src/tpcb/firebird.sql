@@ -27,7 +27,8 @@ BEGIN
     SELECT abalance FROM account WHERE aid = :p_aid INTO :balance;
     RETURN balance;
 END;
--- next
+
+-- name: populating
 -- Writes one branch with its tellers and accounts, one INSERT for each row as in the paper, section 4.3.
 -- The fillers are of random digits; version 3 has no function that mixes as many out of a number.
 CREATE PROCEDURE tpcb_populate (p_bid INTEGER) RETURNS (made BIGINT) AS

@@ -24,7 +24,11 @@ use on_bank::OnBank;
 
 /// Opens the workload. Errors: see [`crate::open`].
 fn open(options: &Options) -> Result<Box<dyn Workload>> {
-    OnBank::open(options, &TPCB, const { &names_of(entry::KINDS) }, check::check, |at, who, seed| {
-        Box::new(TpcbClient::new(Arc::clone(&at.bank), Does::Whole(at.call), REMOTE, who.id, seed))
-    })
+    OnBank::open(
+        options,
+        &TPCB,
+        const { &names_of(entry::KINDS) },
+        |at, conn, expected| check::check(&at.bank, conn, expected),
+        |at, who, seed| Box::new(TpcbClient::new(Arc::clone(&at.bank), Does::Whole(at.call), REMOTE, who.id, seed)),
+    )
 }

@@ -55,7 +55,8 @@ READS SQL DATA
 BEGIN
     SELECT abalance FROM account WHERE aid = p_aid;
 END;
--- next
+
+-- name: populating
 -- Writes one branch with its tellers and accounts as one transaction, one INSERT for each row as in seed
 -- 000, section 4.3.
 CREATE PROCEDURE tpcb_populate(p_bid int)
@@ -84,44 +85,44 @@ BEGIN
     COMMIT;
     SELECT {made};
 END;
--- next
--- Storage engines without foreign keys refuse them with error 1235.
-CREATE PROCEDURE tpcb_foreign_keys()
-BEGIN
-    DECLARE CONTINUE HANDLER FOR 1235 BEGIN END;
-    SET SESSION foreign_key_checks = 0;
-    ALTER TABLE teller ADD FOREIGN KEY (bid) REFERENCES branch (bid);
-    ALTER TABLE account ADD FOREIGN KEY (bid) REFERENCES branch (bid);
-    ALTER TABLE history
-        ADD FOREIGN KEY (tid) REFERENCES teller (tid),
-        ADD FOREIGN KEY (bid) REFERENCES branch (bid),
-        ADD FOREIGN KEY (aid) REFERENCES account (aid);
-    SET SESSION foreign_key_checks = 1;
-END;
 
--- next
--- Balances have a fixed length: rows that are changed back leave their pages as they were. Storage engines without
--- foreign keys have neither these nor their indexes, and say so with error 1091.
-CREATE PROCEDURE tpcb_reset()
-BEGIN
-    DECLARE CONTINUE HANDLER FOR 1091 BEGIN END;
-    TRUNCATE TABLE history;
-    ALTER TABLE history DROP FOREIGN KEY history_ibfk_1, DROP FOREIGN KEY history_ibfk_2, DROP FOREIGN KEY history_ibfk_3;
-    ALTER TABLE history DROP INDEX tid, DROP INDEX bid, DROP INDEX aid;
-    ALTER TABLE account DROP FOREIGN KEY account_ibfk_1;
-    ALTER TABLE account DROP INDEX bid;
-    ALTER TABLE teller DROP FOREIGN KEY teller_ibfk_1;
-    ALTER TABLE teller DROP INDEX bid;
-END;
+-- name: may_refer
+SELECT count(*) FROM information_schema.tables
+WHERE table_schema = database() AND table_name = 'account' AND engine = 'InnoDB'
 
 -- name: call_populate
 CALL tpcb_populate(?)
 
 -- name: reset
-CALL tpcb_reset()
+-- Balances have a fixed length: rows that are changed back leave their pages as they were.
+TRUNCATE TABLE history
+
+-- name: reset_references
+ALTER TABLE history DROP FOREIGN KEY history_ibfk_1, DROP FOREIGN KEY history_ibfk_2, DROP FOREIGN KEY history_ibfk_3
+-- next
+ALTER TABLE history DROP INDEX tid, DROP INDEX bid, DROP INDEX aid
+-- next
+ALTER TABLE account DROP FOREIGN KEY account_ibfk_1
+-- next
+ALTER TABLE account DROP INDEX bid
+-- next
+ALTER TABLE teller DROP FOREIGN KEY teller_ibfk_1
+-- next
+ALTER TABLE teller DROP INDEX bid
 
 -- name: foreign_keys
-CALL tpcb_foreign_keys()
+SET SESSION foreign_key_checks = 0
+-- next
+ALTER TABLE teller ADD FOREIGN KEY (bid) REFERENCES branch (bid)
+-- next
+ALTER TABLE account ADD FOREIGN KEY (bid) REFERENCES branch (bid)
+-- next
+ALTER TABLE history
+    ADD FOREIGN KEY (tid) REFERENCES teller (tid),
+    ADD FOREIGN KEY (bid) REFERENCES branch (bid),
+    ADD FOREIGN KEY (aid) REFERENCES account (aid)
+-- next
+SET SESSION foreign_key_checks = 1
 
 -- name: foreign_key_faults
 SELECT count(*) FROM teller t LEFT JOIN branch b ON b.bid = t.bid WHERE b.bid IS NULL

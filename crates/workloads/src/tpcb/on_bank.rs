@@ -8,9 +8,10 @@ use dsbench_core::stage::{Counted, GroupPlan, Stage, Until, Whose, Work};
 use dsbench_core::workload::{Client, ClientId, Condition, Expected, Part, Population, Progress, Workload};
 
 use super::bank::{Bank, Shape};
+use super::check::loaded;
 use crate::{Call, Options};
 
-type Check = fn(&Bank, &mut dyn Connection, Option<&Expected>) -> Result<Vec<Condition>>;
+type Check = fn(&OnBank, &mut dyn Connection, Option<&Expected>) -> Result<Vec<Condition>>;
 type MakeClient = fn(&OnBank, ClientId, seed: u64) -> Box<dyn Client>;
 
 /// A workload on the bank; see the module.
@@ -61,7 +62,7 @@ impl Workload for OnBank {
     }
 
     fn create(&self, conn: &mut dyn Connection) -> Result<()> {
-        self.bank.create(conn)
+        self.bank.create(conn, self.call == Call::Procedure)
     }
 
     fn rows(&self) -> u64 {
@@ -103,7 +104,12 @@ impl Workload for OnBank {
     }
 
     fn check(&self, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
-        (self.check)(&self.bank, conn, expected)
+        let mut conditions = (self.check)(self, conn, expected)?;
+        if self.bank.dialect.keeps_data {
+            conditions.extend(self.bank.promised().check(self.bank.dialect, conn)?);
+            conditions.extend(loaded(&self.bank, conn)?);
+        }
+        Ok(conditions)
     }
 
     fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {

@@ -34,7 +34,8 @@ BEGIN
     RETURN balance;
 END;
 $$;
--- next
+
+-- name: populating
 -- Writes one branch with its tellers and accounts, one INSERT for each row as in the paper, section
 -- 4.3, but one call for each branch: a transaction of PostgreSQL ends at 2^32 - 2 commands.
 CREATE FUNCTION tpcb_populate(p_bid integer) RETURNS bigint

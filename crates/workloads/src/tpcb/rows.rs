@@ -144,10 +144,50 @@ pub(crate) fn fill(buffer: &mut [u8], seed: u64) -> &str {
     std::str::from_utf8(buffer).unwrap_or_default()
 }
 
+/// Letters at the beginning of a signed text that hold its seed.
+const SEED: usize = 11;
+
+/// Fills `buffer` as [`fill`] does, with letters that can be told from others: the first hold the seed of the rest.
+pub(crate) fn sign(buffer: &mut [u8], seed: u64) -> &str {
+    let (head, rest) = buffer.split_at_mut(SEED.min(buffer.len()));
+    let mut bits = seed;
+    for letter in head {
+        *letter = ALPHABET[(bits & 63) as usize];
+        bits >>= 6;
+    }
+    fill(rest, mix(seed ^ SEED as u64));
+    std::str::from_utf8(buffer).unwrap_or_default()
+}
+
+/// Whether [`sign`] made these letters, as far as there are enough of them.
+pub(crate) fn is_signed(text: &str) -> bool {
+    let text = text.as_bytes();
+    if text.len() < 2 * SEED {
+        return true;
+    }
+    let number = |letter: &u8| ALPHABET.iter().position(|known| known == letter);
+    let Some(numbers) = text[..SEED].iter().map(number).collect::<Option<Vec<usize>>>() else { return false };
+    let seed = (0..).zip(numbers).fold(0, |seed, (at, number)| seed | (number as u64).wrapping_shl(6 * at));
+    let mut wanted = vec![0; text.len()];
+    sign(&mut wanted, seed).as_bytes() == text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn signed_texts_are_told_from_others() {
+        let mut buffer = [0; 100];
+        for seed in (0..2000).map(mix).chain([0, u64::MAX]) {
+            let text = sign(&mut buffer, seed).to_string();
+            assert!(is_signed(&text), "{text}");
+            assert!(!is_signed(&text[1..]) && !is_signed(&text.replace(&text[50..53], "abc")));
+            assert!(!is_signed(fill(&mut buffer, seed)), "loaded texts are others");
+        }
+        assert!(is_signed("short") && !is_signed(&"x".repeat(60)) && !is_signed(&"é".repeat(30)));
+    }
 
     fn rows(table: Table, range: std::ops::Range<u64>, compact: bool) -> Vec<String> {
         let progress = Progress::default();

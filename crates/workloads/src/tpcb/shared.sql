@@ -13,7 +13,6 @@
 -- word: {length} = char_length
 -- word: {branch filler} = 88
 -- word: {filler} = 84
--- word: {history filler} = 28
 -- word: {history text} = Qm7rT2xWv9LkZp4JhN8sYc3BdF6g
 -- word: {end of account} =
 -- word: {room} =
@@ -94,6 +93,10 @@ FROM (SELECT count(*) AS n, CAST(coalesce(sum(abalance), 0) AS {bigint}) AS s,
       FROM account) a,
      (SELECT count(*) AS n, CAST(coalesce(sum(delta), 0) AS {bigint}) AS s FROM history) h
 
+-- name: amended
+-- Each transaction of T1 adds one to an account.
+SELECT CAST(coalesce(sum(abalance * aid), 0) AS {bigint}) FROM account WHERE abalance <> 0
+
 -- name: branches_off
 -- Branches whose balance is not the sum of their tellers.
 SELECT count(*)
@@ -132,7 +135,7 @@ SELECT count(CASE WHEN aid BETWEEN (CAST(bid AS {bigint}) - 1) * {accounts} + 1 
        count(CASE WHEN {length}(filler) <> {filler} THEN 1 END)
 FROM account
 -- next
-SELECT count(CASE WHEN bid < 1 THEN 1 END), count(CASE WHEN {length}(filler) <> {history filler} THEN 1 END)
+SELECT count(CASE WHEN bid < 1 THEN 1 END), count(CASE WHEN filler <> '{history text}' THEN 1 END)
 FROM history
 
 -- name: history_accounts

@@ -18,7 +18,6 @@
 -- word: {length} = length
 -- word: {branch filler} = 100
 -- word: {filler} = 100
--- word: {history filler} = 50
 -- word: {history text} = Qm7rT2xWv9LkZp4JhN8sYc3BdF6gQm7rT2xWv9LkZp4JhN8sYc
 -- word: {now} = CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000
 

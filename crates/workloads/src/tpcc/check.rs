@@ -78,6 +78,7 @@ pub fn check(company: &Company, conn: &mut dyn Connection, expected: Option<&Exp
         }
     }
     conditions.extend(kept::check(company, conn)?);
+    conditions.extend(company.promised().check(company.dialect, conn)?);
     if let Some(expected) = expected {
         conditions.extend(counted(company, conn, expected)?);
     }

@@ -11,6 +11,7 @@ use super::names::Names;
 use super::nurand::C_LOAD;
 use super::rows::{lines_of, Source, Table};
 use super::sizes::{Sizes, DISTRICTS};
+use crate::catalogue::Promised;
 use crate::sql::Sections;
 use crate::steps;
 
@@ -166,6 +167,17 @@ impl Company {
         match self.keys {
             true => steps::foreign_keys(&self.sql, conn, progress),
             false => Ok(()),
+        }
+    }
+
+    /// The indexes and keys that its statements make.
+    pub fn promised(&self) -> Promised {
+        let sections = ["tables", "primary_keys", "foreign_keys"];
+        let all = Promised::of(sections.into_iter().flat_map(|section| self.sql.all(section)));
+        if self.keys {
+            all
+        } else {
+            all.without_references()
         }
     }
 

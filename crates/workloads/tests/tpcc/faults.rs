@@ -288,7 +288,10 @@ const HIDDEN: &[(&str, &str, &[&str])] = &[
 /// Plants every fault, one at a time, and finds exactly what it must break; every condition of the workload is
 /// broken by one of them.
 pub fn are_all_found(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) {
-    let all: Vec<String> = workload.check(conn, Some(expected)).unwrap().into_iter().map(|found| found.name).collect();
+    let all = workload.check(conn, Some(expected)).unwrap().into_iter().map(|found| found.name);
+    // No transaction undoes what is done to indexes and keys on every product: the tests of the catalogue plant it.
+    let of_catalogue = ["indexes are there, valid and whole", "foreign keys are there"];
+    let all: Vec<String> = all.filter(|name| !of_catalogue.contains(&&**name)).collect();
     let mut seen = BTreeSet::new();
     for (what, sql, names) in PLANTED.iter().chain(HIDDEN) {
         conn.begin().unwrap();

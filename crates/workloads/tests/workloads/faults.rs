@@ -12,6 +12,9 @@ const FILLERS: &str = "fillers as long as written";
 const REMOTE: &str = "remote rows of the history = those of the clients";
 const ACCOUNTS: &str = "sum of accounts' numbers in the history = that of the clients";
 
+const LOADED: [&str; 3] =
+    ["account as loaded, but for balances", "teller as loaded, but for balances", "branch as loaded, but for balances"];
+
 /// What is done to a bank of two branches after some hundred transactions, and what must break. Rows are
 /// chosen by `=` and from the history alone: whether an account has a history would be found out anew for
 /// each of them where no index helps (MyRocks has no foreign keys, so that the history has none), which
@@ -81,14 +84,25 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
         "UPDATE history SET bid = 3 - bid WHERE delta = (SELECT max(delta) FROM history)",
         &["history branch = branch of its teller", REMOTE],
     ),
-    ("a branch too many", "INSERT INTO branch VALUES (3, 0, 'x')", &["branch rows", "branch balance = sum of its tellers", FILLERS]),
-    ("a teller too many", "INSERT INTO teller VALUES (21, 1, 0, 'x')", &["teller rows", PLACES, FILLERS]),
+    ("a branch too many", "INSERT INTO branch VALUES (3, 0, 'x')", &["branch rows", "branch balance = sum of its tellers", FILLERS, LOADED[2]]),
+    ("a teller too many", "INSERT INTO teller VALUES (21, 1, 0, 'x')", &["teller rows", PLACES, FILLERS, LOADED[1]]),
     (
         "an account is another branch's",
         "UPDATE account SET bid = 3 - bid WHERE aid = (SELECT max(aid) + 1 FROM history)",
-        &[PLACES],
+        &[PLACES, LOADED[0]],
     ),
-    ("a filler is cut off", "UPDATE teller SET filler = 'x' WHERE tid = 3", &[FILLERS]),
+    (
+        "a filler is another one of the same length",
+        "UPDATE account SET filler = (SELECT filler FROM teller WHERE tid = 1) WHERE aid = 77",
+        &[LOADED[0]],
+    ),
+    (
+        "an account is there under another number",
+        "DELETE FROM account WHERE aid = (SELECT max(aid) + 1 FROM history); \
+         INSERT INTO account SELECT 200001, 2, 0, filler FROM account WHERE aid = 77",
+        &[PLACES, LOADED[0]],
+    ),
+    ("a filler is cut off", "UPDATE teller SET filler = 'x' WHERE tid = 3", &[FILLERS, LOADED[1]]),
     ("the history's fillers are wiped", "UPDATE history SET filler = ''", &[FILLERS]),
     (
         "an amount is booked to the next account, in its balance and in the history",
@@ -101,15 +115,19 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
     (
         "an account is missing",
         "DELETE FROM account WHERE aid = (SELECT max(aid) + 1 FROM history)",
-        &["account rows"],
+        &["account rows", LOADED[0]],
     ),
 ];
+
+/// What no transaction can undo on every product: tests of its own plant it, see `catalogue.rs`.
+pub const OF_CATALOGUE: [&str; 2] = ["indexes are there, valid and whole", "foreign keys are there"];
 
 /// Plants every fault, one at a time, and finds exactly what it must break; every condition of the
 /// workload is broken by one of them.
 pub fn are_all_found(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) {
     let all: BTreeSet<String> =
         workload.check(conn, Some(expected)).unwrap().into_iter().map(|found| found.name).collect();
+    let all: BTreeSet<String> = all.into_iter().filter(|name| !OF_CATALOGUE.contains(&&**name)).collect();
     let mut seen = BTreeSet::new();
     for (what, sql, names) in PLANTED {
         conn.begin().unwrap();

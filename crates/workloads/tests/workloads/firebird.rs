@@ -7,6 +7,7 @@ use dsbench_core::workload::{Expected, Population};
 use dsbench_workloads::Call;
 
 use crate::bed::{self, broken, build, cycle, misses_change_nothing, open, run};
+use crate::catalogue;
 use crate::faults;
 use crate::firebird_server::{Server, PASSWORD};
 use crate::insert;
@@ -109,6 +110,7 @@ fn accounts_have_numbers_beyond_32_bits() {
 fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault() {
     let server = Server::start("Super");
     let engine = engine(&server);
+    insert::nodes_that_share_a_table_delete_what_they_insert(&*engine);
     drop(insert::whole(&*engine, "shared", &["sweep", "statistics"]));
     let (workload, mut conn, expected) = insert::whole(&*engine, "each", &["sweep", "statistics"]);
     insert::faults_are_found(&*workload, &mut *conn, &expected);
@@ -121,4 +123,17 @@ fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault() {
 fn scripts_do_what_they_say() {
     let server = Server::start("Super");
     crate::script::works(&*engine(&server));
+}
+
+#[test]
+fn damaged_indexes_and_keys_are_found_in_the_catalogue() {
+    let server = Server::start("Super");
+    let faults = [
+        "ALTER INDEX t_bc INACTIVE",
+        "ALTER TABLE t DROP CONSTRAINT t_u",
+        "ALTER TABLE t DROP CONSTRAINT t_u; ALTER TABLE t ADD CONSTRAINT t_u FOREIGN KEY (d) REFERENCES u (a)",
+        "DROP INDEX t_bc; CREATE INDEX t_bc ON t COMPUTED BY (b)",
+        "DROP INDEX t_bc; CREATE DESCENDING INDEX t_bc ON t (b, c)",
+    ];
+    catalogue::faults_are_found(&*engine(&server), &faults);
 }

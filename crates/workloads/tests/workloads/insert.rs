@@ -82,14 +82,14 @@ pub fn whole(
         assert!(found.iter().all(|condition| condition.holds), "{found:?}");
         found.into_iter().map(|condition| condition.name).collect()
     };
-    assert_eq!(names(&mut *conn, &done).len(), 3, "there are no indexes yet");
+    assert_eq!(names(&mut *conn, &done).len(), 6, "there are no indexes yet");
     let timed = worked(engine, &*workload, "l.x").timed();
     assert_eq!((timed.len(), timed[0].name.as_str(), timed[0].rows), (1, "indexes", CLIENTS * 100_000));
     let rows = done.run(engine, &*workload, &WRITING, 30);
     assert_eq!((rows[INSERT], rows[DELETE]), (CLIENTS * 30 * 50, CLIENTS * 30 * 50));
     let rows = done.run(engine, &*workload, &SMALL, 30);
     assert_eq!((rows[INSERT], rows[DELETE]), (CLIENTS * 30 * 5, CLIENTS * 30 * 5));
-    assert_eq!(names(&mut *conn, &done).len(), 6);
+    assert_eq!(names(&mut *conn, &done).len(), 9);
     let timed: Vec<String> = worked(engine, &*workload, "settle").timed().into_iter().map(|one| one.name).collect();
     assert_eq!(timed, settled);
     done.run(engine, &*workload, &READING, 120);
@@ -136,14 +136,23 @@ pub fn changed_pages_are_written_out(engine: &dyn Engine, workload: &dyn Workloa
 pub fn faults_are_found(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) {
     let [rows, newest, oldest] =
         ["rows = inserted - deleted", "largest number = rows inserted", "numbers below the smallest = rows deleted"];
+    let (made, between) = ("rows are those that clients made", "numbers missing between rows");
+    let columns = "dateandtime, cashregisterid, customerid, productid, price, data";
+    let moved = format!(
+        "INSERT INTO pi2 (transactionid, {columns}) SELECT 100000000, {columns} FROM pi1 WHERE transactionid = 1900; \
+         DELETE FROM pi1 WHERE transactionid = 1900"
+    );
     for (sql, names) in [
-        ("DELETE FROM pi1 WHERE transactionid = (SELECT 1 + min(transactionid) FROM (SELECT transactionid FROM pi1) x)", &[rows][..]),
-        ("UPDATE pi1 SET transactionid = transactionid + 1000000 WHERE transactionid = 1900", &[newest]),
-        ("UPDATE pi1 SET transactionid = 1 WHERE transactionid = 1900", &[oldest]),
+        ("DELETE FROM pi1 WHERE transactionid = (SELECT 1 + min(transactionid) FROM (SELECT transactionid FROM pi1) x)", &[rows, between][..]),
+        ("UPDATE pi1 SET transactionid = transactionid + 1000000 WHERE transactionid = 1900", &[newest, between]),
+        ("UPDATE pi1 SET transactionid = 1 WHERE transactionid = 1900", &[oldest, between]),
         ("DELETE FROM pi1 WHERE transactionid < 3000", &[rows, oldest]),
+        ("UPDATE pi1 SET price = 499 - price WHERE transactionid = 1900", &[made]),
+        ("UPDATE pi2 SET data = 'aaaaaaaaaaa' WHERE transactionid = 1900", &[made]),
+        (&moved, &[newest, made, between]),
     ] {
         conn.begin().unwrap();
-        conn.script(&[sql]).unwrap();
+        conn.script(&sql.split("; ").collect::<Vec<_>>()).unwrap();
         let found = broken(workload, conn, expected);
         conn.rollback().unwrap();
         let may = if names == [rows, oldest] { &names[..1] } else { names };
@@ -159,6 +168,41 @@ pub fn faults_are_found(workload: &dyn Workload, conn: &mut dyn Connection, expe
         assert!(!broken(workload, conn, &changed).contains(&rows.to_string()), "{of}, commits of unknown end");
     }
     assert!(broken(workload, conn, expected).is_empty(), "all faults are undone");
+}
+
+/// Two nodes whose clients share a table: each row is deleted once, and as many go as come.
+pub fn nodes_that_share_a_table_delete_what_they_insert(engine: &dyn Engine) {
+    let open = || open_with(engine, "insert", Call::Statements, 1, &[("tables", "shared")]);
+    let nodes = [open(), open()];
+    let mut conn = build(engine, &*nodes[0], Population::Bulk, 1);
+    let mut done = Done::default();
+    done.run(engine, &*nodes[0], &[LOADING], 30);
+    let count = |conn: &mut dyn Connection| {
+        let row = conn.fetch("SELECT count(*) FROM pi1").unwrap().rows.remove(0);
+        row[0].as_ref().unwrap().trim().parse::<u64>().unwrap()
+    };
+    let before = count(&mut *conn);
+    // What a process knows of the deletes of its table another one does not.
+    let mut players: Vec<_> = (0..CLIENTS)
+        .flat_map(|id| WRITING.map(|role| (id, role)))
+        .map(|(id, role)| {
+            let (mut conn, who) = (engine.connect(LOAD).unwrap(), ClientId { role, id, clients: CLIENTS, ahead: 0 });
+            let mut client = nodes[id as usize].client(who, 7);
+            client.prepare(&mut *conn, Prepare::Once).unwrap();
+            (conn, client)
+        })
+        .collect();
+    for number in 0..50 {
+        for (conn, client) in &mut players {
+            let drawn = client.draw(number);
+            transact(&mut **conn, &mut **client, drawn.shape).unwrap();
+            client.committed();
+            if usize::from(drawn.kind) == DELETE {
+                assert_eq!(client.rows(), 50, "number {number}: {}", client.describe());
+            }
+        }
+    }
+    assert_eq!(count(&mut *conn), before);
 }
 
 /// Takes entries from an index by its name.
@@ -182,6 +226,7 @@ pub fn damaged_indexes_are_found(
         }
         on().script(&[&drop(&format!("pi2_{name}"))]).unwrap();
         let found = workload.check(&mut *on(), Some(expected)).unwrap();
+        assert!(found.iter().any(|found| !found.holds && found.name == "indexes are there, valid and whole"));
         let of_index = found.iter().find(|found| found.name == condition).unwrap();
         assert!(!of_index.holds && of_index.detail.contains(&format!("pi2_{name} is missing")), "{of_index:?}");
     }

@@ -7,6 +7,7 @@ use dsbench_core::workload::{Expected, Population};
 use dsbench_workloads::Call;
 
 use crate::bed::{self, broken, build, cycle, misses_change_nothing, none_refers_to_nothing, open, run};
+use crate::catalogue;
 use crate::faults;
 use crate::insert;
 use crate::mysql_server::Server;
@@ -165,6 +166,7 @@ fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault() {
     for (name, engine) in engines(&server) {
         let settled: &[&str] =
             if name == "InnoDB" { &["analyze", "dirty pages"] } else { &["analyze", "flush", "compaction"] };
+        insert::nodes_that_share_a_table_delete_what_they_insert(&*engine);
         drop(insert::whole(&*engine, "shared", settled));
         let (workload, mut conn, expected) = insert::whole(&*engine, "each", settled);
         insert::faults_are_found(&*workload, &mut *conn, &expected);
@@ -183,4 +185,19 @@ fn scripts_do_what_they_say() {
     for (_, engine) in engines(&server) {
         crate::script::works(&*engine);
     }
+}
+
+#[test]
+fn damaged_indexes_and_keys_are_found_in_the_catalogue() {
+    let server = Server::start();
+    let faults = [
+        "DROP INDEX t_d ON t; CREATE INDEX t_d ON t (d)",
+        "CREATE INDEX t_b ON t (b); DROP INDEX t_bc ON t; CREATE INDEX t_bc ON t (c, b)",
+        "CREATE INDEX t_b ON t (b); DROP INDEX t_bc ON t; CREATE INDEX t_bc ON t (b, c(10))",
+        "CREATE INDEX t_b ON t (b); DROP INDEX t_bc ON t",
+        "CREATE INDEX t_b ON t (b); ALTER TABLE t ALTER INDEX t_bc IGNORED",
+        "ALTER TABLE t DROP PRIMARY KEY",
+        "ALTER TABLE t DROP FOREIGN KEY t_u",
+    ];
+    catalogue::faults_are_found(&*server.engine(), &faults);
 }

@@ -8,6 +8,7 @@ use dsbench_core::workload::{ClientId, Expected, Population};
 use dsbench_workloads::Call;
 
 use crate::bed::{self, broken, build, cycle, misses_change_nothing, open, run};
+use crate::catalogue;
 use crate::faults;
 use crate::insert;
 use crate::server::Server;
@@ -112,6 +113,7 @@ fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault() {
     let server = Server::start();
     let engine = server.engine();
     insert::stages_are_as_published(&*engine);
+    insert::nodes_that_share_a_table_delete_what_they_insert(&*engine);
     drop(insert::whole(&*engine, "shared", &["vacuum", "checkpoint"]));
     let (workload, mut conn, expected) = insert::whole(&*engine, "each", &["vacuum", "checkpoint"]);
     insert::faults_are_found(&*workload, &mut *conn, &expected);
@@ -188,4 +190,22 @@ fn a_pipeline_does_what_its_statements_say_and_ends_with_its_errors() {
         let (kind, said) = kept(&*engine, &script).0.unwrap_err();
         assert!(kind == ErrorKind::Configuration && said.contains(why), "{said}");
     }
+}
+
+#[test]
+fn damaged_indexes_and_keys_are_found_in_the_catalogue() {
+    let server = Server::start();
+    let invalid =
+        |name| format!("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'dsbench.{name}'::regclass");
+    let faults = [
+        "DROP INDEX t_bc; CREATE INDEX t_bc ON t (b, c) WHERE b > 100",
+        "DROP INDEX t_bc; CREATE INDEX t_bc ON t (b, lower(c))",
+        "ALTER TABLE t DROP CONSTRAINT t_pkey",
+        "ALTER TABLE t DROP CONSTRAINT t_u",
+        "ALTER TABLE t DROP CONSTRAINT t_u; ALTER TABLE t ADD CONSTRAINT t_u FOREIGN KEY (b) REFERENCES u (a) NOT VALID",
+        "ALTER TABLE t DROP CONSTRAINT t_u; ALTER TABLE t ADD CONSTRAINT t_u FOREIGN KEY (d) REFERENCES u (a)",
+        &invalid("t_bc"),
+        &invalid("t_pkey"),
+    ];
+    catalogue::faults_are_found(&*server.engine(), &faults);
 }

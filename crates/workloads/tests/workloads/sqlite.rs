@@ -11,6 +11,7 @@ use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress};
 use dsbench_workloads::{Call, Options, Settings};
 
 use crate::bed::{self, broken, build, cycle, open, run, transact, LOAD};
+use crate::catalogue;
 use crate::faults;
 use crate::insert;
 use crate::tp1;
@@ -95,11 +96,11 @@ fn select_finds_rows_that_are_missing_or_were_written_to() {
     let expected = run(&*engine, &*workload, 2, 200);
     assert!(broken(&*workload, &mut *conn, &expected).is_empty());
     for (sql, names) in [
-        ("DELETE FROM account WHERE aid = 5", ["account rows"]),
-        ("UPDATE branch SET bbalance = 1", ["branch sum = 0"]),
-        ("UPDATE teller SET tbalance = 1 WHERE tid = 3", ["teller sum = 0"]),
-        ("UPDATE account SET abalance = -1 WHERE aid = 9", ["account sum = 0"]),
-        ("INSERT INTO history VALUES (1, 1, 1, 0, 0, 'x')", ["history rows = 0"]),
+        ("DELETE FROM account WHERE aid = 5", &["account rows", "account as loaded, but for balances"][..]),
+        ("UPDATE branch SET bbalance = 1", &["branch sum = 0"]),
+        ("UPDATE teller SET tbalance = 1 WHERE tid = 3", &["teller sum = 0"]),
+        ("UPDATE account SET abalance = -1 WHERE aid = 9", &["account sum = 0"]),
+        ("INSERT INTO history VALUES (1, 1, 1, 0, 0, 'x')", &["history rows = 0"]),
     ] {
         conn.begin().unwrap();
         conn.script(&[sql]).unwrap();
@@ -234,6 +235,7 @@ fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault() {
     let folder = Folder::new();
     let engine = folder.engine();
     insert::stages_are_as_published(&*engine);
+    insert::nodes_that_share_a_table_delete_what_they_insert(&*engine);
     drop(insert::whole(&*engine, "shared", &["analyze", "checkpoint"]));
     let (workload, mut conn, expected) = insert::whole(&*engine, "each", &["analyze", "checkpoint"]);
     insert::faults_are_found(&*workload, &mut *conn, &expected);
@@ -283,4 +285,16 @@ fn a_script_whose_commit_fails_leaves_no_transaction_open() {
     conn.begin().unwrap();
     conn.rollback().unwrap();
     assert_eq!(conn.fetch("SELECT count(*) FROM child").unwrap().rows[0][0].as_deref(), Some("0"));
+}
+
+#[test]
+fn damaged_indexes_and_keys_are_found_in_the_catalogue() {
+    let folder = Folder::new();
+    let faults = [
+        "DROP INDEX t_bc; CREATE INDEX t_bc ON t (b, c) WHERE b > 100",
+        "DROP INDEX t_bc; CREATE INDEX t_bc ON t (b, lower(c))",
+        "DROP TABLE t; CREATE TABLE t (a integer NOT NULL PRIMARY KEY, b integer NOT NULL, c varchar(20) NOT NULL, d \
+         integer NOT NULL); CREATE INDEX t_bc ON t (b, c); CREATE UNIQUE INDEX t_d ON t (d)",
+    ];
+    catalogue::faults_are_found(&*folder.engine(), &faults);
 }

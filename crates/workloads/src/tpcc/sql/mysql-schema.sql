@@ -26,8 +26,34 @@ CREATE INDEX orders_by_customer ON orders (o_w_id, o_d_id, o_c_id, o_id);
 -- next
 CALL tpcc_commit_in_the_middle(0)
 
+-- name: may_refer
+SELECT count(*) FROM information_schema.tables
+WHERE table_schema = database() AND table_name = 'orders' AND engine = 'InnoDB'
+
 -- name: foreign_keys
-CALL tpcc_foreign_keys()
+SET SESSION foreign_key_checks = 0
+-- next
+ALTER TABLE district ADD FOREIGN KEY (d_w_id) REFERENCES warehouse (w_id)
+-- next
+ALTER TABLE stock
+    ADD FOREIGN KEY (s_w_id) REFERENCES warehouse (w_id),
+    ADD FOREIGN KEY (s_i_id) REFERENCES item (i_id)
+-- next
+ALTER TABLE customer ADD FOREIGN KEY (c_w_id, c_d_id) REFERENCES district (d_w_id, d_id)
+-- next
+ALTER TABLE history
+    ADD FOREIGN KEY (h_c_w_id, h_c_d_id, h_c_id) REFERENCES customer (c_w_id, c_d_id, c_id),
+    ADD FOREIGN KEY (h_w_id, h_d_id) REFERENCES district (d_w_id, d_id)
+-- next
+ALTER TABLE orders ADD FOREIGN KEY (o_w_id, o_d_id, o_c_id) REFERENCES customer (c_w_id, c_d_id, c_id)
+-- next
+ALTER TABLE new_order ADD FOREIGN KEY (no_w_id, no_d_id, no_o_id) REFERENCES orders (o_w_id, o_d_id, o_id)
+-- next
+ALTER TABLE order_line
+    ADD FOREIGN KEY (ol_w_id, ol_d_id, ol_o_id) REFERENCES orders (o_w_id, o_d_id, o_id),
+    ADD FOREIGN KEY (ol_supply_w_id, ol_i_id) REFERENCES stock (s_w_id, s_i_id)
+-- next
+SET SESSION foreign_key_checks = 1
 
 -- name: foreign_key_faults
 SELECT count(*) FROM district LEFT JOIN warehouse ON w_id = d_w_id WHERE w_id IS NULL
