@@ -82,7 +82,7 @@ pub fn faults_have_file_and_line(engine: &dyn Engine) {
             "x.sql:2: column 3: only PostgreSQL's protocol has pipelines",
         ),
         (
-            "SELECT 1;\n\nBEGIN ISOLATION LEVEL SERIALIZABLE",
+            "SELECT 1;\n\nBEGIN ISOLATION LEVEL SERIALIZABLE;\nEND",
             "x.sql:3: this product's transactions begin without options",
         ),
     ] {
