@@ -1,7 +1,7 @@
 //! A database as it stands, with tables that somebody else made. It has no place: nothing can be created, marked,
 //! measured or dropped there by dsbench, whoever asks for it.
 
-use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, PlaceState, Session};
+use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, PlaceState, Pooled, Session};
 use dsbench_core::error::{ErrorKind, Result};
 
 use crate::place::{refuse, CREATE, DROP, REMARK};
@@ -22,6 +22,14 @@ impl Engine for Existing {
 
     fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
         self.0.connect_existing(session.isolation)
+    }
+
+    fn reconnect(&self, session: Session) -> Result<Box<dyn Connection>> {
+        self.0.reconnect_existing(session.isolation)
+    }
+
+    fn pooled(&self) -> Option<Pooled> {
+        self.0.pooled()
     }
 
     fn place(&self) -> &dyn Place {

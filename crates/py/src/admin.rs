@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use dsbench_core::clock::{Clock, Monotonic, Nanos};
-use dsbench_core::engine::{Connection, Engine, Interrupt, Isolation, Session};
+use dsbench_core::engine::{Connection, Engine, Interrupt, Isolation, Pooled, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::locking::lock;
 use dsbench_core::value::Table;
@@ -27,6 +27,8 @@ pub struct Admin {
     session: Mutex<Option<Box<dyn Connection>>>,
     /// The query by which every session takes a lock that ends with it.
     claim: Mutex<Option<String>>,
+    /// What holds the claim where sessions change from one transaction to the next: one that stays open.
+    apart: Mutex<Option<Box<dyn Connection>>>,
     /// Why the claim is lost for good.
     taken: Mutex<Option<Error>>,
     /// Ends what the session waits for. It is outside of the session's mutex, which is held during the wait.
@@ -41,6 +43,7 @@ impl Admin {
             engine,
             session: Mutex::default(),
             claim: Mutex::default(),
+            apart: Mutex::default(),
             taken: Mutex::default(),
             end: Mutex::default(),
             closed: AtomicBool::new(false),
@@ -50,7 +53,12 @@ impl Admin {
     /// Takes a lock of the server's that ends with the session, by a query whose only cell is "t" where it was
     /// free; false when it was not. From now on every session that must be opened again takes it first.
     pub fn claim(&self, sql: &str) -> Result<bool> {
-        let free = says_yes(&self.fetch(sql)?);
+        // What sessions are is known once there is one.
+        self.fetch("SELECT 1")?;
+        let free = match self.engine.pooled() {
+            Some(Pooled::Transactions) => self.claim_apart(sql)?,
+            _ => says_yes(&self.fetch(sql)?),
+        };
         if free {
             *lock(&self.claim) = Some(sql.to_owned());
         }
@@ -59,8 +67,10 @@ impl Admin {
 
     /// Makes sure that what was claimed is still this session's, or is again.
     pub fn hold(&self) -> Result<()> {
-        if lock(&self.claim).is_none() {
-            return Ok(());
+        let Some(claim) = lock(&self.claim).clone() else { return Ok(()) };
+        let apart = lock(&self.apart).as_mut().map(|connection| connection.fetch("SELECT 1"));
+        if apart.is_some_and(|asked| asked.is_err()) {
+            self.until_free(|| self.claim_apart(&claim))?;
         }
         // A session that was lost is noticed by the first query, and opened again by the second. Engines whose
         // locks end with sessions know a query without a table.
@@ -84,8 +94,30 @@ impl Admin {
     /// Takes the claim again in a session that was opened in place of a lost one.
     fn claim_again(&self, connection: &mut dyn Connection) -> Result<()> {
         let Some(claim) = lock(&self.claim).clone() else { return Ok(()) };
+        if self.engine.pooled() == Some(Pooled::Transactions) {
+            return Ok(());
+        }
+        self.until_free(|| Ok(says_yes(&connection.fetch(&claim)?)))
+    }
+
+    /// Takes the claim in a transaction that stays open, as a lock stays with its session only so long. True when it
+    /// was free.
+    fn claim_apart(&self, claim: &str) -> Result<bool> {
+        let mut apart = lock(&self.apart);
+        *apart = None;
+        let mut connection = self.engine.connect(SESSION)?;
+        connection.begin()?;
+        let free = says_yes(&connection.fetch(claim)?);
+        if free {
+            *apart = Some(connection);
+        }
+        Ok(free)
+    }
+
+    /// Tries until a claim is free that a lost session may still hold.
+    fn until_free(&self, mut claim: impl FnMut() -> Result<bool>) -> Result<()> {
         let over = Monotonic.now() + LINGERING;
-        while !says_yes(&connection.fetch(&claim)?) {
+        while !claim()? {
             if Monotonic.now() >= over {
                 return Err(self.give_up());
             }
@@ -143,6 +175,9 @@ impl Admin {
     /// Closes the session for good; a query under way is ended and not waited for.
     pub fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
+        if let Ok(mut apart) = self.apart.try_lock() {
+            *apart = None;
+        }
         match self.session.try_lock() {
             Ok(mut session) => self.leave(&mut session),
             Err(_) => self.interrupt(),

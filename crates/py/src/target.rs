@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dsbench_core::engine::{Engine, PlaceState};
+use dsbench_core::engine::{Engine, PlaceState, Pooled};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -123,6 +123,15 @@ impl Target {
     fn fetch(&self, py: Python<'_>, sql: String) -> PyResult<(Vec<String>, TextRows)> {
         let table = self.ask(py, move |admin| admin.fetch(&sql))?;
         Ok((table.columns, table.rows))
+    }
+
+    /// What a pooler before the server gives: "sessions", "transactions"; empty where none was seen yet.
+    fn pooled(&self) -> &'static str {
+        match self.engine.pooled() {
+            None => "",
+            Some(Pooled::Sessions) => "sessions",
+            Some(Pooled::Transactions) => "transactions",
+        }
     }
 
     /// Takes a lock that ends with the administrative session, by a query whose only cell is "t" where it was

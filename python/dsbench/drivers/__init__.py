@@ -18,7 +18,7 @@ from typing import Final
 from dsbench.drivers import firebird, mysql, postgres, sqlite
 from dsbench.drivers.address import Address
 from dsbench.drivers.peers import PEERS, Peer
-from dsbench.drivers.session import Session
+from dsbench.drivers.session import Session, Unproved, proved
 
 __all__ = ["DRIVERS", "OWN", "PEERS", "Driver", "DriverError", "Peer", "Session", "find", "names", "reaching"]
 
@@ -79,7 +79,9 @@ class Driver:
 
         def opened(isolation: str) -> Session:
             try:
-                return self.session(module, address, isolation)
+                return proved(self.session(module, address, isolation), isolation)
+            except Unproved as error:
+                raise DriverError(f"{self.name}: {error}") from None
             except Exception as error:
                 words = address.without_password(f"{type(error).__name__}: {error}")
                 raise DriverError(f"{self.name}: {words}") from None

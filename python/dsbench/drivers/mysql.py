@@ -37,6 +37,11 @@ class PyMySQL(Session):
         self._single = True
         self._cursor = connection.cursor()
 
+    def _proof(self, isolation: str, /) -> tuple[str, tuple[str, str]]:
+        """Isolation and database; each product takes the other's name of the isolation for a comment."""
+        sql = "SELECT /*M! @@tx_isolation *//*!50720 @@transaction_isolation */, DATABASE()"
+        return sql, (isolation.upper(), "dsbench")
+
     def _alone(self, alone: bool) -> None:
         self.connection.autocommit(alone)
 

@@ -22,6 +22,11 @@ class _Postgres(Session):
         super().__init__(connection)
         self._cursor = connection.cursor()
 
+    def _proof(self, isolation: str, /) -> tuple[str, tuple[str, str]]:
+        """Isolation and schema."""
+        sql = "SELECT current_setting('transaction_isolation'), current_setting('search_path')"
+        return sql, (isolation.replace("-", " "), _PLACE)
+
     def _alone(self, alone: bool) -> None:
         self.connection.autocommit = alone
 

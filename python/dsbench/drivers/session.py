@@ -39,6 +39,10 @@ MYSQL = re.compile(
 """The same of MariaDB's and MySQL's."""
 
 
+class Unproved(Exception):
+    """A session is not what was asked for."""
+
+
 class Session(ABC):
     """A session of a driver. Outside of ``begin`` to ``commit`` or ``rollback`` each statement is a transaction."""
 
@@ -46,6 +50,25 @@ class Session(ABC):
         self.connection = connection
         self._open = False
         self._single = False
+
+    def prove(self, isolation: str) -> None:
+        """Reads back what was asked for with the login, as something between may have changed it. ``Unproved``."""
+        sql, asked = self._proof(isolation)
+        if not sql:
+            return
+        self._alone(True)
+        cursor = self.connection.cursor()
+        cursor.execute(sql)
+        found = [str(cell) for cell in cursor.fetchone() or ()]
+        cursor.close()
+        self._alone(self._single)
+        if found != list(asked):
+            words = f"sessions have {', '.join(found)} in place of {', '.join(asked)}: something between changes it"
+            raise Unproved(f"{words}; name the server itself as the target")
+
+    def _proof(self, _isolation: str, /) -> tuple[str, Sequence[str]]:
+        """A query and the row that it gives; none where each transaction is asked for as it is to be."""
+        return "", ()
 
     def begin(self) -> None:
         """Opens a transaction: most drivers do so by themselves with the next statement."""
@@ -116,6 +139,16 @@ class Session(ABC):
     def microseconds(self, value: Any) -> int:
         """A time of a result since 1970."""
         return int((value - _EPOCH) // _MICROSECOND)
+
+
+def proved(session: Session, isolation: str) -> Session:
+    """``session``, which has what was asked for with its login; closed and ``Unproved`` otherwise."""
+    try:
+        session.prove(isolation)
+    except BaseException:
+        session.close()
+        raise
+    return session
 
 
 def by_format(sql: str, words: re.Pattern[str]) -> str:

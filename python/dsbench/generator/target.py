@@ -73,6 +73,11 @@ class Target:
             columns, rows = self._core.fetch(sql)
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
+    @property
+    def pooled(self) -> str:
+        """What a pooler before the server gives: ``sessions``, ``transactions``; empty where none was seen yet."""
+        return self._core.pooled()
+
     def claim(self, sql: str) -> bool:
         """Takes a lock that ends with the administrative session, by ``sql``, whose only cell is "t" where it was free.
 

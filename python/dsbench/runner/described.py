@@ -39,6 +39,9 @@ def noted(
         host = platform.node() if server or target.dialect.embedded else ""
         checked = promised.read(spec.checked)
         journal.note(promised=promised.noted(checked, version, described.durability, host))
+    if target.pooled:
+        words = f"a pooler of {target.pooled} stands before the server: its time is part of the figures"
+        journal.warn("pooler", words, "name the server itself as TARGET to measure it alone")
     for note in server.notes if server else []:
         journal.warn("server", note, "see dsbench doctor")
     pids = server.pids() if server else []

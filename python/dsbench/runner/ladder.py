@@ -300,11 +300,23 @@ class _Ladder:
             self.journal.writer.text("server.log", "\n".join(shown) + "\n")
 
 
+def _refuse_pooled(spec: RunSpec, pooled: str) -> None:
+    """``RunError`` for what does not get through the pooler before the server."""
+    server = "name the server itself as TARGET"
+    if pooled and spec.client != OWN:
+        words = "a pooler stands before the server, which may not pass on what it asks for with its login"
+        raise RunError(f"--client {spec.client}: {words}", f"leave --client out, or {server}", usage=True)
+    if pooled == "transactions" and spec.prepare:
+        words = "--prepare: a pooler before the server gives each transaction another session, which has no statements"
+        raise RunError(words, f"leave --prepare out, set its pool_mode to session, or {server}", usage=True)
+
+
 def _bench(spec: RunSpec, target: Target, scale: int) -> Bench:
     bench = Bench(
         target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients, existing=spec.existing
     )
     bench.refuse(spec)
+    _refuse_pooled(spec, target.pooled)
     if (spec.keep or spec.reuse) and not can_go_on(bench.stages):
         option = "--reuse" if spec.reuse else "--keep"
         problem = f"{option}: the stages of {spec.workload} need a database that is made for them"

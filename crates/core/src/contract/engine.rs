@@ -100,6 +100,22 @@ pub trait Engine: Send + Sync {
         self.connect(Session { isolation, in_place: false })
     }
 
+    /// Opens one more session such as [`Self::connect`] has opened before: what it proved of sessions of this target
+    /// need not be proved again.
+    fn reconnect(&self, session: Session) -> Result<Box<dyn Connection>> {
+        self.connect(session)
+    }
+
+    /// The same for [`Self::connect_existing`].
+    fn reconnect_existing(&self, isolation: Isolation) -> Result<Box<dyn Connection>> {
+        self.connect_existing(isolation)
+    }
+
+    /// Whether a pooler stands before the server. Known once a session was opened.
+    fn pooled(&self) -> Option<Pooled> {
+        None
+    }
+
     /// The place that dsbench makes for itself at the target, and may drop.
     fn place(&self) -> &dyn Place;
 
@@ -121,6 +137,16 @@ pub trait Engine: Send + Sync {
     fn on_thread(&self, body: &mut dyn FnMut()) {
         body();
     }
+}
+
+/// What a pooler gives to whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pooled {
+    /// Each client has a session of the server for as long as it stays.
+    Sessions,
+    /// Each transaction may have another one, so that nothing of a session lasts: no prepared statement, no lock, no
+    /// setting.
+    Transactions,
 }
 
 /// Who owns the place where dsbench wants to work.

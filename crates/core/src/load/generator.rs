@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::patience::Patience;
 use super::sleeping::SLICE;
 use crate::clock::{Clock, Nanos};
-use crate::engine::{Connection, Engine, Interrupt, Prepare, Session};
+use crate::engine::{Connection, Engine, Interrupt, Pooled, Prepare, Session};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::Limit;
 use crate::pacer::{Ended, Pacer, Turn};
@@ -20,6 +20,11 @@ use crate::workload::{Client, Drawn, End, Shape};
 
 /// A thread that fails this often in a row, for other reasons than collisions, ends the cycle.
 const FAILURES_IN_A_ROW: u32 = 100;
+
+/// Why statements cannot be prepared.
+const NOTHING_PREPARED: &str =
+    "--prepare: a pooler before the server gives each transaction another session, which does \
+    not know the statement: leave --prepare out, set its pool_mode to session, or name the server itself as the target";
 
 /// What holds for all threads of a group.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +77,8 @@ pub struct Runner<'a, C: Clock> {
     stop: &'a AtomicBool,
     interrupts: &'a dyn Interrupts,
     connections: Vec<Box<dyn Connection>>,
+    /// How many connections it has opened at first.
+    connected: usize,
     failures_in_a_row: u32,
     /// The error of a client that it ended.
     aborted: Option<Error>,
@@ -102,6 +109,7 @@ impl<'a, C: Clock> Runner<'a, C> {
             stop,
             interrupts,
             connections: Vec::with_capacity(conduct.connections),
+            connected: 0,
             failures_in_a_row: 0,
             aborted: None,
             refused: None,
@@ -113,6 +121,10 @@ impl<'a, C: Clock> Runner<'a, C> {
         for index in 0..conduct.connections {
             let connection = runner.open(index, 0)?;
             runner.connections.push(connection);
+            runner.connected += 1;
+        }
+        if conduct.prepare == Prepare::Once && engine.pooled() == Some(Pooled::Transactions) {
+            return Err(Error::configuration(NOTHING_PREPARED));
         }
         if let Some(first) = runner.connections.first_mut() {
             seats::share_statements(&mut runner.seats, first.as_mut(), conduct.prepare)?;
@@ -160,7 +172,10 @@ impl<'a, C: Clock> Runner<'a, C> {
     fn open(&mut self, index: usize, seat: usize) -> Result<Box<dyn Connection>> {
         // Once one client could not connect, the others need not try, each for its connect_timeout.
         self.go_on()?;
-        let mut connection = self.engine.connect(self.conduct.session)?;
+        // Of connections that transactions open for themselves, the first ones have shown what all of them are.
+        let again = self.conduct.reconnect && index < self.connected;
+        let session = self.conduct.session;
+        let mut connection = if again { self.engine.reconnect(session) } else { self.engine.connect(session) }?;
         self.interrupts.put(index, connection.interrupt());
         // An end that was asked for while connecting found no handle to end this connection by.
         self.go_on()?;

@@ -103,7 +103,7 @@ pub(super) fn remedy(number: u16) -> Option<&'static str> {
         1040 => "raise max_connections of the server, or use fewer threads or connections",
         1203 | 1226 => "raise that limit of the user (max_user_connections, ALTER USER … WITH …), or name another user",
         1044 | 1142 | 1143 | 1227 | 1370 => {
-            "grant the user the right that is missing (GRANT … ON … TO …; dsbench's own database needs ALL ON \
+            "grant the user the right that is missing (GRANT … ON … TO …; for dsbench's own database GRANT ALL ON \
              dsbench.*), or name a user who has it"
         }
         1045 | 1698 => "name the user in the target and give the password by MYSQL_PWD",

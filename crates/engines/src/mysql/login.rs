@@ -14,7 +14,8 @@ use super::greeting::{self, capability, Greeting, Login};
 use super::interrupt::Killer;
 use super::options::{Options, SslMode};
 use super::packet::{self, Input};
-use super::reply::{Complaint, Skip, END, ERROR, OK};
+use super::reply::{Complaint, END, ERROR, OK};
+use super::take::TableRows;
 use super::wire::Wire;
 use super::PLACE;
 use crate::net::socket::{self, Address};
@@ -257,7 +258,8 @@ impl<'a> Opening<'a> {
     }
 }
 
-/// Sets isolation, sql_mode, time zone and storage engine, in one round trip.
+/// Sets isolation, sql_mode, time zone and storage engine, and asks whether that is in force, in one round trip: a proxy
+/// may change or drop what it passes on.
 fn set_up(wire: &mut Wire, reach: &Reach, session: Session) -> Result<()> {
     let engine = reach.options.storage_engine.as_deref();
     let isolation = match session.isolation {
@@ -271,11 +273,30 @@ fn set_up(wire: &mut Wire, reach: &Reach, session: Session) -> Result<()> {
     let engine = engine.map(|name| format!(", default_storage_engine={name}")).unwrap_or_default();
     let sql = format!(
         "SET SESSION TRANSACTION ISOLATION LEVEL {isolation};SET autocommit=1, \
-         sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone='+00:00'{engine}"
+         sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone='+00:00'{engine};\
+         SELECT {LEVEL}, @@autocommit, @@time_zone, DATABASE()"
     );
-    let done = wire.text(&sql, "connect", ErrorKind::Setup, &mut Skip);
-    done.map(|_| ()).map_err(|error| Error { kind: ErrorKind::Setup, ..error })
+    let mut found = TableRows::default();
+    let done = wire.text(&sql, "connect", ErrorKind::Setup, &mut found);
+    done.map_err(|error| Error { kind: ErrorKind::Setup, ..error })?;
+    let found: Vec<String> = found.table.rows.into_iter().flatten().map(Option::unwrap_or_default).collect();
+    let found: Vec<&str> = found.iter().map(String::as_str).collect();
+    match found[..] {
+        [level, "1", "+00:00", database]
+            if level == isolation.replace(' ', "-") && (!session.in_place || database == PLACE) =>
+        {
+            Ok(())
+        }
+        _ => Err(setup(format!(
+            "sessions do not have what dsbench asks for (isolation {isolation}, autocommit 1, time zone +00:00{}) but \
+             {found:?}: something between changes them; name the server itself as the target",
+            if session.in_place { ", database dsbench" } else { "" }
+        ))),
+    }
 }
+
+/// The isolation of a session: each product takes the other's name of it for a comment.
+const LEVEL: &str = "/*M! @@tx_isolation *//*!50720 @@transaction_isolation */";
 
 fn setup(message: String) -> Error {
     Error::with(ErrorKind::Setup, "connect", message)

@@ -145,23 +145,25 @@ impl Wire {
     /// Reads all results. What is wrong with a row goes to `failure`, and reading goes on.
     #[inline]
     fn results(&mut self, take: &mut impl Take, failure: &mut Option<Error>) -> std::result::Result<Done, Stop> {
-        let mut done = self.result(take, failure)?;
+        let (mut done, mut taken) = self.result(take, failure)?;
         while done.status & MORE_RESULTS != 0 {
-            done = self.result(&mut Skip, failure)?;
+            let (next, rows) = if taken { self.result(&mut Skip, failure) } else { self.result(take, failure) }?;
+            (done, taken) = (next, taken || rows);
         }
         Ok(done)
     }
 
+    /// Reads one result, and whether it is one with rows.
     #[inline]
-    fn result(&mut self, take: &mut impl Take, failure: &mut Option<Error>) -> std::result::Result<Done, Stop> {
+    fn result(&mut self, take: &mut impl Take, failure: &mut Option<Error>) -> std::result::Result<(Done, bool), Stop> {
         match First::read(self.input.next(&mut self.transport)?, self.caches_columns)? {
-            First::Done(done) => Ok(done),
+            First::Done(done) => Ok((done, false)),
             First::Rows { count, described } => {
                 keep(take.begin(count, described), failure)?;
                 for _ in 0..if described { count } else { 0 } {
                     keep(take.column(self.input.next(&mut self.transport)?), failure)?;
                 }
-                self.rows(take, failure)
+                self.rows(take, failure).map(|done| (done, true))
             }
             First::LocalFile => {
                 // An empty packet is an empty file.
@@ -171,7 +173,7 @@ impl Wire {
                 let message = "the server asked for a local file; dsbench sends none but the rows of a bulk load";
                 failure.get_or_insert(Error::with(ErrorKind::Statement, "execute", message));
                 match First::read(self.input.next(&mut self.transport)?, false)? {
-                    First::Done(done) => Ok(done),
+                    First::Done(done) => Ok((done, false)),
                     _ => Err(garbage("rows in place of a local file").into()),
                 }
             }

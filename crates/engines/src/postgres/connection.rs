@@ -10,7 +10,8 @@ use super::interrupt::{Cancel, Handle};
 use super::login::LoggedIn;
 use super::pipeline::Piping;
 use super::reply::rows_changed;
-use super::statement::{parse_and_describe, Prepared};
+use super::sessions::{outside, Frame};
+use super::statement::{parse_and_describe, query, Prepared};
 use super::text::{self, Template};
 use super::wire::{Wire, BEGUN, IDLE};
 use super::{describe, simple, types};
@@ -41,21 +42,28 @@ pub struct PostgresConnection {
     /// Names that were given out; one of a statement that could not be prepared is not used again.
     names: u32,
     cancel: Cancel,
+    pub(super) frame: Frame,
+    in_place: bool,
     #[cfg(target_os = "linux")]
     whereabouts: Whereabouts,
 }
 
 impl PostgresConnection {
     /// The verbs of a fresh session.
-    pub fn new(session: LoggedIn) -> Self {
+    pub fn new(session: LoggedIn, frame: Frame, in_place: bool) -> Self {
         Self {
             wire: session.wire,
             statements: Vec::new(),
             piped: Piping::default(),
             names: 0,
-            cancel: session.cancel,
+            frame,
+            in_place,
             #[cfg(target_os = "linux")]
-            whereabouts: Whereabouts::Untold,
+            whereabouts: match session.cancel.is_pooled() {
+                true => Whereabouts::Unknown("a pooler stands before the server"),
+                false => Whereabouts::Untold,
+            },
+            cancel: session.cancel,
         }
     }
 
@@ -63,10 +71,15 @@ impl PostgresConnection {
     #[inline]
     fn start(&mut self, id: StatementId, params: &[Value<'_>], context: &'static str) -> Result<ErrorKind> {
         let statement = self.statements.get(id.0 as usize).ok_or_else(|| unknown(id, context))?;
-        let begun = self.wire.status == BEGUN;
         match statement {
-            Known::Parsed(known) => known.flight(if begun { BEGIN } else { &[] }, &mut self.wire.output, params)?,
-            Known::Text(known) => known.flight(begun, &mut self.wire.output, params)?,
+            Known::Parsed(known) => {
+                let ahead = if self.wire.status == BEGUN { BEGIN } else { &[] };
+                known.flight(ahead, &mut self.wire.output, params)?
+            }
+            Known::Text(known) => {
+                let ahead = self.frame.ahead(self.wire.status);
+                known.flight(ahead, &mut self.wire.output, params)?
+            }
         }
         self.wire.send(context)?;
         Ok(self.wire.loss())
@@ -77,7 +90,13 @@ impl PostgresConnection {
         if self.wire.status != BEGUN {
             return Ok(());
         }
-        self.wire.send_constant(BEGIN_ALONE, context)?;
+        if self.frame.moves() {
+            self.wire.output.clear();
+            query(&mut self.wire.output, &self.frame.begin)?;
+            self.wire.send(context)?;
+        } else {
+            self.wire.send_constant(BEGIN_ALONE, context)?;
+        }
         self.wire.complete(context, ErrorKind::Disconnected, |_, _| Ok(()))
     }
 }
@@ -96,6 +115,8 @@ impl Connection for PostgresConnection {
         let id = StatementId(self.statements.len() as u32);
         let prepared = match when {
             Prepare::Never => Known::Text(Template::new(statement)?),
+            // The load is refused where it asks for this; what is asked once in a check needs no name.
+            Prepare::Once if self.frame.moves() => Known::Text(Template::new(statement)?),
             Prepare::Once => {
                 let name = format!("s{}", self.names);
                 self.names += 1;
@@ -115,8 +136,16 @@ impl Connection for PostgresConnection {
     }
 
     fn describe(&mut self, sql: &str) -> Result<Described> {
+        let apart = self.frame.moves() && self.wire.status == IDLE;
+        if apart {
+            self.begin()?;
+        }
         self.begin_now("prepare")?;
-        describe::describe(&mut self.wire, sql)
+        let described = describe::describe(&mut self.wire, sql);
+        if apart {
+            self.rollback()?;
+        }
+        described
     }
 
     fn begin(&mut self) -> Result<()> {
@@ -192,12 +221,19 @@ impl Connection for PostgresConnection {
 
     fn script(&mut self, sql: &[&str]) -> Result<()> {
         self.begin_now("script")?;
-        sql.iter().try_for_each(|sql| simple::run(&mut self.wire, sql))
+        let (wire, frame) = (&mut self.wire, &self.frame);
+        sql.iter().try_for_each(|sql| match frame.moves() && wire.status == IDLE {
+            true => simple::run(wire, &outside(frame, self.in_place, sql)?),
+            false => simple::run(wire, sql),
+        })
     }
 
     fn fetch(&mut self, sql: &str) -> Result<Table> {
         self.begin_now("fetch")?;
-        simple::fetch(&mut self.wire, sql)
+        match self.frame.moves() && self.wire.status == IDLE {
+            true => simple::fetch(&mut self.wire, &format!("{}{sql}", self.frame.alone)),
+            false => simple::fetch(&mut self.wire, sql),
+        }
     }
 
     fn bulk(&mut self) -> Option<&mut dyn BulkLoad> {
@@ -221,7 +257,7 @@ impl Connection for PostgresConnection {
 impl Texts for PostgresConnection {
     #[inline]
     fn run(&mut self, sql: &[u8], take: Option<&mut dyn FnMut(Answer<'_>)>) -> Result<()> {
-        let begun = self.wire.status == BEGUN;
-        simple::answers(&mut self.wire, begun, sql, take)
+        let ahead = self.frame.ahead(self.wire.status);
+        simple::answers(&mut self.wire, ahead, sql, take)
     }
 }

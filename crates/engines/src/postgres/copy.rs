@@ -29,19 +29,26 @@ impl BulkLoad for PostgresConnection {
     /// Table and columns are SQL, as in any other statement: names that need quotes bring them.
     fn load(&mut self, table: &str, columns: &[(&str, Type)], source: &mut dyn RowSource) -> Result<u64> {
         self.begin_now(CONTEXT)?;
-        let done = load(&mut self.wire, table, columns, source);
+        let ahead = self.frame.ahead(self.wire.status);
+        let done = load(&mut self.wire, ahead, table, columns, source);
         // A connection keeps no more memory than its statements need.
         self.wire.output = Vec::new();
         done
     }
 }
 
-fn load(wire: &mut Wire, table: &str, columns: &[(&str, Type)], source: &mut dyn RowSource) -> Result<u64> {
+fn load(
+    wire: &mut Wire,
+    ahead: &str,
+    table: &str,
+    columns: &[(&str, Type)],
+    source: &mut dyn RowSource,
+) -> Result<u64> {
     let loss = wire.loss();
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let mut sql = String::new();
     // Writing into a string cannot fail.
-    let _ = write!(sql, "COPY {table} ({}) FROM STDIN (FORMAT binary)", names.join(", "));
+    let _ = write!(sql, "{ahead}COPY {table} ({}) FROM STDIN (FORMAT binary)", names.join(", "));
     wire.output.clear();
     query(&mut wire.output, &sql)?;
     wire.send(CONTEXT)?;
@@ -68,7 +75,8 @@ fn enter(wire: &mut Wire) -> Result<()> {
     loop {
         match wire.input.next(&mut wire.transport) {
             Ok((b'G', _)) => return Ok(()),
-            Ok((b'N' | b'S' | b'A', _)) => {}
+            // What went ahead is done.
+            Ok((b'C' | b'N' | b'S' | b'A', _)) => {}
             Ok((b'E', body)) => {
                 let complaint = Complaint::read(body);
                 if complaint.is_fatal() {

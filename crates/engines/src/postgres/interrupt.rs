@@ -20,12 +20,14 @@ const LIMIT: Duration = Duration::from_secs(1);
 pub struct Cancel {
     address: Address,
     key: Option<(i32, i32)>,
+    /// The key is a pooler's, and names no process of the server's.
+    pooled: bool,
 }
 
 impl Cancel {
     /// A session that has no key yet.
     pub fn new(address: Address) -> Self {
-        Self { address, key: None }
+        Self { address, key: None, pooled: false }
     }
 
     /// Keeps number and secret of the server's process.
@@ -33,10 +35,26 @@ impl Cancel {
         self.key = Some((process, secret));
     }
 
-    /// Number of the server's process, by its own word.
+    /// The number by which the login named the server's process, 0 for none. A pooler's may be any.
+    pub fn key(&self) -> i32 {
+        self.key.map_or(0, |(process, _)| process)
+    }
+
+    /// Says that the login told of no process.
+    pub fn forget_process(&mut self) {
+        self.pooled = true;
+    }
+
+    /// Number of the server's process, by its own word; nothing behind a pooler.
     #[cfg(target_os = "linux")]
     pub fn process(&self) -> Option<u32> {
-        self.key.and_then(|(process, _)| u32::try_from(process).ok())
+        u32::try_from(self.key()).ok().filter(|process| *process > 0 && !self.pooled)
+    }
+
+    /// Whether a pooler stands between.
+    #[cfg(target_os = "linux")]
+    pub fn is_pooled(&self) -> bool {
+        self.pooled
     }
 
     /// Asks the server to end the statement. It does not answer, so success is not known.

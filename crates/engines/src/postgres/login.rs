@@ -4,7 +4,6 @@
 use std::io;
 use std::time::Instant;
 
-use dsbench_core::engine::{Isolation, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
 
 use super::auth::Authentication;
@@ -15,7 +14,6 @@ use super::reply::{Complaint, Fields};
 use super::socket::addresses;
 use super::tls;
 use super::wire::{Wire, IDLE};
-use super::PLACE;
 use crate::net::socket::{self, Address};
 use crate::net::tls::Tls;
 use crate::net::transport::Transport;
@@ -39,11 +37,13 @@ enum Failure {
 }
 
 /// Logs in at the first place of `options` that answers.
-pub fn open(options: &Options, tls: Option<&Tls>, session: Session) -> Result<LoggedIn> {
+///
+/// The session is asked for with `settings`. The time limit stays for what is read on it until it is lifted.
+pub fn open(options: &Options, tls: Option<&Tls>, settings: &[(&str, &str)]) -> Result<LoggedIn> {
     let deadline = options.connect_timeout.map(|limit| Instant::now() + limit);
     let mut absent = None;
     for address in addresses(options) {
-        match (Attempt { options, tls, session, address: &address, deadline }).in_any_mode() {
+        match (Attempt { options, tls, settings, address: &address, deadline }).in_any_mode() {
             Ok(found) => return Ok(found),
             Err(Failure::Absent(error)) => {
                 absent.get_or_insert(error);
@@ -58,7 +58,7 @@ pub fn open(options: &Options, tls: Option<&Tls>, session: Session) -> Result<Lo
 struct Attempt<'a> {
     options: &'a Options,
     tls: Option<&'a Tls>,
-    session: Session,
+    settings: &'a [(&'a str, &'a str)],
     address: &'a Address,
     deadline: Option<Instant>,
 }
@@ -109,7 +109,7 @@ impl Attempt<'_> {
         let (options, address) = (self.options, self.address);
         let broken =
             |error: io::Error| Failure::Final(Error::with(ErrorKind::Setup, "connect", format!("{address}: {error}")));
-        transport.send(&startup(options, self.session)).map_err(broken)?;
+        transport.send(&startup(options, self.settings)).map_err(broken)?;
         let mut input = Input::new();
         let mut authentication = Authentication::new(options, &transport);
         let mut cancel = Cancel::new(address.clone());
@@ -145,18 +145,12 @@ impl Attempt<'_> {
                 }
             }
         }
-        transport.lift_deadline().map_err(broken)?;
         Ok(LoggedIn { wire: Wire::new(transport, input, IDLE), cancel })
     }
 }
 
 /// The startup message. It carries the settings of the session, so that none needs a round trip.
-fn startup(options: &Options, session: Session) -> Vec<u8> {
-    let isolation = match session.isolation {
-        Isolation::ReadCommitted => "read committed",
-        Isolation::RepeatableRead => "repeatable read",
-        Isolation::Serializable => "serializable",
-    };
+fn startup(options: &Options, settings: &[(&str, &str)]) -> Vec<u8> {
     let mut out = vec![0, 0, 0, 0, 0, 3, 0, 0];
     let mut setting = |name: &str, value: &str| {
         for text in [name, value] {
@@ -169,11 +163,8 @@ fn startup(options: &Options, session: Session) -> Vec<u8> {
     setting("application_name", &options.application_name);
     setting("client_encoding", "UTF8");
     setting("DateStyle", "ISO");
-    // Numbers in text come back exactly.
-    setting("extra_float_digits", "3");
-    setting("default_transaction_isolation", isolation);
-    if session.in_place {
-        setting("search_path", PLACE);
+    for (name, value) in settings {
+        setting(name, value);
     }
     if let Some(server_options) = &options.server_options {
         setting("options", server_options);

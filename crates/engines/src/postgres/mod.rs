@@ -1,6 +1,6 @@
 //! PostgreSQL, by a client of our own: a prepared statement is one send and one receive, out of and
-//! into buffers that are kept. `url` and `options` say where; `socket`, `tls`, `auth` and `login`
-//! open a session; `wire`, `input`, `reply`, `statement`, `types` and `text` speak the protocol (version 3.0);
+//! into buffers that are kept. `url` and `options` say where; `socket`, `tls`, `auth`, `login` and
+//! `sessions` open a session; `wire`, `input`, `reply`, `statement`, `types` and `text` speak the protocol (version 3.0);
 //! `connection`, `simple`, `copy`, `pipeline` and `place` are what the loop calls.
 
 mod auth;
@@ -17,6 +17,7 @@ mod pipeline;
 mod place;
 mod placeholders;
 mod reply;
+mod sessions;
 mod simple;
 mod socket;
 mod sqlstate;
@@ -28,11 +29,12 @@ mod url;
 mod user;
 mod wire;
 
-use dsbench_core::engine::{Connection, Dialect, Engine, Place, Session};
+use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, Pooled, Session};
 use dsbench_core::error::{ErrorKind, Result};
 
 use self::connection::PostgresConnection;
 use self::options::Options;
+use self::sessions::{Found, Way};
 use crate::net::tls::Tls;
 
 /// Name of the schema that is dsbench's place.
@@ -46,13 +48,15 @@ const DIALECT: Dialect =
 pub fn open(url: &str) -> Result<Box<dyn Engine>> {
     let options = Options::resolve(url, &|name| std::env::var(name).ok())?;
     let tls = tls::set_up(&options)?;
-    Ok(Box::new(Postgres { options, tls }))
+    Ok(Box::new(Postgres { options, tls, found: Found::default() }))
 }
 
 /// A PostgreSQL server at one target.
 struct Postgres {
     options: Options,
     tls: Option<Tls>,
+    /// How its sessions get their settings.
+    found: Found,
 }
 
 impl Engine for Postgres {
@@ -61,8 +65,25 @@ impl Engine for Postgres {
     }
 
     fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
-        let session = login::open(&self.options, self.tls.as_ref(), session)?;
-        Ok(Box::new(PostgresConnection::new(session)))
+        let (opened, frame) = sessions::open(self, session, true)?;
+        Ok(Box::new(PostgresConnection::new(opened, frame, session.in_place)))
+    }
+
+    fn reconnect(&self, session: Session) -> Result<Box<dyn Connection>> {
+        let (opened, frame) = sessions::open(self, session, false)?;
+        Ok(Box::new(PostgresConnection::new(opened, frame, session.in_place)))
+    }
+
+    fn reconnect_existing(&self, isolation: Isolation) -> Result<Box<dyn Connection>> {
+        self.reconnect(Session { isolation, in_place: false })
+    }
+
+    fn pooled(&self) -> Option<Pooled> {
+        match self.found.way()? {
+            Way::Login => None,
+            Way::Set => Some(Pooled::Sessions),
+            Way::Transaction => Some(Pooled::Transactions),
+        }
     }
 
     fn waits_in_sockets(&self) -> bool {

@@ -53,16 +53,16 @@ fn in_words(error: Error) -> Error {
     }
 }
 
-/// Runs a text, which opens a transaction first where none has `begun` on the server yet, and gives its answers to `take`.
+/// Runs a text, with what goes `ahead` of it in the same message, and gives its answers to `take`.
 #[inline]
-pub fn answers(wire: &mut Wire, begun: bool, sql: &[u8], take: Option<&mut dyn FnMut(Answer<'_>)>) -> Result<()> {
+pub fn answers(wire: &mut Wire, ahead: &str, sql: &[u8], take: Option<&mut dyn FnMut(Answer<'_>)>) -> Result<()> {
     if sql.contains(&0) {
         return Err(Error::with(ErrorKind::Syntax, "execute", "the statement holds a zero byte"));
     }
     let out = &mut wire.output;
     out.clear();
     out.extend_from_slice(b"Q\0\0\0\0");
-    out.extend_from_slice(if begun { b"BEGIN;" } else { b"" });
+    out.extend_from_slice(ahead.as_bytes());
     out.extend_from_slice(sql);
     out.push(0);
     close(out, 0)?;

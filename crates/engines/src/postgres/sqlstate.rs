@@ -54,7 +54,7 @@ pub fn remedy(code: &[u8]) -> Option<&'static str> {
         b"28000" => "let the user in by pg_hba.conf of the server, or name another user in the target",
         b"28P01" => "give the password by PGPASSWORD or ~/.pgpass",
         b"42501" => {
-            "grant the user the right that is missing (GRANT … ON … TO …; dsbench's own schema needs CREATE ON \
+            "grant the user the right that is missing (GRANT … ON … TO …; for dsbench's own schema GRANT CREATE ON \
              DATABASE), or name a user who has it"
         }
         b"55P03" => {

@@ -43,17 +43,15 @@ impl Template {
         Ok(Self { pieces: pieces.into(), end: sql[start..].into(), params: params.into(), columns: columns.into() })
     }
 
-    /// Refills `out` with one execution, which opens a transaction where none has `begun` on the server yet.
+    /// Refills `out` with one execution; `ahead` goes before it, in the same message.
     #[inline]
-    pub fn flight(&self, begun: bool, out: &mut Vec<u8>, params: &[Value<'_>]) -> Result<()> {
+    pub fn flight(&self, ahead: &str, out: &mut Vec<u8>, params: &[Value<'_>]) -> Result<()> {
         if params.len() != self.params.len() {
             return Err(wrong_count(params.len(), self.params.len()));
         }
         out.clear();
         out.extend_from_slice(b"Q\0\0\0\0");
-        if begun {
-            out.extend_from_slice(b"BEGIN;");
-        }
+        out.extend_from_slice(ahead.as_bytes());
         for (piece, number) in &self.pieces {
             out.extend_from_slice(piece.as_bytes());
             literal(out, self.params[*number], &params[*number])?;
@@ -166,7 +164,7 @@ mod tests {
 
     fn flight(sql: &str, params: &[Type], values: &[Value<'_>]) -> Result<String> {
         let mut out = b"before".to_vec();
-        Template::new(&Statement { sql, params, columns: &[] })?.flight(false, &mut out, values)?;
+        Template::new(&Statement { sql, params, columns: &[] })?.flight("", &mut out, values)?;
         assert_eq!((out[0], u32::from_be_bytes([out[1], out[2], out[3], out[4]]) as usize), (b'Q', out.len() - 1));
         assert_eq!(out.pop(), Some(0));
         Ok(String::from_utf8(out.split_off(5)).unwrap())
@@ -193,7 +191,7 @@ mod tests {
         assert_eq!(twice, "2+1 2");
         let begun = Template::new(&Statement { sql: "SELECT 1", params: &[], columns: &[] }).unwrap();
         let mut out = Vec::new();
-        begun.flight(true, &mut out, &[]).unwrap();
+        begun.flight("BEGIN;", &mut out, &[]).unwrap();
         assert_eq!(out, b"Q\0\0\0\x13BEGIN;SELECT 1\0");
     }
 

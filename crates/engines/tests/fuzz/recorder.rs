@@ -5,6 +5,8 @@
 //! DSBENCH_FUZZ_URL='postgresql://fuzz:only-for-fuzzing@HOST/fuzz?sslmode=disable' \
 //! cargo test --release -p dsbench-engines --test fuzz recorded
 //! ```
+//!
+//! The answer to the question whether the session has its settings was put into them later, by hand.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -58,7 +58,12 @@ fn welcome(stream: &mut TcpStream) {
     stream.write_all(&packet(2, DONE)).unwrap();
     take(stream);
     let more = [0, 0, 0, 10, 0, 0, 0];
-    stream.write_all(&[packet(1, &more), packet(2, DONE)].concat()).unwrap();
+    let settings = [packet(1, &more), packet(2, &more)].concat();
+    let column = b"\x03def\0\0\0\x01a\x01a\x0c\x2d\0\0\0\0\0\xfd\0\0\0\0\0";
+    let columns: Vec<u8> = (4..8).flat_map(|number| packet(number, column)).collect();
+    let row = packet(8, b"\x0eREAD-COMMITTED\x011\x06+00:00\xfb");
+    let end = packet(9, &[0xfe, 0, 0, 2, 0, 0, 0]);
+    stream.write_all(&[settings, packet(3, &[4]), columns, row, end].concat()).unwrap();
 }
 
 #[test]

@@ -13,6 +13,9 @@ use super::server::ADMIN;
 /// What a server sends that lets everybody in.
 const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I";
 
+/// The answer to the question whether the session has its settings.
+const PROVED: &[u8] = b"D\0\0\0\x0b\0\x01\0\0\0\x011C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
+
 /// Runs `server` for one connection, and `client` against it.
 fn against<T>(
     server: impl FnOnce(TcpStream) + Send,
@@ -118,6 +121,8 @@ fn nonsense_in_place_of_a_result_is_an_error_and_ends_the_connection() {
             take(&mut stream);
             stream.write_all(WELCOME).unwrap();
             take(&mut stream);
+            stream.write_all(PROVED).unwrap();
+            take(&mut stream);
             let _ = stream.write_all(&answer);
         };
         let error = against(server, "", |connection| {
@@ -135,6 +140,8 @@ fn messages_that_were_not_asked_for_are_skipped() {
     let server = |mut stream: TcpStream| {
         take(&mut stream);
         stream.write_all(&[&b"N\0\0\0\x05\0"[..], b"S\0\0\0\x08a\0b\0", WELCOME].concat()).unwrap();
+        take(&mut stream);
+        stream.write_all(PROVED).unwrap();
         take(&mut stream);
         let notice = b"N\0\0\0\x0cMhello\0\0";
         let notification = b"A\0\0\0\x0c\0\0\0\x01a\0b\0";
