@@ -15,7 +15,7 @@ import pytest
 from fuzz import KINDS, seeded, tables
 from fuzz.__main__ import verdicts
 
-INPUTS = {"description": 15, "tables": 15, "zips": 40}
+INPUTS = {"description": 15, "tables": 15, "zips": 40, "histories": 20, "folders": 40, "queries": 60, "studies": 60, "workloads": 60}
 """Of kinds whose inputs take long; of the others a hundred."""
 
 

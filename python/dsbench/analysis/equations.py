@@ -44,9 +44,9 @@ def cycle_rate_tps(committed: Ints, duration_s: float | Floats) -> Floats:
 
 
 def measured_s(cycles: int, duration_s: float | Floats) -> float:
-    """I * D, or the sum of the D_i where cycles have durations of their own, shape (cycles,)."""
+    """I * D, or the sum of the D_i where cycles have durations of their own, shape (cycles,); nan where that is 0."""
     each = np.broadcast_to(duration_s, (cycles,))
-    return float(cycles * each[0] if cycles and (each == each[0]).all() else each.sum())
+    return float(cycles * each[0] if cycles and (each == each[0]).all() else each.sum()) or np.nan
 
 
 def stream_rate_tps(committed: Ints, first_start_ns: Ints, last_end_ns: Ints) -> Floats:

@@ -69,7 +69,7 @@ class Asked(Recorded):
     shortest: Real | None = None
     """In seconds."""
     refine: str = "none"
-    duration: Real = 1.0
+    duration: Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)] = 1.0
     """Seconds of a cycle."""
     threads: Whole | tuple[Whole, ...] = 1
     peak: bool = False
