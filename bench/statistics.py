@@ -19,6 +19,7 @@ from typing import Final
 
 import numpy as np
 
+from bench import comparisons
 from dsbench.analysis import index
 from dsbench.analysis.fits import scalability
 from dsbench.analysis.precision import enough, half_width, looks, median_interval
@@ -268,6 +269,7 @@ TABLES: Final[Mapping[str, Callable[[int], Table]]] = {
     "drift": drift_table,
     "scatter": scatter_table,
     "scalability": scalability_table,
+    **comparisons.TABLES,
 }
 """Name of a table, as its marks in the page have it, to what draws it."""
 

@@ -130,7 +130,7 @@ def test_a_run_that_fails_ends_it_and_what_was_made_is_kept(
     monkeypatch.setattr(ab, "perform", fails)
     done = called(*words)
     assert done.returncode == 1
-    assert "the server is gone; 1 complete block kept in o" in done.stderr
+    assert "the server is gone; 1 complete block kept in o, at least 2 blocks left" in done.stderr
     assert "--resume" in done.stderr
     kept = json.loads((tmp_path / "o/ab.json").read_text())
     assert (len(kept["blocks"]), kept["error"], kept["verdict"]) == (1, "the server is gone", "undecided")

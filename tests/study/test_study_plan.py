@@ -344,3 +344,12 @@ def test_a_server_that_does_not_answer_ends_the_study_before_it_begins(tmp_path:
     factor = {"name": "target", "path": "target.url", "levels": ["private:sqlite", "postgresql://nobody@127.0.0.1:1/x"]}
     with pytest.raises(RunError):
         _tried(tmp_path, factor=[factor])
+
+
+@pytest.mark.parametrize(
+    ("path", "levels", "words"),
+    [("workload_settings.colour", ["red", "blue"], "colour"), ("workload_settings.keys", ["64", "sixty"], "sixty")],
+)
+def test_a_wrong_setting_of_the_workload_ends_the_study_before_it_begins(path: str, levels: list[str], words: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=words):
+        planned(tmp_path, factor=[{"name": "setting", "path": path, "levels": levels}, THREADS])

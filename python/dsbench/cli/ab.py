@@ -76,7 +76,8 @@ def command(
     else:
         print("\n".join([*found.lines(), *(str(path) for path in files if path.suffix in (".txt", ".html", ".svg"))]))
     if found.error is not None:
-        words = f"{found.error}; {counted(len(found.blocks), 'complete block')} kept in {out}"
+        left = counted(max(blocks - len(found.blocks), 1), "block")
+        words = f"{found.error}; {counted(len(found.blocks), 'complete block')} kept in {out}, at least {left} left"
         errors.tell(words, "go on with the same command and --resume")
         failed = errors.USAGE if found.error.usage else errors.FAILED
         sys.exit(failed if stop.signal is None else 128 + stop.signal)

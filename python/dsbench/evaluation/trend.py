@@ -23,7 +23,7 @@ _FREE: Final = frozenset({"spec.cycles"})
 _LEANS: Final = 0.1
 """Correlation of neighbours from which on it is named."""
 _HEAVILY: Final = 0.7
-"""From which on short histories name a change that is none too often (``python -m bench.comparisons``)."""
+"""From which on short histories name a change that is none too often (``python -m bench.statistics trend``)."""
 
 
 @dataclass(frozen=True)
