@@ -10,7 +10,7 @@ from dsbench.analysis.doubts import doubts
 from dsbench.analysis.facts import RunFacts, UnsafeSwitch, outside_share
 from dsbench.analysis.fairness import Evenness
 from dsbench.analysis.steady import Drift, Verdict
-from dsbench.analysis.values import Doubt
+from dsbench.analysis.values import Doubt, known
 from dsbench.workloads import find
 from fixtures.facts import RUN, SCALE
 
@@ -187,3 +187,15 @@ def test_a_rate_near_the_clients_ceiling_is_the_clients() -> None:
     assert codes(replace(RUN, ceiling_tps=333.0, nodes=2)) == []
     (found,) = doubts(replace(RUN, ceiling_tps=200.0), [SCALE])
     assert "83%" in found.message
+
+
+@pytest.mark.parametrize(("count", "named"), [(499, "99 %, 99.7 %"), (99, "95 %, 99 %, 99.7 %"), (6, "50 %, 95 %, 99 %, 99.7 %")])
+def test_quantiles_of_few_transactions_are_told_to_be_unknown(count: int, named: str) -> None:
+    (found,) = [d for d in doubts(RUN, [replace(SCALE, histogram_count=count)]) if d.code == "few-transactions"]
+    assert f"how long {named} of them take" in found.message
+
+
+def test_a_quantile_is_known_where_transactions_lie_beyond_it() -> None:
+    assert [known(q, 500) for q in (0.5, 0.99, 0.997, 1.0)] == [True, True, False, True]
+    assert [known(0.99, n) for n in (499, 500)] == [False, True]
+    assert "few-transactions" not in [d.code for d in doubts(RUN, [replace(SCALE, histogram_count=500)])]

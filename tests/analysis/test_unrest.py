@@ -12,7 +12,7 @@ from dsbench.analysis.doubts import doubts
 from dsbench.analysis.facts import ScaleFacts
 from dsbench.analysis.machine import CycleUse, MachineUse, Program, Used, cycles_named, noticed, use_doubts
 from dsbench.analysis.scatter import Scatter, scatter
-from dsbench.analysis.steady import Drift, Verdict, over_cycles
+from dsbench.analysis.steady import Drift, Verdict, over_cycles, stalls
 from dsbench.analysis.values import Floats
 from fixtures.facts import RUN, SCALE
 
@@ -49,7 +49,7 @@ def test_other_programs_are_named_with_their_cycles() -> None:
 @pytest.mark.parametrize(("others_ns", "count"), [(S, 0), (S + 1, 1)])
 def test_a_twentieth_of_the_machine_is_noticeable(others_ns: int, count: int) -> None:
     assert len(told(of(1, others_ns=others_ns))) == count
-    assert len(told(of(1, stolen_ns=others_ns))) == count
+    assert len(told(of(1, others_ns=0, stolen_ns=others_ns))) == count
 
 
 def test_a_few_ticks_are_chance() -> None:
@@ -198,3 +198,39 @@ def test_a_rate_that_is_less_precise_than_wanted_is_told() -> None:
     for half_width in (0.02, np.nan):
         assert [d for d in doubts(asked, [replace(SCALE, half_width=half_width)]) if d.code == "imprecise"] == []
     assert about("imprecise", half_width=0.5) == []
+
+
+def test_others_and_the_host_are_added_up() -> None:
+    (message,) = told(of(1), of(2, HOG, others_ns=9 * S // 10, stolen_ns=9 * S // 10))
+    assert message.startswith("other programs and the host together took 9% of the CPU time during cycle 2: stress-ng")
+    assert len(told(of(2, others_ns=9 * S, stolen_ns=9 * S))) == 2, "each alone is told alone"
+
+
+def test_a_machine_without_memory_is_told() -> None:
+    (message,) = told(of(1), of(2, memory_pressure_ns=3 * S), of(3, memory_pressure_ns=S))
+    assert message == "programs waited for memory in 30% of the time during cycle 2 (pressure)"
+    thrashing = replace(SCALE, uses=(of(2, memory_pressure_ns=3 * S),))
+    limited = replace(RUN, memory_limited=True)
+    assert [d.code for run in (RUN, limited) for d in doubts(run, [thrashing])] == ["memory-pressure"], "who limits it knows"
+
+
+def test_a_server_that_stood_still_is_told() -> None:
+    random = np.random.default_rng(3)
+    even = random.poisson(400, (3, 6)).astype(float)
+    for begins in (0.0, 0.3, 0.5, 0.9):
+        still = even.copy()
+        still[1, 2] *= begins
+        still[1, 3] *= 1 - begins
+        assert stalls(still, 1.02e9) == [1], begins
+    assert stalls(even, 1.02e9) == [], "one slow transaction is no pause of all"
+    assert stalls(still, 0.2e9) == [], "a slow second in which none took long is no pause"
+    few = np.array([[5.0, 0, 6, 5]])
+    assert stalls(few, 2e9) == [], "chance leaves such seconds"
+    (message,) = about("stood-still", stood_still=(2,))
+    assert "for about a second in cycle 2" in message
+
+
+def test_clock_and_governor_are_told_where_they_spoil_figures() -> None:
+    spoilt = replace(RUN, clock="hpet", governor="powersave")
+    assert [d.code for d in doubts(spoilt, [SCALE])] == ["slow-clock", "power-saving"]
+    assert doubts(replace(RUN, clock="tsc", governor="performance"), [SCALE]) == ()

@@ -11,9 +11,10 @@ from dsbench.analysis.values import Resource
 from dsbench.analysis.waking import waking
 
 
-def _of(interrupts: float, client_us: float, server_us: float) -> list[Resource]:
+def _of(interrupts: float, client_us: float, server_us: float, waited: float = 2.0) -> list[Resource]:
     scope: Literal["system"] = "system"
-    figures = {RESCHEDULING: interrupts, CLIENT_CPU: client_us, SERVER_CPU: server_us}
+    figures = {RESCHEDULING: interrupts, CLIENT_CPU: client_us, SERVER_CPU: server_us,
+               "client switches, voluntary": waited / 2, "server switches, voluntary": waited / 2}  # fmt: skip
     return [Resource(name, "", value, 1.0, scope) for name, value in figures.items()]
 
 
@@ -27,13 +28,20 @@ def test_they_dominate_beyond_half_of_the_cpu_time() -> None:
     assert waking(_of(0.0, 20.0, 48.0)) is None
 
 
-def test_the_share_is_never_more_than_all() -> None:
-    found = waking(_of(3.0, 20.0, 30.0))
+def test_interrupts_of_other_programs_are_not_the_runs() -> None:
+    # 3 interrupts, of which client and server, who waited 1.2 times, can have been woken by 1.2 at most: 55.2 of 80 µs.
+    found = waking(_of(3.0, 30.0, 50.0, waited=1.2))
     assert found is not None
-    assert found.share == 1.0
+    assert (found.interrupts, found.share) == (1.2, pytest.approx(55.2 / 80))
+    assert waking(_of(3.0, 30.0, 50.0, waited=0.8)) is None
+
+
+def test_a_share_beyond_all_is_not_told() -> None:
+    assert waking(_of(3.0, 20.0, 30.0, waited=3.0)) is None, "138 of 50 µs: the price is not that of this machine"
 
 
 def test_nothing_is_claimed_of_what_is_not_measured() -> None:
     assert waking(_of(1.0, 20.0, 48.0)[:2]) is None
+    assert waking(_of(1.0, 20.0, 48.0)[:3]) is None, "who was woken is not known"
     assert waking(_of(float("nan"), 20.0, 48.0)) is None
     assert waking([]) is None

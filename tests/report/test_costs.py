@@ -42,6 +42,9 @@ def test_a_run_tells_what_it_cost_and_how_even_its_clients_were(archive: dsbench
     assert [words for words in wanted if words not in shown] == []
 
 
+_WAITED = {"client switches, voluntary": 1.0, "server switches, voluntary": 1.0}
+
+
 def _with(evaluation: Evaluation, figures: dict[str, float]) -> Evaluation:
     found = tuple(Resource(name, "µs", value, value, "system") for name, value in figures.items())
     even = Evenness(np.array([1, 2]), 3, np.array([0.9, 0.7]), np.array([1.05, 1.2]), ())
@@ -49,13 +52,13 @@ def _with(evaluation: Evaluation, figures: dict[str, float]) -> Evaluation:
 
 
 def test_wake_ups_have_a_line_where_they_dominate(archive: dsbench.Archive) -> None:
-    evaluation = _with(archive.evaluate(), {RESCHEDULING: 1.0, CLIENT_CPU: 20.0, SERVER_CPU: 48.0})
+    evaluation = _with(archive.evaluate(), {RESCHEDULING: 1.0, CLIENT_CPU: 20.0, SERVER_CPU: 48.0, **_WAITED})
     (line,) = cost_table.waking_lines(evaluation)
     assert line.startswith("scale 1: wake-ups may dominate: 1.00 rescheduling interrupts")
     assert line in tables.summary_text(evaluation)
     assert line in cost_table.text(evaluation)
     assert "wake-ups may dominate" in str(resources(evaluation))
-    quiet = _with(evaluation, {RESCHEDULING: 0.1, CLIENT_CPU: 20.0, SERVER_CPU: 48.0})
+    quiet = _with(evaluation, {RESCHEDULING: 0.1, CLIENT_CPU: 20.0, SERVER_CPU: 48.0, **_WAITED})
     assert "wake-ups" not in tables.summary_text(quiet) + str(resources(quiet))
 
 

@@ -13,9 +13,10 @@ from dsbench.analysis.unrest import (
     no_steady_state,
     others,
     scattered,
+    stood_still,
     uneven_clients,
 )
-from dsbench.analysis.values import Doubt
+from dsbench.analysis.values import LEAST_BEYOND, Doubt, known, percent
 
 REMOTE_SIGMAS = 3
 """A few hundred transactions leave the window by chance: only what chance does not explain counts."""
@@ -42,6 +43,9 @@ SHORT_CYCLE_S = 30.0
 """Cycles below this length end before a checkpoint or a write-back shows."""
 FEWEST_CYCLES = 3
 """Fewer cycles say nothing about their spread."""
+
+SLOW_CLOCKS = frozenset({"hpet", "acpi_pm", "pit", "refined-jiffies", "jiffies"})
+"""Clock sources that are read from a device, or count ticks."""
 
 RunRule = Callable[[RunFacts], Iterator[Doubt]]
 ScaleRule = Callable[[RunFacts, ScaleFacts], Iterator[Doubt]]
@@ -79,6 +83,20 @@ def short_cycles(run: RunFacts) -> Iterator[Doubt]:
             if run.workload.indexed
             else f"use {FEWEST_CYCLES} cycles or more of {SHORT_CYCLE_S:g} s or more",
         )
+
+
+def slow_clock(run: RunFacts) -> Iterator[Doubt]:
+    """Each transaction is timed by two readings of a clock that is read from a device."""
+    if run.clock in SLOW_CLOCKS:
+        words = f"the kernel's clock is {run.clock}, whose readings take microseconds: they are in every residence time"
+        yield Doubt("slow-clock", words, "let the kernel use tsc (clocksource=tsc), or another type of virtual machine")
+
+
+def saving_power(run: RunFacts) -> Iterator[Doubt]:
+    """The frequency of the CPUs depends on what they did just before."""
+    if "powersave" in run.governor:
+        words = f"the frequency of the CPUs is governed by {run.governor}: it follows the load, and rates with it"
+        yield Doubt("power-saving", words, "cpupower frequency-set -g performance, for figures that repeat")
 
 
 def check_failed(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
@@ -245,6 +263,21 @@ def remote_share(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         )
 
 
+def few_transactions(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Quantiles beyond which hardly a transaction lies."""
+    count = scale.histogram_count
+    if not count or known(0.99, count):
+        return
+    unknown = [q for q in (0.5, 0.95, 0.99, 0.997) if not known(q, count)]
+    yield Doubt(
+        "few-transactions",
+        f"{_count(count, 'transaction')} do not tell how long {', '.join(f'{percent(q)} %' for q in unknown)} of them "
+        f"take at most: a quantile needs {LEAST_BEYOND} beyond it",
+        "use longer or more cycles, or more clients; do not use these quantiles, nor the rates at these levels",
+        scale.scale,
+    )
+
+
 def client_bottleneck(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """The load generator, not the database, may have set the rate.
 
@@ -273,7 +306,7 @@ def client_bottleneck(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         )
 
 
-RUN_RULES: tuple[RunRule, ...] = (cut_short, short_cycles, durability)
+RUN_RULES: tuple[RunRule, ...] = (cut_short, short_cycles, durability, slow_clock, saving_power)
 SCALE_RULES: tuple[ScaleRule, ...] = (
     check_failed,
     unchecked,
@@ -291,10 +324,12 @@ SCALE_RULES: tuple[ScaleRule, ...] = (
     imprecise,
     ended_early,
     few_checkpoints,
+    stood_still,
     uneven_clients,
     failures,
     unknown_commits,
     missed_starts,
+    few_transactions,
     remote_share,
 )
 """All rules, in the order in which their doubts are shown."""

@@ -54,6 +54,12 @@ class RunFacts:
     """Share (0-1) of its median within which the interval of a rate was to lie; ``None`` where nothing was said."""
     sized_for_s: float = np.nan
     """How long cycles were to last of which a fixed number of transactions was made; nan for all others."""
+    clock: str = ""
+    """The kernel's clock source; empty where it is not known."""
+    governor: str = ""
+    """That of the frequency of the CPUs."""
+    memory_limited: bool = False
+    """Whether the memory of the server is limited on purpose."""
     ceiling_tps: float = np.nan
     """Rate of the same client against an engine that answers at once, as calibrated; nan when unknown."""
 
@@ -124,6 +130,8 @@ class ScaleFacts:
     """Cycles with their durations."""
     uses: tuple[CycleUse, ...] = ()
     """What the machines did in each cycle."""
+    stood_still: tuple[int, ...] = ()
+    """Cycles in which hardly a transaction ended for about a second; see ``stalls``."""
     evenness: Evenness | None = None
     """How evenly its clients got their transactions; ``None`` where they do not do the same, or there is one."""
 

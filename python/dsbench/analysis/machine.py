@@ -20,7 +20,8 @@ AMPLIFIED: Final = 6
 """What a device writes, at most, for a byte that the kernel counts as written by a process: journal, metadata, copies.
 For a lone writer it was 1.0 to 5.4 (docs/method.md), and less where folios that were changed in part count whole."""
 MOST_PRESSURE: Final = 0.1
-"""Share of the last ten seconds in which some thread waited for a resource, while nothing is measured."""
+"""Share of the last ten seconds in which some thread waited for a resource, while nothing is measured; and for memory
+in a cycle, which no load has to wait for. A choice, as large as the drift of a rate that is called steady."""
 LEAST_IO_PRESSURE: Final = 0.1
 """The same for storage in a cycle: below it, others move bytes and nothing waits for them."""
 _NAMED: Final = 4
@@ -29,6 +30,7 @@ _NAMED: Final = 4
 RESOURCES: Final = {"cpu": "a CPU", "io": "storage", "memory": "memory"}
 """What the kernel calls that for which threads wait, and what it is."""
 QUIET: Final = "end them, or give the benchmark a machine for itself, and measure again"
+FREE: Final = "leave more memory free: the system swaps, or reads again what it had"
 OWN_CPUS: Final = "use a machine whose CPUs are not shared with others, or measure at another time"
 
 
@@ -157,6 +159,15 @@ def use_doubts(uses: Iterable[CycleUse], scale: int) -> Iterator[Doubt]:
             share = sum(one.use.share(one.use.stolen_ns) for one in stolen) / len(stolen)
             words = f"{where}the host took {share:.0%} of the CPU time during {spans(stolen)} (stolen time)"
             yield Doubt("stolen-time", words, OWN_CPUS, scale)
+        both = [one for one in cycles if one.disturbed and one not in busy and one not in stolen]
+        if both:
+            shares = [one.use.share(one.use.others_ns + one.use.stolen_ns) for one in both]
+            took = f"{sum(shares) / len(both):.0%} of the CPU time during {spans(both)}{programs(both)}"
+            yield Doubt("other-programs", f"{where}other programs and the host together took {took}", QUIET, scale)
+        if short := [one for one in cycles if one.use.pressure(one.use.memory_pressure_ns) > MOST_PRESSURE]:
+            share = sum(one.use.pressure(one.use.memory_pressure_ns) for one in short) / len(short)
+            words = f"{where}programs waited for memory in {share:.0%} of the time during {spans(short)} (pressure)"
+            yield Doubt("memory-pressure", words, FREE, scale)
         if moved := [one for one in cycles if _moved(one)]:
             foreign = sum(one.foreign_bytes for one in moved)
             total = sum(one.use.device_bytes or 0 for one in moved)

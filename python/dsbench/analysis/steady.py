@@ -29,6 +29,8 @@ MOST_BINS = 300
 FEWEST_BINS = 10
 _FEWEST_TO_TEST = 6
 """Cycles: 2/6! is the first share of orders that is below ``SIGNIFICANCE``."""
+_STALL_S = 0.8
+"""Seconds without a transaction that are told: a choice, a little less than one, as seconds scatter."""
 _MOST_ALIKE = 0.85
 """Correlation of neighbours that is believed at most. Beyond it nothing tells a drift from a rate that wanders: half a
 minute that only falls would be no drift."""
@@ -112,6 +114,20 @@ def _inflation(count: int, near: float) -> float:
     left = count - lag
     terms = left * (left - 1) * (left - 2) * np.arcsin(near**lag / 2)
     return 1 + 12 / np.pi * float(terms.sum()) / (count * (count - 1) * (count - 2))
+
+
+def stalls(counts: Floats, slowest_ns: float) -> list[int]:
+    """The rows of ``counts``, per second of each cycle, in which work stood still for most of a second.
+
+    A pause of a second takes a second's worth of transactions out of one second or two neighbours, wherever it begins,
+    and in a closed loop some transaction lasts as long: both have to be seen. Cycles with fewer than 20 transactions in
+    their median second are not judged, as chance makes such gaps there.
+    """
+    if slowest_ns < _STALL_S * 1e9 or counts.shape[-1] < 2:
+        return []
+    medians = np.median(counts, axis=1)
+    least = (counts[:, 1:] + counts[:, :-1]).min(axis=1)
+    return [int(at) for at in np.flatnonzero((medians >= 2 * LEAST_COUNT) & (least <= (2 - _STALL_S) * medians))]
 
 
 def over_cycles(counts: Floats) -> Drift:

@@ -16,9 +16,13 @@ _TOLD = 4
 """Cycles off the median that are told one by one."""
 
 
-def others(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
-    """Other programs, or other guests of the host, took a noticeable part of a machine."""
-    yield from use_doubts(scale.uses, scale.scale)
+def others(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Other programs, or other guests of the host, took a noticeable part of a machine.
+
+    That a server waits for memory is what a run asks for that limits it.
+    """
+    found = use_doubts(scale.uses, scale.scale)
+    yield from (doubt for doubt in found if doubt.code != "memory-pressure" or not run.memory_limited)
 
 
 def no_steady_state(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
@@ -83,6 +87,18 @@ def few_checkpoints(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
             f"a cycle is shorter than the time from checkpoint to checkpoint: only {cycles_named(scale.checkpoints)} "
             f"of {scale.cycles} had one, and the median is that of the others",
             "use cycles long enough that each has one, or take the mean of the rates",
+            scale.scale,
+        )
+
+
+def stood_still(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """A closed loop waits as long as its server stands still, and all of it is one transaction of each client."""
+    if scale.stood_still and run.pacings == {"closed"}:
+        yield Doubt(
+            "stood-still",
+            f"hardly a transaction ended for about a second in {cycles_named(scale.stood_still)}: the server, its "
+            "storage or the machine stood still",
+            "look into the server's log; in a closed loop quantiles hide a pause, response times of --rate show it",
             scale.scale,
         )
 

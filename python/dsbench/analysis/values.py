@@ -147,6 +147,21 @@ class Frequency:
     """Quantile (0-1) to residence time; holds the confidence levels, 0.999 and 1 (the exact maximum)."""
     count: int
 
+    def told(self, quantile: float) -> float:
+        """That quantile in ns; nan where too few transactions lie beyond it to know it."""
+        return self.quantiles_ns.get(quantile, float("nan")) if known(quantile, self.count) else float("nan")
+
+
+LEAST_BEYOND = 5
+"""Transactions to be expected beyond a quantile, below which it is not known: it would be that of single ones. An
+interval from order statistics has an upper end at 95 % where q^n is at most 0.025, which 3.7 of them need (David and
+Nagaraja, Order Statistics, section 7.1); five are the usual least count (Cochran, Biometrics 10, 1954)."""
+
+
+def known(quantile: float, count: int) -> bool:
+    """Whether so many transactions tell this quantile (0-1); the maximum, 1, is what it is."""
+    return quantile >= 1 or count * (1 - quantile) >= LEAST_BEYOND
+
 
 @dataclass(frozen=True)
 class Resource:

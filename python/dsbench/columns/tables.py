@@ -30,7 +30,7 @@ _COUNTERS: Final = (
     Column("rows", "uint64", "Rows that these worked on; 0 where the workload counts none.", "rows", "sum", older=0),
     Column("rolled_back", "uint64", "Rolled back on purpose, counted as done.", "transactions", "sum"),
     Column("failed", "uint64", "E_inj: attempts that failed, those that were retried included.", "attempts", "sum"),
-    Column("retries", "uint64", "Attempts after the first.", "attempts", "sum"),
+    Column("retries", "uint64", "Of `failed`, those after which it was tried again.", "attempts", "sum"),
     Column("unknown", "uint64", "The connection was lost in commit.", "transactions", "sum"),
     Column("in_flight", "uint64", "Ended after the demanded duration: not counted.", "transactions", "sum"),
     Column("late_commits", "uint64", "Those of in_flight that the database keeps.", "transactions", "sum"),

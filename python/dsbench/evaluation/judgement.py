@@ -16,7 +16,7 @@ from dsbench.analysis.models import fit_collision
 from dsbench.analysis.precision import half_width
 from dsbench.analysis.resources import CLIENT_CPU
 from dsbench.analysis.scatter import Scatter, scatter
-from dsbench.analysis.steady import Drift, drift, over_cycles
+from dsbench.analysis.steady import Drift, drift, over_cycles, stalls
 from dsbench.analysis.values import Collision, Doubt, Floats, Frequency, Resource
 from dsbench.archive import Asked, RunRecord
 from dsbench.evaluation.evaluated import NodeShare
@@ -55,6 +55,7 @@ def judge(
                 drifts=_drifts(full),
                 half_width=half_width(rates := cycle_rate_tps(part["committed"], part.duration_s)),
                 scatter=scatter(part.cycles, rates, list(full)),
+                stood_still=tuple(int(part.cycles[at]) for at in _stalls(full, curve)),
                 checkpoints=checkpoints.get(scale, ()),
                 uses=uses.get(scale, ()),
                 checked=scale in run.checks or run.spec.existing,
@@ -106,6 +107,7 @@ def _scale_facts(
     drifts: tuple[tuple[str, Drift], ...],
     half_width: float,
     scatter: Scatter | None,
+    stood_still: tuple[int, ...],
     checkpoints: tuple[int, ...],
     uses: tuple[CycleUse, ...],
     checked: bool,
@@ -134,6 +136,7 @@ def _scale_facts(
         drifts=drifts,
         half_width=half_width,
         scatter=scatter,
+        stood_still=stood_still,
         checkpoints=checkpoints,
         uses=uses,
         checked=checked,
@@ -195,6 +198,9 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> 
         nodes=spec.nodes,
         embedded=run.embedded,
         cpus=run.cpus or 0,
+        clock=run.item("operating system", "clock source"),
+        governor=run.item("core", "frequency governor"),
+        memory_limited="memory" in spec.limits,
         ceiling_tps=run.ceiling_tps,
         unsafe=tuple(UnsafeSwitch(s.switch, str(s.value), s.meaning) for s in run.unsafe),
     )
@@ -217,6 +223,10 @@ def _full_seconds(course: Floats | None, durations_s: Floats) -> Floats:
     ends = np.cumsum(np.ceil(durations_s)).astype(int)
     begins = np.concatenate([[0], ends[:-1]])
     return np.asarray(course[begins[:, np.newaxis] + np.arange(shortest), 0])
+
+
+def _stalls(full: Floats, curve: Frequency | None) -> list[int]:
+    return stalls(full, curve.quantiles_ns.get(1.0, 0.0)) if curve is not None and full.size else []
 
 
 def _drifts(full: Floats) -> tuple[tuple[str, Drift], ...]:

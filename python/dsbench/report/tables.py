@@ -139,7 +139,7 @@ def _service_lines(evaluation: Evaluation) -> list[str]:
     lines = ["response times: from the intended start; residence times, from the actual one:"]
     for row in evaluation.scales:
         if curve := evaluation.frequency.get(row.scale):
-            p50, p99, most = (_short(curve.quantiles_ns[q] / 1e6) for q in _TIMES)
+            p50, p99, most = (_short(curve.told(q) / 1e6) for q in _TIMES)
             lines.append(f"  scale {row.scale}: p50 {p50} ms, p99 {p99} ms, max {most} ms")
     return lines
 
@@ -321,7 +321,7 @@ def _doubt_lines(doubts: Sequence[Doubt]) -> list[str]:
 def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[str, ...]:
     share = evaluation.success_share.get(row.scale)
     curve = evaluation.response.get(row.scale) or evaluation.frequency.get(row.scale)
-    times = {q: curve.quantiles_ns[q] / 1e6 if curve else np.nan for q in _TIMES}
+    times = {q: curve.told(q) / 1e6 if curve else np.nan for q in _TIMES}
     return (
         f"{row.scale}!" if row.scale in evaluation.void_scales else str(row.scale),
         _short(row.database_size_gb),

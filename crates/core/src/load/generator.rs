@@ -327,6 +327,7 @@ impl<'a, C: Clock> Runner<'a, C> {
                 return (outcome, retries, able);
             }
             retries += 1;
+            recorder.retried(kind, now);
         }
     }
 

@@ -33,7 +33,7 @@ pub struct Sample {
     pub started: Nanos,
     /// End of the last attempt.
     pub ended: Nanos,
-    /// Attempts after the first.
+    /// Of `failed`, those after which the transaction was tried again.
     pub retries: u32,
     /// Rows that it worked on, as the workload counts them.
     pub rows: u64,
@@ -52,7 +52,7 @@ pub struct Tally {
     pub rolled_back: u64,
     /// E_inj: attempts that failed within the duration, those retried later included.
     pub failed: u64,
-    /// Attempts after the first.
+    /// Of `failed`, those after which the transaction was tried again.
     pub retries: u64,
     /// Connection lost in commit.
     pub unknown: u64,
@@ -64,7 +64,7 @@ pub struct Tally {
     pub early_commits: u64,
     /// Time within the duration spent in transactions that did not succeed.
     pub failed_ns: u64,
-    /// Start of the first transaction that ended within the duration, from the cycle's start.
+    /// Start of the first counted transaction, from the cycle's start.
     pub first_start: Option<Nanos>,
     /// End of the last counted transaction, from the cycle's start.
     pub last_end: Nanos,
@@ -182,9 +182,6 @@ impl Recorder {
             tally.late_commits += u64::from(sample.outcome == Outcome::Committed);
             return;
         }
-        // After a ramp-up the first ones have started before the duration.
-        tally.first_start.get_or_insert(sample.started.saturating_sub(self.start));
-        tally.retries += u64::from(sample.retries);
         match sample.outcome {
             Outcome::Committed => {
                 tally.committed += 1;
@@ -196,6 +193,8 @@ impl Recorder {
                 return;
             }
         }
+        // After a ramp-up the first ones have started before the duration.
+        tally.first_start.get_or_insert(sample.started.saturating_sub(self.start));
         let ended = sample.ended - self.start;
         tally.last_end = ended;
         tally.residence.record(residence);
@@ -232,6 +231,14 @@ impl Recorder {
         }
     }
 
+    /// Records that an attempt that failed at `at` is repeated: in the same window as the failure itself.
+    #[inline]
+    pub fn retried(&mut self, kind: KindId, at: Nanos) {
+        if at >= self.start && at <= self.end {
+            self.tallies[usize::from(kind)].retries += 1;
+        }
+    }
+
     /// The counters of each kind.
     pub fn tallies(&self) -> &[Tally] {
         &self.tallies
@@ -252,5 +259,33 @@ impl Recorder {
         if let Some(trace) = self.trace.take() {
             trace.finish();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retries_count_in_the_window_of_failures_and_the_first_start_is_that_of_a_counted_transaction() {
+        let mut recorder = Recorder::new(1, false, Course::new(1), None);
+        recorder.window(1000, 2000);
+        for at in [500, 1500, 2500] {
+            recorder.attempt_failed(0, &Error::new(ErrorKind::Deadlock, "commit"), at);
+            recorder.retried(0, at);
+        }
+        let ended = |started, ended, outcome| Sample {
+            kind: 0,
+            intended: started,
+            started,
+            ended,
+            retries: 2,
+            rows: 0,
+            outcome,
+        };
+        recorder.record(&ended(1100, 1200, Outcome::Failed));
+        recorder.record(&ended(1300, 1600, Outcome::Committed));
+        let tally = &recorder.tallies()[0];
+        assert_eq!((tally.failed, tally.retries, tally.first_start), (1, 1, Some(300)));
     }
 }

@@ -177,7 +177,7 @@ def _summary_row(evaluation: Evaluation, r: ScaleResult) -> list[object]:
     share = evaluation.success_share.get(r.scale)
     curves = [evaluation.response.get(r.scale)] if evaluation.response else []
     quantiles = [
-        curve.quantiles_ns.get(q, math.nan) / 1e6 if curve else math.nan
+        curve.told(q) / 1e6 if curve else math.nan
         for curve in (*curves, evaluation.frequency.get(r.scale)) for q in (0.5, 0.99, 1.0)
     ]  # fmt: skip
     between = f"{number(r.rate_min_tps)} to {number(r.rate_max_tps)}" if math.isfinite(r.rate_min_tps) else "–"
