@@ -30,7 +30,7 @@ def test_a_run_that_cannot_have_its_memory_ends_before_it_begins(
 THREADS = """
 import os, sys
 from dsbench.__main__ import main
-sys.argv[1:] = ["--version"]
+sys.argv[1:] = ["run", "--help"]
 try:
     main()
 except SystemExit:

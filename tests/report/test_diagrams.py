@@ -366,9 +366,9 @@ def test_server_is_named_in_few_words(engine: str, version: str, text: str) -> N
     assert naming.server(RunRecord(engine=engine, server_version=version)) == text
 
 
-def test_conditions_are_told_in_one_line() -> None:
+def test_conditions_are_told_in_one_line(tpcb: Evaluation) -> None:
     spec = {"nodes": 1, "threads": 1, "connections": 4, "cycles": 1, "duration": 0.5, "retry": True}
-    assert heading.conditions(sample.run(spec=spec)) == (
+    assert heading.conditions(tpcb, sample.run(spec=spec)) == (
         "1 node × 1 thread, 4 connections each, repeatable read, 1 cycle of 0.5 s, closed loop, with retry"
     )
 

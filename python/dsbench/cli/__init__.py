@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 import dsbench
 from dsbench.cli import errors, usage
+from dsbench.loading import loading
 
 COMMANDS: Final = {
     "run": "Measure the transaction rate over a ladder of database sizes.",
@@ -45,7 +46,8 @@ class _Commands(UserDict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if self.data[name] is None:
-            module = import_module(f"dsbench.cli.{name}")
+            with loading():
+                module = import_module(f"dsbench.cli.{name}")
             above = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
             if hasattr(module, "app"):
                 above.add_typer(module.app, name=name)

@@ -1,0 +1,31 @@
+"""Loading parts of the program, which takes most of a second."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Ctrl-C while parts are loaded ends the program without a word; parts that find no memory end it with one error."""
+    waiting = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if waiting:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Nothing here computes with matrices. With a buffer for each thread it would not load where memory is limited, and
+    # would try for ever.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    try:
+        yield
+    except ModuleNotFoundError:
+        raise
+    except (ImportError, MemoryError) as error:
+        print(f"error: dsbench cannot be loaded: {error or 'no memory'}", file=sys.stderr)
+        print("hint: leave it more memory: see ulimit -v", file=sys.stderr)
+        sys.exit(1)
+    finally:
+        if waiting:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
