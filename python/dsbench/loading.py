@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Ctrl-C while parts are loaded ends the program without a word; parts that find no memory end it with one error."""
+    """Ctrl-C while parts are loaded ends the program without a word; too little memory ends it with one error."""
     waiting = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if waiting:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
