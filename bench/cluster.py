@@ -88,7 +88,7 @@ def measure(nodes: int, duration_s: float) -> Cost:
 
 
 def _node(invitation: Invitation, network: Network, number: int) -> subprocess.Popen[bytes]:
-    bundle = str(invitation.folder / f"node-{number}.bundle")
+    bundle = str(invitation.bundles[number - 1])
     command = [*network.within(number), *_program("node", "--join", bundle, "--name", f"n{number}")]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import dsbench
 from dsbench import generator, servers, spec, storage
 from dsbench.analysis.machine import RESOURCES, noticed, others, programs
-from dsbench.cluster import how_to_install
 from dsbench.monitors import Known, Look, beside, between, look
+from dsbench.problem import how_to_install
 from dsbench.servers import cache
 from dsbench.servers.installation import Installation
 from dsbench.stack import core, described, system

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+
 
 class Problem(Exception):
     """``str`` of it says what is wrong and where, ``remedy`` what to do.
@@ -11,3 +14,13 @@ class Problem(Exception):
 
     remedy: str = ""
     usage: bool = False
+
+
+def how_to_install(extras: str = "cluster") -> str:
+    """The command that adds ``extras`` to this program, in the environment that it runs from.
+
+    pip finds dsbench itself installed there, whether it came from a checkout or a wheel, and fetches the rest.
+    """
+    from dsbench import DISTRIBUTION  # Late: it imports this.
+
+    return f"{shlex.quote(sys.executable)} -m pip install '{DISTRIBUTION}[{extras}]'"

@@ -1,60 +1,85 @@
-"""The rules between coordinator and nodes, without a network: leases, clocks, who is admitted, who starts."""
+"""The rules between a run and its nodes, without a network: leases, clocks, leads, names, who starts."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import sys
+import threading
+import time
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsbench.cluster.clock import PINGS, Estimate, estimate
-from dsbench.cluster.lease import BEATS, Lease
-from dsbench.cluster.roster import Roster
-from dsbench.cluster.turn import Turn
+from dsbench.cluster import rules
+from dsbench.cluster.dask_setup import LINES, SparingLog
+from dsbench.cluster.node import Interrupted, Node
+from dsbench.cluster.nodes import Member, Turn, Work, plain_name, settle
+from dsbench.cluster.outcome import Fit, decode
+from dsbench.cluster.rules import PINGS, Lease, estimate
+from dsbench.generator import now_ns
+from dsbench.generator.parts import MISSED
+from dsbench.spec import RunSpec
 
-VERSIONS = {"dsbench": "1", "distributed": "2", "python": "3.11"}
-FACTS: Mapping[str, Any] = {"versions": VERSIONS, "pid": 7}
+KEY = "scale 1, cycle 1 #1"
+ENDED = "no word from the coordinator: the lease ran out"
 
 
-class Time:
+class Clock:
+    """Goes on when it is told."""
+
     def __init__(self) -> None:
-        self.now = 100.0
+        self.at_s = 100.0
 
     def __call__(self) -> float:
-        return self.now
+        return self.at_s
 
 
-@given(st.floats(-5, 0, allow_nan=False), st.floats(0, 3, allow_nan=False))
-def test_the_node_stops_before_it_is_given_up(beat_sent: float, travelled: float) -> None:
-    clock = Time()
+def test_a_lease_runs_out_unless_an_answer_was_heard() -> None:
+    clock = Clock()
     lease = Lease(6.0, clock)
-    clock.now += 5
-    sent = clock.now + beat_sent
-    lease.renew(sent)
-    roster = admitted("node-1")
-    roster.beat("node-1", "tls://node-1", (0, 0, 0), sent + travelled)
-    for _ in range(400):
-        clock.now += 0.05
-        if roster.overdue(clock.now):
-            break
-    assert roster.overdue(clock.now)
-    assert lease.expired
-
-
-def test_a_lease_is_renewed_from_when_the_beat_was_sent() -> None:
-    clock = Time()
-    lease = Lease(6.0, clock)
-    assert lease.beat_s == 6.0 / BEATS
-    clock.now = 105.0
-    lease.renew(104.0)
+    clock.at_s = 104.0
+    lease.renew(103.0)
     lease.renew(101.0)  # an answer that was overtaken changes nothing
-    clock.now = 109.9
+    clock.at_s = 108.9
     assert not lease.expired
-    clock.now = 110.0
+    clock.at_s = 109.0
     assert lease.expired
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the clock that counts sleep has another name elsewhere")
+def test_a_lease_counts_by_the_clock_that_goes_on_in_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    lease = Lease(6.0)
+    # An hour of sleep, after which the monotonic clock is where it was.
+    asleep = {time.CLOCK_BOOTTIME: lease.clock() + 3600, time.CLOCK_MONOTONIC: time.monotonic()}
+    monkeypatch.setattr(time, "clock_gettime", asleep.__getitem__)
+    assert lease.expired
+
+
+@given(st.lists(st.tuples(st.floats(0, 3), st.floats(0, 3)), min_size=1, max_size=8))
+def test_the_node_stops_before_it_is_given_up(ways: list[tuple[float, float]]) -> None:
+    """Beats with any delays there and back, of which the last answer is heard and nothing after it."""
+    clock, node = Clock(), Node()
+    node.lease = Lease(6.0, clock)
+    heard_s = clock.at_s
+    for heard, (there, back) in enumerate(ways):
+        clock.at_s += there
+        asyncio.run(node.beat(heard))
+        clock.at_s += back
+        heard_s = clock.at_s
+    clock.at_s = heard_s + 6.0
+    assert node.lease.expired, "the coordinator gives it up now"
+
+
+def test_an_answer_that_nobody_heard_renews_nothing() -> None:
+    clock, node = Clock(), Node()
+    node.lease = Lease(6.0, clock)
+    asyncio.run(node.beat(0))
+    clock.at_s += 5.0
+    asyncio.run(node.beat(0))  # The first answer was lost.
+    clock.at_s += 1.0
+    assert node.lease.expired
 
 
 @given(
@@ -68,107 +93,168 @@ def test_the_offset_is_within_its_error_however_uneven_the_ways(offset: int, way
     async def ask() -> int:
         there, back = next(pending)
         here[0] += there
-        answer = here[0] + offset
+        answer = here[0] - offset
         here[0] += back
         return answer
 
-    found = asyncio.run(estimate(ask, lambda: here[0]))
+    found = asyncio.run(estimate(ask, PINGS, lambda: here[0]))
     assert abs(found.offset_ns - offset) <= found.error_ns
     assert found.error_ns == min((there + back + 1) // 2 for there, back in ways)
-    assert found.here(here[0] + found.offset_ns) == here[0]
+    assert found.there(here[0] + found.offset_ns) == here[0]
 
 
-def admitted(*members: str, nodes: int = 4) -> Roster:
-    roster = Roster(nodes, 6.0, VERSIONS)
-    for member in members:
-        assert roster.enrol(member, "t", "host", FACTS, 100.0) == ""
-        roster.present(member, f"tls://{member}", 100.0)
-    return roster
+def test_the_lead_grows_when_a_start_was_missed_and_shrinks_again() -> None:
+    own = rules.Lead(2)
+    quiet = own.ns([])
+    assert quiet == rules.BASE_NS + 2 * rules.PER_NODE_NS
+    assert own.ns([1_000_000, 5]) == quiet + rules.ERRORS * 1_000_000
+    leads = []
+    for was_missed in (True, True, False, False, False):
+        own.learn(missed=was_missed)
+        leads.append(own.ns([]) // quiet)
+    assert leads == [3, 9, 3, 1, 1]
+    for _ in range(20):
+        own.learn(missed=True)
+    assert own.ns([]) < 30 * 10**9
 
 
-@pytest.mark.parametrize("what", VERSIONS)
-def test_another_version_is_named(what: str) -> None:
-    facts = {"versions": {**VERSIONS, what: "9"}}
-    assert Roster(1, 6.0, VERSIONS).enrol("node-1", "t", "a", facts, 0.0) == (
-        f"it has {what} 9, the coordinator has {VERSIONS[what]}"
-    )
+def member(name: str, shown: str) -> Member:
+    return Member(name, shown, {}, "tls://somewhere", None, None, 0.0)
 
 
 def test_numbers_and_names_do_not_depend_on_who_comes_first() -> None:
-    roster = admitted("node-10", "node-2", "node-1")
-    roster.settle()
-    assert [(m.member, m.number, m.name) for m in roster.here] == [
-        ("node-1", 0, "host"), ("node-2", 1, "host-2"), ("node-10", 2, "host-10"),
+    members = [member("node-10", "host"), member("node-2", "host"), member("node-1", "host")]
+    settle(members)
+    assert sorted((m.number, m.member, m.name) for m in members) == [
+        (0, "node-1", "host"), (1, "node-2", "host-2"), (2, "node-10", "host-10"),
     ]  # fmt: skip
 
 
 def test_no_node_can_take_the_name_that_another_gets() -> None:
-    roster = Roster(3, 6.0, VERSIONS)
-    for member, name in (("node-1", "host-3"), ("node-2", "host"), ("node-3", "host")):
-        roster.enrol(member, "t", name, FACTS, 100.0)
-    roster.settle()
-    assert [m.name for m in roster.numbered()] == ["host-3", "host", "host-3-3"]
+    members = [member("node-1", "host-3"), member("node-2", "host"), member("node-3", "host")]
+    settle(members)
+    assert [m.name for m in members] == ["host-3", "host", "host-3-3"]
 
 
-def test_who_comes_back_keeps_its_place() -> None:
-    roster = admitted("node-1", "node-2", nodes=2)
-    roster.settle()
-    assert "has its 2 nodes" in roster.enrol("node-3", "x", "c", FACTS, 101.0)
-    assert "is in use by host" in roster.enrol("node-2", "another", "thief", FACTS, 101.0)
-    roster.lose("node-2", "the cable")
-    assert not roster.beat("node-2", "tls://node-2", (0, 0, 0), 101.0)
-    assert [m.member for m in roster.here] == ["node-1"]
-    assert roster.enrol("node-2", "t", "host", FACTS, 102.0) == ""
-    roster.present("node-2", "tls://b2", 102.0)
-    assert [(m.number, m.name) for m in roster.here] == [(0, "host"), (1, "host-2")]
-    roster.lose("node-2", "killed")
-    assert roster.enrol("node-2", "a new process", "host", FACTS, 103.0) == ""
-    roster.present("node-2", "tls://b3", 103.0)
-    assert (roster.here[1].number, roster.here[1].losses) == (1, ["the cable", "killed"])
-
-
-@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "", "local", "..", "x" * 500])
-def test_a_node_cannot_name_a_path(name: str) -> None:
-    roster = Roster(1, 6.0, VERSIONS)
-    roster.enrol("node-1", "t", name, FACTS, 0.0)
-    shown = roster.members["node-1"].name
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "", "local", "..", "x" * 500, "x\nERROR: mine\x1b[2J"])
+def test_a_node_cannot_name_a_path_or_break_a_line(name: str) -> None:
+    shown = plain_name(name)
     assert shown not in ("", "local", ".", "..")
     assert "/" not in shown
+    assert shown.isprintable()
     assert len(shown) <= 70
 
 
-def turn(*members: str) -> Turn:
-    return Turn("scale 1, cycle 1 #1", {member: {} for member in members})
-
-
 def test_only_who_is_armed_in_time_starts() -> None:
-    cycle = turn("a", "b", "c")
-    assert not cycle.arm("a", 1), "there is no start yet"
-    cycle.ready = {"a": Estimate(0, 1), "b": Estimate(0, 1)}
-    assert cycle.connecting == ["c"]
-    cycle.start_ns = 10
-    assert cycle.arm("a", 5)
-    cycle.decide()
-    assert not cycle.arm("b", 4)
-    assert cycle.waiting == ["a"]
-    assert set(cycle.missing) == {"b", "c"}
+    cycle = Turn(KEY, {"a": Work({}), "b": Work({}), "c": Work({})})
+    assert cycle.arm(cycle.works["a"], 5)
+    assert not cycle.arm(cycle.works["b"], 0), "the start was too soon for it"
+    cycle.works["c"].lose("its connection ended")
+    assert not cycle.arm(cycle.works["c"], 5)
+    assert cycle.decide() == ["b"]
+    assert not cycle.arm(cycle.works["b"], 4)
 
 
-def test_a_result_counts_once_and_not_when_it_is_late() -> None:
-    cycle = turn("a", "b")
-    assert cycle.deliver("a", b"1")
-    assert cycle.deliver("a", b"2"), "a repetition is acknowledged"
-    assert cycle.results == {"a": b"1"}
-    cycle.lose("b", "no beat")
-    assert not cycle.deliver("b", b"3")
-    assert not cycle.deliver("stranger", b"4")
-    cycle.lose("a", "it has given its result already")
-    assert cycle.missing == {"b": "no beat"}
-    assert cycle.waiting == []
+def test_the_first_reason_for_a_loss_counts_and_a_result_is_never_lost() -> None:
+    work = Work({})
+    work.lose("no beat")
+    work.lose("later")
+    assert (work.missing, work.open) == ("no beat", False)
+    given_ = Work({}, data=b"1")
+    given_.lose("its connection ended")
+    assert (given_.missing, given_.data) == ("", b"1")
 
 
-def test_the_coordinators_own_sleep_is_not_the_nodes_fault() -> None:
-    roster = admitted("node-1")
-    roster.grant(20.0)
-    assert roster.overdue(125.9) == []
-    assert [m.member for m in roster.overdue(126.0)] == ["node-1"]
+def test_the_log_is_no_weapon() -> None:
+    lines: list[str] = []
+    log = SparingLog(lines.append)
+    for number in range(1000):
+        log("a", f"line {number}")
+    log("b", "another kind")
+    assert (len(lines), lines[-1]) == (LINES + 1, "another kind")
+    log.close()
+    assert lines[-1] == f"a: {1000 - LINES} more"
+
+
+def order(url: str) -> dict[str, Any]:
+    spec = RunSpec.model_validate({"target": {"url": url}, "threads": 2, "duration": 3000, "nodes": 1})
+    return {
+        "kind": "cycle", "url": url, "spec": {k: v for k, v in spec.model_dump(mode="json").items() if k != "target"},
+        "scale": 1, "seed": 1, "nodes": 1, "stage": "load", "number": 0, "beside": {"host": "", "roots": []},
+    }  # fmt: skip
+
+
+def test_the_load_ends_when_the_machine_wakes_up_after_its_lease() -> None:
+    clock, node = Clock(), Node()
+    node.lease = Lease(6.0, clock)
+
+    async def lead() -> None:
+        await node.begin(KEY, order("mock:?latency_us=500"))
+        await node.ready(KEY)
+        assert await node.arm(KEY, now_ns() + 1_500_000_000, 0) > 0
+        await node.go(KEY)
+        while node._share.totals[1] == 0:
+            await asyncio.sleep(0.01)
+        clock.at_s += 5.9
+        await asyncio.sleep(0.2)
+        assert node.working, "it slept for less than its lease"
+        clock.at_s += 0.1
+        await asyncio.wait_for(node.result(KEY), 60)
+
+    asyncio.run(lead())
+    found = decode(node.results[KEY], "n1", Fit(2, 1, 1))
+    assert found.course.ended == ENDED
+    assert found.result.total("committed") + found.result.total("in_flight") > 0
+
+
+def test_a_node_that_was_armed_and_not_told_to_go_does_not_load() -> None:
+    node = Node()
+    node.lease = Lease(600.0)
+
+    async def lead() -> None:
+        await node.begin(KEY, order("mock:"))
+        await node.ready(KEY)
+        assert await node.arm(KEY, now_ns() + 20_000_000, 0) > 0
+        await asyncio.sleep(0.05)
+        await node.go(KEY)
+        await asyncio.wait_for(node.result(KEY), 60)
+
+    asyncio.run(lead())
+    found = decode(node.results[KEY], "n1", Fit(2, 1, 1))
+    assert (found.course.ended, found.result.total("committed")) == (MISSED, 0)
+
+
+def test_a_worker_is_of_one_run_at_a_time() -> None:
+    clock, node = Clock(), Node()
+
+    async def lead() -> None:
+        assert (await node.enrol("one", 6.0))["busy"] is False
+        node.lease = Lease(6.0, clock)
+        node.results["a"] = b"of one"
+        assert (await node.enrol("other", 6.0)) == {"busy": True}
+        assert (await node.enrol("one", 6.0))["results"] == ["a"], "who comes back finds what it left"
+        await node.dismiss("the run is complete")
+        assert (await node.enrol("other", 6.0))["results"] == []
+        node.lease = Lease(6.0, clock)
+        clock.at_s += 6
+        assert (await node.enrol("third", 6.0))["busy"] is False, "the run of old is silent"
+        with pytest.raises(Interrupted, match="another turn has begun"):
+            await node.ready("of old")
+
+    asyncio.run(lead())
+
+
+def test_a_result_of_a_load_that_still_ends_is_told_to_who_comes_back() -> None:
+    node = Node()
+
+    async def lead() -> None:
+        await node.enrol("one", 600.0)
+        with node._busy:
+            await node.begin(KEY, order("mock:"))
+            assert (await node.enrol("one", 600.0))["results"] == [KEY]
+        await node.end(KEY, "so it was")
+
+    asyncio.run(lead())
+    for thread in threading.enumerate():
+        if thread.name == "dsbench-load":
+            thread.join(60)

@@ -49,7 +49,7 @@ KINDS: Final = {
     "histories": Kind("archives of a history", 3),
     "folders": Kind("damaged folders of archives", 5),
     "live": Kind("files of runs that go on", 10),
-    "wire": Kind("what comes over the wire of a cluster", 15),
+    "wire": Kind("what nodes say", 15),
 }
 
 

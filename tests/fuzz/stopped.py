@@ -20,7 +20,7 @@ _WORK = (
     "dsbench.doctor.findings", "dsbench.servers.installations", "dsbench.servers.variants",
     "dsbench.conformance.conform", "dsbench.cli.servers._conform_apart", "dsbench.servers.acquire.carry_out",
     "dsbench.cluster.serving.serve", "dsbench.cluster.launch._up", "dsbench.cluster.bundle.issue",
-    "dsbench.cluster.coordinator.try_port", "dsbench.runner.ladder.place.lock",
+    "dsbench.cluster.dask_setup.try_port", "dsbench.runner.ladder.place.lock",
 )  # fmt: skip
 """Where commands begin what is not tried here: servers, nodes, load, certificates."""
 

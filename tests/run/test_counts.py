@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from dsbench.archive import LOCAL
-from dsbench.cluster.outcome import NodeResult, Part
 from dsbench.generator import NULL_SERVER, Bench, Target, now_ns
+from dsbench.generator.parts import NodeResult, Part
 from dsbench.runner.counts import Counts
 from dsbench.spec import build
 from fixtures.waiting import until

@@ -55,7 +55,7 @@ COMMANDS = ("run mock: --nodes 1 --quiet", "node --join x", "cluster invite --ou
 def test_without_the_extra_each_command_names_it(tmp_path: Path) -> None:
     program = f"""
 import sys
-for package in ("dask", "distributed", "msgpack", "cryptography", "asyncssh"):
+for package in ("dask", "distributed", "cryptography", "asyncssh"):
     sys.modules[package] = None  # as if it were not installed
 from dsbench.cli import main
 for command in {COMMANDS}:

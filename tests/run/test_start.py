@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsbench.archive import Writer
-from dsbench.cluster.outcome import NodeResult, Part
-from dsbench.cluster.wanted import Wanted
 from dsbench.columns import COUNTERS
 from dsbench.generator import SECOND_WORDS, CycleLoad, CycleResult, Stage, load_of
+from dsbench.generator.parts import NodeResult, Part, Wanted
 from dsbench.generator.stages import GroupPlan
 from dsbench.monitors import Known
 from dsbench.runner import Silent, cycle

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from dsbench.archive import Archive, Writer
-from dsbench.cluster.outcome import NodeResult, Part
 from dsbench.generator import Bench, CycleResult, Target, load_of, now_ns
+from dsbench.generator.parts import NodeResult, Part
 from dsbench.runner import Silent, cycle, resumption, rows
 from dsbench.runner.journal import Journal
 from dsbench.spec import RunSpec

@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from dsbench.cli import errors
-from dsbench.cluster import ClusterError, how_to_install
+from dsbench.cluster.errors import ClusterError
+from dsbench.problem import how_to_install
 from dsbench.spec import SpecError
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Invite and start remote nodes.")

@@ -37,7 +37,9 @@ EPILOG = (
 )
 
 Option = typer.Option
-_WITH_RESUME = ("target", "resume", "trust", "cluster", "patience", "metrics", "otlp", "as_json", "quiet")
+_WITH_RESUME = (
+    "target", "resume", "trust", "cluster", "dask", "dask_tls", "patience", "metrics", "otlp", "as_json", "quiet",
+)  # fmt: skip
 """What a run that goes on takes: where it works and what it shows. All else is as it was."""
 
 
@@ -89,6 +91,21 @@ def command(
     cluster: Annotated[
         Path, Option(help="Folder of the nodes' invitation (dsbench cluster invite); made when there is none.")
     ] = Path("cluster"),
+    dask: Annotated[
+        str,
+        Option(
+            help="Scheduler of a Dask that runs already, tls://HOST:PORT or tcp://127.0.0.1:PORT: its workers are the "
+            "nodes, and nobody is invited.",
+            metavar="ADDRESS",
+        ),
+    ] = "",
+    dask_tls: Annotated[
+        str,
+        Option(
+            help="With --dask: files of its authority, and of a certificate and its key [as Dask is configured].",
+            metavar="CA,CERT,KEY",
+        ),
+    ] = "",
     patience: Annotated[float, Option(help="Seconds to wait for the nodes to join.")] = 600.0,
     metrics: Annotated[
         str, Option(help="Tell Prometheus how it goes on, at a port of this machine or HOST:PORT.", metavar="PORT")
@@ -104,13 +121,13 @@ def command(
     if example_config:
         print(example.text(), end="")
         return
-    joining = runner.Joining(cluster, patience)
+    joining = runner.Joining(cluster, patience, dask, dask_tls)
     if resume is not None:
         _refuse_changes(context)
         _resume(resume, target, joining, (metrics, otlp), as_json, quiet, trust)
         return
     asked = specification({**context.params, "erase": erase}, config)
-    if not asked.spec.nodes and (idle := _given(context, "cluster", "patience")):
+    if not asked.spec.nodes and (idle := _given(context, "cluster", "dask", "dask_tls", "patience")):
         raise spec.SpecError(", ".join(idle), "nothing to do for it: the load is made here", "add --nodes N")
     if dry_run:
         ahead = runner.look_ahead(asked)

@@ -11,7 +11,7 @@ from typing import Any
 
 import asyncssh
 
-from dsbench.cluster.bundle import Invitation
+from dsbench.cluster.bundle import AGAIN, Invitation
 from dsbench.cluster.errors import ClusterError
 
 _ALIVE_S = 15
@@ -26,12 +26,8 @@ def up(hosts: Sequence[str], invitation: Invitation, command: str, say: Say) -> 
     ``command`` calls dsbench there. Who may log in, and whether a host is the right one, is for the user's own SSH
     configuration: keys, agent, ``known_hosts``. A signal ends the nodes, too.
     """
-    if len(hosts) > len(invitation.bundles):
-        raise ClusterError(
-            f"{invitation.folder} invites {len(invitation.bundles)} nodes, not {len(hosts)}",
-            "make a new invitation: dsbench cluster invite --nodes N --out DIR",
-            usage=True,
-        )
+    if len(hosts) > (invited := len(invitation.bundles)):
+        raise ClusterError(f"{invitation.folder} invites {invited} nodes, not {len(hosts)}", AGAIN, usage=True)
     if not hosts:
         raise ClusterError("--ssh names no host", _HOSTS, usage=True)
     return asyncio.run(_up([_where(host) for host in hosts], hosts, invitation.bundles, command, say))
@@ -45,13 +41,10 @@ async def _up(
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, lambda: [node.cancel() for node in nodes])
     ends = await asyncio.gather(*nodes, return_exceptions=True)
-    failed = []
     for host, end in zip(hosts, ends, strict=True):
         if isinstance(end, BaseException):
             say(f"{host}: {str(end) or 'stopped'}")
-        if end != 0:
-            failed.append(host)
-    return failed
+    return [host for host, end in zip(hosts, ends, strict=True) if end != 0]
 
 
 async def _node(where: Mapping[str, Any], host: str, bundle: Path, command: str, say: Say) -> int:
@@ -77,9 +70,5 @@ def _where(host: str) -> dict[str, Any]:
     if match is None:
         raise ClusterError(f"--ssh: {host!r} is no host", _HOSTS, usage=True)
     user, name, port = match.groups()
-    where: dict[str, Any] = {"host": name.strip("[]")}
-    if user:
-        where["username"] = user
-    if port:
-        where["port"] = int(port)
-    return where
+    where = {"host": name.strip("[]"), "username": user, "port": int(port) if port else None}
+    return {key: value for key, value in where.items() if value is not None}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from dsbench.archive import Archive
 from dsbench.archive.record import Segment
-from dsbench.cluster.outcome import NodeResult, Part
 from dsbench.generator import IN_DATABASE, UNCOUNTED, Counted, CycleResult
+from dsbench.generator.parts import NodeResult, Part
 
 Cycle = tuple[int, int]
 """(scale, number)"""

@@ -11,10 +11,9 @@ from typing import Any
 
 from dsbench.analysis.machine import Used
 from dsbench.archive import LOCAL
-from dsbench.cluster.outcome import Course, Part, missed
-from dsbench.cluster.wanted import Wanted
 from dsbench.columns import COUNTERS
 from dsbench.generator import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Second, Target, now_ns
+from dsbench.generator.parts import Course, Part, Wanted, missed
 from dsbench.monitors import Known, Monitor, Sampler, between, look, with_sessions
 from dsbench.runner.events import Moment
 from dsbench.runner.interrupts import Stop

@@ -11,7 +11,7 @@ import numpy as np
 from dsbench.analysis.index import share
 from dsbench.analysis.precision import enough, half_width
 from dsbench.archive import Archive
-from dsbench.cluster.outcome import Part
+from dsbench.generator.parts import Part
 from dsbench.runner.plan import Planned
 from dsbench.spec import RunSpec
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
 
 from dsbench.archive import LOCAL
-from dsbench.cluster.errors import ClusterError, how_to_install
-from dsbench.cluster.outcome import Course, NodeResult, Part
-from dsbench.cluster.wanted import Wanted
-from dsbench.generator import Cycle, CycleLoad, Second, Watch
+from dsbench.cluster.errors import ClusterError
+from dsbench.generator import Bench, CoreError, Cycle, CycleLoad, Second, Target, Watch
+from dsbench.generator.parts import Course, NodeResult, Part, Wanted
+from dsbench.monitors import network
+from dsbench.problem import how_to_install
+from dsbench.runner import calibration
 from dsbench.runner.journal import Journal
 from dsbench.spec import RunSpec
+from dsbench.stack import core
+
+if TYPE_CHECKING:
+    from dsbench.cluster.bundle import Invitation
 
 Progress = Callable[[str, int, int], None]
 """Phase, done, of how many."""
@@ -84,8 +90,12 @@ class Joining:
     """Holds their invitation; a new one is written when there is none."""
     patience_s: float = 600.0
     """How long the run waits for them."""
-    fleeting: bool = False
-    """Whether the nodes have their bundles already: then all of them are deleted once the run has read its own."""
+    dask: str = ""
+    """Address of a Dask scheduler that runs already: its workers become the nodes, and nobody is invited."""
+    dask_tls: str = ""
+    """Files for it: authority, certificate and key, with commas between them."""
+    invitation: Invitation | None = None
+    """One that is in no folder."""
 
 
 def loader_of(spec: RunSpec, joining: Joining) -> Loader:
@@ -142,11 +152,12 @@ class Remote:
 
     def __init__(self, spec: RunSpec, joining: Joining) -> None:
         try:
-            from dsbench.cluster import invited  # Late: Dask is an extra, and takes a second to import.
+            # Late: Dask is an extra, and takes a second to import.
+            from dsbench.cluster.dask_setup import nodes_at
+            from dsbench.cluster.nodes import Nodes
 
-            self._invitation, self._nodes = invited(joining.folder, spec)
-            if joining.fleeting:
-                self._invitation.forget()
+            self._where = nodes_at(spec, joining.folder, joining.invitation, joining.dask, joining.dask_tls)
+            self._nodes = Nodes(self._where, spec, describe)
         except ImportError as error:
             problem = f"nodes need a package that is not here: {error}"
             raise ClusterError(problem, how_to_install(), usage=True) from None
@@ -157,7 +168,8 @@ class Remote:
     def begin(self, journal: Journal, url: str, progress: Progress, /) -> None:
         """Waits for the nodes and has them describe themselves."""
         self._journal, self._url = journal, with_password(url)
-        self._say_how_to_join(journal)
+        for line in self._where.how_to_join(self._spec.nodes):
+            journal.say(line)
 
         def gathering(here: list[str]) -> None:
             self.tell()
@@ -174,14 +186,6 @@ class Remote:
             journal.say(f"warning: node {name}: {words}")
         for node in found:
             journal.say(f"node {node['name']}: {node['cpus']} CPUs, {node['system']}")
-
-    def _say_how_to_join(self, journal: Journal) -> None:
-        bundles = self._invitation.bundles[: self._spec.nodes]
-        where = self._invitation.coordinator.address
-        how = "; on each of their machines:" if bundles else ""
-        journal.say(f"waiting for {self._spec.nodes} nodes at {where}{how}")
-        for bundle in bundles:
-            journal.say(f"  dsbench node --join {bundle}")
 
     def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
         """Opens the connections of a cycle on all nodes that are here."""
@@ -204,9 +208,19 @@ class Remote:
                 self._journal.say(line)
 
     def end(self, status: str, /) -> None:
-        """Sends the nodes home; after a complete run their bundles are worth nothing any more."""
-        self._nodes.close(f"the run is {status}", spent=status == "complete")
+        """Sends the nodes home. Their bundles are deleted, however the run ended."""
+        self._nodes.close(f"the run is {status}")
         self.tell()
+
+
+def describe(spec: RunSpec, target: Target, url: str) -> Mapping[str, Any]:
+    """What this machine is, and its ceiling for the load of ``spec``. Nodes do this."""
+    call = Bench(target, spec.workload, spec.scales[0], spec.call).call
+    try:
+        found = calibration.of_run(spec, target.dialect.name, url, call, lambda _done, _total: None).described()
+    except (CoreError, OSError) as error:
+        found = {"problem": str(error)}
+    return {"calibration": found, "core": core.items(None), "network": network.identity()}
 
 
 def with_password(url: str) -> str:

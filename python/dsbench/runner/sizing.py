@@ -12,8 +12,8 @@ from math import ceil
 from typing import Final
 
 from dsbench.archive import Archive
-from dsbench.cluster.outcome import Part
 from dsbench.generator import Bench, Stage
+from dsbench.generator.parts import Part
 from dsbench.runner.cycle import Setting, run_cycle
 from dsbench.runner.plan import Planned
 from dsbench.runner.rows import measured_ns

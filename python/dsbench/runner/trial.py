@@ -10,8 +10,8 @@ import numpy as np
 from dsbench.analysis.precision import ramp_up, shortest
 from dsbench.analysis.values import Floats
 from dsbench.archive import Archive
-from dsbench.cluster.outcome import Part
 from dsbench.generator import CoreError
+from dsbench.generator.parts import Part
 from dsbench.runner.counts import Counts
 from dsbench.runner.cycle import Setting, run_cycle
 from dsbench.runner.plan import Planned

@@ -1,9 +1,10 @@
-"""Ports for private servers."""
+"""Ports for private servers, and files for connections."""
 
 from __future__ import annotations
 
 import contextlib
 import random
+import resource
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,3 +49,11 @@ def network_host(listen: str) -> str | None:
     if not first:
         return None
     return socket.gethostname() if first in ("*", "0.0.0.0", "::") else first
+
+
+def raise_file_limit() -> None:
+    """Lets this process open as many files as the system lets it: each connection is one."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    wanted = 2**20 if hard == resource.RLIM_INFINITY else hard
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

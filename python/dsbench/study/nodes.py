@@ -5,10 +5,8 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 from dsbench.runner import Joining, RunError
@@ -32,22 +30,22 @@ def joined(spec: RunSpec, commands: Sequence[str], address: str = "") -> Iterato
     if not spec.nodes:
         yield None
         return
-    from dsbench.cluster.bundle import invite  # Late: an extra.
+    from dsbench.cluster.bundle import Invitation, issue  # Late: an extra.
 
-    with tempfile.TemporaryDirectory(prefix="dsbench-nodes-") as place:
-        here = spec.nodes > len(commands)
-        invitation = invite(Path(place) / "cluster", spec.nodes, address or ("127.0.0.1" if here else ""), free_port())
-        started: list[subprocess.Popen[str]] = []
-        try:
-            for number, bundle in enumerate(invitation.bundles, start=1):
-                started.append(_start(number, commands[number - 1 : number], bundle))
-            yield Joining(invitation.folder, _PATIENCE_S, fleeting=True)
-        finally:
-            for node in started:
-                _end(node)
+    # No key is in a file: a study that is killed leaves none.
+    here = spec.nodes > len(commands)
+    coordinator, bundles = issue(spec.nodes, address or ("127.0.0.1" if here else ""), free_port())
+    started: list[subprocess.Popen[str]] = []
+    try:
+        for number, bundle in enumerate(bundles, start=1):
+            started.append(_start(number, commands[number - 1 : number], bundle.text))
+        yield Joining(patience_s=_PATIENCE_S, invitation=Invitation(coordinator))
+    finally:
+        for node in started:
+            _end(node)
 
 
-def _start(number: int, command: Sequence[str], bundle: Path) -> subprocess.Popen[str]:
+def _start(number: int, command: Sequence[str], bundle: str) -> subprocess.Popen[str]:
     here = [sys.executable, "-m", "dsbench", "node", "--join", "-", "--name", f"node-{number}", "--quiet"]
     words = shlex.split(command[0]) if command else [*here, "--patience", f"{_PATIENCE_S:g}"]
     try:
@@ -58,7 +56,7 @@ def _start(number: int, command: Sequence[str], bundle: Path) -> subprocess.Pope
     assert node.stdin is not None
     try:
         with node.stdin:
-            node.stdin.write(bundle.read_text())
+            node.stdin.write(bundle)
     except BrokenPipeError:
         node.wait()
         raise RunError(f"nodes: {words[0]} ended by {node.returncode} before it took its bundle",

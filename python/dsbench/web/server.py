@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from dsbench.cluster import how_to_install
-from dsbench.cluster.limits import raise_file_limit
+from dsbench.problem import how_to_install
+from dsbench.servers.ports import raise_file_limit
 from dsbench.spec import SpecError
 from dsbench.web.door import ADDRESS, Door
 from dsbench.web.state import FOLDER
