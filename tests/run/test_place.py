@@ -152,7 +152,8 @@ def test_a_private_firebird_is_described_before_its_load(tmp_path: Path) -> None
 
 def test_a_file_whose_folder_is_missing_is_refused_before_anything_begins(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/missing/a.db"
-    with pytest.raises(runner.RunError, match=r"missing is no folder; make it, and note .* sqlite:////") as error:
+    with pytest.raises(runner.RunError, match="missing is no folder") as error:
         runner.execute(_spec(url), tmp_path / "out", runner.Silent())
     assert error.value.usage
+    assert error.value.remedy.startswith("make it, and note")
     assert not (tmp_path / "out").exists()

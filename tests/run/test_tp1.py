@@ -102,14 +102,16 @@ def test_the_program_shows_the_bound(runs: dict[str, dsbench.Archive], called: P
 
 def test_without_its_history_the_refusal_names_the_remedy(tmp_path: Path) -> None:
     settings = {"history": "partitioned"}
-    with pytest.raises(Exception, match="use heap or indexed"):
+    with pytest.raises(dsbench.RunError) as error:
         dsbench.run("private:sqlite", workload="tp1", scales=(1,), workload_settings=settings, out=tmp_path)
+    assert "use heap or indexed" in error.value.remedy
 
 
 @pytest.mark.parametrize("more", [{"precision": 5.0}, {"find_ramp_up": True}], ids=["precision", "ramp-up"])
 def test_a_fixed_number_of_transactions_is_not_stopped_by_time(tmp_path: Path, more: dict[str, object]) -> None:
-    with pytest.raises(Exception, match="end by count, not by time; leave it out"):
+    with pytest.raises(dsbench.RunError, match="end by count, not by time") as error:
         dsbench.run("private:sqlite", workload="t2", scales=(1,), duration=20, out=tmp_path, **more)
+    assert error.value.remedy == "leave it out"
 
 
 def test_a_private_server_has_a_partitioned_history(tmp_path: Path) -> None:

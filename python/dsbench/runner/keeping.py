@@ -56,21 +56,22 @@ def _branches(target: Target) -> int:
     return found
 
 
-def rehearse(spec: RunSpec, target: Target, bench: Bench) -> None:
+def rehearse(spec: RunSpec, target: Target, bench: Bench) -> str:
     """Tries SQL of the user, where there is some, on empty tables in a place that is gone afterwards. With tables
-    that are there only what the clients will prepare is tried."""
+    that are there only what the clients will prepare is tried. Gives what ``place.make`` gives."""
     if not bench.rehearses:
-        return
+        return ""
     if spec.existing or spec.reuse:
         bench.rehearse(spec.prepare, fresh=False)
-        return
+        return ""
     mark = place.mark("a rehearsal")
-    place.make(target, mark)
+    words = place.make(target, mark)
     try:
         bench.phase("create", lambda _done, _total: None)
         bench.rehearse(spec.prepare, fresh=True)
     finally:
         place.remove(target, mark)
+    return words
 
 
 class Base:

@@ -70,11 +70,13 @@ def execute(
         spec = keeping.claimed(spec, target)
         base = keeping.base_of(spec, target, server)
         bench = _bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
-        keeping.rehearse(spec, target, bench)
+        words = keeping.rehearse(spec, target, bench)
         load = loader_of(spec, joining or Joining())
         writer = Writer.create(out, _name(spec, target))
         journal = Journal.begin(writer, observer, spec)
         observer.archive(writer.path)
+        if words:
+            journal.say(f"the server has {words}")
         return _Ladder(spec, base, journal, stop, load).climb({})
 
 
