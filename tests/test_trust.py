@@ -148,7 +148,8 @@ def test_levels_that_only_the_stored_study_has_are_seen_too(tmp_path: Path) -> N
     study.store(made)
     studies.refuse_commands(spec, tmp_path)
     values = json.loads((tmp_path / "study.json").read_text())
-    values["factors"][0] |= {"path": "target", "levels": ["mock:", "private:mysql?init_file=x"]}
+    targets = {"1": "mock:", "2": "private:mysql?init_file=x"}
+    values["factors"][0]["levels"] = [{"name": name, "set": {"target": target}} for name, target in targets.items()]
     (tmp_path / "study.json").write_text(json.dumps(values))
     with pytest.raises(Untrusted):
         studies.refuse_commands(study.again(tmp_path), tmp_path)

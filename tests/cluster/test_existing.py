@@ -92,7 +92,7 @@ def test_workers_of_an_existing_dask_make_the_load_and_stay(dask: Dask) -> None:
 @pytest.mark.parametrize("dask", ["tcp"], indirect=True)
 def test_a_killed_worker_of_an_existing_dask_voids_no_finished_cycle(dask: Dask) -> None:
     run = dask.run("--cycles", "3", "--duration", "4")
-    assert until(lambda: "cycle 1:" in log(dask))
+    assert until(lambda: "cycle 1:" in log(dask), 120)
     psutil.Process(described(only_archive(dask.folder / "archives"))["nodes"][0]["pid"]).kill()
     ended(run)
     archive = dask.archive()
@@ -100,7 +100,7 @@ def test_a_killed_worker_of_an_existing_dask_voids_no_finished_cycle(dask: Dask)
     assert {state for (cycle, _), state in states.items() if cycle == 1} == {"complete"}
     one, other = sorted(state for (cycle, _), state in states.items() if cycle == 2)
     assert (one, other) in (("complete", "lost"), ("absent", "complete")), "before or after its start"
-    assert "is lost: its connection ended" in log(dask)
+    assert "is lost: " in log(dask)
 
 
 def log(dask: Dask) -> str:

@@ -100,7 +100,7 @@ def test_options_of_the_loop_on_postgresql(postgresql: servers.Server, tmp_path:
         (
             {"prepare": True, "connections": 2},
             {"reconnect": True},
-            {"retry": True, "threads": 6},
+            {"retry": True, "threads": 6, "isolation": "repeatable-read"},
             {"rate": 200.0, "arrival": "constant"},
             {"rate": 200.0, "isolation": "read-committed"},
             {"isolation": "serializable"},

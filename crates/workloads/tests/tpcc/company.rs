@@ -7,7 +7,7 @@ use dsbench_core::error::ErrorKind;
 use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress, Workload};
 use dsbench_workloads::Call;
 
-use crate::bed::{broken, build, cycle, open, open_with, run, transact, LOAD};
+use crate::bed::{self, build, cycle, open, open_with, run, transact, LOAD};
 use crate::faults;
 
 /// A company with a fiftieth of the specification's rows: what these tests are about does not take more.
@@ -30,6 +30,16 @@ fn without_keys(engine: &dyn Engine) -> &'static [(&'static str, &'static str)] 
         "postgres" | "mysql" => &[("foreign_keys", "off")],
         _ => &[],
     }
+}
+
+/// Conditions that fail. That of the foreign keys is no news where a test has put `lines_by_stock` in the place of one.
+pub fn broken(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) -> Vec<String> {
+    let mut found = bed::broken(workload, conn, expected);
+    let replaced = conn.fetch("SELECT 1 FROM rdb$indices WHERE rdb$index_name = 'LINES_BY_STOCK'");
+    if replaced.is_ok_and(|index| !index.rows.is_empty()) {
+        found.retain(|name| name != "foreign keys are there");
+    }
+    found
 }
 
 /// Rows of `tables` with one warehouse. Lines are left out: their number is drawn.
@@ -69,7 +79,7 @@ pub fn is_consistent_and_finds_faults(engine: &dyn Engine, calls: &[Call]) {
         conn.script(&["ALTER TABLE order_line DROP CONSTRAINT order_line_stock"]).unwrap();
         conn.script(&["CREATE INDEX lines_by_stock ON order_line (ol_supply_w_id, ol_i_id)"]).unwrap();
     }
-    assert!(broken(&*workload, &mut *conn, &Expected::default()).is_empty(), "nothing ran");
+    assert_eq!(broken(&*workload, &mut *conn, &Expected::default()), Vec::<String>::new(), "nothing ran");
     let fiftieth = [
         ("item", 2000),
         ("warehouse", 1),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use dsbench_core::engine::Connection;
 use dsbench_core::workload::{Expected, Workload, UNCOUNTED};
 
-use crate::bed::broken;
+use crate::company::broken;
 
 const C1: &str = "1: warehouse ytd = sum of its districts";
 const C2: &str = "2: next order - 1 = last order = last new order";
