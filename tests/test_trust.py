@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from pathlib import Path
@@ -156,24 +157,16 @@ def test_levels_that_only_the_stored_study_has_are_seen_too(tmp_path: Path) -> N
 
 
 def test_a_node_loads_no_library_that_a_coordinator_names() -> None:
-    said: list[dict[str, Any]] = []
     order = {"kind": "prepare", "spec": {"scales": [1]}, "url": "firebird://h//d.fdb?client%5Flibrary=/tmp/evil.so"}
 
-    class Coordinator:
-        def ask(self, operation: str, **message: Any) -> Any:
-            return order
+    async def refused() -> None:
+        node = Node()
+        await node.enrol("run", 60)
+        await node.begin("turn", order)
+        with pytest.raises(Exception, match="loads no library"):
+            await node.result("turn")
 
-        def tell(self, operation: str, **message: Any) -> None:
-            raise AssertionError(message)
-
-        def carry(self, key: str, data: bytes) -> None:
-            said.append(json.loads(data))
-
-        def clocks(self, pings: int) -> Any:
-            raise AssertionError
-
-    Node(lambda *_: {}).take_part(Coordinator(), "turn")
-    assert "loads no library" in said[0]["failure"]
+    asyncio.run(refused())
 
 
 def test_a_run_that_is_trusted_goes_on(tmp_path: Path) -> None:

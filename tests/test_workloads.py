@@ -20,6 +20,7 @@ NAMING = {
     "analysis/special.py": "the word of an analysis",
     "spec/run.py": "the default of a run",
     "cli/calibrate.py": "the default of a calibration",
+    "cli/workloads.py": "the one that no user chooses",
     "report/document.py": "a word of Vega-Lite",
     "generator/bench.py": "what drivers and peers can run",
     "generator/sysbench.py": "what sysbench can run",

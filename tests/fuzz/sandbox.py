@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from dsbench.servers import cache
+
 SECONDS: Final = float(os.environ.get("DSBENCH_FUZZ_SECONDS", "1"))
 """Of the processor, so that a machine that does other things as well changes nothing."""
 WAITING_S: Final = 20.0
@@ -82,7 +84,7 @@ class Guard:
                     self._stay_within(path)
         elif event in _OUT:
             self._refuse(f"it reaches out: {event} {arguments[1:]}")
-        elif event in _PROGRAMS:
+        elif event in _PROGRAMS and not _asks_for_version(event, arguments):
             self._refuse(f"it starts or ends a program: {event} {arguments[:2]}", always=True)
 
     def _stay_within(self, path: Any) -> None:
@@ -94,6 +96,13 @@ class Guard:
         if always or not self._places:
             raise Finding(why)
         raise PermissionError(13, "not here")
+
+
+def _asks_for_version(event: str, arguments: Any) -> bool:
+    """Whether a server's program that the system has, or dsbench has unpacked, is asked for its version or folder alone."""
+    if event != "subprocess.Popen" or len(arguments[1]) != 2 or arguments[1][1] not in ("--version", "-z", "--bindir"):
+        return False
+    return Path(arguments[0]).is_relative_to("/usr") or Path(arguments[0]).is_relative_to(cache.folder())
 
 
 @contextlib.contextmanager

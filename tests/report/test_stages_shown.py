@@ -140,6 +140,6 @@ def test_limits_of_the_server_stand_beside_its_figures(tmp_path: Path) -> None:
     made = write(tmp_path, run_json(said), {"cycles": [cycle_row(1, 1, [MS] * 5)]})
     evaluation = evaluate(made)
     words = "server limited to memory 1GiB, cpus 2"
-    assert words in conditions(made.run)
+    assert words in conditions(evaluation, made.run)
     assert f"# {words}" in tables.results_txt(evaluation, made.run)
     assert words in document.page(evaluation, made.run)

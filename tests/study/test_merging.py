@@ -132,7 +132,8 @@ def test_studies_of_other_work_are_refused(made: Study, tmp_path: Path) -> None:
     for key, value, words in (("run", {**spec["run"], "cycles": 9}, "cycles is 2, 9"), ("factor", spec["factor"][:1], "other factors")):
         other, _ = begin(parse({**spec, key: value}), tmp_path / key)
         make_folder(other)
-        store(other.with_trial(made.trials[1]))
+        trial = made.trials[1]
+        store(other.with_trial(replace(trial, levels=trial.levels[: len(other.factors)])))
         with pytest.raises(SpecError, match=words):
             merge([("a", made.folder), ("b", other.folder)], tmp_path / "none")
     assert not (tmp_path / "none").exists()

@@ -167,6 +167,9 @@ class Node:
         with self._busy:
             try:
                 self._check(share)
+                if loads_library(order["url"]):
+                    words = "a node loads no library that another machine names: leave client_library out of TARGET"
+                    raise Interrupted(words)
                 data = (self._prepare if order["kind"] == "prepare" else self._load)(share, order)
             except Exception as error:  # whatever it is, the coordinator need not wait for this node
                 words = str(error) if isinstance(error, Interrupted) else f"{type(error).__name__}: {error}"
