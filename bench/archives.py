@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from dsbench.archive import FORMAT, RunRecord, Writer
-from dsbench.columns import COUNTERS
-from dsbench.generator import SECOND_WORDS, CycleLoad, CycleResult, Group, Pacing, UInts, Until
-from dsbench.runner.rows import Names, group_rows, write_cycle
+from dsbench.archive.columns import COUNTERS
+from dsbench.measure.loaders import SECOND_WORDS, CycleLoad, CycleResult, Group, Pacing, UInts, Until
+from dsbench.measure.rows import Names, group_rows, write_cycle
 from dsbench.spec import DSI_SCALES, RunSpec
 
 THREADS = 64
@@ -34,7 +34,7 @@ class Sealed:
 
 def measure() -> Sealed:
     """Writes such an archive with drawn figures and reports on it."""
-    from dsbench.report import finish  # The report draws: loading what it draws with takes seconds.
+    from dsbench.read.report import finish  # The report draws: loading what it draws with takes seconds.
 
     with tempfile.TemporaryDirectory(prefix="dsbench-bench-") as folder:
         path = _write(Path(folder))

@@ -22,7 +22,7 @@ import numpy as np
 from bench.network import Network
 from bench.process import BenchError
 from dsbench.archive import LOCAL, Archive
-from dsbench.cluster.bundle import Invitation, invite
+from dsbench.measure.nodes.bundle import Invitation, invite
 
 _CYCLES = 4
 _ENGINE = "mock:?latency_us=50000"

@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from dsbench.analysis.changes import changes
-from dsbench.analysis.comparison import compare
-from dsbench.analysis.ratio import Verdict, of_block, order_of, ratio
-from dsbench.analysis.values import Floats
+from dsbench.read.stats.changes import changes
+from dsbench.read.stats.comparison import compare
+from dsbench.read.stats.ratio import Verdict, of_block, order_of, ratio
+from dsbench.read.stats.values import Floats
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 MOST: Final = 20

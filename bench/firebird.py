@@ -17,7 +17,7 @@ from bench.peers import Settings, ours
 from bench.place import populate
 from bench.sweeps import Client
 from dsbench import servers
-from dsbench.generator import Target
+from dsbench.measure.loaders import Target
 from dsbench.spec import Target as TargetSpec
 
 SETTINGS = {"forced_writes": "off", "sweep_interval": "0", "page_size": "8192", "page_buffers": "65536"}

@@ -15,8 +15,8 @@ from typing import Any
 import psutil
 
 from bench.process import BenchError, Measured, run
-from dsbench.columns import COUNTERS
-from dsbench.generator import Bench, Target, now_ns
+from dsbench.archive.columns import COUNTERS
+from dsbench.measure.loaders import Bench, Target, now_ns
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from bench import pgbench, sysbench
-from dsbench.stack import system
+from dsbench.measure.stack import system
 
 
 def processor() -> str:

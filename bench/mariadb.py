@@ -14,7 +14,7 @@ from bench.peers import Settings, ours
 from bench.place import TPCB, UNIX, populate
 from bench.sweeps import Client
 from dsbench import servers
-from dsbench.generator import Target
+from dsbench.measure.loaders import Target
 from dsbench.spec import Target as TargetSpec
 
 SETTINGS = {

@@ -14,7 +14,7 @@ from bench.memory import Grown
 from bench.peers import DSBENCH, REMARKS, is_peer
 from bench.process import Measured
 from bench.sweeps import Spread, costs, rates
-from dsbench.analysis.fairness import CHANCE, UNEVEN, by_chance
+from dsbench.read.stats.fairness import CHANCE, UNEVEN, by_chance
 
 BEGIN = "<!-- measured: `python -m bench` writes anew what stands between the two marks -->\n"
 MIDDLE = 1.15

@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from dsbench import servers
-from dsbench.generator import Bench, Target
+from dsbench.measure.loaders import Bench, Target
 from dsbench.spec import Target as TargetSpec
 
 UNIX, TCP = "unix socket", "TCP"

@@ -24,7 +24,7 @@ from bench.population_bounds import PRODUCTS, Way, run
 from bench.process import BenchError
 from bench.sweeps import Spread
 from dsbench import servers
-from dsbench.generator import Bench, Target
+from dsbench.measure.loaders import Bench, Target
 
 ROWS_PER_SCALE = 100_011
 PAIRS = 3

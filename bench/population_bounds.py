@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from bench import mariadb, process
 from bench.place import SETTINGS
-from dsbench.generator import CoreError, Target
+from dsbench.measure.loaders import CoreError, Target
 from dsbench.servers.firebird.binaries import servers
 from dsbench.spec import Target as TargetSpec
 

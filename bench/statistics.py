@@ -20,12 +20,12 @@ from typing import Final
 import numpy as np
 
 from bench import comparisons
-from dsbench.analysis import index
-from dsbench.analysis.fits import scalability
-from dsbench.analysis.precision import enough, half_width, looks, median_interval
-from dsbench.analysis.scatter import scatter
-from dsbench.analysis.steady import Verdict, drift, over_cycles
-from dsbench.analysis.values import Floats
+from dsbench.read.stats import index
+from dsbench.read.stats.fits import scalability
+from dsbench.read.stats.precision import enough, half_width, looks, median_interval
+from dsbench.read.stats.scatter import scatter
+from dsbench.read.stats.steady import Verdict, drift, over_cycles
+from dsbench.read.stats.values import Floats
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "method.md"
 DRAWS: Final = 2000

@@ -20,7 +20,7 @@ from bench.place import SETTINGS
 from bench.process import Measured, run
 from bench.sweeps import costs, rates, sweep
 from dsbench import servers
-from dsbench.generator import Bench, Target, now_ns
+from dsbench.measure.loaders import Bench, Target, now_ns
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
 

@@ -92,7 +92,7 @@ def add_line(file: Path, line: str, *, last_of: str) -> None:
 def test_an_option_more_takes_three_files(package: Path) -> None:
     field, use, test = blocks("Adding an option")
     add_field(package / "spec/run.py", field)
-    add_use(package / "runner/cycle.py", use)
+    add_use(package / "measure/cycle.py", use)
     (package.parent / "test_rest.py").write_text(test)
 
     asked = [str(ROOT / "tests/test_options.py"), "test_rest.py", "-k", "rest or every_field"]
@@ -104,8 +104,8 @@ def test_an_option_more_takes_three_files(package: Path) -> None:
 
 def test_a_column_more_takes_two_files(package: Path) -> None:
     column, value, test = blocks("Adding a column")
-    add_line(package / "columns/tables.py", column, last_of='Column("ramp_up_ns"')
-    add_line(package / "runner/rows.py", value, last_of='"ramp_up_ns"')
+    add_line(package / "archive/columns/tables.py", column, last_of='Column("ramp_up_ns"')
+    add_line(package / "measure/rows.py", value, last_of='"ramp_up_ns"')
     (package.parent / "test_carriers.py").write_text(test)
 
     asked = [str(ROOT / "tests/test_columns.py"), "test_carriers.py"]

@@ -7,9 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from dsbench import columns
-from dsbench.analysis.values import result_columns
-from dsbench.archive import TABLES, Writer
+from dsbench.archive import TABLES, Writer, columns
+from dsbench.read.stats.values import result_columns
 from dsbench.spec import LEVELS
 
 CORE = Path(__file__).parent.parent / "crates/py/src/cycle.rs"

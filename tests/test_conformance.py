@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import conformance, servers
-from dsbench.conformance import SuiteResult
-from dsbench.generator import Case, CoreError
-from dsbench.generator import Target as CoreTarget
+from dsbench import servers
+from dsbench.check import conformance
+from dsbench.check.conformance import SuiteResult
+from dsbench.measure.loaders import Case, CoreError
+from dsbench.measure.loaders import Target as CoreTarget
 from dsbench.spec import Target
 
 ROOT = Path(__file__).parent.parent

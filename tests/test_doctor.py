@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 import dsbench
-from dsbench import doctor, orphans, storage
-from dsbench.doctor import Finding
+from dsbench import orphans, storage
+from dsbench.check import doctor
+from dsbench.check.doctor import Finding
+from dsbench.measure.stack import core, system
 from dsbench.servers.folder import MARK
 from dsbench.servers.postgresql import binaries
-from dsbench.stack import core, system
 from dsbench.storage import Mount
 
 

@@ -34,7 +34,7 @@ def test_only_the_generator_and_the_workloads_import_the_core() -> None:
         for file in package.rglob("*.py")
         if any(name.split(".")[-1] == "_core" for name in imports(file))
     }
-    assert importers == {"generator", "workloads.py"}
+    assert importers == {"measure", "workloads.py"}
 
 
 @pytest.mark.parametrize("words", ["--version", "--help", "show --help", "complete dsbench s"])

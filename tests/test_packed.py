@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dsbench.archive import FORMAT, TABLES, Archive, ArchiveError, Writer, folder
-from dsbench.evaluation import evaluate
+from dsbench.read.evaluation import evaluate
 from fixtures import small
 from fixtures.program import Program
 

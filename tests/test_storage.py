@@ -98,7 +98,7 @@ def test_a_loop_device_is_found_below_its_file_system(loop: tuple[str, Path]) ->
 
 
 def test_what_is_built_on_it_is_told(loop: tuple[str, Path], tmp_path: Path) -> None:
-    from dsbench.stack import backend
+    from dsbench.measure.stack import backend
 
     _, point = loop
     below = device_of(tmp_path)

@@ -13,8 +13,8 @@ import pytest
 import dsbench
 from dsbench import study
 from dsbench.archive import Archive, RunRecord, Writer
-from dsbench.cluster.node import Node
-from dsbench.runner import Silent
+from dsbench.measure.events import Silent
+from dsbench.measure.nodes.node import Node
 from dsbench.spec import RunSpec, examples, merged
 from dsbench.spec.trust import Untrusted, risks
 from dsbench.web import form, studies

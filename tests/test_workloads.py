@@ -17,13 +17,13 @@ from fixtures.program import Program
 
 PACKAGE = Path(dsbench.__file__).parent
 NAMING = {
-    "analysis/special.py": "the word of an analysis",
+    "read/stats/special.py": "the word of an analysis",
     "spec/run.py": "the default of a run",
     "cli/calibrate.py": "the default of a calibration",
     "cli/workloads.py": "the one that no user chooses",
-    "report/document.py": "a word of Vega-Lite",
-    "generator/bench.py": "what drivers and peers can run",
-    "generator/sysbench.py": "what sysbench can run",
+    "read/report/document.py": "a word of Vega-Lite",
+    "measure/loaders/bench.py": "what drivers and peers can run",
+    "measure/loaders/sysbench.py": "what sysbench can run",
     "web/frame.py": "an element of HTML",
     "web/pages/new.py": "an element of HTML",
     "web/pages/new_study.py": "an element of HTML",

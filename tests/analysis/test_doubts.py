@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsbench.analysis.doubts import doubts
-from dsbench.analysis.facts import RunFacts, UnsafeSwitch, outside_share
-from dsbench.analysis.fairness import Evenness
-from dsbench.analysis.steady import Drift, Verdict
-from dsbench.analysis.values import Doubt, known
+from dsbench.read.stats.doubts import doubts
+from dsbench.read.stats.facts import RunFacts, UnsafeSwitch, outside_share
+from dsbench.read.stats.fairness import Evenness
+from dsbench.read.stats.steady import Drift, Verdict
+from dsbench.read.stats.values import Doubt, known
 from dsbench.workloads import find
 from fixtures.facts import RUN, SCALE
 

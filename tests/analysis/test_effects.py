@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dsbench.analysis.designs import full, one_at_a_time, screening
-from dsbench.analysis.effects import Effects, effects
-from dsbench.analysis.values import Floats
+from dsbench.read.stats.designs import full, one_at_a_time, screening
+from dsbench.read.stats.effects import Effects, effects
+from dsbench.read.stats.values import Floats
 
 
 def of(design: list[tuple[int, ...]], repeat: int, ln_rate: Floats, references: tuple[int, ...] = ()) -> Effects:

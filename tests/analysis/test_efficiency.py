@@ -7,8 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from dsbench.analysis import histogram as hist
-from dsbench.analysis.efficiency import BORDERS_NS, COLUMNS, Background, Efficiency, Spent, in_buckets, reached, values
+from dsbench.read.stats import histogram as hist
+from dsbench.read.stats.efficiency import (
+    BORDERS_NS,
+    COLUMNS,
+    Background,
+    Efficiency,
+    Spent,
+    in_buckets,
+    reached,
+    values,
+)
 
 MIB, GIB = 2**20, 2**30
 QUERIES = Spent(

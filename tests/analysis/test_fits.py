@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsbench.analysis.fits import BEYOND, Fit, collisions, memory, scalability
-from dsbench.analysis.models import fit_collision, success_share
-from dsbench.analysis.values import Floats
+from dsbench.read.stats.fits import BEYOND, Fit, collisions, memory, scalability
+from dsbench.read.stats.models import fit_collision, success_share
+from dsbench.read.stats.values import Floats
 
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 LADDER = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)

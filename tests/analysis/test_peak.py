@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsbench.analysis.peak import in_words, next_number, peak
+from dsbench.read.stats.peak import in_words, next_number, peak
 from dsbench.spec.checks import peak_numbers
 
 

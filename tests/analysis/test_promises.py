@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from bench.statistics import PAGE, TABLES, Cycles, drifting, fixed, indexed, marks, peaked, scattered, seconds, stopped
 
-from dsbench.analysis.peak import next_number, peak
-from dsbench.analysis.steady import _inflation
+from dsbench.read.stats.peak import next_number, peak
+from dsbench.read.stats.steady import _inflation
 
 
 @pytest.mark.parametrize("scatter", [0.02, 0.03, 0.04, 0.06])

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsbench.analysis.doubts import doubts
-from dsbench.analysis.facts import ScaleFacts
-from dsbench.analysis.machine import CycleUse, MachineUse, Program, Used, cycles_named, noticed, use_doubts
-from dsbench.analysis.scatter import Scatter, scatter
-from dsbench.analysis.steady import Drift, Verdict, over_cycles, stalls
-from dsbench.analysis.values import Floats
+from dsbench.read.stats.doubts import doubts
+from dsbench.read.stats.facts import ScaleFacts
+from dsbench.read.stats.machine import CycleUse, MachineUse, Program, Used, cycles_named, noticed, use_doubts
+from dsbench.read.stats.scatter import Scatter, scatter
+from dsbench.read.stats.steady import Drift, Verdict, over_cycles, stalls
+from dsbench.read.stats.values import Floats
 from fixtures.facts import RUN, SCALE
 
 S = 10**9

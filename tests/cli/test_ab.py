@@ -12,12 +12,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from dsbench.analysis.ratio import Verdict, order_of
 from dsbench.archive import Archive
 from dsbench.cli.ab import EXIT
 from dsbench.library import ab
 from dsbench.library.ab import BEFORE, Block, Versus, versus
-from dsbench.runner import Observer, Outcome, RunError, Silent, Stop
+from dsbench.measure.events import Observer, Silent
+from dsbench.measure.interrupts import Stop
+from dsbench.measure.journal import RunError
+from dsbench.measure.ladder import Outcome
+from dsbench.read.stats.ratio import Verdict, order_of
 from dsbench.spec import RunSpec, SpecError, build
 from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.program import Program

@@ -13,7 +13,7 @@ import pytest
 
 from dsbench import servers, spec
 from dsbench.cli import example
-from dsbench.runner import look_ahead
+from dsbench.measure.ahead import look_ahead
 from dsbench.spec import OPTIONS
 from fixtures.program import Program, only_archive
 

@@ -241,7 +241,7 @@ def test_ctrl_c_says_nothing_of_the_program(called: Program, monkeypatch: pytest
     def interrupted(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dsbench.doctor.findings", interrupted)
+    monkeypatch.setattr("dsbench.check.doctor.findings", interrupted)
     done = called("doctor")
     assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")
 

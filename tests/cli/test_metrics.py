@@ -19,7 +19,8 @@ from dsbench.cli import otlp
 from dsbench.cli.metrics import exported, text
 from dsbench.cli.otlp import sending
 from dsbench.cli.series import Metrics
-from dsbench.runner import Moment, Silent, execute
+from dsbench.measure.events import Moment, Silent
+from dsbench.measure.ladder import execute
 from dsbench.spec import SpecError, build
 from fixtures.waiting import until
 

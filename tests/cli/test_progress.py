@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dsbench.report.moment_text import clock, course, describe
-from dsbench.runner import Moment, TimeLeft
+from dsbench.measure.events import Moment
+from dsbench.measure.moment_text import clock, course, describe
+from dsbench.measure.remaining import TimeLeft
 from dsbench.spec import build
 
 

@@ -15,7 +15,7 @@ import pytest
 from bench.network import Network
 
 from dsbench import servers
-from dsbench.generator import Target
+from dsbench.measure.loaders import Target
 from fixtures.nodes import Bed, ended, history
 from fixtures.waiting import until
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dsbench.cluster import ClusterError
-from dsbench.cluster.bundle import Bundle, Invitation, invite, issue, read, read_of_node
+from dsbench.measure.nodes import ClusterError
+from dsbench.measure.nodes.bundle import Bundle, Invitation, invite, issue, read, read_of_node
 
 
 def test_files_with_keys_are_for_their_owner(tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from bench.network import Network
 
 from dsbench import servers
 from dsbench.archive import Archive
-from dsbench.evaluation.of_archive import evaluate
-from dsbench.generator import Bench, Target
-from dsbench.generator.parts import MISSED
-from dsbench.monitors import network
-from dsbench.runner import opening
-from dsbench.runner.cycle import seed_of
+from dsbench.measure import opening
+from dsbench.measure.cycle import seed_of
+from dsbench.measure.loaders import Bench, Target
+from dsbench.measure.loaders.parts import MISSED
+from dsbench.measure.monitors import network
+from dsbench.read.evaluation.of_archive import evaluate
 from fixtures.nodes import Bed, ended, history
 
 
@@ -115,7 +115,7 @@ def test_thirty_two_nodes_complete_a_cycle(tmp_path: Path) -> None:
 
 HURRIED = """
 import sys
-from dsbench.cluster import rules
+from dsbench.measure.nodes import rules
 rules.BASE_NS, rules.PER_NODE_NS, rules.ERRORS = {base_ns}, 0, 0
 from dsbench.cli import main
 main()

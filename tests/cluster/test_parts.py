@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsbench.analysis import histogram
-from dsbench.analysis.machine import MachineUse, Program, Used
-from dsbench.cluster import outcome
-from dsbench.cluster.nodes import Nodes, Turn, _said_of_itself
-from dsbench.cluster.outcome import DamagedError, Fit, decode, encode
-from dsbench.columns import COUNTERS
-from dsbench.generator import SECOND_WORDS, UNCOUNTED, CoreError, CycleResult
-from dsbench.generator.parts import MISSED, Course, NodeResult, Part, missed
-from dsbench.runner.counts import Counts
+from dsbench.archive.columns import COUNTERS
+from dsbench.measure.counts import Counts
+from dsbench.measure.loaders import SECOND_WORDS, UNCOUNTED, CoreError, CycleResult
+from dsbench.measure.loaders.parts import MISSED, Course, NodeResult, Part, missed
+from dsbench.measure.nodes import outcome
+from dsbench.measure.nodes.nodes import Nodes, Turn, _said_of_itself
+from dsbench.measure.nodes.outcome import DamagedError, Fit, decode, encode
+from dsbench.read.stats import histogram
+from dsbench.read.stats.machine import MachineUse, Program, Used
 from dsbench.spec import RunSpec
 
 counts = st.integers(0, 2**53 - 1)

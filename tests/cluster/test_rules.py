@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsbench.cluster import rules
-from dsbench.cluster.dask_setup import LINES, SparingLog
-from dsbench.cluster.node import Interrupted, Node
-from dsbench.cluster.nodes import Member, Turn, Work, plain_name, settle
-from dsbench.cluster.outcome import Fit, decode
-from dsbench.cluster.rules import PINGS, Lease, estimate
-from dsbench.generator import now_ns
-from dsbench.generator.parts import MISSED
+from dsbench.measure.loaders import now_ns
+from dsbench.measure.loaders.parts import MISSED
+from dsbench.measure.nodes import rules
+from dsbench.measure.nodes.dask_setup import LINES, SparingLog
+from dsbench.measure.nodes.node import Interrupted, Node
+from dsbench.measure.nodes.nodes import Member, Turn, Work, plain_name, settle
+from dsbench.measure.nodes.outcome import Fit, decode
+from dsbench.measure.nodes.rules import PINGS, Lease, estimate
 from dsbench.spec import RunSpec
 
 KEY = "scale 1, cycle 1 #1"

@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dsbench.cluster.bundle import Bundle, issue, read
+from dsbench.measure.nodes.bundle import Bundle, issue, read
 from fixtures.nodes import Bed, ended
 from fixtures.waiting import until
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from dsbench.archive import Archive, RunRecord
-from dsbench.evaluation import evaluate
-from dsbench.evaluation.checklist import Answer, checklist
-from dsbench.evaluation.evaluated import Evaluation
-from dsbench.report import finish
-from dsbench.report.document import page
+from dsbench.read.evaluation import evaluate
+from dsbench.read.evaluation.checklist import Answer, checklist
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.report import finish
+from dsbench.read.report.document import page
 from fixtures import sample
 
 KEPT = sorted((Path(__file__).parent.parent / "data/archives").glob("*.zip"))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from dsbench.analysis.machine import CycleUse, MachineUse
 from dsbench.archive import RunRecord
-from dsbench.evaluation.evaluated import Evaluation
-from dsbench.evaluation.glance import Best, best, ceiling_tps, failures, limit
-from dsbench.report.page.glance import answers, warning
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation.glance import Best, best, ceiling_tps, failures, limit
+from dsbench.read.report.page.glance import answers, warning
+from dsbench.read.stats.machine import CycleUse, MachineUse
 from fixtures import sample
 from fixtures.archives import S
 

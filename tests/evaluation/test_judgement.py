@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from dsbench.analysis.values import Doubt
-from dsbench.evaluation import evaluate
-from dsbench.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation import evaluate
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.stats.values import Doubt
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, run_json, write
 
 SPEC = {"scales": (10,), "cycles": 3, "duration": 60.0, "threads": 1}

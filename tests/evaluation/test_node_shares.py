@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from dsbench.archive import RunRecord
-from dsbench.evaluation import evaluate
-from dsbench.evaluation.evaluated import Evaluation
-from dsbench.report import node_table
-from dsbench.report.document import page
+from dsbench.read.evaluation import evaluate
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.report import node_table
+from dsbench.read.report.document import page
 from fixtures.archives import MS, S, bucket_rows, cycle_row, run_json, write
 
 KEY = {"scale": 1, "cycle": 1}

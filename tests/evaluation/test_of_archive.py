@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsbench.analysis.values import result_columns
-from dsbench.evaluation import evaluate
-from dsbench.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation import evaluate
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.stats.values import result_columns
 from dsbench.spec import LEVELS
 from fixtures import small
 from fixtures.archives import MS, S, bucket_rows, cycle_row, phase_rows, run_json, write

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from dsbench.archive import Archive
-from dsbench.evaluation import evaluate
-from dsbench.evaluation.settings import described
-from dsbench.report import tables
-from dsbench.report.page.command import command_line
+from dsbench.read.evaluation import evaluate
+from dsbench.read.evaluation.settings import described
+from dsbench.read.report import tables
+from dsbench.read.report.page.command import command_line
 
 FEW_BOUNDS = re.compile(r".*\.index\.dsi\.(low|high): [\d.]+ became None")
 FEW_WORDS = re.compile(r" \[[\d., ]+\] \(95%, over the cycles\)")

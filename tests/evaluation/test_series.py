@@ -7,9 +7,9 @@ from math import isnan
 
 import pytest
 
-from dsbench.analysis.values import Doubt
-from dsbench.evaluation.evaluated import Series
-from dsbench.evaluation.series import headings, labels, phrases, together
+from dsbench.read.evaluation.evaluated import Series
+from dsbench.read.evaluation.series import headings, labels, phrases, together
+from dsbench.read.stats.values import Doubt
 from fixtures import sample
 
 MOCK = [{"against": "mock engine", "threads": n, "rate_tps": 1e6 * n} for n in (1, 2)]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dsbench.archive import Archive
-from dsbench.evaluation import Evaluation, Series, evaluate
-from dsbench.report import finish, stage_table
-from dsbench.report.document import page
+from dsbench.read.evaluation import Evaluation, Series, evaluate
+from dsbench.read.report import finish, stage_table
+from dsbench.read.report.document import page
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write
 
 MIB = 2**20

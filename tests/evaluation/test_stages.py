@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from dsbench.archive import Archive
-from dsbench.evaluation import Evaluation, Series, evaluate
-from dsbench.report import diagrams, tables
-from dsbench.report.document import page
-from dsbench.report.page import course
+from dsbench.read.evaluation import Evaluation, Series, evaluate
+from dsbench.read.report import diagrams, tables
+from dsbench.read.report.document import page
+from dsbench.read.report.page import course
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write
 
 READING, WRITING = Series("reading", 2), Series("writing", 3)

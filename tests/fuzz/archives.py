@@ -58,9 +58,9 @@ def read(path: str, data: bytes) -> None:
 def _page(path: Path) -> None:
     """What a run makes at its end."""
     from dsbench.archive import Archive, ArchiveError
-    from dsbench.evaluation import evaluate
-    from dsbench.report import diagrams, render, tables
-    from dsbench.report.document import page
+    from dsbench.read.evaluation import evaluate
+    from dsbench.read.report import diagrams, render, tables
+    from dsbench.read.report.document import page
 
     from .sandbox import Refused
 

@@ -15,7 +15,7 @@ from .sandbox import called
 @cache
 def samples() -> tuple[bytes, ...]:
     """That of the coordinator, and those of two nodes."""
-    from dsbench.cluster.bundle import invite
+    from dsbench.measure.nodes.bundle import invite
 
     with tempfile.TemporaryDirectory() as folder:
         invite(Path(folder) / "c", 2, "127.0.0.1", 9000)

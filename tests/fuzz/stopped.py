@@ -8,19 +8,19 @@ from unittest.mock import patch
 
 import typer.main
 
-from dsbench import generator
-from dsbench.runner.opening import told
+from dsbench.measure import loaders as generator
+from dsbench.measure.opening import told
 from dsbench.spec import RunSpec
 
 from . import bundles
 from .sandbox import Accepted
 
 _WORK = (
-    "dsbench.servers.start", "dsbench.runner.check_target", "dsbench.cli.calibrate.calibrate",
-    "dsbench.doctor.findings", "dsbench.servers.installations", "dsbench.servers.variants",
-    "dsbench.conformance.conform", "dsbench.cli.servers._conform_apart", "dsbench.servers.acquire.carry_out",
-    "dsbench.cluster.serving.serve", "dsbench.cluster.launch._up", "dsbench.cluster.bundle.issue",
-    "dsbench.cluster.dask_setup.try_port", "dsbench.runner.ladder.place.lock",
+    "dsbench.servers.start", "dsbench.measure.check_target", "dsbench.cli.calibrate.calibrate",
+    "dsbench.check.doctor.findings", "dsbench.servers.installations", "dsbench.servers.variants",
+    "dsbench.check.conformance.conform", "dsbench.cli.servers._conform_apart", "dsbench.servers.acquire.carry_out",
+    "dsbench.measure.nodes.serving.serve", "dsbench.measure.nodes.launch._up", "dsbench.measure.nodes.bundle.issue",
+    "dsbench.measure.nodes.dask_setup.try_port", "dsbench.measure.ladder.place.lock",
 )  # fmt: skip
 """Where commands begin what is not tried here: servers, nodes, load, certificates."""
 
@@ -33,10 +33,10 @@ def stop_commands() -> None:
     bundles.samples()  # While certificates can be made.
     for name in _WORK:
         patch(name, side_effect=Accepted).start()
-    patch("dsbench.runner.ladder.opened", _parsed).start()
-    patch("dsbench.report.render._pictures", lambda _stem, _spec: {}).start()
+    patch("dsbench.measure.ladder.opened", _parsed).start()
+    patch("dsbench.read.report.render._pictures", lambda _stem, _spec: {}).start()
     # The limit of this process would refuse every run before its input is read.
-    patch("dsbench.report.render.try_memory", lambda: None).start()
+    patch("dsbench.read.report.render.try_memory", lambda: None).start()
     patch("typer.main.get_command", cache(typer.main.get_command)).start()
 
 

@@ -82,9 +82,9 @@ def run(data: bytes, folder: Path) -> None:
 def _browsed(folder: Path) -> None:
     from dsbench import study
     from dsbench.archive import ArchiveError
-    from dsbench.report import study as report
-    from dsbench.runner import RunError
+    from dsbench.measure.journal import RunError
     from dsbench.spec import SpecError
+    from dsbench.study import report as report
     from dsbench.web import studies
 
     try:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from dsbench.cluster import nodes, outcome
-from dsbench.columns import COUNTERS
-from dsbench.generator import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult
-from dsbench.generator.parts import Course
+from dsbench.archive.columns import COUNTERS
+from dsbench.measure.loaders import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult
+from dsbench.measure.loaders.parts import Course
+from dsbench.measure.nodes import nodes, outcome
 
 from .mutate import changed, mutated, strange
 from .sandbox import Refused

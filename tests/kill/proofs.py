@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from tests.kill.watched import processes, segments_of
 
 from dsbench.archive import TABLES, Archive, ArchiveError, claimed
-from dsbench.generator import Target
-from dsbench.report import finish
+from dsbench.measure.loaders import Target
+from dsbench.read.report import finish
 
 Rows = dict[str, list[str]]
 """Table to its rows of finished cycles, as text, sorted."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from dsbench import servers
-from dsbench.generator import Bench, CycleResult, Target, now_ns
-from dsbench.monitors import Lagging, Sampler, monitors_for
-from dsbench.monitors.firebird import Firebird
+from dsbench.measure.loaders import Bench, CycleResult, Target, now_ns
+from dsbench.measure.monitors import Lagging, Sampler, monitors_for
+from dsbench.measure.monitors.firebird import Firebird
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dsbench.monitors import SERVER, Known, Monitor, monitors_for
-from dsbench.monitors.calls import SystemCalls
-from dsbench.monitors.client import Client
-from dsbench.monitors.device import StorageDevice
-from dsbench.monitors.network import Network
-from dsbench.monitors.os import OperatingSystem
+from dsbench.measure.monitors import SERVER, Known, Monitor, monitors_for
+from dsbench.measure.monitors.calls import SystemCalls
+from dsbench.measure.monitors.client import Client
+from dsbench.measure.monitors.device import StorageDevice
+from dsbench.measure.monitors.network import Network
+from dsbench.measure.monitors.os import OperatingSystem
 
 INTERRUPTS = Path("/proc/interrupts")
 CALLS = [] if SystemCalls.allowed() is None else ["calls"]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dsbench import servers, spec
-from dsbench.generator import Target
-from dsbench.monitors import Lagging, Sampler, monitors_for
-from dsbench.monitors.mysql import Mysql
+from dsbench.measure.loaders import Target
+from dsbench.measure.monitors import Lagging, Sampler, monitors_for
+from dsbench.measure.monitors.mysql import Mysql
 
 _INNODB = {
     "blocks_hit", "blocks_read", "blocks_written", "doublewrite_pages", "data_syncs", "wal_writes", "statements",

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from dsbench.analysis.machine import Program
-from dsbench.monitors import RUN, SERVER, Known, between, look, proc, with_sessions
-from dsbench.monitors.calls import SystemCalls, numbered
-from dsbench.monitors.device import Disks
-from dsbench.report.cost_table import NO_CALLS
+from dsbench.measure.monitors import RUN, SERVER, Known, between, look, proc, with_sessions
+from dsbench.measure.monitors.calls import SystemCalls, numbered
+from dsbench.measure.monitors.device import Disks
+from dsbench.read.report.cost_table import NO_CALLS
+from dsbench.read.stats.machine import Program
 
 SHELL = (
     b"1318 (bash) S 1280 1318 1318 0 -1 4194560 5210 90311 2 31 12 7 481 93 20 0 1 0 26811 8060928 1012"

@@ -6,8 +6,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from dsbench.monitors import Lagging, Sampler, monitors_for
-from dsbench.monitors.postgres import Postgres
+from dsbench.measure.monitors import Lagging, Sampler, monitors_for
+from dsbench.measure.monitors.postgres import Postgres
 from dsbench.servers import Server
 from dsbench.servers.postgresql import binaries
 from fixtures.psql import Psql

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dsbench import archive
-from dsbench.analysis.resources import gains
-from dsbench.monitors import Sampler, Value, sampler
+from dsbench.measure.monitors import Sampler, Value, sampler
+from dsbench.read.stats.resources import gains
 
 SECOND = 1_000_000_000
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dsbench.generator import Target
-from dsbench.monitors import RUN, SERVER, Known, Sampler, Sizes, Value, proc
-from dsbench.monitors.sizes import resident
+from dsbench.measure.loaders import Target
+from dsbench.measure.monitors import RUN, SERVER, Known, Sampler, Sizes, Value, proc
+from dsbench.measure.monitors.sizes import resident
 from dsbench.servers import Server
 
 KB = 1024

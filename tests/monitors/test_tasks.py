@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from dsbench.monitors import RUN, SERVER, Known, proc
-from dsbench.monitors.tasks import Interrupts, Tasks
+from dsbench.measure.monitors import RUN, SERVER, Known, proc
+from dsbench.measure.monitors.tasks import Interrupts, Tasks
 
 X86 = b"""           CPU0       CPU1
  24:          1          0  IO-APIC   5-edge      ACPI:Ged

@@ -9,9 +9,9 @@ import pytest
 
 import dsbench
 from dsbench.archive import Archive
-from dsbench.evaluation import evaluate
-from dsbench.evaluation.checklist import checklist
-from dsbench.runner import promised
+from dsbench.measure import promised
+from dsbench.read.evaluation import evaluate
+from dsbench.read.evaluation.checklist import checklist
 from dsbench.spec import SpecError
 from fixtures import sample
 from fixtures.program import Program

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import promises, servers, storage
-from dsbench.generator import Found, Stopped, Target
-from dsbench.promises import durable, forgetting
-from dsbench.promises.durable import Durability, Round
-from dsbench.runner import Stop
+from dsbench import check as promises
+from dsbench import servers, storage
+from dsbench.check import durable, forgetting
+from dsbench.check.durable import Durability, Round
+from dsbench.measure.interrupts import Stop
+from dsbench.measure.loaders import Found, Stopped, Target
 from dsbench.servers import Server, ServerError, folder
 from dsbench.spec import SpecError
 from dsbench.spec import Target as TargetSpec
@@ -62,7 +63,7 @@ def test_what_was_not_flushed_is_lost_on_a_file_system_that_forgets(
 def test_a_mount_whose_keepers_were_killed_is_cleared_away_wherever_it_lies(base: Path, without_mark: bool) -> None:
     script = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from dsbench.promises import forgetting; from dsbench.servers.folder import Folder\n"
+        "from dsbench.check import forgetting; from dsbench.servers.folder import Folder\n"
         f"home = Folder.create(Path({str(base)!r}), 'check')\n"
         "with forgetting.storage('forgetful', home.path) as place:\n"
         "    (place.folder / 'file').write_text('written')\n"

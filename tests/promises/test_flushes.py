@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dsbench.promises import Flushes, flushes
+from dsbench.check import Flushes, flushes
 
 
 @pytest.mark.parametrize(

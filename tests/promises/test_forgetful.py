@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from dsbench.promises import forgetting
+from dsbench.check import forgetting
 
 PAGE = 4096
 OLD = b"o" * PAGE

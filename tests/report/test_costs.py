@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import dsbench
-from dsbench.analysis.fairness import Evenness
-from dsbench.analysis.resources import CALLS, CLIENT_CPU, RESCHEDULING, SERVER_CPU, SWITCHES
-from dsbench.analysis.values import Resource
-from dsbench.evaluation.evaluated import Evaluation
-from dsbench.report import cost_table, finish, tables
-from dsbench.report.page.results import resources
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.report import cost_table, finish, tables
+from dsbench.read.report.page.results import resources
+from dsbench.read.stats.fairness import Evenness
+from dsbench.read.stats.resources import CALLS, CLIENT_CPU, RESCHEDULING, SERVER_CPU, SWITCHES
+from dsbench.read.stats.values import Resource
 from fixtures.early import read_early
 
 

@@ -15,17 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsbench.analysis.values import Frequency, Interval
 from dsbench.archive import RunRecord
-from dsbench.evaluation import naming
-from dsbench.evaluation.evaluated import Evaluation
-from dsbench.report import render
-from dsbench.report.diagrams import axes, heading, specs, theme
-from dsbench.report.diagrams.conf import conf
-from dsbench.report.diagrams.cycle import cycle
-from dsbench.report.diagrams.freq import curve, freq
-from dsbench.report.diagrams.node_rates import node
-from dsbench.report.diagrams.rate import rate
+from dsbench.read.evaluation import naming
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.report import render
+from dsbench.read.report.diagrams import axes, heading, specs, theme
+from dsbench.read.report.diagrams.conf import conf
+from dsbench.read.report.diagrams.cycle import cycle
+from dsbench.read.report.diagrams.freq import curve, freq
+from dsbench.read.report.diagrams.node_rates import node
+from dsbench.read.report.diagrams.rate import rate
+from dsbench.read.stats.values import Frequency, Interval
 from fixtures import sample
 
 FIVE = ("rate", "node", "cycle", "freq", "conf")

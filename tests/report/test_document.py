@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsbench.analysis.machine import CycleUse, MachineUse, Program
-from dsbench.analysis.values import Collision, Doubt, Interval
 from dsbench.archive import RunRecord
-from dsbench.evaluation.evaluated import Evaluation
-from dsbench.report.document import page
-from dsbench.report.page import course
-from dsbench.report.page.command import command_line, config_file
-from dsbench.report.page.markup import Html, data, number, table, tag
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.report.document import page
+from dsbench.read.report.page import course
+from dsbench.read.report.page.command import command_line, config_file
+from dsbench.read.report.page.markup import Html, data, number, table, tag
+from dsbench.read.stats.machine import CycleUse, MachineUse, Program
+from dsbench.read.stats.values import Collision, Doubt, Interval
 from dsbench.spec import RunSpec
 from fixtures import sample
 

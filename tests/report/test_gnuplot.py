@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsbench.report import finish, gnuplot
+from dsbench.read.report import finish, gnuplot
 
 STORED = Path(__file__).parents[1] / "data" / "archives"
 

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from dsbench.report import finish
+from dsbench.read.report import finish
 
 ROOT = Path(__file__).parents[2]
 

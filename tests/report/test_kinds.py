@@ -12,16 +12,16 @@ import altair as alt
 import pytest
 
 from dsbench import workloads
-from dsbench.analysis.kinds import ALL
 from dsbench.archive import Archive
-from dsbench.evaluation import Series, evaluate
-from dsbench.evaluation.evaluated import Change
-from dsbench.report import render, tables
-from dsbench.report.diagrams import specs
-from dsbench.report.document import page
-from dsbench.report.kind_text import kind_lines, nopm_text
-from dsbench.report.page.command import command_line
-from dsbench.report.page.kind_sections import statistics
+from dsbench.read.evaluation import Series, evaluate
+from dsbench.read.evaluation.evaluated import Change
+from dsbench.read.report import render, tables
+from dsbench.read.report.diagrams import specs
+from dsbench.read.report.document import page
+from dsbench.read.report.kind_text import kind_lines, nopm_text
+from dsbench.read.report.page.command import command_line
+from dsbench.read.report.page.kind_sections import statistics
+from dsbench.read.stats.kinds import ALL
 from dsbench.spec import build
 from fixtures import sample
 from fixtures.archives import MS, S, bucket_rows, cycle_row, phase_rows, run_json, write

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsbench.analysis.values import Doubt, ScaleResult, result_columns
 from dsbench.archive import RunRecord
-from dsbench.evaluation import evaluate
-from dsbench.evaluation.evaluated import Evaluation
-from dsbench.report import tables
-from dsbench.report.diagrams.conf import conf
-from dsbench.report.diagrams.heading import index_note
-from dsbench.report.document import page
+from dsbench.read.evaluation import evaluate
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.report import tables
+from dsbench.read.report.diagrams.conf import conf
+from dsbench.read.report.diagrams.heading import index_note
+from dsbench.read.report.document import page
+from dsbench.read.stats.values import Doubt, ScaleResult, result_columns
 from fixtures import small
 from fixtures.archives import write
 

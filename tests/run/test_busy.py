@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import dsbench
-from dsbench import doctor
 from dsbench.archive import Archive
-from dsbench.evaluation import evaluate
-from dsbench.report import finish
+from dsbench.check import doctor
+from dsbench.read.evaluation import evaluate
+from dsbench.read.report import finish
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells of other programs")
 

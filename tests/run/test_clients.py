@@ -18,17 +18,18 @@ import psutil
 import pytest
 
 import dsbench
-from dsbench import _core, generator, servers
-from dsbench.analysis.histogram import histogram, quantile_ns
-from dsbench.columns import COUNTERS
+from dsbench import _core, servers
+from dsbench.archive.columns import COUNTERS
 from dsbench.drivers import DRIVERS, PEERS, mysql, peers, postgres
 from dsbench.drivers.address import Address
 from dsbench.drivers.session import MYSQL, POSTGRES, by_format
-from dsbench.evaluation.naming import subject
-from dsbench.generator import processes
-from dsbench.generator.pgbench import Pgbench
-from dsbench.generator.sysbench import Sysbench, class_ns
-from dsbench.runner import Moment, Silent
+from dsbench.measure import loaders as generator
+from dsbench.measure.events import Moment, Silent
+from dsbench.measure.loaders import processes
+from dsbench.measure.loaders.pgbench import Pgbench
+from dsbench.measure.loaders.sysbench import Sysbench, class_ns
+from dsbench.read.evaluation.naming import subject
+from dsbench.read.stats.histogram import histogram, quantile_ns
 from dsbench.spec import SpecError, Target, build
 from fixtures.program import Program
 

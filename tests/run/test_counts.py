@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from dsbench.archive import LOCAL
-from dsbench.generator import NULL_SERVER, Bench, Target, now_ns
-from dsbench.generator.parts import NodeResult, Part
-from dsbench.runner.counts import Counts
+from dsbench.measure.counts import Counts
+from dsbench.measure.loaders import NULL_SERVER, Bench, Target, now_ns
+from dsbench.measure.loaders.parts import NodeResult, Part
 from dsbench.spec import build
 from fixtures.waiting import until
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import dsbench
-from dsbench.analysis.index import share
-from dsbench.analysis.precision import enough
-from dsbench.evaluation.naming import conduct
-from dsbench.generator import Stage
-from dsbench.runner import trial
-from dsbench.runner.enough import Enough, wanted
-from dsbench.runner.plan import Planned, planned
+from dsbench.measure import trial
+from dsbench.measure.enough import Enough, wanted
+from dsbench.measure.loaders import Stage
+from dsbench.measure.plan import Planned, planned
+from dsbench.read.evaluation.naming import conduct
+from dsbench.read.stats.index import share
+from dsbench.read.stats.precision import enough
 from dsbench.spec import RunSpec, SpecError, build
 from fixtures.archives import MS, cycle_row, run_json, write
 

@@ -14,7 +14,7 @@ import pytest
 
 import dsbench
 from dsbench import servers
-from dsbench.generator import IN_DATABASE, CoreError, Target
+from dsbench.measure.loaders import IN_DATABASE, CoreError, Target
 from dsbench.servers.firebird import binaries
 from dsbench.spec import SpecError, merged
 from dsbench.spec import Target as TargetSpec

@@ -16,7 +16,7 @@ import pytest
 
 from dsbench import servers
 from dsbench.archive import Archive
-from dsbench.generator import Target
+from dsbench.measure.loaders import Target
 from dsbench.spec import Target as TargetSpec
 from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import Program, described, only_archive

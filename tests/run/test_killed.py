@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dsbench import runner
-from dsbench.runner.events import Moment
+from dsbench import measure
+from dsbench.measure.events import Moment
 from dsbench.spec import RunSpec, build
 from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import Program, described, only_archive
@@ -41,7 +41,7 @@ SERVERS = [
 KEPT = "finished cycles are kept; once the server works again: dsbench run --resume ARCHIVE"
 
 
-class Killer(runner.Silent):
+class Killer(measure.Silent):
     """Kills the server of the run that it listens to, in ``phase`` (of ``cycle``), once it is at work there.
 
     The run stands in the same place each time, however slow the machine is.
@@ -70,7 +70,7 @@ class Killer(runner.Silent):
     def _left(self) -> list[psutil.Process]:
         return [process for process in servers_of(os.getpid(), self._program) if process not in self._others]
 
-    def check(self, outcome: runner.Outcome, where: str, cycles: list[int]) -> None:
+    def check(self, outcome: measure.Outcome, where: str, cycles: list[int]) -> None:
         """What holds of every run whose server was killed."""
         assert self.killed, f"the run never came to {self._phase}"
         assert (outcome.status, outcome.error is not None) == ("failed", True), outcome
@@ -99,11 +99,11 @@ def test_a_killed_server_costs_what_was_not_finished(
     archive = None
     for phase, cycle, where, kept in kills:
         killer = Killer(program, phase, cycle)
-        begun = runner.resume(archive, None, killer) if archive else runner.execute(asked(target, settings), tmp_path, killer)
+        begun = measure.resume(archive, None, killer) if archive else measure.execute(asked(target, settings), tmp_path, killer)
         killer.check(begun, where, kept)
         archive = begun.archive
     assert archive is not None
-    resumed = runner.resume(archive, None, runner.Silent())
+    resumed = measure.resume(archive, None, measure.Silent())
     assert (resumed.status, resumed.error, resumed.void_scales) == ("complete", None, ())
     assert finished(archive) == [1, 2]
     # Behind what was kept: where that was everything, the check alone was made, on another database.

@@ -9,11 +9,11 @@ from typing import cast
 import pytest
 
 import dsbench
-from dsbench.evaluation.side_by_side import read
-from dsbench.generator import Target
-from dsbench.report import several
-from dsbench.report.diagrams.several import specs
-from dsbench.runner import ladder
+from dsbench.measure import ladder
+from dsbench.measure.loaders import Target
+from dsbench.read.evaluation.side_by_side import read
+from dsbench.read.report import several
+from dsbench.read.report.diagrams.several import specs
 from dsbench.spec import build
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import runner
-from dsbench.runner.load import with_password
+from dsbench import measure
+from dsbench.measure.load import with_password
 from dsbench.spec import SpecError, build
 
 
@@ -37,8 +37,8 @@ def test_a_spent_invitation_is_refused_before_anything_is_begun(tmp_path: Path) 
     folder.mkdir()
     (folder / "node-1.bundle").write_text("{}")
     spec = build({"target": {"url": "mock:"}, "nodes": 1})
-    with pytest.raises(runner.RunError, match="were used for a run that has ended") as told:
-        runner.execute(spec, tmp_path / "out", runner.Silent(), runner.Joining(folder))
+    with pytest.raises(measure.RunError, match="were used for a run that has ended") as told:
+        measure.execute(spec, tmp_path / "out", measure.Silent(), measure.Joining(folder))
     assert "dsbench cluster invite" in told.value.remedy
     assert not (tmp_path / "out").exists()
 

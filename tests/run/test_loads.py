@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import dsbench
-from dsbench.runner.loads import in_words
+from dsbench.measure.loads import in_words
 
 
 def test_loads_are_gains_between_the_first_sample_and_the_last() -> None:

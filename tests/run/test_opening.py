@@ -10,8 +10,9 @@ import pytest
 
 from dsbench import servers
 from dsbench.archive import Writer
-from dsbench.generator import CoreError, Target
-from dsbench.runner import RunError, ladder, opening
+from dsbench.measure import ladder, opening
+from dsbench.measure.journal import RunError
+from dsbench.measure.loaders import CoreError, Target
 from dsbench.spec import build
 from fixtures.program import Program, only_archive
 from fixtures.psql import Psql

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import dsbench
-from dsbench import runner, spec
+from dsbench import measure, spec
 from dsbench.archive import Archive
-from dsbench.report.tables import peak_lines, results_txt, to_json
+from dsbench.read.report.tables import peak_lines, results_txt, to_json
 from dsbench.spec.checks import peak_numbers
 
 # Long answers: what a busy machine adds to them is little, and the rates are as the numbers of threads.
@@ -42,21 +42,21 @@ def test_a_run_tries_a_few_numbers_and_tells_the_best(tmp_path: Path) -> None:
     assert (told["threads"], told["at_the_end"], told["sure"], told["neighbours"][0][0]) == (6, True, False, 4)
 
 
-class _Impatient(runner.Silent):
+class _Impatient(measure.Silent):
     """Ends the run when its second cycle is kept."""
 
     def message(self, text: str) -> None:
         if text.startswith("scale 1, cycle 2,"):
-            raise runner.RunError("enough", "go on")
+            raise measure.RunError("enough", "go on")
 
 
 def test_a_search_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
     asked = spec.build({"target": {"url": TARGET}, **LITTLE})
-    cut = runner.execute(asked, tmp_path, _Impatient())
+    cut = measure.execute(asked, tmp_path, _Impatient())
     assert cut.status == "failed"
     before = tried(Archive.open(cut.archive))
     assert sum(map(len, before.values())) == 2
-    again = runner.resume(cut.archive, None, runner.Silent())
+    again = measure.resume(cut.archive, None, measure.Silent())
     assert again.status == "complete"
     after = tried(Archive.open(again.archive))
     assert all(cycles <= after[n] for n, cycles in before.items())

@@ -15,8 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from dsbench import servers
-from dsbench.generator import Bench, CoreError, Target, now_ns
-from dsbench.runner import keeping
+from dsbench.measure import keeping
+from dsbench.measure.loaders import Bench, CoreError, Target, now_ns
 from dsbench.servers.postgresql import binaries
 from dsbench.spec import SpecError, merged
 from dsbench.spec import Target as TargetSpec

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsbench.generator import Bench, CoreError, Pacing, Stage, Target, Until, largest, load_of
-from dsbench.generator.stages import GroupPlan
-from dsbench.runner.plan import can_go_on, planned
+from dsbench.measure.loaders import Bench, CoreError, Pacing, Stage, Target, Until, largest, load_of
+from dsbench.measure.loaders.stages import GroupPlan
+from dsbench.measure.plan import can_go_on, planned
 from dsbench.spec import RunSpec
 
 

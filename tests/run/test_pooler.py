@@ -10,8 +10,8 @@ import pytest
 
 import dsbench
 from dsbench import servers
-from dsbench.generator import IN_DATABASE, CoreError, Target
-from dsbench.runner.place import lock
+from dsbench.measure.loaders import IN_DATABASE, CoreError, Target
+from dsbench.measure.place import lock
 from fixtures.pooler import pgbouncer
 
 IGNORING = {"ignore_startup_parameters": "extra_float_digits,default_transaction_isolation,search_path,options"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dsbench import servers
-from dsbench.generator import Bench, Target
+from dsbench.measure.loaders import Bench, Target
 from dsbench.spec import Target as TargetSpec
 
 _TABLES = {

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import runner
+from dsbench import measure as runner
 from dsbench.archive import Archive
-from dsbench.evaluation import Series, evaluate
-from dsbench.generator import Bench, CoreError, Target
-from dsbench.report import finish
-from dsbench.runner import resumption
+from dsbench.measure import resumption
+from dsbench.measure.loaders import Bench, CoreError, Target
+from dsbench.read.evaluation import Series, evaluate
+from dsbench.read.report import finish
 from dsbench.spec import RunSpec, build
 from fixtures.nodes import Bed, ended
 

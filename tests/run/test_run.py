@@ -14,10 +14,11 @@ import numpy as np
 import psutil
 import pytest
 
-from dsbench import runner, servers
+from dsbench import measure as runner
+from dsbench import servers
 from dsbench.archive import Archive
-from dsbench.generator import Bench, Cycle, Target, now_ns
-from dsbench.runner.cycle import seed_of
+from dsbench.measure.cycle import seed_of
+from dsbench.measure.loaders import Bench, Cycle, Target, now_ns
 from dsbench.spec import RunSpec, build
 from dsbench.spec import Target as TargetSpec
 from fixtures.program import described
@@ -223,7 +224,7 @@ def test_a_slow_first_sample_does_not_eat_the_cycle(tmp_path: Path, monkeypatch:
 
     begin = Cycle.start
     monkeypatch.setattr(Cycle, "start", start)
-    monkeypatch.setattr("dsbench.runner.ladder.monitors_for", lambda *_: (Slow(),))
+    monkeypatch.setattr("dsbench.measure.ladder.monitors_for", lambda *_: (Slow(),))
     spec = spec_for("mock:?latency_us=100", scales=(1,), cycles=1, rate=1000.0, arrival="constant")
     archive = Archive.open(runner.execute(spec, tmp_path, runner.Silent()).archive)
     samples, at_ns = started[-1]  # those before are of the calibration
@@ -234,7 +235,7 @@ def test_a_slow_first_sample_does_not_eat_the_cycle(tmp_path: Path, monkeypatch:
 
 
 def test_a_server_that_falls_silent_fails_the_cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dsbench.runner.cycle._GRACE_S", 0.5)
+    monkeypatch.setattr("dsbench.measure.cycle._GRACE_S", 0.5)
     stalls = "mock:?latency_us=100&stall_at=100&stall_ms=3000"
     spec = spec_for(stalls, scales=(1,), cycles=1, threads=1, duration=1.0)
     outcome = runner.execute(spec, tmp_path, runner.Silent())

@@ -20,8 +20,8 @@ from fixtures.program import described
 from fixtures.started import program, wait_for_cycle, wait_until_under_way
 
 IMPATIENT = """
-from dsbench.monitors import sampler
-from dsbench.runner import cycle
+from dsbench.measure.monitors import sampler
+from dsbench.measure import cycle
 cycle._GRACE_S, sampler.PATIENCE_S = 4.0, 2.0
 """
 """dsbench with less patience for a server, so that a test need not wait for all of it."""
@@ -98,7 +98,7 @@ def test_ctrl_c_ends_a_run_whose_server_is_silent(running: subprocess.Popen[str]
 
 ASKING = """
 import signal, sys, threading, time
-from dsbench.generator import CoreError, Target
+from dsbench.measure.loaders import CoreError, Target
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which whoever runs the tests may have ignored
 target = Target(sys.argv[1])
 target.fetch("SELECT 1")

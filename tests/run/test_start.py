@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsbench.archive import Writer
-from dsbench.columns import COUNTERS
-from dsbench.generator import SECOND_WORDS, CycleLoad, CycleResult, Stage, load_of
-from dsbench.generator.parts import NodeResult, Part, Wanted
-from dsbench.generator.stages import GroupPlan
-from dsbench.monitors import Known
-from dsbench.runner import Silent, cycle
-from dsbench.runner.journal import Journal
+from dsbench.archive.columns import COUNTERS
+from dsbench.measure import cycle
+from dsbench.measure.events import Silent
+from dsbench.measure.journal import Journal
+from dsbench.measure.loaders import SECOND_WORDS, CycleLoad, CycleResult, Stage, load_of
+from dsbench.measure.loaders.parts import NodeResult, Part, Wanted
+from dsbench.measure.loaders.stages import GroupPlan
+from dsbench.measure.monitors import Known
 from dsbench.spec import RunSpec
 
 MS = 1_000_000

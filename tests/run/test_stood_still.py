@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from dsbench.generator import Cycle
+from dsbench.measure.loaders import Cycle
 from fixtures.program import described
 from fixtures.started import Begin, wait_for_cycle, wait_until_under_way
 

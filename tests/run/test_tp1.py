@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import dsbench
-from dsbench.evaluation import bounds
-from dsbench.report import bounds as report
-from dsbench.report.tables import DEFINITIONS, summary_text
-from dsbench.runner import sizing
+from dsbench.measure import sizing
+from dsbench.read.evaluation import bounds
+from dsbench.read.report import bounds as report
+from dsbench.read.report.tables import DEFINITIONS, summary_text
 from fixtures.program import Program
 
 

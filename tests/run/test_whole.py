@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 from dsbench.archive import Archive, Writer
-from dsbench.generator import Bench, CycleResult, Target, load_of, now_ns
-from dsbench.generator.parts import NodeResult, Part
-from dsbench.runner import Silent, cycle, resumption, rows
-from dsbench.runner.journal import Journal
+from dsbench.measure import cycle, resumption, rows
+from dsbench.measure.events import Silent
+from dsbench.measure.journal import Journal
+from dsbench.measure.loaders import Bench, CycleResult, Target, load_of, now_ns
+from dsbench.measure.loaders.parts import NodeResult, Part
 from dsbench.spec import RunSpec
 
 SPEC = RunSpec.model_validate(

@@ -14,9 +14,9 @@ from pyarrow import parquet
 
 import dsbench
 from dsbench import workloads
-from dsbench.report.kind_text import kind_lines
-from dsbench.report.page.command import command_line
-from dsbench.runner import check_target
+from dsbench.measure.standing import check_target
+from dsbench.read.report.kind_text import kind_lines
+from dsbench.read.report.page.command import command_line
 from dsbench.spec import SpecError, build, examples, merged, taking
 from fixtures.program import Program
 

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from dsbench import servers, spec
-from dsbench.generator import CoreError, Target
+from dsbench.measure.loaders import CoreError, Target
 from dsbench.servers.firebird import binaries
 from dsbench.servers.firebird.log import own_lines
 from dsbench.servers.folder import stale
@@ -233,7 +233,7 @@ import sys, time
 from pathlib import Path
 from urllib.parse import unquote
 from dsbench import servers, spec
-from dsbench.generator import Target
+from dsbench.measure.loaders import Target
 settings = {"ServerMode": sys.argv[3]}
 wanted = spec.Target(url="private:firebird", directory=Path(sys.argv[1]), version="3", settings=settings)
 server = servers.start(wanted, 4)

@@ -23,7 +23,7 @@ _PROGRAM = """
 import json, sys
 from pathlib import Path
 from dsbench import servers, spec
-from dsbench.generator import Target
+from dsbench.measure.loaders import Target
 from dsbench.servers.firebird import embedded
 
 def start(settings, version=None):

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from dsbench import servers, spec
-from dsbench.generator import CoreError, Target
+from dsbench.measure.loaders import CoreError, Target
 from dsbench.servers.folder import stale
 from dsbench.servers.mysql import binaries
 from fixtures.private import check_no_superuser, check_refused, command, working_in

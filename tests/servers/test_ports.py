@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dsbench import servers, spec
-from dsbench.generator import Target
+from dsbench.measure.loaders import Target
 from dsbench.servers import server as life
 from dsbench.servers.ports import free_port
 

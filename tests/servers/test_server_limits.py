@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import control_groups, servers, spec, stack
+from dsbench import control_groups, servers, spec
+from dsbench.measure import stack
 from dsbench.servers import folder, limits
 from dsbench.servers.limits.files import places
 from dsbench.servers.limits.hierarchy import among

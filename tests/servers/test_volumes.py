@@ -15,7 +15,9 @@ import pytest
 
 import dsbench
 from dsbench import servers, spec, storage
-from dsbench.runner import Outcome, Silent, Stop
+from dsbench.measure.events import Silent
+from dsbench.measure.interrupts import Stop
+from dsbench.measure.ladder import Outcome
 from dsbench.servers import ServerError, folder, volumes
 from dsbench.spec import RunSpec
 from dsbench.storage import ageing

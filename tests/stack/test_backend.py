@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dsbench.stack import backend
+from dsbench.measure.stack import backend
 from dsbench.storage import Device
 
 

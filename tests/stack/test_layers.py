@@ -13,7 +13,7 @@ import pytest
 
 import dsbench
 from dsbench import control_groups
-from dsbench.stack import application, core, described, filesystem, system
+from dsbench.measure.stack import application, core, described, filesystem, system
 from dsbench.storage import Mount
 
 

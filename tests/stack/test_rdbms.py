@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import servers, spec, stack
+from dsbench import servers, spec
+from dsbench.measure import stack
+from dsbench.measure.stack.described import Described, Switch
+from dsbench.measure.stack.rdbms import postgres, sqlite
 from dsbench.servers.postgresql import binaries
-from dsbench.stack.described import Described, Switch
-from dsbench.stack.rdbms import postgres, sqlite
 from fixtures.psql import Psql
 
 _SETTINGS = {

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import servers, spec, stack
-from dsbench.generator import Target
-from dsbench.stack.described import Described, Switch
-from dsbench.stack.rdbms import firebird
+from dsbench import servers, spec
+from dsbench.measure import stack
+from dsbench.measure.loaders import Target
+from dsbench.measure.stack.described import Described, Switch
+from dsbench.measure.stack.rdbms import firebird
 
 _SETTINGS = {
     "page_size": "16384", "page_buffers": "1000", "sweep_interval": "0", "forced_writes": "off", "DeadlockTimeout": "7",
@@ -145,7 +146,7 @@ def test_a_shared_cache_is_a_mark() -> None:
 _EMBEDDED = """
 import json
 from dsbench import servers, spec, stack
-from dsbench.generator import Target
+from dsbench.measure.loaders import Target
 wanted = spec.Target(url="private:firebird", settings={"embedded": "on", "DeadlockTimeout": "7"})
 with servers.start(wanted, 8) as server:
     session = Target(server.url)

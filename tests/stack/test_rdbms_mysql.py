@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from dsbench import servers, spec, stack
-from dsbench.generator import Target
-from dsbench.stack.described import Described, Switch
-from dsbench.stack.rdbms import mysql, mysql_durability
+from dsbench import servers, spec
+from dsbench.measure import stack
+from dsbench.measure.loaders import Target
+from dsbench.measure.stack.described import Described, Switch
+from dsbench.measure.stack.rdbms import mysql, mysql_durability
 
 _SETTINGS = {
     "innodb_buffer_pool_size": "64M", "innodb_flush_log_at_trx_commit": "2", "innodb_doublewrite": "off",

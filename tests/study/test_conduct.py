@@ -17,7 +17,10 @@ import pytest
 
 from dsbench.archive import Archive, ArchiveError, claimed
 from dsbench.library import studies
-from dsbench.runner import Moment, Observer, Outcome, RunError, Silent, Stop
+from dsbench.measure.events import Moment, Observer, Silent
+from dsbench.measure.interrupts import Stop
+from dsbench.measure.journal import RunError
+from dsbench.measure.ladder import Outcome
 from dsbench.spec import RunSpec
 from dsbench.study import Study, Trial, begin, conduct, load
 from dsbench.study.record import make_folder

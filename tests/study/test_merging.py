@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from dsbench.archive import Archive
-from dsbench.report import study as shown
-from dsbench.report.diagrams.study import specs
 from dsbench.spec import SpecError
 from dsbench.study import Study, begin, best, load, merge, outcomes
+from dsbench.study import report as shown
+from dsbench.study.diagrams import specs
 from dsbench.study.plan import Trial
 from dsbench.study.record import make_folder, store
 from dsbench.study.spec import Factor, parse

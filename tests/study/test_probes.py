@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import dsbench
-from dsbench.analysis.ranks import spearman
-from dsbench.report import study as shown
+from dsbench.read.stats.ranks import spearman
 from dsbench.storage import probes
 from dsbench.study import Study, outcomes
+from dsbench.study import report as shown
 
 BONNIE = "1.98,2.00a,vm,1,1795384314,128M,,8192,5,,,108200,7,146890,8,,,+++++,+++,14248,42" + "," * 19 + "50423us\n"
 POSTMARK = [

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import typer
 
-from dsbench import query
 from dsbench.archive import ArchiveError
+from dsbench.archive.columns import TABLES
 from dsbench.cli.query import Form, command
-from dsbench.columns import TABLES
+from dsbench.library import query
 from dsbench.study import Study
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from dsbench import study
-from dsbench.analysis.values import Resource
-from dsbench.report import study as shown
-from dsbench.report.diagrams.study import specs
+from dsbench.read.stats.values import Resource
 from dsbench.spec import SpecError
 from dsbench.study import Point, Study, begin, outcomes, results
+from dsbench.study import report as shown
+from dsbench.study.diagrams import specs
 from dsbench.study.record import extend, make_folder
 from dsbench.study.spec import parse
 from fixtures.studies import archived

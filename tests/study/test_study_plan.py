@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from dsbench import study
-from dsbench.report.study_ahead import ahead_of
-from dsbench.runner import RunError
+from dsbench.measure.journal import RunError
 from dsbench.spec import NotHere, RunSpec, SpecError
 from dsbench.study import estimate, rules
+from dsbench.study.ahead_text import ahead_of
 from dsbench.study.plan import asked
 from dsbench.study.record import Study, begin, extend, load, make_folder, store
 from dsbench.study.spec import parse
@@ -119,7 +119,7 @@ def test_what_was_left_out_is_made_once_it_can_be(tmp_path: Path, monkeypatch: p
             if (name := storage["type"]) not in systems:
                 raise NotHere("--storage", f"mkfs.{name} is not installed", "install it")
 
-        monkeypatch.setattr("dsbench.runner.ahead.volumes.refuse", refuse)
+        monkeypatch.setattr("dsbench.measure.ahead.volumes.refuse", refuse)
 
     installed("ext4")
     found = planned(tmp_path, run=run, factor=factors, trials={"repeat": 1})
@@ -317,7 +317,7 @@ def test_each_server_is_tried_once_and_one_that_takes_a_setting_elsewhere_is_lef
             raise SpecError("--set", "this version has no such setting", "use another")
 
     monkeypatch.setattr("dsbench.study.plan.try_target", took)
-    monkeypatch.setattr("dsbench.runner.ahead.servers.find", lambda _target: None)
+    monkeypatch.setattr("dsbench.measure.ahead.servers.find", lambda _target: None)
     versions = {"name": "version", "path": "target.version", "levels": [17, 18]}
     methods = {"name": "method", "levels": [{"name": "own"}, {"name": "worker", "set": {"target.settings.io_method": "worker"}}]}
     run = {**BASE, "target": "private:postgresql"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dsbench.archive import RunRecord, Writer
-from dsbench.columns import ONLY_STAGE
+from dsbench.archive.columns import ONLY_STAGE
 from dsbench.web.course import Course
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, run_json
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dsbench
-from dsbench.runner import RunError
+from dsbench.measure.journal import RunError
 from dsbench.spec import RunSpec, SpecError, examples, load_toml
 from dsbench.web import form
 

@@ -11,10 +11,10 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dsbench.archive.columns import TABLES as TABLES_OF_COLUMNS
 from dsbench.archive.errors import ArchiveError, told
 from dsbench.archive.schemas import DESCRIBED, TABLES
 from dsbench.archive.sound import checked, spare, texts_of, typed
-from dsbench.columns import TABLES as TABLES_OF_COLUMNS
 
 MERGED: Final = ".merged.parquet"
 """Ending of a merged file whose parts are not away yet."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from dsbench import columns
+from dsbench.archive import columns
 
 FORMAT: Final = 2
 """Of what is written. Format 1 had no stages and no groups."""

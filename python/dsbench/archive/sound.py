@@ -7,7 +7,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dsbench import columns
+from dsbench.archive import columns
 from dsbench.archive.errors import ArchiveError
 from dsbench.archive.schemas import TABLES
 

@@ -25,8 +25,8 @@ def command(
     The bound is 1 / (sum over the parts of how often a transaction has it / its peak rate), for each server.
     """
     # Late: the libraries that draw and compute take a second, and help should not.
-    from dsbench.evaluation.bounds import document, read
-    from dsbench.report import bounds as report
+    from dsbench.read.evaluation.bounds import document, read
+    from dsbench.read.report import bounds as report
 
     found = read(archives)
     files: dict[str, bytes] = {}

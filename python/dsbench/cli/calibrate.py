@@ -10,8 +10,8 @@ import typer
 
 from dsbench import spec, workloads
 from dsbench.cli.options import completing
-from dsbench.runner import RunError
-from dsbench.runner.calibration import calibrate, lines
+from dsbench.measure.calibration import calibrate, lines
+from dsbench.measure.journal import RunError
 
 _WORKLOADS = f"{workloads.choices()}, or as of dsbench run; the default has the shortest transactions."
 EPILOG = "Examples: dsbench calibrate --threads 16 --workload tpcb | dsbench calibrate --workload ycsb-a"

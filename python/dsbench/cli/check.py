@@ -10,14 +10,15 @@ from typing import Annotated
 
 import typer
 
-from dsbench import promises, runner, spec, workloads
+from dsbench import check as promises
+from dsbench import measure, spec, workloads
+from dsbench.check.conformance import conform
 from dsbench.cli import errors, settings
 from dsbench.cli.options import completing
 from dsbench.cli.progress import Counting
-from dsbench.conformance import conform
-from dsbench.generator import CoreError, Stopped
-from dsbench.runner import RunError
-from dsbench.runner.interrupts import listening
+from dsbench.measure.interrupts import listening
+from dsbench.measure.journal import RunError
+from dsbench.measure.loaders import CoreError, Stopped
 
 _DEFAULT: str = spec.RunSpec.model_fields["workload"].default
 _ROUNDS, _THREADS = 5, 4
@@ -111,7 +112,7 @@ def _consistent(
             "out what it promises: --promises"
         )
         raise spec.SpecError("TARGET", "a private server is gone with its run: there is nothing to check", remedy)
-    found = runner.check_target(where, {name: value for name, value in asked.items() if value})
+    found = measure.check_target(where, {name: value for name, value in asked.items() if value})
     if as_json:
         print(json.dumps([{"name": c.name, "holds": c.holds, "detail": c.detail} for c in found.conditions], indent=2))
     else:

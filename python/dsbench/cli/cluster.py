@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from dsbench.cli import errors
-from dsbench.cluster.errors import ClusterError
+from dsbench.measure.nodes.errors import ClusterError
 from dsbench.problem import how_to_install
 from dsbench.spec import SpecError
 
@@ -32,7 +32,7 @@ def invite(
 ) -> None:
     """Write certificates for one run: a bundle for each node, and what the run itself needs."""
     try:
-        from dsbench.cluster import bundle  # Late: an extra.
+        from dsbench.measure.nodes import bundle  # Late: an extra.
     except ImportError as error:
         problem = f"this needs a package that is not here: {error}"
         raise ClusterError(problem, how_to_install(), usage=True) from None
@@ -81,7 +81,7 @@ def up(
 ) -> None:
     """Start a node on each machine over SSH, and stay until their run is over."""
     try:
-        from dsbench.cluster import bundle, launch  # Late: an extra.
+        from dsbench.measure.nodes import bundle, launch  # Late: an extra.
     except ImportError as error:
         problem = f"this needs a package that is not here: {error}"
         raise ClusterError(problem, how_to_install(), usage=True) from None

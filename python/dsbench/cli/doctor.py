@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dsbench import doctor
+from dsbench.check import doctor
 
 EPILOG = "Example: dsbench doctor --json"
 

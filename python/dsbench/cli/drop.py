@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dsbench import runner, spec
+from dsbench import measure, spec
 from dsbench.cli import errors
 
 EPILOG = (
@@ -32,7 +32,7 @@ def command(
         return not refused
 
     asked = spec.build({"target": {"url": target}}).target
-    removed = runner.drop_target(asked, agreed)
+    removed = measure.drop_target(asked, agreed)
     if refused:
         errors.tell("nothing was removed")
         sys.exit(errors.FAILED)

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 from dsbench.cli.series import Metrics, Series
-from dsbench.runner import Observer
+from dsbench.measure.events import Observer
 from dsbench.spec import RunSpec, SpecError
 
 _AT_ONCE: Final = 16

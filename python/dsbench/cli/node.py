@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from dsbench.cli import errors
-from dsbench.cluster.errors import ClusterError
+from dsbench.measure import load
+from dsbench.measure.nodes.errors import ClusterError
 from dsbench.problem import how_to_install
-from dsbench.runner import load
 
 EPILOG = "Examples: dsbench node --join node-1.bundle | ssh host dsbench node --join - <node-1.bundle"
 
@@ -24,7 +24,7 @@ def command(
 ) -> None:
     """Make load for a run on another machine, until that run is over."""
     try:
-        from dsbench.cluster import bundle, serving  # Late: an extra.
+        from dsbench.measure.nodes import bundle, serving  # Late: an extra.
     except ImportError as error:
         problem = f"a node needs a package that is not here: {error}"
         raise ClusterError(problem, how_to_install(), usage=True) from None

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
-from dsbench import drivers, generator, servers, workloads
+from dsbench import drivers, servers, workloads
+from dsbench.measure import loaders as generator
 from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, about, examples
 
 _TYPES: Final = {"boolean": bool, "integer": int, "number": float, "object": list[str]}

@@ -13,8 +13,9 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from dsbench.report.moment_text import clock, course, describe
-from dsbench.runner import Moment, TimeLeft
+from dsbench.measure.events import Moment
+from dsbench.measure.moment_text import clock, course, describe
+from dsbench.measure.remaining import TimeLeft
 from dsbench.spec import RunSpec
 
 _PLAIN_EVERY_S = 5.0

@@ -39,7 +39,7 @@ def command(
     form: Annotated[Form, typer.Option("--as", help="text, csv or json.")] = Form.TEXT,
 ) -> None:
     """Ask all archives below a folder by SQL: runs, scales, settings, trials of studies, and every table."""
-    from dsbench import query  # Late: its libraries take a second.
+    from dsbench.library import query  # Late: its libraries take a second.
 
     found = query.find(folder)
     for problem in found.problems:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from dsbench.runner import Moment, Observer
+from dsbench.measure.events import Moment, Observer
 from dsbench.spec import RunSpec
 
 

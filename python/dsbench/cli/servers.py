@@ -13,13 +13,14 @@ from typing import Annotated
 
 import typer
 
-from dsbench import conformance, spec
 from dsbench import servers as rooms
+from dsbench import spec
+from dsbench.check import conformance
 from dsbench.cli import errors
 from dsbench.cli.options import completing
 from dsbench.cli.progress import Counting
-from dsbench.generator import CoreError
-from dsbench.runner import RunError
+from dsbench.measure.journal import RunError
+from dsbench.measure.loaders import CoreError
 from dsbench.servers import acquire, sources
 
 app = typer.Typer(help="Private servers: which there are, how to get more, whether they do what they document.")

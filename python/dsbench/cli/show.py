@@ -43,7 +43,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Show the table, the DSI and the warnings of an archive."""
-    from dsbench.report import finish  # Late: its drawing libraries take a second, and help should not.
+    from dsbench.read.report import finish  # Late: its drawing libraries take a second, and help should not.
 
     shown = finish.read(archive, by.value)
     if as_json:

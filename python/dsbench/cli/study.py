@@ -14,8 +14,9 @@ import typer
 from dsbench.archive import ArchiveError, claimed, try_out
 from dsbench.cli import errors
 from dsbench.cli.progress import Progress
-from dsbench.report.moment_text import clock, describe
-from dsbench.runner import Moment, Observer, Stop
+from dsbench.measure.events import Moment, Observer
+from dsbench.measure.interrupts import Stop
+from dsbench.measure.moment_text import clock, describe
 from dsbench.spec import RunSpec, SpecError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def run(
     """Make the trials of a study that are left, and show what they found."""
     from dsbench import study as room  # Late: numerical libraries take their time.
     from dsbench.library.studies import conduct
-    from dsbench.report.study_ahead import ahead_of
+    from dsbench.study.ahead_text import ahead_of
 
     study, ahead = _begun(file, out, again)
     study = room.tried(study, (lambda _words: None) if quiet else _say, again=again)
@@ -110,7 +111,7 @@ def add(
 ) -> None:
     """Plan more trials: new levels beside the reference, or more blocks. dsbench study run makes them."""
     from dsbench import study as room  # Late: as above.
-    from dsbench.report.study_ahead import added
+    from dsbench.study.ahead_text import added
 
     if not level and repeat < 1:
         raise SpecError("--level", "nothing to add", "name --level FACTOR=VALUE, or --repeat 2")
@@ -197,7 +198,7 @@ def templates(
 
 def _shown(study: Study, of: str, out: Path | None, as_json: bool) -> None:
     from dsbench import study as room  # Late: as above.
-    from dsbench.report import study as shown  # Late: its drawing libraries take a second.
+    from dsbench.study import report as shown  # Late: its drawing libraries take a second.
 
     found = room.outcomes(study, of)
     if out is not None:

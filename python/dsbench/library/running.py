@@ -8,17 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbench import runner
+from dsbench import measure
 from dsbench.archive import ArchiveError, claimed
 from dsbench.library.archive import Archive
 from dsbench.library.repeating import earlier
-from dsbench.runner import Joining, Observer, Outcome, RunError, Silent, Stop
-from dsbench.runner.interrupts import listening
+from dsbench.measure.events import Observer, Silent
+from dsbench.measure.interrupts import Stop, listening
+from dsbench.measure.journal import RunError
+from dsbench.measure.ladder import Outcome
+from dsbench.measure.load import Joining
 from dsbench.spec import RunSpec, SpecError, Target, merged, refuse_unused
 from dsbench.spec.trust import refuse
 
 if TYPE_CHECKING:
-    from dsbench.report.finish import Shown
+    from dsbench.read.report.finish import Shown
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ def perform(
     _load_report()
     # Until the archive is sealed: a signal that comes then finds a run that is over, and lets it be written.
     with listening(stop) as stop, ExitStack() as held:
-        return _finished(runner.execute(spec, out, _Writing(observer, held), joining, stop))
+        return _finished(measure.execute(spec, out, _Writing(observer, held), joining, stop))
 
 
 def going_on(
@@ -119,13 +122,13 @@ def going_on(
             asked = Archive.open(path).spec
             again = Target(**{**asked.target.model_dump(), "url": target})
             refuse_unused(again, asked.workload)
-        return _finished(runner.resume(path, again, _Writing(observer), joining, stop))
+        return _finished(measure.resume(path, again, _Writing(observer), joining, stop))
 
 
 def _load_report() -> None:
     """Loads what writes the report, before anything is begun: a lack of memory shows now, and not after the load."""
     try:
-        from dsbench.report import render
+        from dsbench.read.report import render
     except ModuleNotFoundError:
         raise
     except (ImportError, MemoryError) as error:
@@ -135,7 +138,7 @@ def _load_report() -> None:
 
 
 def _finished(outcome: Outcome) -> Finished:
-    from dsbench.report import finish  # Late: its drawing libraries take a second, and reading needs none of them.
+    from dsbench.read.report import finish  # Late: its drawing libraries take a second, and reading needs none of them.
 
     if (error := outcome.error) is not None:
         error.archive = outcome.archive
@@ -161,7 +164,7 @@ class _Writing:
 
     def scale_done(self, path: Path) -> None:
         """Writes the tables."""
-        from dsbench.report import finish  # Late: as above.
+        from dsbench.read.report import finish  # Late: as above.
 
         finish.write_tables(path)
         self._observer.scale_done(path)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from dsbench import study as room
 from dsbench.library.running import perform
-from dsbench.runner import Observer, Outcome, Stop
+from dsbench.measure.events import Observer
+from dsbench.measure.interrupts import Stop
+from dsbench.measure.ladder import Outcome
 from dsbench.spec import RunSpec
 from dsbench.study import Study, Watch
 

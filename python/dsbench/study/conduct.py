@@ -9,8 +9,9 @@ from itertools import groupby
 from pathlib import Path
 
 from dsbench.archive import ArchiveError, claimed
-from dsbench.runner import RunError, Silent, Stop
-from dsbench.runner.interrupts import listening
+from dsbench.measure.events import Silent
+from dsbench.measure.interrupts import Stop, listening
+from dsbench.measure.journal import RunError
 from dsbench.spec import SpecError
 from dsbench.study.making import BEFORE, Make, Making, Watch, asked_by, lasting, on_one, one
 from dsbench.study.plan import Trial, chain_of, combination

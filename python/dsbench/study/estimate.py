@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from dsbench.runner import Ahead
+from dsbench.measure.ahead import Ahead
 from dsbench.study.plan import Combination, asked, combination
 from dsbench.study.record import FAILED, Study
 

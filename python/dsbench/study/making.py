@@ -12,8 +12,11 @@ from typing import Protocol
 
 from dsbench import servers
 from dsbench.archive import ArchiveError
-from dsbench.runner import Observer, Outcome, RunError, Stop
-from dsbench.runner.opening import told
+from dsbench.measure.events import Observer
+from dsbench.measure.interrupts import Stop
+from dsbench.measure.journal import RunError
+from dsbench.measure.ladder import Outcome
+from dsbench.measure.opening import told
 from dsbench.servers import volumes
 from dsbench.servers.folder import Folder
 from dsbench.spec import RunSpec, SpecError

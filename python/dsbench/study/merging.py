@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from dsbench.analysis.comparison import differing
 from dsbench.archive import Archive, ArchiveError
-from dsbench.evaluation.settings import SAYS_NOTHING, described
+from dsbench.read.evaluation.settings import SAYS_NOTHING, described
+from dsbench.read.stats.comparison import differing
 from dsbench.spec import SpecError
 from dsbench.study.paths import HOST
 from dsbench.study.plan import Trial

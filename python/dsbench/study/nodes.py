@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from dsbench.runner import Joining, RunError
+from dsbench.measure.journal import RunError
+from dsbench.measure.load import Joining
 from dsbench.servers.ports import free_port
 from dsbench.spec import RunSpec
 
@@ -30,7 +31,7 @@ def joined(spec: RunSpec, commands: Sequence[str], address: str = "") -> Iterato
     if not spec.nodes:
         yield None
         return
-    from dsbench.cluster.bundle import Invitation, issue  # Late: an extra.
+    from dsbench.measure.nodes.bundle import Invitation, issue  # Late: an extra.
 
     # No key is in a file: a study that is killed leaves none.
     here = spec.nodes > len(commands)

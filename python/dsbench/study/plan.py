@@ -10,9 +10,11 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from dsbench.analysis import designs
+from dsbench.measure.ahead import Ahead, look_ahead
+from dsbench.measure.journal import RunError
+from dsbench.measure.ladder import try_target
+from dsbench.read.stats import designs
 from dsbench.redaction import redact
-from dsbench.runner import Ahead, RunError, look_ahead, try_target
 from dsbench.spec import Merged, NotHere, RunSpec, SpecError, merged
 from dsbench.study.paths import AFTERWARDS, HISTORY, STORAGE, THEN, put, with_blocks
 from dsbench.study.spec import Factor, StudySpec, level_name

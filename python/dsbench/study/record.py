@@ -14,8 +14,8 @@ import dsbench
 from dsbench.archive import ArchiveError
 from dsbench.archive.folder import read as read_file
 from dsbench.archive.parts import replace as written
+from dsbench.measure.ahead import Ahead
 from dsbench.redaction import redact_values
-from dsbench.runner import Ahead
 from dsbench.spec import SpecError
 from dsbench.study.plan import Combination, Status, Trial, blocks, checked, combination, combinations
 from dsbench.study.plan import tried as try_all

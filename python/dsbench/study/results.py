@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dsbench.analysis.cache import Hits, hits
-from dsbench.analysis.effects import Effects, effects
-from dsbench.analysis.values import Floats, Frequency, Resource
 from dsbench.archive import Archive
-from dsbench.evaluation import Evaluation, evaluate
+from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.stats.cache import Hits, hits
+from dsbench.read.stats.effects import Effects, effects
+from dsbench.read.stats.values import Floats, Frequency, Resource
 from dsbench.spec import SpecError
 from dsbench.study.plan import Trial, combination
 from dsbench.study.record import Study

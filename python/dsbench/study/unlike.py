@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from dsbench.analysis.comparison import differing
 from dsbench.archive import RunRecord
-from dsbench.evaluation.settings import OF_SERVER, SAYS_NOTHING, described
+from dsbench.read.evaluation.settings import OF_SERVER, SAYS_NOTHING, described
+from dsbench.read.stats.comparison import differing
 from dsbench.study.paths import HOST
 from dsbench.study.plan import Trial
 from dsbench.study.spec import Factor

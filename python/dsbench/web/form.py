@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import tomli_w
 
+from dsbench.measure.ahead import Ahead, look_ahead
 from dsbench.redaction import redact, redact_values, redact_words, secrets_of
-from dsbench.runner import Ahead, look_ahead
 from dsbench.spec import OPTIONS, PROFILES, Merged, Option, SpecError, Target, merged
 from dsbench.spec.files import said
 from dsbench.spec.trust import refuse

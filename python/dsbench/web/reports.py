@@ -59,8 +59,10 @@ def _report(path: Path) -> str:
     try:
         return archive.read("report.html").decode("utf-8", "replace")
     except (KeyError, OSError):
-        from dsbench.evaluation import evaluate  # Late: its libraries take a second, and most archives have a page.
-        from dsbench.report.document import page
+        from dsbench.read.evaluation import (
+            evaluate,  # Late: its libraries take a second, and most archives have a page.
+        )
+        from dsbench.read.report.document import page
 
         return page(evaluate(archive), archive.run)
 
@@ -68,14 +70,14 @@ def _report(path: Path) -> str:
 def _comparison(paths: list[Path]) -> str:
     if len(paths) < 2:
         raise SpecError("Compare", "a comparison needs at least two archives", "choose two or more")
-    from dsbench.evaluation.side_by_side import read
-    from dsbench.report import several
+    from dsbench.read.evaluation.side_by_side import read
+    from dsbench.read.report import several
 
     return several.html(read(paths))
 
 
 def _effects(folder: Path) -> str:
-    from dsbench.report import study as report
     from dsbench.study import load, outcomes
+    from dsbench.study import report as report
 
     return report.html(outcomes(load(folder)))

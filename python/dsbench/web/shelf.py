@@ -15,8 +15,8 @@ from typing import Any, Final
 from dsbench.archive import ArchiveError, claimed
 from dsbench.archive import folder as own
 from dsbench.archive.parts import replace
-from dsbench.evaluation.naming import server
 from dsbench.library import Archive
+from dsbench.read.evaluation.naming import server
 from dsbench.web.state import FOLDER
 
 _NOTES: Final = "notes.json"

@@ -10,8 +10,8 @@ from nicegui import run, ui
 
 from dsbench import workloads
 from dsbench.archive import Archive, ArchiveError
-from dsbench.evaluation.bounds import Bound, read
-from dsbench.report.bounds import BEYOND, HEADS, NOTE, row
+from dsbench.read.evaluation.bounds import Bound, read
+from dsbench.read.report.bounds import BEYOND, HEADS, NOTE, row
 from dsbench.web.house import House
 from dsbench.web.parts import button, frame_of, go, link, on_text, problem, table, tag
 from dsbench.web.shelf import Note

@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import run, ui
 
-from dsbench import doctor
+from dsbench.check import doctor
 from dsbench.web.house import House
 from dsbench.web.parts import button, copying, tag
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import psutil
 from nicegui import ui
 
-from dsbench.report.moment_text import clock
+from dsbench.measure.moment_text import clock
 from dsbench.web.course import Course, svg
 from dsbench.web.house import House
 from dsbench.web.parts import button, fields, link, number, problem, table, tag

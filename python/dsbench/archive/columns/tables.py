@@ -1,0 +1,324 @@
+"""The tables of an archive. To add a column is to add a line here; a counter has to come from the core as well."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dsbench.archive.columns.column import Column, Table
+
+ONLY_STAGE: Final = "load"
+ONLY_GROUP: Final = "all"
+"""Names of the stage and of the group of clients in an archive that knows one of each."""
+
+_SCALE = Column("scale", "uint32", "Size of the database, X_s.")
+_STAGE = Column("stage", "string", "Stretch of the run on one database.", few=True, older=ONLY_STAGE)
+_CYCLE = Column("cycle", "uint32", "Number of the cycle, from 1; several numbers of threads are numbered on.")
+_GROUP = Column("group", "string", "Clients of a stage that do the same.", few=True, older=ONLY_GROUP)
+_KEY = (
+    _SCALE,
+    _STAGE,
+    _CYCLE,
+    Column("node", "string", "Machine that made load; local is the one of dsbench run."),
+    Column("threads", "uint32", "Threads of each node in the cycle.", "threads"),
+)
+_KIND = Column("kind", "string", "Kind of transaction.")
+_STATEMENT = Column("statement", "uint32", "Number of the statement among those of all scripts, from 1.")
+
+
+_COUNTERS: Final = (
+    Column("committed", "uint64", "M_inj: committed and ended within the demanded duration.", "transactions", "sum"),
+    Column("rows", "uint64", "Rows that these worked on; 0 where the workload counts none.", "rows", "sum", older=0),
+    Column("rolled_back", "uint64", "Rolled back on purpose, counted as done.", "transactions", "sum"),
+    Column("failed", "uint64", "E_inj: attempts that failed, those that were retried included.", "attempts", "sum"),
+    Column("retries", "uint64", "Of `failed`, those after which it was tried again.", "attempts", "sum"),
+    Column("unknown", "uint64", "The connection was lost in commit.", "transactions", "sum"),
+    Column("in_flight", "uint64", "Ended after the demanded duration: not counted.", "transactions", "sum"),
+    Column("late_commits", "uint64", "Those of in_flight that the database keeps.", "transactions", "sum"),
+    Column(
+        "early_commits", "uint64", "Committed in the ramp-up: not counted, but the database keeps them.",
+        "transactions", "sum",
+    ),
+    Column("missed", "uint64", "Open loop: starts that were due and never made.", "transactions", "sum"),
+    Column(
+        "remote", "uint64", "Committed on another branch's account, early and late ones included.",
+        "transactions", "sum",
+    ),
+    Column(
+        "residence_ns", "uint64", "R_inj: sum of the residence times of the committed and the rolled back.",
+        "ns", "sum",
+    ),
+    Column(
+        "response_ns", "uint64", "The same from the intended start; equal in the closed loop.", "ns", "sum"
+    ),
+    Column("failed_ns", "uint64", "Time spent in transactions that did not succeed.", "ns", "sum"),
+    Column("residence_min_ns", "uint64", "Least residence time; 0 where nothing was counted.", "ns", "min"),
+    Column("residence_max_ns", "uint64", "Greatest residence time.", "ns", "max"),
+    Column(
+        "first_start_ns", "uint64", "First start of a counted transaction; 0 where nothing was counted.", "ns", "min"
+    ),
+    Column(
+        "last_end_ns", "uint64", "Last counted end, 0 where there is none: L_inj = last_end_ns - first_start_ns.",
+        "ns", "max",
+    ),
+    Column(
+        "cpu_ns", "uint64", "CPU time with that of the ramp-up; clients on one carrier have equal shares.", "ns", "sum"
+    ),
+    Column(
+        "moves", "uint64", "How often it moved to another CPU to follow its server, with the ramp-up.", "moves", "sum",
+        older=0,
+    ),
+)  # fmt: skip
+"""What the core counts, in its order."""
+
+COUNTERS: Final = tuple(column.name for column in _COUNTERS)
+"""Names of what the core counts by thread and kind, in its order."""
+
+_TABLES: Final = (
+    Table(
+        "cycles",
+        "One row per cycle, node, thread and kind. Starts and ends count from the cycle's start.",
+        (
+            *_KEY,
+            _GROUP,
+            Column("thread", "uint32", "Number of the thread on its node, from 0."),
+            _KIND,
+            *_COUNTERS,
+        ),
+    ),
+    Table(
+        "groups",
+        "One row per cycle and group of clients: who made its load, and how long.",
+        (
+            _SCALE,
+            _STAGE,
+            _CYCLE,
+            _GROUP,
+            Column("threads", "uint32", "Clients of the group on each node.", "threads"),
+            Column("connections", "uint32", "Connections of each client.", "connections"),
+            Column("clients", "uint32", "Clients of the group on all nodes.", "threads", "sum"),
+            Column(
+                "pacing", "string", "closed; in-step: closed, no client far ahead of that of another group; poisson or "
+                "constant: starts at a rate; terminals: people who key in and think.", few=True,
+            ),
+            Column("rate_per_s", "double", "Demanded starts of all clients together; empty without a rate.", "1/s"),
+            Column("rows_per_s", "double", "Demanded rows of all clients together, where a rate says it.", "rows/s"),
+            Column("until", "string", "What ends it: time, transactions, rows or group.", few=True),
+            Column("until_count", "uint64", "How many transactions or rows; empty for other ends."),
+            Column("until_of", "string", "Whose they are: each, all, or the name of a group; empty for time."),
+            Column(
+                "duration_ns", "uint64", "Demanded, where time is the end; else measured from the first start to the "
+                "last counted end over all nodes.", "ns", "max",
+            ),
+            Column(
+                "placement", "string", "Where its clients ran: free, follow or pinned, with the reason where another "
+                "one was asked for; each with its clients where there are several.", few=True, older="free",
+            ),
+            Column("ramp_up_ns", "uint64", "Load before the cycle's start, which is not recorded.", "ns"),
+        ),
+    ),
+    Table(
+        "buckets",
+        "Histogram of residence times: how many lie between two bounds, both inclusive.",
+        (
+            *_KEY,
+            _GROUP,
+            _KIND,
+            Column(
+                "measure", "string", "residence: from the first attempt; response: from the intended start, "
+                "in the open loop only.",
+            ),
+            Column("low_ns", "uint64", "Least time of the bucket.", "ns"),
+            Column("high_ns", "uint64", "Greatest time of the bucket.", "ns"),
+            Column("count", "uint64", "Transactions in it.", "transactions", "sum"),
+        ),
+    ),
+    Table(
+        "statements",
+        "Only with --per-statement: the statements of scripts, each as it was executed in a cycle.",
+        (
+            *_KEY,
+            _GROUP,
+            _KIND,
+            _STATEMENT,
+            Column("line", "uint32", "Where it stands in its script, from 1."),
+            Column("text", "string", "What it says, in one line.", few=True),
+            Column("count", "uint64", "Executions without an error.", "statements", "sum"),
+            Column("failed", "uint64", "Errors that ended their transaction.", "statements", "sum"),
+            Column("retried", "uint64", "Errors after which the transaction was tried again.", "statements", "sum"),
+            Column("sum_ns", "uint64", "Sum of the times of the executions without an error.", "ns", "sum"),
+            Column("min_ns", "uint64", "Least of these times; 0 where there is none.", "ns", "min"),
+            Column("max_ns", "uint64", "Greatest of these times.", "ns", "max"),
+        ),
+    ),
+    Table(
+        "statement_buckets",
+        "Only with --per-statement: how many executions of a statement lie between two bounds, both inclusive.",
+        (
+            *_KEY,
+            _GROUP,
+            _KIND,
+            _STATEMENT,
+            Column("low_ns", "uint64", "Least time of the bucket.", "ns"),
+            Column("high_ns", "uint64", "Greatest time of the bucket.", "ns"),
+            Column("count", "uint64", "Executions in it.", "statements", "sum"),
+        ),
+    ),
+    Table(
+        "seconds",
+        "The course of a cycle, per second of its demanded duration in which transactions ended.",
+        (
+            *_KEY,
+            _GROUP,
+            _KIND,
+            Column("second", "uint32", "Second since the cycle's start: 0, 1, 2 …", "s"),
+            Column("count", "uint64", "Transactions that ended in it.", "transactions", "sum"),
+            Column("failed", "uint64", "Attempts that failed in it.", "attempts", "sum"),
+            Column("p50_ns", "uint64", "Median of their residence times.", "ns"),
+            Column("p99_ns", "uint64", "99 % quantile of their residence times.", "ns"),
+            Column("max_ns", "uint64", "Greatest of their residence times.", "ns", "max"),
+        ),
+    ),
+    Table(
+        "monitors",
+        "Samples of the system under test, about one per second; sizes before and after a cycle only.",
+        (
+            *_KEY,
+            Column("at_ns", "int64", "Since the cycle's start; negative before it.", "ns"),
+            Column("monitor", "string", "What was watched, such as os, device, client, server_tasks."),
+            Column("metric", "string", "Name of the counter or gauge."),
+            Column("unit", "string", "Unit of the value; it ends in total for a counter that only grows."),
+            Column("value", "double", "The counter or gauge at that time."),
+        ),
+    ),
+    Table(
+        "machine",
+        "What each machine did around a cycle, from the connected clients to the last end: CPU times are sums over all "
+        "CPUs, empty is what cannot be known there.",
+        (
+            *_KEY,
+            Column("span_ns", "uint64", "How long was looked at.", "ns"),
+            Column("cpus", "uint32", "CPUs of the machine.", "CPUs"),
+            Column("run_ns", "uint64", "CPU time of dsbench with its nodes here, and of an embedded database.", "ns"),
+            Column("server_ns", "uint64", "CPU time of the database server.", "ns"),
+            Column("kernel_ns", "uint64", "CPU time of the kernel's own threads and of interrupts.", "ns"),
+            Column("others_ns", "uint64", "CPU time of all other programs.", "ns"),
+            Column("unseen_ns", "uint64", "Part of others_ns of programs that cannot be named: hidden or gone.", "ns"),
+            Column("stolen_ns", "uint64", "CPU time that the host gave to others.", "ns"),
+            Column("idle_ns", "uint64", "CPU time that was not used.", "ns"),
+            Column("cpu_pressure_ns", "uint64", "How long some thread, of whomever, waited for a CPU (PSI).", "ns"),
+            Column("io_pressure_ns", "uint64", "The same for storage.", "ns"),
+            Column("memory_pressure_ns", "uint64", "The same for memory.", "ns"),
+            Column("queued_ns", "uint64", "How long the server's threads, added up, waited for a CPU.", "ns"),
+            Column("device", "string", "Block device of the data; empty where there is none to see.", few=True),
+            Column("device_bytes", "uint64", "Read and written on it, by whomever.", "bytes"),
+            Column("device_read_bytes", "uint64", "The read part of device_bytes.", "bytes"),
+            Column("own_bytes", "uint64", "Read and written by dsbench and the server, on any device.", "bytes"),
+            Column("own_written_bytes", "uint64", "The written part of own_bytes.", "bytes"),
+        ),
+    ),
+    Table(
+        "programs",
+        "Programs that used a machine around a cycle and are neither dsbench nor the database: those that used most.",
+        (
+            *_KEY,
+            Column("program", "string", "The kernel's name of it; arguments are not looked at."),
+            Column("pid", "uint32", "Its process."),
+            Column("part", "string", "itself; children: those that ended meanwhile.", few=True),
+            Column("cpu_ns", "uint64", "CPU time.", "ns"),
+            Column("io_bytes", "uint64", "Read from storage and written; empty where it may not be known.", "bytes"),
+        ),
+    ),
+    Table(
+        "phases",
+        "What is timed around the cycles.",
+        (
+            _SCALE,
+            _STAGE,
+            Column("cycle", "uint32", "Cycle that a clean came before; 0 for what concerns the whole scale."),
+            Column(
+                "phase", "string", "create or, of a database that grows, reset; populate, primary_key, foreign_key, "
+                "reuse, clean, check or drop; of a stage of statements its name, and a row for each piece that was "
+                "timed by itself.",
+            ),
+            Column("duration_ns", "uint64", "How long it took.", "ns"),
+            Column("rows", "uint64", "Rows that populate wrote, or that statements went through.", "rows"),
+            Column(
+                "size_bytes", "uint64", "Size of the database, measured after foreign_key, reuse and a stage of "
+                "statements.", "bytes",
+            ),
+        ),
+    ),
+    Table(
+        "nodes",
+        "Only with remote nodes: how each took part in each cycle. The other tables have its rows when state is "
+        "complete.",
+        (
+            *_KEY,
+            Column("state", "string", "complete; partial: known but not counted; lost: it may have committed; absent."),
+            Column("why", "string", "Why it is not complete."),
+            Column("clock_offset_ns", "int64", "Clock of dsbench run minus the node's.", "ns"),
+            Column("clock_error_ns", "uint64", "Half of the shortest round trip.", "ns"),
+            Column("clock_drift_ns", "int64", "Offset after the cycle minus offset before it.", "ns"),
+            Column("armed_before_ns", "uint64", "How long before the start all its clients were armed.", "ns"),
+            Column(
+                "start_late_ns", "uint64", "First start of a transaction after the agreed start; empty in the open "
+                "loop.", "ns",
+            ),
+            Column("still_ns", "uint64", "How long within the cycle its process stood still.", "ns"),
+        ),
+    ),
+    Table(
+        "errors",
+        "Failed attempts by kind of transaction and class of error.",
+        (
+            *_KEY,
+            _GROUP,
+            _KIND,
+            Column("error", "string", "Kind of error, in dsbench's word."),
+            Column("code", "string", "The engine's own code."),
+            Column("count", "uint64", "Attempts that failed so.", "attempts", "sum"),
+            Column("example", "string", "One of the messages."),
+        ),
+    ),
+    Table(
+        "sums",
+        "What the workload's clients added up over a cycle, such as the lines of all orders. Transactions that ended "
+        "before the cycle's clock started or after its end are included.",
+        (
+            *_KEY,
+            Column("name", "string", "The workload's name for it."),
+            Column("value", "int64", "The sum.", "", "sum"),
+        ),
+    ),
+    Table(
+        "statistics",
+        "Statistics that the database keeps of itself, around the cycles of each load stage.",
+        (
+            _SCALE,
+            _STAGE,
+            Column("segment", "uint32", "Number of the population within the run."),
+            Column("moment", "string", "before the first cycle of the stage, or after the last."),
+            Column("object", "string", "A table, a level of MyRocks, or empty for the whole."),
+            Column("metric", "string", "The database's name for it."),
+            Column("unit", "string", "Unit of the value."),
+            Column("value", "double", "The statistic."),
+        ),
+    ),
+    Table(
+        "probes",
+        "Only with --probes: what storage tools found beside the data, around the cycles of each load stage.",
+        (
+            _SCALE,
+            _STAGE,
+            Column("cycle", "uint32", "Last cycle that was made before; 0 before the first."),
+            Column("moment", "string", "before the first cycle of the stage, or after the last."),
+            Column("tool", "string", "dd, fio, bonnie++ or postmark."),
+            Column("test", "string", "What it did."),
+            Column("unit", "string", "Unit of the value."),
+            Column("value", "double", "What it found; more is faster."),
+        ),
+    ),
+)  # fmt: skip
+
+TABLES: Final = {table.name: table for table in _TABLES}
+"""Name to table, in the order of the documentation."""

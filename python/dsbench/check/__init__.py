@@ -1,0 +1,8 @@
+"""What a database promises, tried out before its figures are believed: ``dsbench check --promises``."""
+
+from dsbench.check.durable import Durability, Round, durability
+from dsbench.check.flushes import Flushes, flushes, flushes_of
+from dsbench.check.forgetting import STORAGES
+from dsbench.check.result import Checked, lines
+
+__all__ = ["STORAGES", "Checked", "Durability", "Flushes", "Round", "durability", "flushes", "flushes_of", "lines"]

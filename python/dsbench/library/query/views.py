@@ -1,0 +1,150 @@
+"""What a query sees: a view for each table of the archives, and some made from ``run.json`` and the results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dsbench.archive import Archive, RunRecord
+from dsbench.archive.columns import TABLES
+from dsbench.library.query.found import Found
+from dsbench.read.evaluation import evaluate
+from dsbench.spec import OPTIONS, printed
+from dsbench.study import Study
+
+Row = dict[str, Any]
+
+
+def names() -> dict[str, str]:
+    """Name of each view to what a row of it is."""
+    made = {
+        "runs": "An archive: when and where it was made, its server, and every option of the run by its name.",
+        "scales": "A scale of an archive, at one of its numbers of threads: the columns of results.csv.",
+        "settings": "A setting of a server, a workload or the system below them, by archive.",
+        "trials": "A trial of a study, with a column for each factor.",
+    }
+    return made | {name: table.sentence for name, table in TABLES.items()}
+
+
+def view(name: str, found: Found) -> pa.Table:
+    """The rows of one, as an Arrow table."""
+    if name in _MADE:
+        rows = _table(list(_MADE[name](found)) or [dict.fromkeys(_LEAST[name])])
+        return rows.filter(pc.is_valid(rows[next(iter(_LEAST[name]))]))
+    tables = [_with_archive(archive, archive.table(name)) for archive in found.archives]
+    return pa.concat_tables(tables, promote_options="default").unify_dictionaries()
+
+
+def _with_archive(archive: Archive, rows: pa.Table) -> pa.Table:
+    column = pa.array([archive.name] * rows.num_rows, pa.string())
+    return rows.add_column(0, "archive", column)
+
+
+def _table(rows: Sequence[Row]) -> pa.Table:
+    """Of rows that may lack columns; columns of mixed types are text."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return pa.table({name: _column([row.get(name) for row in rows]) for name in columns})
+
+
+def _column(values: list[Any]) -> pa.Array[Any]:
+    try:
+        found: pa.Array[Any] = pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        found = pa.array([None if value is None else str(value) for value in values], pa.string())
+    return found
+
+
+def _runs(found: Found) -> Iterator[Row]:
+    for archive in found.archives:
+        run = archive.run
+        yield {
+            "archive": archive.name, "path": str(archive.path), "status": run.status, "started": run.started,
+            "ended": run.ended, "host": run.host, "cpus": run.cpus, "engine": run.engine,
+            "server_version": run.server_version, "in_force": run.in_force, "durable": not run.unsafe,
+            **_options(run),
+        }  # fmt: skip
+
+
+def _options(run: RunRecord) -> Row:
+    asked = run.spec.described()
+    found: Row = {"target": run.spec.target.url, "version": run.spec.target.version}
+    for name, option in OPTIONS.items():
+        value = asked.get(name)
+        if option.kind != "object":
+            found[name] = printed(value) if isinstance(value, list) else value
+    return found | {"threads": run.spec.threads}
+
+
+def _scales(found: Found) -> Iterator[Row]:
+    for archive in found.archives:
+        evaluation = evaluate(archive)
+        for part in evaluation.series.values() or [evaluation]:
+            for row in part.scales:
+                nopm = part.nopm.get(row.scale)
+                yield {
+                    "archive": archive.name, "stage": part.stage, "threads": part.threads,
+                    "connections": part.connections, **row.cells(), "nopm": nopm.median if nopm else None,
+                    "void": row.scale in part.void_scales,
+                }  # fmt: skip
+
+
+def _settings(found: Found) -> Iterator[Row]:
+    for archive in found.archives:
+        run = archive.run
+        parts: dict[str, Iterable[tuple[str, Any]]] = {
+            "server": run.settings.items(),
+            "asked of server": run.spec.target.settings.items(),
+            "workload": run.spec.workload_settings.items(),
+            "limits": (run.spec.described().get("limits") or {}).items(),
+            "storage": run.spec.storage.items(),
+            "durability": ((switch.switch, switch.value) for switch in run.durability),
+            **{layer.layer: layer.items.items() for layer in run.stack},
+        }
+        for of, values in parts.items():
+            for name, value in values:
+                yield {"archive": archive.name, "part": of, "name": str(name), "value": str(value)}
+
+
+def _trials(found: Found) -> Iterator[Row]:
+    for study in found.studies:
+        columns = _factors(study)
+        for trial in study.trials:
+            levels = {
+                column: numbers.get(level, level)
+                for (column, numbers), level in zip(columns, trial.levels, strict=True)
+            }
+            yield {
+                "study": study.spec.name, "trial": trial.number, "block": trial.block, "status": trial.status,
+                "archive": trial.archive or None, "reason": trial.reason, **levels,
+            }  # fmt: skip
+
+
+_TAKEN: Final = ("study", "trial", "block", "status", "archive", "reason")
+
+
+def _factors(study: Study) -> list[tuple[str, Mapping[str, Any]]]:
+    """For each factor its column, and by level the number that it is, where all of them are numbers."""
+    found: list[tuple[str, Mapping[str, Any]]] = []
+    for factor in study.factors:
+        name = re.sub(r"\W+", "_", factor.name.lower()).strip("_") or "factor"
+        levels = factor.resolved
+        numbers = (
+            {level.name: level.number for level in levels} if all(one.number is not None for one in levels) else {}
+        )
+        found.append((f"{name}_" if name in _TAKEN else name, numbers))
+    return found
+
+
+_LEAST: Final = {"runs": ("archive",), "scales": ("archive",), "settings": ("archive", "part", "name", "value"),
+                 "trials": _TAKEN}  # fmt: skip
+"""Columns that a view has without a row; the first is never empty."""
+_MADE: Final[Mapping[str, Callable[[Found], Iterator[Row]]]] = {
+    "runs": _runs,
+    "scales": _scales,
+    "settings": _settings,
+    "trials": _trials,
+}

@@ -1,0 +1,274 @@
+"""A run before it is made: its settings, its plan, its time and its space. Nothing is connected, started or written."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+
+from dsbench import servers, workloads
+from dsbench.measure.journal import RunError
+from dsbench.measure.loaders import Bench, Target, load_of
+from dsbench.measure.opening import told
+from dsbench.measure.plan import can_go_on, planned
+from dsbench.redaction import redact
+from dsbench.servers import volumes
+from dsbench.spec import OPTIONS, Limits, Merged, RunSpec
+from dsbench.spec import Target as TargetSpec
+from dsbench.storage.filesystems import Storage
+
+try:
+    import resource
+except ImportError:  # Windows has no such limits.
+    resource = None  # type: ignore[assignment]
+
+_FILES_BESIDE: Final = 64
+"""Open files of a run beside its connections."""
+_BETWEEN_S: Final = 0.3
+"""Around a cycle: its connections, its start, its files."""
+_PAGE: Final = 8192
+_SAMPLED: Final = 30_000
+"""Pages of a table that ANALYZE reads at most, with PostgreSQL's default_statistics_target."""
+_PAGES_PER_S: Final = (20_000, 300)
+"""Single pages that are read per second, out of memory and from a slow disk."""
+_READ_PER_S: Final = (1 << 30, 50 << 20)
+"""Bytes that are read in order per second, there and there."""
+_ROWS_PER_S: Final = (500_000, 15_000)
+"""Rows that a population writes per second: on fast machines and on slow ones."""
+
+
+@dataclass(frozen=True)
+class SettingAhead:
+    """A setting of the run."""
+
+    name: str
+    value: Any
+    shown: str
+    """The value for people."""
+    origin: str
+    """Who gave it: the command line, a file, a profile, or nobody."""
+
+
+@dataclass(frozen=True)
+class StageAhead:
+    """A stage of a scale."""
+
+    name: str
+    work: str
+    cycles: int
+    """0 where it has none."""
+    threads: tuple[int, ...]
+    """Of each node, one for each cycle."""
+    cycle_s: float | None
+    """Demanded duration of a cycle with its ramp-up, in seconds; ``None`` where a count ends it."""
+
+
+@dataclass(frozen=True)
+class ScaleAhead:
+    """One scale."""
+
+    scale: int
+    rows: int
+    """Those of the population, and those that its stages of load add."""
+    size_bytes: tuple[int, int] | None
+    """Least and most with these rows; ``None`` where the workload does not know it."""
+    stages: tuple[StageAhead, ...]
+    load_s: float
+    """Of all cycles whose end is a time."""
+    populate_s: tuple[float, float]
+    """On a fast machine and on a slow one; zeros where a kept database is used."""
+    clean_s: tuple[float, float]
+    """Of what is cleaned before cycles (VACUUM and ANALYZE of PostgreSQL): where the rows are in memory or storage is
+    fast, and where they are not and it is slow."""
+    loaded: bool
+    """Whether stages of load add rows that stay."""
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A run before it is made."""
+
+    settings: tuple[SettingAhead, ...]
+    scales: tuple[ScaleAhead, ...]
+    where: str
+    """The folder of the data on this machine; empty where the server alone knows."""
+    free_bytes: int | None
+    """There."""
+    warnings: tuple[str, ...]
+    """What may keep the run from ending well."""
+
+    @property
+    def load_s(self) -> float:
+        """Seconds of all cycles."""
+        return sum(one.load_s for one in self.scales)
+
+    @property
+    def populate_s(self) -> tuple[float, float]:
+        """Seconds of all populations, from and to."""
+        return sum(one.populate_s[0] for one in self.scales), sum(one.populate_s[1] for one in self.scales)
+
+    @property
+    def clean_s(self) -> tuple[float, float]:
+        """Seconds of all cleanings before cycles, from and to."""
+        return sum(one.clean_s[0] for one in self.scales), sum(one.clean_s[1] for one in self.scales)
+
+    @property
+    def size_bytes(self) -> tuple[int, int] | None:
+        """Of the largest scale: there is one database at a time."""
+        return self.scales[-1].size_bytes
+
+    def described(self) -> dict[str, Any]:
+        """As JSON values."""
+        settings = {one.name: {"value": one.value, "origin": one.origin} for one in self.settings}
+        sums = {"load_s": self.load_s, "populate_s": self.populate_s, "clean_s": self.clean_s,
+                "size_bytes": self.size_bytes}
+        return {"settings": settings, "scales": [asdict(one) for one in self.scales], **sums,
+                "where": self.where, "free_bytes": self.free_bytes, "warnings": self.warnings}  # fmt: skip
+
+
+def look_ahead(asked: Merged) -> Ahead:
+    """The run that ``asked`` describes. ``RunError`` or ``SpecError`` for what engine or workload do not have."""
+    spec = asked.spec
+    said = spec.described()
+    settings = tuple(
+        SettingAhead(name, said[name], _shown(name, said[name], spec), asked.origins[name]) for name in OPTIONS
+    )
+    scales = _scales(spec)
+    folder = _folder(spec)
+    free = _free(folder)
+    if spec.storage and folder is not None:
+        volumes.refuse(folder, spec.storage)
+        free = Storage(spec.storage).size_bytes
+    size = scales[-1].size_bytes
+    warnings = [f"the space of the database, {size[1] / 1e9:.3g} GB, may be more than there is"] \
+        if size is not None and free is not None and size[1] > free else []  # fmt: skip
+    return Ahead(settings, scales, str(folder or ""), free, (*warnings, *_too_many_files(spec)))
+
+
+def refuse_full(spec: RunSpec) -> None:
+    """``RunError`` where the database of a scale cannot fit the disk, as far as that can be seen from here."""
+    folder = None if spec.existing or spec.reuse or spec.storage else _folder(spec)
+    if (free := _free(folder)) is None:
+        return
+    for one in _scales(spec):
+        if one.size_bytes is not None and one.size_bytes[0] > free:
+            needs = f"scale {one.scale} takes {_gb(one.size_bytes[0])} or more, and {folder} has {_gb(free)} free"
+            named = "private:…?directory=FOLDER" if spec.target.private is not None else "sqlite:///FILE"
+            raise RunError(needs, f"free space, name another place ({named}), or smaller --scales")
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:.3g} GB" if size >= 1e8 else f"{size / 1e6:.3g} MB"
+
+
+def _free(folder: Path | None) -> int | None:
+    return shutil.disk_usage(folder).free if folder is not None and folder.is_dir() else None
+
+
+def _too_many_files(spec: RunSpec) -> list[str]:
+    """A warning where this process may not open as many files as its connections need."""
+    if resource is None or spec.nodes or spec.target.url == "mock:":
+        return []
+    allowed, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # SQLite holds the file, its log and its shared memory open in every session.
+    each = 3 if spec.target.url.startswith(("private:sqlite", "sqlite:")) else 1
+    needed = spec.threads * spec.connections * each + _FILES_BESIDE
+    if allowed == resource.RLIM_INFINITY or needed <= allowed:
+        return []
+    more = "" if hard == resource.RLIM_INFINITY or needed <= hard else ", as the superuser,"
+    need = f"{spec.threads * spec.connections:,} connections need some {needed:,} open files"
+    return [f"{need}, and {allowed:,} are allowed: ulimit -n {needed}{more} before the run"]
+
+
+def _scales(spec: RunSpec) -> tuple[ScaleAhead, ...]:
+    with told(spec.target.redacted):
+        target = Target(_url(spec), existing=spec.existing)
+        pairs = zip(spec.scales, (0, *spec.scales), strict=False)
+        return tuple(_scale(spec, target, scale, before if spec.grows else 0) for scale, before in pairs)
+
+
+def _shown(name: str, value: Any, spec: RunSpec) -> str:
+    if name == "target":
+        private = spec.target.private is not None
+        return redact(spec.target.in_one) if private else spec.target.redacted
+    if isinstance(value, dict):
+        return ", ".join(f"{one}={text}" for one, text in value.items())
+    return OPTIONS[name].shown(value) or OPTIONS[name].about.default
+
+
+def _url(spec: RunSpec) -> str:
+    """A URL that tells the engine; nothing is connected. That of a private server there is only once it runs."""
+    product = spec.target.private
+    if product is None:
+        return spec.target.url
+    _find(product, spec.target.version, tuple(spec.target.settings.items()), int(time.monotonic()) // 10)
+    user = "dsbench@" if product in ("mariadb", "mysql") else ""
+    return "sqlite:///run" if product == "sqlite" else f"{product}://{user}localhost/run"
+
+
+@lru_cache(64)
+def _find(product: str, version: str | None, settings: tuple[tuple[str, str], ...], _when: int) -> None:
+    """The error of a server whose programs are not here. They are asked for their version once in ten seconds."""
+    servers.find(TargetSpec(url=f"private:{product}", version=version, settings=dict(settings)))
+
+
+def _folder(spec: RunSpec) -> Path | None:
+    if spec.target.private is not None:
+        return servers.base_directory(spec.target)
+    if spec.target.url.startswith("sqlite:///"):
+        return Path(spec.target.url.removeprefix("sqlite:///").partition("?")[0]).absolute().parent
+    return None
+
+
+def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead:
+    """``before``: the scale out of whose database this one's grows, where it does; 0 for none."""
+    bench = Bench(
+        target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients, existing=spec.existing
+    )
+    bench.refuse(spec)
+    if spec.reuse and not can_go_on(bench.stages):
+        raise RunError(f"the stages of {spec.workload} need a database that is made for them", "leave --reuse out")
+    cycles = planned(bench.stages, spec)
+    stages, load_s = [], 0.0
+    for stage in bench.stages:
+        if stage.work == "build" and spec.reuse:
+            continue
+        if stage.work == "drop" and (spec.reuse or (spec.keep and scale == spec.scales[-1])):
+            continue
+        own = [cycle for cycle in cycles if cycle.stage == stage]
+        threads, cycle_s = [], None
+        for cycle in own:
+            load = load_of(stage, spec.at(cycle.threads) if cycle.threads else spec, scale, 0, max(spec.nodes, 1))
+            threads.append(load.threads)
+            if load.duration_ns is not None:
+                cycle_s = load.duration_ns / 1e9 + spec.ramp_up
+                load_s += cycle_s + _BETWEEN_S
+        stages.append(StageAhead(stage.name, stage.work, len(own), tuple(threads), cycle_s))
+    entry = workloads.find(spec.workload, spec.workload_settings)
+    least, most = entry.row_bytes
+    rows = bench.rows + entry.loaded_rows * scale * spec.clients
+    size = (rows * least, rows * most) if least and not spec.existing else None
+    added = 0 if spec.reuse else bench.rows
+    if before and not bench.lacks(before):
+        added -= added * before // scale
+    populate = (added / _ROWS_PER_S[0], added / _ROWS_PER_S[1])
+    cleaned = sum(cycle.stage.cleaned for cycle in cycles)
+    clean = _clean_s(spec, size, cleaned) if target.dialect.name == "postgres" and not spec.existing else (0.0, 0.0)
+    return ScaleAhead(scale, rows, size, tuple(stages), load_s, populate, clean, bool(entry.loaded_rows))
+
+
+def _clean_s(spec: RunSpec, size: tuple[int, int] | None, cycles: int) -> tuple[float, float]:
+    """The first VACUUM reads all pages; each ANALYZE a sample of them, one by one."""
+    if size is None or not cycles:
+        return 0.0, 0.0
+    memory = Limits.of(spec.limits).memory if spec.limits else None
+    in_memory = size[1] < (memory or psutil.virtual_memory().total) / 2
+    samples = [min(octets / _PAGE, _SAMPLED) for octets in size]
+    fast = size[0] / _READ_PER_S[0] + cycles * samples[0] / _PAGES_PER_S[0]
+    slow = size[1] / _READ_PER_S[1] + cycles * samples[1] / _PAGES_PER_S[1]
+    return (fast, fast) if in_memory else (fast, slow)

@@ -1,0 +1,165 @@
+"""The client's own ceiling on this machine: what it reaches when the database costs nothing.
+
+Two engines stand in for a database. The mock answers inside the process: what is left is the loop, the
+workload's inputs and the recording. The null PostgreSQL answers at once over a socket: that adds the
+system calls, and its own small cost, so that the ceiling is somewhat lower than the client alone has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+import psutil
+
+from dsbench.measure.loaders import Bench, CoreError, Target, Watch, measuring, now_ns
+from dsbench.measure.null import TCP, UNIX, null_postgresql
+from dsbench.measure.rows import group_rows
+from dsbench.spec import RunSpec
+
+MOCK: Final = "mock engine"
+NULL: Final = "null PostgreSQL"
+
+_MOST_THREADS: Final = 64
+"""More clients than that reach no other rate on the way to a server that answers at once."""
+_REPEATS: Final = 100_000
+_PAUSE_NS: Final = 1_000_000
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """What the client reached against an engine that costs nothing."""
+
+    against: str
+    transport: str
+    """Empty for the mock, which has none."""
+    threads: int
+    rate_tps: float
+    """Transactions per second of all threads together."""
+    user_ns: float
+    """CPU time of the clients' threads outside of the kernel, per transaction."""
+    system_ns: float
+    """CPU time of the clients' threads inside the kernel, per transaction."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a client costs here, for one workload called in one way."""
+
+    workload: str
+    call: str
+    prepare: bool
+    cpus: int
+    measuring: dict[str, float]
+    """Clock, recording and wake-ups: see ``generator.measuring``."""
+    ceilings: tuple[Ceiling, ...]
+    ceiling_tps: float
+    """The rate of the last of them, which is the nearest to a run with these settings."""
+
+    def described(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+
+def calibrate(spec: RunSpec, watch: Watch, wakes: int = 200) -> Calibration:
+    """All ceilings for the workload of ``spec``, each over its duration, with one thread and with its threads."""
+    cpus = psutil.cpu_count() or 1
+    ceilings = [_mock(spec, n, watch) for n in sorted({1, min(spec.threads, cpus)})]
+    call = spec.call or "statements"
+    found = measuring(_REPEATS, wakes, _PAUSE_NS)
+    with null_postgresql() as urls:
+        for transport, url in urls.items():
+            for threads in sorted({1, spec.threads}):
+                with suppress(CoreError):
+                    ceilings.append(_null(spec, transport, url, threads, watch))
+    return Calibration(spec.workload, call, spec.prepare, cpus, found, tuple(ceilings), ceilings[-1].rate_tps)
+
+
+def of_run(spec: RunSpec, engine: str, url: str, call: str, watch: Watch) -> Calibration:
+    """The ceilings that concern a run: its workload, calls, transport and numbers of threads, half a second for each.
+
+    The last is that of the largest number.
+    """
+    cpus = psutil.cpu_count() or 1
+    numbers = sorted({min(threads, _MOST_THREADS) for threads in spec.thread_numbers})
+    ceilings = [_mock(_for(spec, 0.1), n, watch) for n in sorted({1, *(min(threads, cpus) for threads in numbers)})]
+    if engine == "postgres":
+        with null_postgresql() as urls:
+            transport = _transport(url)
+            short = _for(spec.model_copy(update={"call": call}), 0.25)
+            with suppress(CoreError):  # Without it, the ceiling is that of the mock.
+                ceilings += [_null(short, transport, urls[transport], threads, watch) for threads in numbers]
+    found = measuring(_REPEATS // 10, 50, _PAUSE_NS)
+    return Calibration(spec.workload, call, spec.prepare, cpus, found, tuple(ceilings), ceilings[-1].rate_tps)
+
+
+def _for(spec: RunSpec, duration_s: float) -> RunSpec:
+    """``spec`` as a closed loop of ``duration_s`` with one connection for each thread."""
+    closed = {"rate": None, "pace": "none", "terminals": None, "ramp_up": 0.0}
+    return spec.model_copy(update={"duration": duration_s, "trace": False, "connections": 1, **closed})
+
+
+def _mock(spec: RunSpec, threads: int, watch: Watch) -> Ceiling:
+    target = Target("mock:")
+    target.create("calibration")
+    # The mock has no procedures: its transactions are statements.
+    return _ceiling(target, spec.model_copy(update={"call": None}), MOCK, "", threads, watch)
+
+
+def _null(spec: RunSpec, transport: str, url: str, threads: int, watch: Watch) -> Ceiling:
+    return _ceiling(Target(url), spec, NULL, transport, threads, watch)
+
+
+def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, threads: int, watch: Watch) -> Ceiling:
+    spec = spec.at(threads)
+    bench = Bench(target, spec.workload, spec.scales[0], spec.call, spec.workload_settings, spec.clients)
+    cycle = bench.cycle(spec, seed=1, trace=None, by_time=True)
+    try:
+        cycle.connect(30, watch)
+        start = now_ns() + 5_000_000 + threads * 50_000
+        cycle.start(start)
+        cycle.wait(start, 10, watch)
+    except BaseException:
+        cycle.abandon()
+        cycle.join()
+        raise
+    result = cycle.join()
+    if result.failure is not None:
+        raise result.failure
+    if result.total("failed"):
+        # An engine that only plays a database may not know the answers that a workload insists on.
+        raise CoreError("setup", "", f"{against}: it cannot play the workload {spec.workload}")
+    committed = max(result.total("committed"), 1)
+    user_ns, system_ns = (ns / committed for ns in result.cpu_ns)
+    # A load that ends by count has no demanded duration.
+    seconds = max(row["duration_ns"] for row in group_rows(cycle.load, [result])) / 1e9
+    return Ceiling(against, transport, threads, committed / max(seconds, 1e-9), user_ns, system_ns)
+
+
+def _transport(url: str) -> str:
+    """How the server at ``url`` is reached. Without a host it is the usual unix socket, as libpq has it."""
+    parts = urlsplit(url)
+    host = parts.hostname or "".join(parse_qs(parts.query).get("host", []))
+    return TCP if host and not host.startswith(("/", "%2f", "%2F")) else UNIX
+
+
+def lines(found: Calibration) -> Iterator[str]:
+    """The calibration as a short table in plain words."""
+    how = "prepared once" if found.prepare else "parsed at every execution"
+    yield f"The client's own ceiling: workload {found.workload}, {found.call}, {how}; {found.cpus} CPUs"
+    yield ""
+    yield f"{'against':<30}{'clients':>8}{'tps':>12}{'tps/client':>12}{'CPU µs/transaction (user + system)':>38}"
+    for c in found.ceilings:
+        name = f"{c.against}, {c.transport}" if c.transport else c.against
+        user, system = c.user_ns / 1e3, c.system_ns / 1e3
+        cpu = f"{user + system:.2f} ({user:.2f} + {system:.2f})"
+        yield f"{name:<30}{c.threads:>8}{c.rate_tps:>12,.0f}{c.rate_tps / c.threads:>12,.0f}{cpu:>38}"
+    cost = found.measuring
+    yield ""
+    yield f"reading the clock           {cost['read_ns']:.0f} ns, resolution {cost['resolution_ns']:.0f} ns"
+    yield f"recording a transaction     {cost['recording_ns']:.0f} ns"
+    late = [f"{cost[f'late_{name}_ns'] / 1e3:.0f}" for name in ("p50", "p99", "max")]
+    yield f"timed wake-ups are late by  {late[0]} µs (median), {late[1]} µs (99 %), {late[2]} µs (longest)"

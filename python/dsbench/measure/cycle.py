@@ -1,0 +1,325 @@
+"""One cycle: clean, connect, measure with the monitors beside it, write."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
+from time import monotonic
+from typing import Any
+
+from dsbench.archive import LOCAL
+from dsbench.archive.columns import COUNTERS
+from dsbench.measure.events import Moment
+from dsbench.measure.interrupts import Stop
+from dsbench.measure.journal import Journal
+from dsbench.measure.load import Loader
+from dsbench.measure.loaders import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Second, Target, now_ns
+from dsbench.measure.loaders.parts import Course, Part, Wanted, missed
+from dsbench.measure.loads import in_words
+from dsbench.measure.monitors import Known, Monitor, Sampler, between, look, with_sessions
+from dsbench.measure.opening import WRONG, during, ended, is_lost, is_session_lost, lost
+from dsbench.measure.plan import Planned, several_loads
+from dsbench.measure.probing import Probes
+from dsbench.measure.rows import DETAILS, Names, group_rows, write_cycle, write_use
+from dsbench.measure.snapshots import Snapshots
+from dsbench.measure.surroundings import with_nodes
+from dsbench.measure.watching import Watching
+from dsbench.read.stats.machine import Used
+from dsbench.spec import RunSpec
+
+ABORTED = "client-aborted"
+"""The warning of a cycle that some of its clients left early."""
+_STARTS = 5
+"""How often the nodes of a cycle may miss its start before the run is given up."""
+_GRACE_S = 30.0
+"""How long a transaction may outlast its cycle before the server is given up."""
+_SESSIONS_TO_CLEAN = 3
+"""How many sessions may be ended while they clean before the run is."""
+_LATE_SHARE = 0.01
+"""Share of a cycle by which its clients may begin late."""
+_LATE_NS = 5_000_000
+"""The same for cycles that are short: no machine is asked to wake up faster."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all cycles of a scale share."""
+
+    spec: RunSpec
+    target: Target
+    journal: Journal
+    bench: Bench
+    load: Loader
+    monitors: tuple[Monitor, ...]
+    known: Known
+    stop: Stop
+    moment: Moment
+    snapshots: Snapshots
+    probes: Probes
+
+    def of(self, cycle: Planned) -> Setting:
+        """The same for one cycle: with its number of threads, where the run takes several, and its stage."""
+        stage = cycle.stage.name if several_loads(self.bench.stages) else ""
+        if cycle.threads is None or not self.spec.several_threads:
+            return replace(self, moment=replace(self.moment, stage=stage))
+        moment = replace(self.moment, threads=cycle.threads, stage=stage)
+        return replace(self, spec=self.spec.at(cycle.threads), moment=moment)
+
+    def during(self, phase: str, cycle: int = 0) -> AbstractContextManager[None]:
+        """Around a phase: its errors say that they came in it, and how the run goes on."""
+        place = f"scale {self.moment.scale}" + (f", cycle {cycle}" if cycle else "")
+        return during(f"{place}, {phase}" if phase != "cycle" else place, self.target)
+
+    def watch(
+        self, phase: str, cycle: int = 0, began: float = 0.0, told: Callable[[int], Sequence[Second]] | None = None
+    ) -> Watching:
+        """Shows progress of ``phase``, hears wishes to stop and notices when the target is another run's.
+
+        ``told`` gives the seconds of a cycle from a number on.
+        """
+
+        def check() -> None:
+            self.stop.check()
+            self.target.check_claim()
+
+        moment = replace(self.moment, phase=phase, cycle=cycle)
+        return Watching(self.journal.observer, check, moment, began, told)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What a cycle left."""
+
+    parts: list[Part]
+    samples: list[dict[str, object]]
+    machine: Used | None
+    """What this machine did; ``None`` where it does not tell."""
+    load: CycleLoad
+
+
+def seed_of(seed: int, scale: int, cycle: int) -> int:
+    """Seed of one cycle's inputs: cycles differ, and the same run draws the same inputs again."""
+    digest = hashlib.blake2b(f"{seed}/{scale}/{cycle}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = True) -> list[Part]:
+    """Runs a cycle and writes its results, if they are ``recorded``. ``RunError`` when no node could finish it."""
+    setting, number = setting.of(cycle), cycle.number
+    journal = setting.journal
+    setting.target.hold()
+    if cycle.stage.cleaned:
+        _clean(setting, scale, cycle, recorded)
+    if recorded:
+        setting.snapshots.before(cycle.stage.name)
+    trace = journal.writer.path / "trace.bin" if setting.spec.trace and recorded else None
+    seed = seed_of(setting.spec.seed, scale, number)
+    setting = replace(setting, known=with_nodes(setting.known, setting.load.pids()))
+    wanted = Wanted(setting.spec, setting.bench, cycle.stage, scale, number, seed, trace, setting.known.roots)
+    try:
+        with setting.during("cycle", number):
+            measured = _measured(setting, wanted)
+        parts, load = measured.parts, measured.load
+        _check_finished(setting, scale, number, parts)
+        if not recorded:
+            return parts
+    except BaseException:
+        if trace is not None:
+            trace.unlink(missing_ok=True)
+        raise
+    threads = load.threads if cycle.threads is None else cycle.threads
+    key = {"scale": scale, "stage": cycle.stage.name, "cycle": number, "threads": threads}
+    _write(setting, key, measured)
+    _check_start(setting, wanted, load, parts)
+    _check_stood_still(setting, wanted, load, parts)
+    _check_aborted(setting, wanted, parts)
+    _say(setting, wanted, measured)
+    return parts
+
+
+def _clean(setting: Setting, scale: int, cycle: Planned, recorded: bool) -> None:
+    with setting.during("clean", cycle.number):
+        cleaned = _cleaned(setting, scale, cycle.number)
+    if not recorded:
+        return
+    phase = {"scale": scale, "stage": cycle.stage.name, "cycle": cycle.number, "phase": "clean"}
+    part = f"scale-{scale:05d}_cycle-{cycle.number:05d}_clean"
+    setting.journal.writer.rows("phases", part, [{**phase, "duration_ns": cleaned.duration_ns}])
+
+
+def _cleaned(setting: Setting, scale: int, number: int) -> PhaseResult:
+    """Cleans, on another session when one was ended and the server goes on: cleaning twice leaves the same state."""
+    for _ in range(_SESSIONS_TO_CLEAN - 1):
+        try:
+            return setting.bench.phase("clean", setting.watch("clean", number))
+        except CoreError as error:
+            if not is_session_lost(error, setting.target):
+                raise
+            where = f"scale {scale}, cycle {number}"
+            setting.journal.say(f"{where}: the session that cleans was ended ({error}): once more")
+    return setting.bench.phase("clean", setting.watch("clean", number))
+
+
+def _say(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
+    """The line of a cycle in the log."""
+    whole = [part.found.result for part in measured.parts if part.found and not part.why]
+    if untraced := sum(result.untraced for result in whole):
+        words = f"cycle {wanted.number}: {untraced} transactions are missing in the trace, which was written too slowly"
+        remedy = "name a folder on a faster disk with --out; the rates are not touched"
+        setting.journal.warn("trace", words, remedy, wanted.scale)
+    duration_ns = max(group["duration_ns"] for group in group_rows(measured.load, whole))
+    rate = sum(result.total("committed") for result in whole) / max(duration_ns, 1) * 1e9
+    failed = sum(result.total("failed") for result in whole)
+    moment = setting.moment
+    where = (f", {moment.stage}" if moment.stage else "") + (f", {moment.threads} threads" if moment.threads else "")
+    words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:.1f} tps, {failed} failed"
+    setting.journal.say("; ".join(part for part in (words, in_words(measured.samples)) if part))
+
+
+def late_start_ns(load: CycleLoad, result: CycleResult) -> int:
+    """Nanoseconds by which all clients of this machine began after the start of their cycle; 0 where that is no doubt.
+
+    Only the closed loop begins at the start, and a ramp-up covers a late one. Waking up takes its time on a busy
+    machine, and whatever is a small part of the cycle does not show in its rate.
+    """
+    if load.ramp_up_ns > 0 or any(group.pacing.kind != "closed" for group in load.groups):
+        return 0
+    counted = result.counters[:, :, COUNTERS.index("last_end_ns")] > 0
+    starts = result.counters[:, :, COUNTERS.index("first_start_ns")][counted]
+    late_ns = int(starts.min()) if starts.size else 0
+    duration_ns = load.duration_ns or int(result.counters[:, :, COUNTERS.index("last_end_ns")].max())
+    return late_ns if late_ns > max(_LATE_SHARE * duration_ns, _LATE_NS) else 0
+
+
+def _check_start(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
+    """Tells of a late start here; what nodes say of theirs is judged with the archive."""
+    for part in parts if not setting.spec.nodes else ():
+        late_ns = late_start_ns(load, part.found.result) if part.found else 0
+        if late_ns:
+            which = f"cycle {wanted.number} of scale {wanted.scale}"
+            words = f"{which} began {late_ns / 1e6:.1f} ms late, which lowers its rate"
+            remedy = "leave the client more CPU, and repeat the scale"
+            setting.journal.warn("late-start", words, remedy, wanted.scale)
+
+
+def _check_stood_still(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
+    """Tells of a process that was stopped, or a machine that slept, for a noticeable part of the cycle."""
+    for part in parts:
+        still_ns = part.found.course.still_ns if part.found and not part.why else 0
+        if still_ns > _LATE_SHARE * (load.duration_ns or 0):
+            who = "dsbench" if part.node == LOCAL else f"node {part.node}"
+            words = f"{who} stood still for {still_ns / 1e9:.2g} s of cycle {wanted.number} of scale {wanted.scale}: "
+            remedy = "keep the program and its machine from being stopped or put to sleep, and repeat the scale"
+            told = "its rate is too low and its longest times are not the database's"
+            setting.journal.warn("stood-still", words + told, remedy, wanted.scale)
+
+
+def _check_aborted(setting: Setting, wanted: Wanted, parts: list[Part]) -> None:
+    """Tells of clients that an error of their script ended: no other attempt fails by such an error."""
+    results = [part.found.result for part in parts if part.found and not part.why]
+    found = [(count, example) for result in results for *_, kind, _code, count, example in result.errors
+             if kind == WRONG]  # fmt: skip
+    if clients := sum(count for count, _ in found):
+        which = f"cycle {wanted.number} of scale {wanted.scale}"
+        of = f"{clients} of {wanted.spec.clients} clients " + ("was" if clients == 1 else "were")
+        words = f"{which}: {of} aborted, so that its results are incomplete: {found[0][1]}"
+        setting.journal.warn(ABORTED, words, "mend the script; --exit-on-abort ends the run at the first", wanted.scale)
+
+
+def _check_finished(setting: Setting, scale: int, cycle: int, parts: list[Part]) -> None:
+    if all(part.why for part in parts):
+        why = "; ".join(_why(setting, part) for part in parts)
+        failures = [part.found.result.failure for part in parts if part.found]
+        raise ended(f"scale {scale}, cycle {cycle}", why, failures)
+
+
+def _why(setting: Setting, part: Part) -> str:
+    """Why ``part`` is not whole; a server that was gone before its clients were connected is lost, too."""
+    failure = part.found.result.failure if part.found else None
+    words = lost(part.why) if failure is not None and is_lost(failure, setting.target) else part.why
+    return words if part.node == LOCAL else f"node {part.node}: {words}"
+
+
+def _write(setting: Setting, key: dict[str, Any], measured: _Measured) -> None:
+    """Everything of one cycle, or nothing: what an earlier attempt at it or a failing one left is taken away."""
+    parts, samples = measured.parts, measured.samples
+    writer, name = setting.journal.writer, f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}"
+    by_node = {LOCAL: samples} | {part.node: list(part.found.samples) for part in parts if part.found and not part.why}
+    if not setting.spec.nodes:
+        by_node = {LOCAL: samples}
+    used = {part.node: part.found.machine for part in parts if part.found and not part.why} | {LOCAL: measured.machine}
+    results = [({**key, "node": part.node}, part.found.result) for part in parts if part.found and not part.why]
+    writer.forget(DETAILS, name)
+    try:
+        for node, rows in by_node.items():
+            writer.rows("monitors", f"{name}_{node}", [{**key, "node": node, **row} for row in rows])
+        for node, use in used.items():
+            if use is not None:
+                write_use(writer, f"{name}_{node}", {**key, "node": node}, use)
+        if setting.spec.nodes:
+            writer.rows("nodes", name, [{**key, **_took_part(part)} for part in parts])
+        rows = group_rows(measured.load, [result for _key, result in results])
+        writer.rows("groups", name, [{**key, **row} for row in rows])
+        write_cycle(writer, name, Names(setting.bench.kinds, measured.load.groups, setting.bench.statements), results)
+    except BaseException:
+        if not writer.has("cycles", name):
+            writer.forget(DETAILS, name)
+        raise
+    for part in parts:
+        if part.why:
+            setting.journal.say(f"scale {key['scale']}, cycle {key['cycle']}: without node {part.node}: {part.why}")
+
+
+def _took_part(part: Part) -> dict[str, object]:
+    """The row of one node in the table ``nodes``."""
+    course = asdict(part.found.course if part.found else Course(""))
+    course.pop("ended")
+    return {"node": part.node, "state": part.state, "why": part.why, **course}
+
+
+def _measured(setting: Setting, wanted: Wanted) -> _Measured:
+    """The cycle, once more when no node was ready for its start: they were told of it too late."""
+    found = _measure(setting, wanted)
+    for _ in range(_STARTS - 1):
+        if not missed(found.parts):
+            break
+        words = "no node was ready for the common start; trying again with a longer lead"
+        setting.journal.say(f"scale {wanted.scale}, cycle {wanted.number}: {words}")
+        found = _measure(setting, wanted)
+    return found
+
+
+def _measure(setting: Setting, wanted: Wanted) -> _Measured:
+    spec, number = wanted.spec, wanted.number
+    cycle = setting.load.cycle(wanted, setting.watch("connect", number))
+    sampler = Sampler(setting.monitors)
+    try:
+        cycle.connect(30 + cycle.load.threads * spec.connections * 0.2, setting.watch("connect", number))
+        known = with_nodes(setting.known, setting.load.pids())
+        sampler.first()
+        before = look(known)
+        # Asking for the lead may take a while itself: the clock is read afterwards.
+        lead_ns = cycle.lead_ns + cycle.load.ramp_up_ns
+        start = now_ns() + lead_ns
+        sampler.go(start, cycle.load.ramp_up_ns, cycle.load.duration_ns)
+        cycle.start(start)
+        watching = setting.watch("cycle", number, monotonic() + spec.ramp_up, cycle.seconds)
+        cycle.wait(start, _GRACE_S, watching)
+        after = look(known)
+    except BaseException:
+        cycle.abandon()
+        sampler.stop()
+        cycle.join()
+        raise
+    samples = sampler.stop()
+    parts = cycle.join()
+    whole = [part.found.result for part in parts if part.found and not part.why]
+    if whole:
+        committed, failed = (sum(result.total(counter) for result in whole) for counter in ("committed", "failed"))
+        watching.ended(committed, failed, max(group["duration_ns"] for group in group_rows(cycle.load, whole)) / 1e9)
+    for note in sampler.notes:
+        setting.journal.warn("monitor", note, "the figures of this monitor are missing; the rates are not touched")
+    machine = with_sessions(between(before, after, known), samples) if before and after else None
+    return _Measured(parts, samples, machine, cycle.load)

@@ -1,0 +1,194 @@
+"""Where a run works: a database that it makes anew for each scale, or one that was kept; and what it leaves."""
+
+from __future__ import annotations
+
+from dsbench import servers
+from dsbench.archive.record import Age
+from dsbench.measure import kept, place
+from dsbench.measure.journal import Journal, RunError, this_process
+from dsbench.measure.kept import Kept
+from dsbench.measure.loaders import Bench, CoreError, Counted, Target
+from dsbench.spec import RunSpec, needs_pgbench
+
+
+def base_of(spec: RunSpec, target: Target, server: servers.Server | None, name: str = "") -> Base:
+    """The base of the run of ``spec``; ``RunError`` where it cannot work on ``target``. Changes nothing there.
+
+    ``name``: of a run that goes on, which may have kept its database before it was killed.
+    """
+    if (spec.keep or spec.reuse) and not target.dialect.keeps_data:
+        raise RunError("this target keeps no data", "leave --keep and --reuse out, or name a database", usage=True)
+    if spec.existing:
+        return Existing(spec, target, server, None)
+    if spec.reuse:
+        return Base(spec, target, server, place.reusable(target, spec))
+    text = place.unused(target) if spec.keep and name else None
+    if text is not None and (own := kept.of_mark(text)) is not None and own.run == name:
+        return Base(spec, target, server, None, own)
+    place.check_free(target)
+    return Base(spec, target, server, None)
+
+
+def claimed(spec: RunSpec, target: Target) -> RunSpec:
+    """Claims the target for the run of ``spec``, and gives that at the scale which is known now.
+
+    Tables that are there are nobody's to claim. For builtin scripts their scale is the number of branches, as pgbench
+    counts it.
+    """
+    if not spec.existing:
+        place.lock(target)
+    elif needs_pgbench(spec.workload, spec.workload_settings):
+        return spec.model_copy(update={"scales": (_branches(target),)})
+    return spec
+
+
+def _branches(target: Target) -> int:
+    remedy = "make them: pgbench -i -s 10 DATABASE; or name files by --script"
+    try:
+        (row,) = target.fetch("SELECT count(*) AS branches FROM pgbench_branches")
+    except CoreError as error:
+        if error.kind not in ("syntax", "statement"):
+            raise
+        raise RunError(f"--existing: builtin scripts need pgbench's tables: {error}", remedy, usage=True) from None
+    found = int(next(iter(row.values())) or 0)
+    if not found:
+        raise RunError("--existing: pgbench_branches has no rows", remedy, usage=True)
+    return found
+
+
+def rehearse(spec: RunSpec, target: Target, bench: Bench) -> str:
+    """Tries SQL of the user, where there is some, on empty tables in a place that is gone afterwards. With tables
+    that are there only what the clients will prepare is tried. Gives what ``place.make`` gives."""
+    if not bench.rehearses:
+        return ""
+    if spec.existing or spec.reuse:
+        bench.rehearse(spec.prepare, fresh=False)
+        return ""
+    mark = place.mark("a rehearsal")
+    words = place.make(target, mark)
+    try:
+        bench.phase("create", lambda _done, _total: None)
+        bench.rehearse(spec.prepare, fresh=True)
+    finally:
+        place.remove(target, mark)
+    return words
+
+
+class Base:
+    """The database of a run, from its beginning to its end."""
+
+    def __init__(
+        self, spec: RunSpec, target: Target, server: servers.Server | None, found: Kept | None, left: Kept | None = None
+    ) -> None:
+        self._spec = spec
+        self.target = target
+        self.server = server
+        self._found = found
+        self._left = left
+        self.mark = ""
+        """Of the run, while it works."""
+        self._standing = 0
+        self._journal: Journal | None = None
+
+    @property
+    def there(self) -> bool:
+        """Whether a database is there before the first scale."""
+        return self._found is not None or self._left is not None
+
+    @property
+    def counted(self) -> Counted | None:
+        """What earlier runs did on the database; ``None`` where it is made anew."""
+        return self._found.counted if self._found else None
+
+    def begin(self, journal: Journal) -> None:
+        """The run has its name: a kept database gets its mark, and the archive tells how old it is."""
+        name = journal.record.name
+        self._journal = journal
+        self.mark = place.mark(name)
+        if self._left is not None:
+            journal.note(kept=_age(self._left))
+        if self._found is None:
+            return
+        self.mark = self._found.marked({"by": name, **this_process()})
+        self.target.remark(self.mark)
+        journal.note(reused=_age(self._found))
+        words = f"the database was kept by {self._found.run} and is aged by {self._found.age}"
+        journal.warn("aged", words, "for a fresh one leave --reuse out, after: dsbench drop TARGET")
+
+    def make(self) -> None:
+        """Makes the place of a scale."""
+        self._tell(place.make(self.target, self.mark))
+
+    def remove(self) -> None:
+        """Drops it."""
+        self._tell(place.remove(self.target, self.mark))
+
+    def _tell(self, words: str) -> None:
+        """What was set back on the server."""
+        if words and self._journal is not None:
+            self._journal.say(f"the server has {words}")
+
+    def leave(self, scale: int, journal: Journal) -> bool:
+        """Whether the database of ``scale`` is left to the next scale of the ladder, which grows out of it."""
+        spec, after = self._spec, next((x for x in self._spec.scales if x > scale), None)
+        if not spec.grows or after is None:
+            return False
+        bench = Bench(self.target, spec.workload, after, spec.call, spec.workload_settings, spec.clients)
+        engine = kept.wanted_of(spec, self.target, after).layout.get("storage_engine", "InnoDB")
+        other = "" if engine.lower() == "innodb" else f"tables of {engine} are left with another layout"
+        if why := bench.lacks(scale) or other:
+            journal.say(f"scale {after} is made anew and does not grow: {why}")
+            return False
+        self._standing = scale
+        return True
+
+    def take(self, bench: Bench) -> int:
+        """The scale of a database that was left and out of which that of ``bench`` grows; 0 where it is made anew."""
+        there, self._standing = self._standing, 0
+        return there if there and not bench.lacks(there) else 0
+
+    def stays(self, scale: int) -> bool:
+        """Whether the database of ``scale`` is left to later runs."""
+        return self._spec.reuse or (self._spec.keep and scale == self._spec.scales[-1])
+
+    def keep(self, journal: Journal, scale: int, counted: Counted) -> None:
+        """Leaves the database to later runs, after all that was ``counted`` on it."""
+        before = self._found or kept.wanted_of(self._spec, self.target, scale, journal.record.name)
+        left = before.after(counted, len(counted[0]))
+        place.hand_over(self.target, self.mark, left.marked({}))
+        self._left = left
+        if self.server is not None:
+            self.server.keep()
+        journal.note(kept=_age(left))
+        others = ", the last," if len(self._spec.scales) > 1 else ""
+        journal.say(f"the database of scale {scale}{others} is kept: run on it with --reuse, or dsbench drop TARGET")
+
+    def end(self) -> None:
+        """The run is over: nothing of it stays but what is kept. A database that was kept before stays in any case.
+
+        A private server takes its own along, and may answer no more: it is not asked.
+        """
+        if self._left is not None or not self.mark:
+            return
+        if self._found is not None:
+            left = self._found.after(None, len(self._found.committed))
+            place.hand_over(self.target, self.mark, left.marked({}))
+        elif self.server is None:
+            self.remove()
+
+
+class Existing(Base):
+    """Tables that somebody else made: they are as they were before, but for what the load does."""
+
+    @property
+    def there(self) -> bool:
+        """They are."""
+        return True
+
+    def begin(self, journal: Journal) -> None:
+        """There is nothing to mark."""
+        journal.say("the tables that are there: nothing is made, cleared, vacuumed or dropped but by the load itself")
+
+
+def _age(found: Kept) -> Age:
+    return Age(run=found.run, scale=found.scale, runs=found.runs, transactions=found.transactions)

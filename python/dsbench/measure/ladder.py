@@ -1,0 +1,342 @@
+"""The ladder of a run: the stages of one scale after another.
+
+``execute`` starts a new run, ``resume`` goes on with one that was cut short. Whatever happens, the
+archive stays readable, and no server and no database of dsbench's is left behind.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import platform
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from dsbench import servers
+from dsbench.archive import Archive, ArchiveError, Writer
+from dsbench.drivers import OWN
+from dsbench.measure import calibration, keeping, place, promised, resumption, stack, surroundings
+from dsbench.measure.ahead import refuse_full
+from dsbench.measure.counts import Counts
+from dsbench.measure.cycle import ABORTED, Setting
+from dsbench.measure.described import noted
+from dsbench.measure.enough import Enough
+from dsbench.measure.events import Moment, Observer
+from dsbench.measure.interrupts import Stop, listening
+from dsbench.measure.journal import Journal, RunError, now
+from dsbench.measure.load import Joining, Loader, loader_of
+from dsbench.measure.loaders import Bench, CoreError, Stopped, Target
+from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
+from dsbench.measure.opening import during, opened, told
+from dsbench.measure.plan import Planned, can_go_on, planned
+from dsbench.measure.probing import Probes
+from dsbench.measure.refine import next_scale
+from dsbench.measure.scale import Scale
+from dsbench.measure.sizing import is_fixed
+from dsbench.measure.snapshots import Snapshots
+from dsbench.redaction import redact_words, secrets_of
+from dsbench.spec import RunSpec, SpecError
+from dsbench.spec import Target as TargetSpec
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    archive: Path
+    status: str
+    """"complete", "cut-short" (the user stopped it) or "failed"."""
+    error: RunError | None = None
+    void_scales: tuple[int, ...] = ()
+    """Scales whose check failed."""
+    aborted: str = ""
+    """What is said of the first cycle in which errors of their scripts ended clients."""
+
+
+def execute(
+    spec: RunSpec, out: Path, observer: Observer, joining: Joining | None = None, stop: Stop | None = None
+) -> Outcome:
+    """Runs ``spec`` and leaves an archive in ``out``; ``joining`` says how remote nodes come in.
+
+    ``stop`` ends the run early; without one, signals do. Raises ``RunError`` (or ``SpecError``) while nothing was
+    begun; afterwards errors are in the outcome.
+    """
+    promised.read(spec.checked)  # Before a server is started for nothing.
+    refuse_full(spec)
+    with listening(stop) as stop, opened(spec, observer.message) as (target, server):
+        spec = keeping.claimed(spec, target)
+        base = keeping.base_of(spec, target, server)
+        bench = _bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
+        words = keeping.rehearse(spec, target, bench)
+        load = loader_of(spec, joining or Joining())
+        writer = Writer.create(out, _name(spec, target))
+        journal = Journal.begin(writer, observer, spec)
+        observer.archive(writer.path)
+        if words:
+            journal.say(f"the server has {words}")
+        return _Ladder(spec, base, journal, stop, load).climb({})
+
+
+def try_target(spec: RunSpec) -> None:
+    """Begins the run of ``spec`` and ends it before anything is made: its server starts, and its options fit.
+
+    ``SpecError`` or ``RunError`` for what is wrong. A file system of its own is not made for it.
+    """
+    promised.read(spec.checked)
+    tried = spec.model_copy(update={"storage": {}, "keep": False})
+    with opened(tried) as (target, server):
+        tried = keeping.claimed(tried, target)
+        keeping.base_of(tried, target, server)
+        _bench(tried, target, tried.scales[0])
+
+
+def resume(
+    path: Path, target: TargetSpec | None, observer: Observer, joining: Joining | None = None, stop: Stop | None = None
+) -> Outcome:
+    """Goes on with the archive at ``path``: finished cycles stay, the missing ones are run.
+
+    ``target`` is named again where its URL holds a password, which no archive keeps; ``stop`` is that of ``execute``.
+    """
+    spec = resumption.specification(path)
+    begun = Archive.open(path).run
+    if begun.status == "complete":  # Its report is missing, and needs no database.
+        with suppress(SpecError):  # The folder of its server may be gone, too.
+            servers.clean_for(spec.target)
+        return Outcome(path, "complete", None, tuple(begun.broken))
+    if target is not None:
+        spec = spec.model_copy(update={"target": target})
+    elif "***" in spec.target.url:
+        remedy = "name TARGET again: dsbench run TARGET --resume ARCHIVE"
+        raise RunError("an archive keeps no password", remedy, usage=True)
+    done = resumption.finished(path)
+    with listening(stop) as stop, opened(spec, observer.message) as (found, server):
+        keeping.claimed(spec, found)  # Its scale stays that of the beginning.
+        base = keeping.base_of(spec, found, server, begun.name)
+        _bench(spec, found, spec.scales[0])  # The target may be another than that of the beginning.
+        load = loader_of(spec, joining or Joining())
+        journal = Journal.go_on(Writer(path), observer)
+        observer.archive(path)
+        return _Ladder(spec, base, journal, stop, load).climb(done)
+
+
+_DIRECTORIES: Final = frozenset({"postgres", "mysql"})
+"""Engines whose servers have a data directory for themselves."""
+
+
+class _Ladder:
+    """One climb: the state that its scales share."""
+
+    def __init__(self, spec: RunSpec, base: keeping.Base, journal: Journal, stop: Stop, load: Loader) -> None:
+        self.spec = spec
+        self.base = base
+        self.target = base.target
+        self.server = base.server
+        self.journal = journal
+        self.stop = stop
+        self.void = list(journal.record.broken)
+        self.monitors: tuple[Monitor, ...] = ()
+        self.known = Known({})
+        self.load = load
+        self.statistics: Statistics | None = None
+        self.probes: Probes
+
+    def climb(self, done: dict[int, int]) -> Outcome:
+        """All scales, without the ``done`` first cycles of each."""
+        status, error = "failed", None  # Also for an exception that is not expected.
+        try:
+            with told("run"):
+                with during("before the first scale", self.target):
+                    self.base.begin(self.journal)
+                    with place.visible(self.target, self.base.mark, there=self.base.there):
+                        self._describe()
+                self.probes = Probes(self.spec, self.server.folder if self.server else None, self.journal)
+                with surroundings.watched(self.known, self.journal, self.load):
+                    self.load.begin(self.journal, self._url(), self._progress)
+                    if not self.spec.nodes and self.spec.client == OWN:
+                        self._calibrate()
+                for number, scale in enumerate(self.spec.scales, start=1):
+                    if not self._finished(scale, done.get(scale, 0)):
+                        self._scale(number, scale, done.get(scale, 0))
+                        self.journal.observer.scale_done(self.journal.writer.path)
+                self._refine()
+            status = "complete"
+        except Stopped as stopped:
+            status, error = "cut-short", RunError(str(stopped), "go on with: dsbench run --resume ARCHIVE")
+        except RunError as failed:
+            error = self._explained(failed)
+        finally:
+            self.load.end(status)
+            self._leave_nothing()
+        with suppress(ArchiveError):  # A full disk: what was written before stays, and the error is shown.
+            if error is not None:
+                self.journal.writer.log(f"{now()} {status}: {error}")  # The screen has it from the outcome.
+            self._keep_server_log(status)
+            self.journal.end(status, str(error or ""))
+        aborted = (warning.message for warning in self.journal.record.warnings if warning.code == ABORTED)
+        return Outcome(self.journal.writer.path, status, error, tuple(self.void), next(aborted, ""))
+
+    def _explained(self, failed: RunError) -> RunError:
+        """``failed`` with what the system did to the server's processes, where it ended some."""
+        why = self.server.killed() if self.server is not None else ""
+        return RunError(f"{failed}; {why}", "raise --limit memory, or lower the server's buffers") if why else failed
+
+    def _refine(self) -> None:
+        """Further scales where the rate falls most; one that was begun before the run was resumed comes first."""
+        spec, path = self.spec, self.journal.writer.path
+        if spec.refine == "none":
+            return
+        begun = [one.scale for one in self.journal.record.segments if one.scale not in spec.scales]
+        waiting = list(dict.fromkeys(begun))
+        for number in itertools.count(len(spec.scales) + 1):
+            scale = waiting.pop(0) if waiting else next_scale(spec, path)
+            if scale is None or (scale in self.void):
+                return
+            done = resumption.finished(path).get(scale, 0)
+            if not self._finished(scale, done):
+                self._scale(number, scale, done)
+                self.journal.observer.scale_done(path)
+
+    def _scale(self, number: int, scale: int, done: int) -> None:
+        spec, journal = self.spec, self.journal
+        bench = _bench(spec, self.target, scale)
+        known = Enough.of(spec, journal.writer.path, scale)
+        cycles = known.left(planned(bench.stages, spec, done))
+        last, of = cycles[-1].number if cycles else 0, max(len(spec.scales), number)
+        moment = Moment(scale, number, of, "create", cycles=last)
+        stages = [{"name": one.name, "work": one.work, "repeated": one.repeated} for one in bench.stages]
+        journal.note(kinds=bench.kinds, call=bench.call, stages=stages)
+        if cycles:
+            journal.segment(scale, done + 1)
+        snapshots = Snapshots(journal, self.statistics, scale, len(journal.record.segments))
+        setting = Setting(
+            spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots,
+            self.probes,
+        )
+        of_scale = Scale(setting, scale, cycles, self.base, known)
+        if not (of_scale.run() if cycles else of_scale.check(*self._unchecked(bench, scale))):
+            self.void.append(scale)
+
+    def _unchecked(self, bench: Bench, scale: int) -> tuple[Planned, Counts | None]:
+        """The last cycle of a scale that was killed before its check, and what its database holds if it is there."""
+        last, segment = planned(bench.stages, self.spec)[-1], self.journal.record.segments[-1]
+        if self.spec.reuse:  # Its mark tells that a run died on it.
+            return last, Counts(len(bench.kinds), self.base.counted)
+        whole = not any(is_fixed(stage) for stage in bench.stages)  # Trials are in the database, not in the archive.
+        if whole and segment.first_cycle <= last.number and place.left(self.target, self.base.mark):
+            return last, Counts.of(self.journal.writer.path, bench.kinds, segment)
+        words = f"scale {scale}: the run was killed before the check, and the database of its cycles is gone"
+        remedy = f"the check was made on another database after the load of cycle {last.number}, which is not counted"
+        self.journal.warn("resumed", words, remedy, scale)
+        self.journal.segment(scale, last.number + 1)
+        return last, None
+
+    def _finished(self, scale: int, done: int) -> bool:
+        """Whether nothing of ``scale`` is left to do when so many cycles of it are there."""
+        stages = _bench(self.spec, self.target, scale).stages
+        if not can_go_on(stages):
+            return scale in resumption.dropped(self.journal.writer.path)
+        checks = any(stage.work == "check" for stage in stages)
+        handed = self.journal.record.kept is not None or not self.base.stays(scale)
+        known = Enough.of(self.spec, self.journal.writer.path, scale)
+        left = known.left(planned(stages, self.spec, done))
+        # Where a peak is searched, its end shows in the check only.
+        left = () if self.spec.peak and scale in self.journal.record.checks else left
+        return not left and handed and (scale in self.journal.record.checks or not checks)
+
+    def _describe(self) -> None:
+        """The system stack, before the load."""
+        name, queries = self.target.dialect.name, self.target
+        directory = self.server.directory if self.server else stack.data_directory(name, queries, self.spec.target)
+        self.statistics = statistics_of(name, queries)
+        described = stack.describe(name, directory, queries, self._url())
+        pids = self.server.pids() if self.server else []
+        self.known = surroundings.known(self.target, pids, described.server_pid, directory)
+        self.monitors = monitors_for(name, directory, queries, self.known, self.load.pids)
+        # The files of a database without a server may lie in a folder among others.
+        own = directory if self.server or name in _DIRECTORIES else None
+        if self.target.dialect.keeps_data and not self.spec.existing:
+            self.monitors += (Sizes(self.target.size_bytes, own, self.known),)
+        noted(self.spec, self.target, self.server, self.journal, described)
+
+    def _url(self) -> str:
+        return self.server.url if self.server else self.spec.target.url
+
+    def _progress(self, phase: str, done: int, total: int) -> None:
+        """Shows how far the nodes are, before the first scale."""
+        self.stop.check()
+        moment = Moment(self.spec.scales[0], 1, len(self.spec.scales), phase, done=done, total=total)
+        self.journal.observer.moment(moment)
+
+    def _calibrate(self) -> None:
+        """The client's own ceiling here, against which the rates are judged; a run does not fail for it."""
+        call = _bench(self.spec, self.target, self.spec.scales[0]).call
+        name = self.target.dialect.name
+        try:
+            found = calibration.of_run(self.spec, name, self._url(), call, lambda _done, _total: self.stop.check())
+        except (CoreError, OSError) as error:
+            words = f"the client's ceiling could not be measured: {error}"
+            self.journal.warn("calibration", words, "see dsbench calibrate; the rates are not touched")
+            return
+        self.journal.note(calibration=found.described())
+
+    def _leave_nothing(self) -> None:
+        """Drops the place, where it is not kept."""
+        try:
+            self.base.end()
+            with suppress(ArchiveError):
+                self.journal.forget("left-behind")
+        except (CoreError, RunError) as error:
+            words = f"the database of this run could not be {'handed back' if self.spec.reuse else 'dropped'}: {error}"
+            with suppress(ArchiveError):
+                self.journal.warn("left-behind", words, "the next run against this target sees to it")
+        finally:
+            self.target.close()
+
+    def _keep_server_log(self, status: str) -> None:
+        if status == "failed" and self.server is not None and (lines := self.server.log_tail(200)):
+            secrets = [*secrets_of(self._url()), *self.spec.target.secrets]
+            shown = [redact_words(line, secrets) for line in lines]
+            self.journal.writer.text("server.log", "\n".join(shown) + "\n")
+
+
+def _refuse_pooled(spec: RunSpec, pooled: str) -> None:
+    """``RunError`` for what does not get through the pooler before the server."""
+    server = "name the server itself as TARGET"
+    if pooled and spec.client != OWN:
+        words = "a pooler stands before the server, which may not pass on what it asks for with its login"
+        raise RunError(f"--client {spec.client}: {words}", f"leave --client out, or {server}", usage=True)
+    if pooled == "transactions" and spec.prepare:
+        words = "--prepare: a pooler before the server gives each transaction another session, which has no statements"
+        raise RunError(words, f"leave --prepare out, set its pool_mode to session, or {server}", usage=True)
+
+
+def _bench(spec: RunSpec, target: Target, scale: int) -> Bench:
+    bench = Bench(
+        target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients, existing=spec.existing
+    )
+    bench.refuse(spec)
+    _refuse_pooled(spec, target.pooled)
+    if (spec.keep or spec.reuse) and not can_go_on(bench.stages):
+        option = "--reuse" if spec.reuse else "--keep"
+        problem = f"{option}: the stages of {spec.workload} need a database that is made for them"
+        raise RunError(problem, f"leave {option} out", usage=True)
+    return bench
+
+
+def _name(spec: RunSpec, target: Target) -> str:
+    start = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+    label = re.sub(r"[^\w.+-]+", "-", spec.label).strip("-.")
+    parts = (start, platform.node() or "host", _product(spec, target), spec.workload, label)
+    return "_".join(part for part in parts if part)
+
+
+def _product(spec: RunSpec, target: Target) -> str:
+    """The database as people call it: MariaDB and MySQL speak one protocol."""
+    engine = target.dialect.name
+    if engine != "mysql":
+        return {"postgres": "postgresql"}.get(engine, engine)
+    said = spec.target.private or str(target.fetch("select version() as version")[0]["version"])
+    return "mariadb" if "mariadb" in said.lower() else engine

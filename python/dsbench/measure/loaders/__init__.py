@@ -1,0 +1,71 @@
+"""The face of the Rust core: targets, phases and cycles. It and ``workloads`` alone import ``dsbench._core``."""
+
+from dsbench.measure.loaders.bench import UNCOUNTED, Bench, Condition, Counted, PhaseResult, StatementName
+from dsbench.measure.loaders.core import (
+    NULL_SERVER,
+    CoreError,
+    Stopped,
+    build,
+    measuring,
+    now_ns,
+    schemes,
+)
+from dsbench.measure.loaders.cycle import (
+    BUCKET_WORDS,
+    IN_DATABASE,
+    SECOND_WORDS,
+    TRACE_WORDS,
+    Cycle,
+    CycleResult,
+    Second,
+    UInts,
+    Watch,
+)
+from dsbench.measure.loaders.ledger import FORGETFUL, LEDGER_WRITER, NOTES_BYTES, Found, Ledger
+from dsbench.measure.loaders.stages import CycleLoad, Group, Pacing, Stage, Until, largest, load_of
+from dsbench.measure.loaders.suite import Case, Conformance, families, schedules
+from dsbench.measure.loaders.target import TAKEN, Dialect, Target
+
+__all__ = [
+    "BUCKET_WORDS",
+    "FORGETFUL",
+    "IN_DATABASE",
+    "LEDGER_WRITER",
+    "NOTES_BYTES",
+    "NULL_SERVER",
+    "SECOND_WORDS",
+    "TAKEN",
+    "TRACE_WORDS",
+    "UNCOUNTED",
+    "Bench",
+    "Case",
+    "Condition",
+    "Conformance",
+    "CoreError",
+    "Counted",
+    "Cycle",
+    "CycleLoad",
+    "CycleResult",
+    "Dialect",
+    "Found",
+    "Group",
+    "Ledger",
+    "Pacing",
+    "PhaseResult",
+    "Second",
+    "Stage",
+    "StatementName",
+    "Stopped",
+    "Target",
+    "UInts",
+    "Until",
+    "Watch",
+    "build",
+    "families",
+    "largest",
+    "load_of",
+    "measuring",
+    "now_ns",
+    "schedules",
+    "schemes",
+]

@@ -1,0 +1,268 @@
+"""A workload on a target: its phases, its stages and its cycles."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from dsbench import _core, drivers
+from dsbench.measure.loaders.core import CoreError, errors
+from dsbench.measure.loaders.cycle import POLL_S, Cycle, Watch
+from dsbench.measure.loaders.peers import Peer
+from dsbench.measure.loaders.pgbench import Pgbench
+from dsbench.measure.loaders.processes import Processes, processes_for
+from dsbench.measure.loaders.stages import Stage, load_of, stage_of
+from dsbench.measure.loaders.sysbench import Sysbench
+from dsbench.measure.loaders.target import Target
+from dsbench.spec import NotHere, RunSpec
+
+Counted = tuple[list[int], list[int], list[tuple[str, int]]]
+"""Committed transactions per kind, commits of unknown end per kind, the clients' sums by name."""
+
+_PROGRAMS: Final[Mapping[str, type[Peer]]] = {"pgbench": Pgbench, "sysbench": Sysbench}
+
+UNCOUNTED: Final = _core.UNCOUNTED
+"""As the number of commits of unknown end of a kind: it is not known how many there are."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of a check, with the numbers that were found."""
+
+    name: str
+    holds: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A piece of a phase that was timed by itself."""
+
+    name: str
+    rows: int
+    """Rows that it went through, where it says so."""
+    duration_ns: int
+
+
+@dataclass(frozen=True)
+class StatementName:
+    """A statement whose times can be kept."""
+
+    kind: int
+    """Number of the kind of transactions that it belongs to."""
+    line: int
+    """Where it stands in its script, from 1."""
+    text: str
+
+
+@dataclass(frozen=True)
+class PhaseResult:
+    """What a phase took, the conditions where it was a check, its pieces where they were timed."""
+
+    duration_ns: int
+    conditions: tuple[Condition, ...] = ()
+    pieces: tuple[Timed, ...] = ()
+
+
+class Bench:
+    """A workload at one scale on one target."""
+
+    def __init__(
+        self, target: Target, workload: str, scale: int, call: str | None, settings: Mapping[str, str] | None = None,
+        clients: int = 1, *, existing: bool = False,
+    ) -> None:
+        """``settings``: those of this workload alone, by name; ``CoreError`` of kind "configuration" for others.
+
+        ``clients``: those that the run asks for, on all nodes; a workload may have a table for each. ``existing``: the
+        tables are there, and nothing is done but the load.
+        """  # fmt: skip
+        self._target = target
+        self._asked = {
+            "workload": workload, "scale": scale, "call": call, "settings": dict(settings or {}), "clients": clients
+        }  # fmt: skip
+        with errors():
+            self._core = _core.Bench(target._core, workload, scale, call, dict(settings or {}), clients)
+        self.scale = scale
+        self.kinds = self._core.kinds()
+        self.rows = 0 if existing else self._core.rows()
+        self.call = self._core.call()
+        self.statements = tuple(StatementName(*raw) for raw in self._core.statements())
+        """By number; empty where the workload times none."""
+        stages = [stage_of(raw) for raw in self._core.stages()]
+        if existing:
+            stages = [replace(stage, cleaned=False) for stage in stages if stage.work == "load"]
+        self.stages = tuple(stages)
+
+    def refuse(self, spec: RunSpec) -> None:
+        """``CoreError`` of kind "configuration" for what ``spec`` wants and engine or workload do not have."""
+        with errors():
+            self._core.refuse(spec.population == "procedure", spec.pace == "terminals")
+        self._refuse_client(spec)
+        for stage in self.stages:
+            load_of(stage, spec, self.scale, 0, max(spec.nodes, 1))
+        groups = [group for stage in self.stages if stage.repeated for group in stage.groups]
+        counts = any(group.until is not None and group.until.kind != "time" for group in groups)
+        for flag, asked in (("--precision", spec.precision is not None), ("--find-ramp-up", spec.find_ramp_up)):
+            if counts and asked:
+                words = f"{flag}: the cycles of {spec.workload} end by count, not by time; leave it out"
+                raise CoreError("configuration", "", words)
+        if spec.per_statement and not self.statements:
+            words = f"--per-statement: {spec.workload} does not time its statements, scripts do; leave it out"
+            raise CoreError("configuration", "", words)
+        if spec.peak and spec.precision is not None:
+            raise CoreError("configuration", "", "--peak and --precision: each decides how many cycles; leave one out")
+        if spec.several_threads and not any(stage.repeated for stage in self.stages):
+            listed = ",".join(map(str, spec.thread_numbers))
+            words = f"--threads {listed}: the stages of {spec.workload} are run once each; give one number"
+            raise CoreError("configuration", "", words)
+
+    def _refuse_client(self, spec: RunSpec) -> None:
+        client, dialect = drivers.find(spec.client), self._target.dialect.name
+        if client is None:
+            return
+        words = client.missing
+        if spec.client not in drivers.reaching(dialect):
+            words = f"{client.name} does not reach {dialect}: use one of {', '.join(drivers.reaching(dialect))}"
+        elif ignored := client.ignored(self._target.url):
+            words = f"{client.name} does not heed {', '.join(ignored)} of the target: leave either out"
+        elif isinstance(client, drivers.Peer):
+            words = words or _beyond(client, spec, self._target.dialect.name, self.call)
+        elif spec.prepare and not client.prepares:
+            words = f"{client.name} prepares no statements: leave --prepare out"
+        elif self.statements or spec.pace == "terminals":
+            words = f"{client.name} runs neither scripts nor terminals: leave --client out"
+        elif client.name == "sqlite3" and spec.workload != "select" and sqlite3.sqlite_version_info < (3, 42):
+            words = f"{client.version} is too old for the clock of these statements, which came with 3.42"
+        if words and words == client.missing:
+            raise NotHere("--client", words, "install it, or name another client")
+        if words:
+            raise CoreError("configuration", "", f"--client: {words}")
+
+    def draws(self, seed: int, client: int, count: int) -> list[str]:
+        """The inputs ``client`` draws for transactions 0..count, in words."""
+        return _core.draws(self._core, seed, client, count)
+
+    def phase(self, name: str, watch: Watch) -> PhaseResult:
+        """Runs "create", "reset", "primary_key", "foreign_key" or "clean"."""
+        with errors():
+            return _wait(self._core.phase(name), watch)
+
+    @property
+    def rehearses(self) -> bool:
+        """Whether SQL of the user is in the workload, which ``rehearse`` tries."""
+        return self._core.rehearses()
+
+    def rehearse(self, prepare: bool, fresh: bool) -> None:
+        """Tries SQL of the user; ``fresh``: keys and conditions as well, on tables that are dropped afterwards."""
+        with errors():
+            _wait(self._core.rehearse(prepare, fresh), lambda _done, _total: None)
+
+    def populate(self, by_procedure: bool, parts: int, watch: Watch, there: int = 0) -> PhaseResult:
+        """Writes all rows, in parallel parts unless by procedure; in bulk those that the scale ``there``, which was
+        reset, lacks."""
+        with errors():
+            return _wait(self._core.populate(by_procedure, parts, there), watch)
+
+    def lacks(self, there: int) -> str:
+        """Why a database of the smaller scale ``there`` does not become one of this; empty where it does."""
+        try:
+            with errors():
+                self._core.grows(there)
+        except CoreError as error:
+            return str(error).removeprefix(f"{error.kind}: ")
+        return ""
+
+    def check(self, counted: Counted | None, watch: Watch) -> PhaseResult:
+        """Checks the workload's conditions against what the cycles counted; ``None``: within the database alone."""
+        with errors():
+            return _wait(self._core.check(counted), watch)
+
+    def work(self, stage: Stage, watch: Watch) -> PhaseResult:
+        """Runs the statements of a work stage, on as many connections as it has parts."""
+        with errors():
+            return _wait(self._core.work(stage.name, stage.parts), watch)
+
+    def load(self, stage: str) -> Stage:
+        """The load stage called ``stage``; the first one for an empty name."""
+        found = [one for one in self.stages if one.work == "load" and stage in ("", one.name)]
+        if not found:
+            raise CoreError("configuration", "", f"the workload has no load stage {stage!r}")
+        return found[0]
+
+    def cycle(
+        self,
+        spec: RunSpec,
+        seed: int,
+        trace: Path | None,
+        *,
+        stage: str = "",
+        node: int = 0,
+        nodes: int = 1,
+        by_time: bool = False,
+    ) -> Cycle:
+        """Opens the connections of a cycle of ``stage``; it starts when ``Cycle.start`` says so.
+
+        ``node`` is the number of this node among all ``nodes``. ``by_time``: every group ends after the duration of
+        ``spec``, whatever the workload says.
+        """  # fmt: skip
+        wanted = self.load(stage)
+        if by_time:
+            wanted = replace(wanted, groups=tuple(replace(group, until=None) for group in wanted.groups))
+        load = load_of(wanted, spec, self.scale, node, nodes)
+        options = load.options(spec, seed, trace)
+        with errors():
+            core = self._core.cycle(options) if spec.client == drivers.OWN else self._by_another(spec, options)
+        return Cycle(core, load, len(self.kinds), trace)
+
+    def _by_another(self, spec: RunSpec, options: Mapping[str, Any]) -> Processes | Peer:
+        bench = {"url": self._target.url, **self._asked}
+        client = drivers.find(spec.client)
+        if isinstance(client, drivers.Peer):
+            asked = {"isolation": spec.isolation, "duration_s": spec.duration}
+            dialect = client.dialects[self._target.dialect.name]
+            return _PROGRAMS[spec.client]({**bench, **asked, "dialect": dialect}, options, self.call)
+        return Processes(bench, options, spec.client, processes_for(options, os.cpu_count() or 1))
+
+
+def _beyond(client: drivers.Peer, spec: RunSpec, dialect: str, call: str) -> str:
+    """What ``spec`` wants and the program ``client`` cannot do; empty where it can all of it."""
+    wanted = {
+        f"--workload {spec.workload}": spec.workload not in ("tpcb", "select"),
+        "--set": bool(spec.workload_settings),
+        "what a procedure of MySQL answers: add --call statements": (client.name, dialect, call, spec.workload)
+        == ("sysbench", "mysql", "procedure", "tpcb"),
+        "--nodes": spec.nodes > 0,
+        "--per-statement": spec.per_statement,
+        "--connections": spec.connections > 1,
+        "--rate": spec.rate is not None,
+        "--pace": spec.pace != "none",
+        "--ramp-up": spec.ramp_up > 0 or spec.find_ramp_up,
+        "--trace": spec.trace,
+        "--reconnect": spec.reconnect and client.name != "pgbench",
+        f"--duration {spec.duration:g}, but whole seconds": spec.duration != round(spec.duration),
+    }
+    found = next((option for option, asked in wanted.items() if asked), "")
+    return f"{client.name} does not take {found}" if found else ""
+
+
+def _wait(task: _core.Task, watch: Watch) -> PhaseResult:
+    """Waits for a phase. An interruption ends its statements before it goes on upwards."""
+    try:
+        watch(*task.progress())  # Once at least: whoever watches hears of every phase, however short.
+        while not task.finished():
+            watch(*task.progress())
+            time.sleep(POLL_S)
+    except BaseException:
+        task.abandon()
+        # The phase was ended on purpose: its complaint about that is no news.
+        with suppress(_core.CoreError):
+            task.join()
+        raise
+    conditions, duration_ns, pieces = task.join()
+    return PhaseResult(duration_ns, tuple(Condition(*c) for c in conditions), tuple(Timed(*piece) for piece in pieces))

@@ -1,0 +1,80 @@
+"""The ledger of commits by which durability is tried out, and the file system that forgets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from dsbench import _core
+from dsbench.measure.loaders.core import errors
+from dsbench.measure.loaders.target import Target
+
+NOTES_BYTES: Final = 16
+"""Of each writer in the file of notes: the last number sent and the last one acknowledged; 64 bits, little-endian."""
+
+LEDGER_WRITER: Final = """
+import json, os, sys, threading
+from dsbench import _core
+asked = json.loads(sys.stdin.readline())
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(1)), daemon=True).start()
+ledger = _core.Ledger(_core.Target(asked["url"]))
+for kind, message in ledger.write(asked["first"], asked["writers"], asked["notes"]):
+    print(kind, message, flush=True)
+"""
+"""A program: writers on the target of its first line, until all their sessions have failed; it prints how. The
+end of its input, as when dsbench is killed, ends it."""
+
+FORGETFUL: Final = """
+import sys
+from dsbench import _core
+try:
+    mounted = _core.Forgetful(sys.argv[1], sys.argv[2])
+    print("mounted", flush=True)
+    for line in sys.stdin:
+        word = line.strip()
+        dropped = mounted.forget() if word == "forget" else 0
+        if word == "settle":
+            mounted.settle()
+        elif word in ("lie", "honest"):
+            mounted.lie(word == "lie")
+        print(dropped, flush=True)
+    mounted.unmount()
+except (OSError, AttributeError) as error:
+    print("error", error, flush=True)
+"""
+"""A program: the file system over the folder of its first argument at the second one, until its input ends. Each of the
+words settle, forget, lie and honest is answered with the number of bytes that were dropped."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a database has of a ledger."""
+
+    rows: dict[int, tuple[int, int]]
+    """Writer to the number of its rows and the last number among them."""
+    halves: int
+    """Rows of one table without their twin in the other: transactions that were torn."""
+
+
+class Ledger:
+    """A ledger at ``target``, where nothing of dsbench's may be yet."""
+
+    def __init__(self, target: Target) -> None:
+        with errors():
+            self._core = _core.Ledger(target._core)
+
+    def create(self) -> None:
+        """Makes the place with its tables."""
+        with errors():
+            self._core.create()
+
+    def found(self) -> Found:
+        """What the database has now."""
+        with errors():
+            rows, halves = self._core.found()
+        return Found({writer: (count, last) for writer, count, last in rows}, halves)
+
+    def kept(self, writer: int, number: int) -> int:
+        """How many of the first ``number`` transactions of ``writer`` the database has."""
+        with errors():
+            return self._core.kept(writer, number)

@@ -1,0 +1,313 @@
+"""A cycle whose clients are Python's drivers: a process for each CPU, as threads of one share the interpreter's lock.
+
+Each process has its share of the clients and runs the core's loop and recorder. ``Processes`` has the face of a cycle
+of the core, and gives what all of them recorded as one.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from dsbench import _core
+from dsbench.drivers import DRIVERS, DriverError
+
+TRACE_WORDS: Final = 5
+_GONE: Final = "a process that made the load has ended: see its words above"
+_ABANDONED_S: Final = 5.0
+"""How long a process that was asked to end may take for it."""
+
+
+class Processes:
+    """A cycle in processes, with the methods of ``_core.Cycle``."""
+
+    def __init__(self, bench: Mapping[str, Any], options: Mapping[str, Any], client: str, processes: int) -> None:
+        """``bench``: url and the arguments of ``_core.Bench``; ``options``: those of ``_core.Bench.cycle``."""
+        self._trace: Path | None = options["trace"]
+        shares = [share(options, number, processes) for number in range(processes)]
+        self._threads = [sum(group["threads"] for group in one["groups"]) for one in shares]
+        self._workers: list[_Worker] = []
+        self._started = False
+        try:
+            for options_of_one in shares:
+                self._workers.append(_Worker())
+                self._workers[-1].send(("cycle", {"bench": dict(bench), "options": options_of_one, "client": client}))
+            self._answers(self._workers, [])
+        except BaseException:
+            self._kill()
+            raise
+
+    def pids(self) -> list[int]:
+        """Of the processes."""
+        return [worker.pid for worker in self._workers]
+
+    def ready(self) -> int:
+        """Clients that are connected and wait."""
+        return sum(self._ask("ready"))
+
+    def start(self, at_ns: int) -> None:
+        """Starts all clients at ``at_ns`` of the monotonic clock."""
+        self._started = True
+        self._ask("start", at_ns)
+
+    def finished(self) -> bool:
+        """True when every client has ended. Where one could not connect, the others need not wait."""
+        found = self._ask("finished")
+        if any(found) and not all(found) and not self._started:
+            self._ask("abandon", None)
+        return all(found)
+
+    def totals(self) -> tuple[int, int]:
+        """(committed, failed attempts) so far."""
+        found = self._ask("totals")
+        return sum(one[0] for one in found), sum(one[1] for one in found)
+
+    def seconds(self, start: int) -> list[tuple[int, int, int, int, int]]:
+        """As ``_core.Cycle`` has it; a quantile is the mean of those of the processes, each by its transactions."""
+        return [_together(parts) for parts in zip(*self._ask("seconds", start), strict=False)]
+
+    def abandon(self, reason: str | None = None) -> None:
+        """Ends what the clients wait for; a driver that does not hear it ends with its process, in ``join``."""
+        with suppress(_core.CoreError):
+            self._ask("abandon", reason)
+
+    def join(self) -> dict[str, Any]:
+        """Waits for the end and gives everything, in the form of ``_core.Cycle.join``."""
+        try:
+            return merged(self._ask("join"), self._threads, self._trace)
+        finally:
+            self._kill()
+
+    def _ask(self, question: str, *values: Any) -> list[Any]:
+        asked: list[_Worker] = []
+        gone: list[_core.CoreError] = []
+        for worker in self._workers:
+            try:
+                worker.send((question, *values))
+                asked.append(worker)
+            except _core.CoreError as error:
+                gone.append(error)
+        return self._answers(asked, gone)
+
+    def _answers(self, asked: Sequence[_Worker], failed: list[_core.CoreError]) -> list[Any]:
+        """One answer of each that was ``asked``: all are read, so that the next ones are those to the next question.
+
+        Raises the first error, what a driver said before that a process is gone.
+        """
+        found = []
+        for worker in asked:
+            try:
+                found.append(worker.answer())
+            except _core.CoreError as error:
+                failed.append(error)
+        if failed:
+            raise min(failed, key=lambda error: error.args[2] == _GONE)
+        return found
+
+    def _kill(self) -> None:
+        for worker in self._workers:
+            worker.end()
+
+
+class _Worker:
+    """A process that makes load, at the other end of its standard streams: no password is in its arguments."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-c", "from dsbench.measure.loaders.processes import serve; serve()"]
+        paths = [path for path in sys.path if path]
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        # A Ctrl-C is for the run, which ends its processes in order.
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, start_new_session=True
+        )
+        self.pid = self._process.pid
+
+    def send(self, question: tuple[Any, ...]) -> None:
+        assert self._process.stdin is not None
+        try:
+            pickle.dump(question, self._process.stdin)
+            self._process.stdin.flush()
+        except OSError:
+            raise _gone() from None
+
+    def answer(self) -> Any:
+        assert self._process.stdout is not None
+        try:
+            kind, value = pickle.load(self._process.stdout)
+        except (EOFError, pickle.UnpicklingError):
+            raise _gone() from None
+        if kind == "error":
+            raise _core.CoreError(*value)
+        return value
+
+    def end(self) -> None:
+        with suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        try:
+            self._process.wait(_ABANDONED_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+def _gone() -> _core.CoreError:
+    return _core.CoreError("setup", "", _GONE)
+
+
+def _together(parts: Sequence[tuple[int, int, int, int, int]]) -> tuple[int, int, int, int, int]:
+    done, failed, p50, p99, longest = zip(*parts, strict=True)
+    total = max(sum(done), 1)
+    middle, late = (sum(n * time for n, time in zip(done, times, strict=True)) // total for times in (p50, p99))
+    return sum(done), sum(failed), middle, late, max(longest)
+
+
+def processes_for(options: Mapping[str, Any], cpus: int) -> int:
+    """Among how many processes the clients of ``options`` are divided: one for each CPU, or each of ``carriers``.
+
+    Clients that end together, keep step or share terminals have one.
+    """
+    groups = options["groups"]
+    if len(groups) > 1 or groups[0]["pacing"][0] in ("terminals", "in-step") or groups[0]["until"][0] == "group":
+        return 1
+    return max(1, min(int(options["carriers"]) or cpus, int(groups[0]["threads"])))
+
+
+def share(options: Mapping[str, Any], number: int, processes: int) -> dict[str, Any]:
+    """What process ``number`` of ``processes`` has of the clients and of what all of them are to do."""
+    groups = []
+    for group in options["groups"]:
+        mine = _part(group["threads"], number, processes)
+        kind, amount, of = group["until"]
+        if kind in ("transactions", "rows") and of in ("all", "share"):
+            # By clients, as one process may have more of them than another.
+            amount = len(_between(amount, mine, group["threads"]))
+        first = group["first_client"] + mine.start
+        groups.append({**group, "threads": len(mine), "first_client": first, "until": (kind, amount, of)})
+    trace = options["trace"]
+    own = trace.with_name(f"{trace.name}.{number}") if trace is not None else None
+    return {**options, "groups": groups, "trace": own}
+
+
+def _between(total: int, mine: range, of: int) -> range:
+    """What falls to the clients ``mine`` where ``total`` is divided among ``of`` of them."""
+    return range(mine.start * total // of, mine.stop * total // of)
+
+
+def _part(total: int, number: int, processes: int) -> range:
+    return range(number * total // processes, (number + 1) * total // processes)
+
+
+def merged(parts: Sequence[Mapping[str, Any]], threads: Sequence[int], trace: Path | None) -> dict[str, Any]:
+    """What the processes recorded, as one. The quantiles of a second stay those of each process, in a row each."""
+    if trace is not None:
+        _join_traces(trace, threads)
+    errors: dict[tuple[Any, ...], tuple[int, str]] = {}
+    placements: dict[tuple[int, str], int] = {}
+    sums: dict[str, int] = {}
+    for part in parts:
+        for *key, count, example in part["errors"]:
+            known = errors.get(tuple(key), (0, ""))
+            errors[tuple(key)] = (known[0] + count, known[1] or example)
+        for group, words, clients in part["placements"]:
+            placements[group, words] = placements.get((group, words), 0) + clients
+        for name, value in part["sums"].items():
+            sums[name] = sums.get(name, 0) + value
+    return {
+        "counters": b"".join(part["counters"] for part in parts),
+        "groups": b"".join(part["groups"] for part in parts),
+        "seconds": b"".join(part["seconds"] for part in parts),
+        "histograms": _added([row for part in parts for row in part["histograms"]]),
+        "statements": _added([row for part in parts for row in part["statements"]]),
+        "errors": [(*key, *value) for key, value in errors.items()],
+        "sums": sums,
+        "placements": [(*key, clients) for key, clients in placements.items()],
+        "cpu_ns": tuple(sum(part["cpu_ns"][which] for part in parts) for which in (0, 1)),
+        "failure": next((part["failure"] for part in parts if part["failure"]), None),
+        "untraced": sum(part["untraced"] for part in parts),
+    }
+
+
+def _added(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Histograms, whose buckets are the last of each row, added up by what stands before them."""
+    buckets: dict[tuple[Any, ...], dict[tuple[int, int], int]] = {}
+    for *key, data in rows:
+        counts = buckets.setdefault(tuple(key), {})
+        for low, high, count in np.frombuffer(data, dtype="<u8").reshape(-1, 3).tolist():
+            counts[low, high] = counts.get((low, high), 0) + count
+    return [(*key, _triples(counts)) for key, counts in buckets.items()]
+
+
+def _triples(counts: Mapping[tuple[int, int], int]) -> bytes:
+    rows = sorted((low, high, count) for (low, high), count in counts.items())
+    return np.array(rows, dtype="<u8").tobytes()
+
+
+def _join_traces(trace: Path, threads: Sequence[int]) -> None:
+    """Puts the files of the processes into one, whose threads are numbered on."""
+    with trace.open("wb") as whole:
+        for number in range(len(threads)):
+            one = trace.with_name(f"{trace.name}.{number}")
+            words = np.fromfile(one, dtype="<u8").reshape(-1, TRACE_WORDS)
+            words[:, 3] += sum(threads[:number])
+            words.tofile(whole)
+            one.unlink()
+
+
+class _Serving:
+    """The other end: a process that makes its share of the load."""
+
+    def __init__(self) -> None:
+        self._cycle: _core.Cycle | None = None
+
+    def cycle(self, asked: Mapping[str, Any]) -> None:
+        """Opens the connections of a cycle."""
+        bench = dict(asked["bench"])
+        url = bench.pop("url")
+        try:
+            opener = DRIVERS[asked["client"]].opener(url)
+        except DriverError as error:
+            raise _core.CoreError("configuration", "", str(error)) from None
+        target = _core.Target(url, False)
+        core = _core.Bench(target, **bench)
+        self._cycle = core.cycle({**asked["options"], "open": opener})
+
+    def answer(self, question: str, *values: Any) -> Any:
+        """What the cycle says."""
+        if question == "cycle":
+            return self.cycle(*values)
+        assert self._cycle is not None
+        return getattr(self._cycle, question)(*values)
+
+
+def serve() -> None:
+    """Answers the questions of a run until their stream ends: what a process of load does."""
+    # What others print must not come between the answers.
+    questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    serving = _Serving()
+    while True:
+        try:
+            question = pickle.load(questions)
+        except EOFError:
+            # The run has ended or is gone; a client that waits for its server would keep the process.
+            os._exit(0)
+        try:
+            answer = ("value", serving.answer(*question))
+        except _core.CoreError as error:
+            answer = ("error", error.args)
+        except Exception:
+            answer = ("error", ("setup", "", traceback.format_exc(limit=-3)))
+        pickle.dump(answer, answers)
+        answers.flush()

@@ -1,0 +1,119 @@
+"""PostgreSQL's own counters: of the database under test and of the whole server."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from dsbench.measure.monitors.monitor import Queries, Value
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Counters that are read together: those a login may not see are left out together."""
+
+    what: str
+    query: str
+    units: dict[str, str]
+
+
+_DATABASE = _Part(
+    "counters of the database",
+    "select blks_hit as blocks_hit, blks_read as blocks_read, xact_commit as commits, xact_rollback as rollbacks,"
+    " tup_returned as tuples_returned, tup_fetched as tuples_fetched, tup_inserted as tuples_inserted,"
+    " tup_updated as tuples_updated, tup_deleted as tuples_deleted, temp_bytes, deadlocks"
+    " from pg_catalog.pg_stat_database where datname = pg_catalog.current_database()",
+    {
+        **dict.fromkeys(
+            ("blocks_hit", "blocks_read", "commits", "rollbacks", "tuples_returned", "tuples_fetched",
+             "tuples_inserted", "tuples_updated", "tuples_deleted", "deadlocks"),
+            "count total",
+        ),
+        "temp_bytes": "bytes total",
+    },
+)  # fmt: skip
+
+# The position in the log rather than pg_stat_wal: it is exact at once, in every version.
+_WAL = _Part(
+    "the position of the write-ahead log",
+    "select pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0') as wal_bytes",
+    {"wal_bytes": "bytes total"},
+)
+
+_CHECKPOINT_UNITS = {"checkpoints_timed": "count total", "checkpoints_requested": "count total"}
+_CHECKPOINTS = _Part(
+    "counters of checkpoints",
+    "select num_timed as checkpoints_timed, num_requested as checkpoints_requested"
+    " from pg_catalog.pg_stat_checkpointer",
+    _CHECKPOINT_UNITS,
+)
+_CHECKPOINTS_BEFORE_17 = _Part(
+    "counters of checkpoints",
+    "select checkpoints_timed, checkpoints_req as checkpoints_requested from pg_catalog.pg_stat_bgwriter",
+    _CHECKPOINT_UNITS,
+)
+
+_OTHER_SESSIONS = (
+    "select pg_catalog.count(*) as number from pg_catalog.pg_stat_activity"
+    " where datname = pg_catalog.current_database() and usename = current_user"
+    " and pid <> pg_catalog.pg_backend_pid()"
+)
+
+
+class Postgres:
+    """Counters of a PostgreSQL server, read through the administrative session.
+
+    A session reports what it did at most once per second, and the rest when it ends: see ``settle``.
+    """
+
+    name = "server"
+    lag_ns = 1_000_000_000
+
+    def __init__(self, queries: Queries) -> None:
+        self.notes: list[str] = []
+        self._queries = queries
+        version = self._number("select pg_catalog.current_setting('server_version_num') as number")
+        # Until version 14 a separate process gathered the counters and published them every half second.
+        self._gathered_late = version < 150_000
+        checkpoints = _CHECKPOINTS if version >= 170_000 else _CHECKPOINTS_BEFORE_17
+        self._parts = [part for part in (_DATABASE, _WAL, checkpoints) if version and self._readable(part)]
+        self._sessions_before = self._number(_OTHER_SESSIONS) if version else 0
+
+    def _number(self, query: str) -> int:
+        """One whole number; 0, with a note, when it cannot be had."""
+        try:
+            return int(self._row(query)["number"] or 0)
+        except Exception as error:  # as in ``_readable``
+            self.notes.append(f"{query!r} fails: {error}")
+            return 0
+
+    def _readable(self, part: _Part) -> bool:
+        try:
+            self._row(part.query)
+        except Exception as error:  # no right, no such view, a product that only resembles PostgreSQL
+            self.notes.append(f"{part.what} cannot be read: {error}")
+            return False
+        return True
+
+    def sample(self) -> list[Value]:
+        """The counters since the server's statistics were reset, in one query."""
+        if not self._parts:
+            return []
+        joined = ", ".join(f"({part.query}) p{number}" for number, part in enumerate(self._parts))
+        row = self._row(f"select * from {joined}")
+        units = {metric: unit for part in self._parts for metric, unit in part.units.items()}
+        return [(metric, unit, float(row[metric] or 0)) for metric, unit in units.items()]
+
+    def settle(self) -> None:
+        """Waits until the sessions of the load have ended and reported, a second at most."""
+        deadline = time.monotonic() + 1.0
+        while self._number(_OTHER_SESSIONS) > self._sessions_before and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if self._gathered_late:
+            time.sleep(0.6)
+
+    def _row(self, sql: str) -> dict[str, str | None]:
+        rows = self._queries.fetch(sql)
+        if not rows:
+            raise LookupError("the server gave no row")
+        return rows[0]

@@ -1,0 +1,226 @@
+"""The target of a run, with its private server around it, and the errors of the rooms below."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import psutil
+
+from dsbench import servers
+from dsbench.archive import ArchiveError, OutError
+from dsbench.measure.journal import RunError
+from dsbench.measure.loaders import TAKEN, Bench, CoreError, Target
+from dsbench.measure.nodes import ClusterError
+from dsbench.servers import volumes
+from dsbench.spec import Limits, RunSpec
+
+_SESSIONS_BESIDE = 4
+"""Connections beside the clients': administration, monitors, phases."""
+
+WRONG = "configuration"
+"""Kind of errors in what was asked for: a resumed run would meet them again."""
+
+_REMEDIES = {
+    WRONG: "see dsbench run --help",
+    "setup": "dsbench doctor tells what is missing",
+    "disconnected": "see whether the server is up",
+    "unknown": "see whether the server is up",
+}
+"""By kind of error, before anything was begun."""
+
+_REFUSED = "see the user, the password and the database in TARGET, and the user's rights"
+"""When the server or the file is there and said no."""
+
+_ABSENT = "see whether its server is up, and whether TARGET names the right host, port and database"
+_NO_FILE = "see whether TARGET names the right file, sqlite:////absolute/path.db, and whether its folder may be written"
+"""When nothing of dsbench's is missing, but the server or the file of the user."""
+
+_FULL = "free space where the database lies, or name another folder; then: dsbench run --resume ARCHIVE"
+_IS_FULL = re.compile(r"disk is full|no space left|disk full|\bis full\b|could not extend file", re.IGNORECASE)
+"""What engines and systems say of a disk without space."""
+
+_REMEDIES_MEANWHILE = {kind: _REMEDIES[kind] for kind in (WRONG, "setup")}
+_GO_ON = "see the server's log; then: dsbench run --resume ARCHIVE"
+
+KEPT = "finished cycles are kept; once the server works again: dsbench run --resume ARCHIVE"
+"""What to do when a server went away in the middle of a run."""
+
+NODES = "finished cycles are kept; see whether the nodes are up and not too busy; then: dsbench run --resume ARCHIVE"
+"""What to do when no node could take part in a cycle, whose database was well."""
+
+_MEND = "mend the SQL, and start the run anew"
+
+_TAKEN = "another run may have dropped this one's database; when it has ended: dsbench run --resume ARCHIVE"
+
+LOST = "the connection was lost"
+_LOSSES = ("disconnected", "unknown")
+
+
+@contextmanager
+def opened(
+    spec: RunSpec, tell: Callable[[str], None] = volumes.on_screen
+) -> Iterator[tuple[Target, servers.Server | None]]:
+    """The target of ``spec``; a private server is started for it and is gone afterwards: ``tell`` hears what is not."""
+    if spec.target.private is None:
+        servers.clean_for(spec.target)
+        with told(spec.target.redacted), closing(Target(spec.target.url, existing=spec.existing)) as target:
+            yield target, None
+        return
+    with (
+        told(spec.target.url),
+        _place(spec, tell) as place,
+        _started(spec, place, tell) as server,
+        closing(Target(server.url)) as target,
+    ):
+        yield target, server
+
+
+@contextmanager
+def _place(spec: RunSpec, tell: Callable[[str], None]) -> Iterator[Path | None]:
+    """The file system that is made for the run, where one is asked for."""
+    if not spec.storage:
+        yield None
+        return
+    base = servers.base_directory(spec.target)
+    servers.clean_for(spec.target)
+    volumes.refuse(base, spec.storage)
+    with volumes.mounted(base, spec.storage, spec.erase, tell) as place:
+        yield place
+
+
+@contextmanager
+def _started(spec: RunSpec, place: Path | None, tell: Callable[[str], None]) -> Iterator[servers.Server]:
+    limits = Limits.of(spec.limits)
+    server = servers.start(spec.target, sessions(spec), keep=spec.keep, reuse=spec.reuse, limits=limits, on=place)
+    known = len(server.notes)
+    try:
+        with server:
+            try:
+                yield server
+            finally:
+                known = len(server.notes)
+    finally:
+        for note in server.notes[known:]:
+            tell(f"warning: {note}; hint: {volumes.REMEDY}")
+
+
+def sessions(spec: RunSpec) -> int:
+    """Connections that a run has at once: those of all groups of its fullest stage, and some beside them.
+
+    The stages are those of the workload on the mock, since no database is there yet to be asked.
+    """
+    with closing(Target("mock:")) as target:
+        stages = Bench(target, spec.workload, spec.scales[0], None, spec.workload_settings, spec.clients).stages
+    loads = [[group.clients or spec.clients for group in stage.groups] for stage in stages]
+    most = max(*(sum(load) * spec.connections for load in loads), *(stage.parts for stage in stages))
+    return most + _SESSIONS_BESIDE + (psutil.cpu_count() or 1)
+
+
+@contextmanager
+def told(doing: str) -> Iterator[None]:
+    """Errors of the rooms below while ``doing`` something, as ``RunError`` with a remedy."""
+    try:
+        yield
+    except CoreError as error:
+        if is_of_script(error):
+            raise RunError(str(error).removeprefix("script: "), _MEND, usage=True) from None
+        words, remedy = parted(error)
+        words = words.removeprefix("configuration: ")
+        if not remedy and error.kind == "setup" and "://" in doing:
+            # A code is what the server itself said.
+            remedy = _REFUSED if error.code else _NO_FILE if doing.startswith("sqlite:") else _ABSENT
+        remedy = remedy or _REMEDIES.get(error.kind, "see the server's log")
+        raise RunError(f"{doing}: {words}", remedy, usage=error.kind == WRONG) from None
+    except ClusterError as error:
+        raise RunError(str(error), error.remedy, usage=error.usage) from None
+    except servers.ServerError as error:
+        raise RunError(str(error), error.remedy) from None
+    except OutError as error:
+        raise RunError(str(error), error.remedy, usage=True) from None
+    except ArchiveError as error:
+        raise RunError(str(error), "free space, or name another folder with --out") from None
+
+
+@contextmanager
+def during(where: str, target: Target) -> Iterator[None]:
+    """While a run is under way on ``target``: errors say ``where``, and how the run goes on.
+
+    A server that goes away is told alike, whatever it was doing and whichever session noticed it first.
+    """
+    try:
+        yield
+    except CoreError as error:
+        if error.code == TAKEN:
+            raise RunError(f"{where}: {error}", _TAKEN) from None
+        if is_of_script(error):
+            raise RunError(f"{where}: {error}", _MEND, usage=True) from None
+        if is_lost(error, target):
+            raise RunError(f"{where}: {lost(str(error))}", KEPT) from None
+        words, remedy = parted(error)
+        if _IS_FULL.search(words):
+            remedy = _FULL
+        remedy = remedy or _REMEDIES_MEANWHILE.get(error.kind, _GO_ON)
+        raise RunError(f"{where}: {words}", remedy, usage=error.kind == WRONG) from None
+
+
+def parted(error: CoreError) -> tuple[str, str]:
+    """What ``error`` says, and apart from it the remedy with which its words end; empty where they have none."""
+    if error.kind not in (WRONG, "setup"):
+        return str(error), ""
+    code = f" ({error.code})" if error.code else ""
+    whole = str(error).removesuffix(code)
+    for mark in reversed([found.start() for found in re.finditer("; (?=[a-z])", whole)]):
+        words, remedy = whole[:mark], whole[mark + 2 :]
+        # Not one within quotes or brackets.
+        if remedy.count('"') % 2 == 0 and remedy.count("(") == remedy.count(")"):
+            return words + code, remedy
+    return str(error), ""
+
+
+def ended(where: str, words: str, failures: Iterable[CoreError | None]) -> RunError:
+    """The error of a cycle that no node could finish: ``words`` say why, ``failures`` are those of its clients.
+
+    Without any of these the database was well, and the nodes could not take part.
+    """
+    found = [failure for failure in failures if failure is not None]
+    if any(is_of_script(failure) for failure in found):
+        return RunError(f"{where}: {words}", _MEND, usage=True)
+    wrong = any(failure.kind == WRONG for failure in found)
+    full = bool(_IS_FULL.search(words))
+    remedy = _REMEDIES[WRONG] if wrong else _FULL if full else KEPT if found else NODES
+    return RunError(f"{where}: {words}", remedy, usage=wrong)
+
+
+def is_of_script(error: CoreError) -> bool:
+    """Whether ``error`` is a mistake in SQL of the user, which no other attempt can mend."""
+    return error.kind in (WRONG, "syntax", "statement") and str(error).startswith("script: ")
+
+
+def is_lost(error: CoreError, target: Target) -> bool:
+    """Whether ``error`` means that the server of ``target``, which has answered before, does so no more."""
+    if error.kind in _LOSSES:
+        return True
+    try:
+        target.state()
+    except CoreError:
+        return error.kind != WRONG
+    return False
+
+
+def is_session_lost(error: CoreError, target: Target) -> bool:
+    """Whether ``error`` means that a session was lost while the server of ``target`` goes on."""
+    if error.kind not in _LOSSES:
+        return False
+    try:
+        target.state()
+    except CoreError:
+        return False
+    return True
+
+
+def lost(words: str) -> str:
+    """``words`` of an error that is a loss, saying so: the loop's own do already, those of a connect do not."""
+    return words if LOST in words else f"{LOST} ({words})"

@@ -1,0 +1,237 @@
+"""The place in which a run works: never anything but what carries dsbench's mark."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psutil
+
+from dsbench.measure import kept
+from dsbench.measure.journal import RunError, this_process
+from dsbench.measure.kept import Kept
+from dsbench.measure.loaders import CoreError, Target
+from dsbench.spec import RunSpec
+
+
+def mark(name: str) -> str:
+    """The text of the mark: which run made the place, and which process may still use it."""
+    return json.dumps({"run": name, **this_process()})
+
+
+_LOCKS = {
+    "postgres": "SELECT pg_try_advisory_lock(hashtextextended('dsbench place', 0)) AS locked",
+    "mysql": "SELECT IF(GET_LOCK('dsbench place', 0) = 1, 't', 'f') AS locked",
+}
+"""By dialect: takes a lock that other runs see, whatever host they are on, until the session ends."""
+
+_IN_USE = "another run of dsbench is using this target"
+_WAIT = "wait until it has ended, or name another database in TARGET"
+
+_GONE_S = 2.0
+"""How long a server may take to notice that the session of a run that has just ended is gone."""
+
+
+_SESSIONS = {
+    "firebird": "SELECT count(*) AS others FROM mon$attachments"
+    " WHERE mon$system_flag = 0 AND mon$attachment_id <> CURRENT_CONNECTION",
+}
+"""By dialect without such a lock, whose places are databases of their own: sessions beside the asking one.
+
+A run has sessions in its place while it works there, from whatever host; a server that is asked to drop a
+database with sessions refuses. What no query shows is a run that is between two scales and has no place.
+"""
+
+_SEEN_IN_PLACE = ("firebird",)
+"""Dialects that know no session without a database."""
+
+
+def lock(target: Target) -> None:
+    """Claims the target for this run: a lost session is opened again with the claim, or ends the run.
+
+    ``RunError`` when another run has it. Engines without such a lock have the mark, and the sessions that
+    ``check_free`` looks for.
+    """
+    statement = _LOCKS.get(target.dialect.name)
+    if statement is None:
+        return
+    give_up = time.monotonic() + _GONE_S
+    while not target.claim(statement):
+        if time.monotonic() < give_up:
+            time.sleep(0.1)
+            continue
+        raise RunError(_IN_USE, _WAIT)
+
+
+def check_free(target: Target) -> bool:
+    """True when remains of an earlier run are there, to be dropped; ``RunError`` when it must not be touched."""
+    text = unused(target)
+    if text is not None and (found := kept.of_mark(text)) is not None:
+        raise RunError(
+            f"a database is kept on this target: {found.workload} at scale {found.scale}, made by the run {found.run}",
+            f"run on it: --reuse --workload {found.workload} --scales {found.scale}; or {kept.DROP}",
+            usage=True,
+        )
+    return text is not None
+
+
+def unused(target: Target) -> str | None:
+    """The mark of what no run works in; ``None`` where nothing is. ``RunError`` for what must not be touched."""
+    state, text = target.state()
+    if state == "foreign":
+        raise RunError(
+            f"{text}: it was not made by dsbench and is not touched",
+            "name another database in TARGET, or rename what is there",
+            usage=True,
+        )
+    if state == "marked":
+        _check_not_in_use(text)
+        _check_no_sessions(target)
+        if not target.take():
+            raise RunError(_IN_USE, _WAIT)
+    return text if state == "marked" else None
+
+
+def reusable(target: Target, spec: RunSpec) -> Kept:
+    """The database that is kept on ``target``, which fits ``spec``; ``RunError`` says what is missing or differs."""
+    text = unused(target)
+    found = None if text is None else kept.of_mark(text)
+    if found is None:
+        there = "nothing of dsbench's is there" if text is None else "what is there was left by a run that died"
+        remedy = "leave --reuse out; a run with --keep leaves its database for later ones"
+        raise RunError(f"no database is kept on this target: {there}", remedy, usage=True)
+    wanted = kept.wanted_of(spec, target, spec.scales[-1])
+    found = found.as_left_to(wanted)
+    found.check_fits(spec, wanted)
+    return found
+
+
+def hand_over(target: Target, own: str, mark: str) -> None:
+    """Puts ``mark`` in place of ``own``: never in place of that of another run."""
+    if left(target, own):
+        target.remark(mark)
+
+
+def _check_not_in_use(text: str) -> None:
+    try:
+        owner = json.loads(text)
+        if not isinstance(owner, dict):
+            return
+    except ValueError:
+        return  # A mark of another making tells no process; what it marks is dsbench's all the same.
+    if owner_alive(owner):
+        raise RunError(
+            f"the run {owner.get('run')} (process {owner.get('pid')}) is using this target",
+            "wait until it has ended, or name another database in TARGET",
+        )
+
+
+def _check_no_sessions(target: Target) -> None:
+    statement = _SESSIONS.get(target.dialect.name)
+    if statement is None or target.dialect.embedded:
+        return
+    (row,) = target.fetch(statement)
+    others = int(next(iter(row.values())) or 0)
+    if others:
+        raise RunError(
+            f"another run of dsbench, or somebody else, is using this target: its database has {others} open sessions",
+            "wait until they have ended, or name another database in TARGET",
+        )
+
+
+def owner_alive(owner: Any) -> bool:
+    """Whether the process that a mark or an archive names still runs, as far as can be seen from this host."""
+    try:
+        pid, since, host = int(owner["pid"]), float(owner["process_started"]), owner["host"]
+        if host != platform.node() or pid == os.getpid():
+            return False
+        return abs(psutil.Process(pid).create_time() - since) < 2
+    except (ValueError, KeyError, TypeError, OverflowError, psutil.Error):
+        return False
+
+
+def make(target: Target, own: str) -> str:
+    """Drops what an earlier run left, if anything, and creates a place with the mark ``own``.
+
+    Gives what was set back for the earlier run, in words.
+    """
+    target.hold()
+    words = ""
+    if check_free(target):
+        words = set_back(target)
+        target.drop()
+    target.create(own)
+    return words
+
+
+_LIMITS = ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm")
+"""Settings of the user's server that a run changes for a while. In this order: the second is at most the first."""
+
+
+def set_back(target: Target) -> str:
+    """Gives settings of the server the values that a run has noted in its place before it changed them.
+
+    A run does so itself unless it is interrupted, loses its session or is killed. Gives in words what was done, empty
+    where nothing is noted.
+    """
+    if target.dialect.name != "mysql":
+        return ""
+    there = "SELECT 1 FROM information_schema.tables WHERE table_schema = 'dsbench' AND table_name = 'dsbench_limits'"
+    if not target.fetch(there):
+        return ""
+    noted = {row["name"]: row["value"] for row in target.fetch("SELECT name, value FROM dsbench.dsbench_limits")}
+    values = {name: float(noted[name] or "") for name in _LIMITS if name in noted}
+    words = ", ".join(f"{name} = {value:g}" for name, value in values.items())
+    try:
+        for name, value in values.items():
+            target.fetch(f"SET GLOBAL {name} = {value!r}")
+    except CoreError as error:
+        remedy = f"set {words} yourself, then DROP TABLE dsbench.dsbench_limits"
+        raise RunError(f"settings that a run has changed could not be set back: {error}", remedy) from None
+    target.fetch("DROP TABLE dsbench.dsbench_limits")
+    return f"{words} as before a run that was cut short" if values else ""
+
+
+@contextmanager
+def visible(target: Target, own: str, *, there: bool = False) -> Iterator[None]:
+    """Lets the database system be asked what it is, with an empty place where only a session in one is told.
+
+    ``there``: the place is one that is reused.
+    """
+    if there or target.dialect.name not in _SEEN_IN_PLACE:
+        yield
+        return
+    make(target, own)
+    try:
+        yield
+    finally:
+        remove(target, own)
+
+
+def remove(target: Target, own: str) -> str:
+    """Drops the place if it is that of the run whose mark is ``own``: never the place of another run.
+
+    Gives what was set back before, in words.
+    """
+    if not left(target, own):
+        return ""
+    words = set_back(target)
+    target.drop()
+    return words
+
+
+def left(target: Target, own: str) -> bool:
+    """Whether the place is that of the run whose mark is ``own``, made by this process or by one that was killed."""
+    state, text = target.state()
+    if state != "marked" or text == own:
+        return state == "marked"
+    try:
+        owner = json.loads(text)
+        return bool(owner["run"] == json.loads(own)["run"]) and "kept" not in owner and not owner_alive(owner)
+    except (ValueError, KeyError, TypeError):
+        return False

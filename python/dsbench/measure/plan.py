@@ -1,0 +1,45 @@
+"""The cycles of a scale: what a workload's stages come to under the settings of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dsbench.measure.loaders import Stage
+from dsbench.spec import RunSpec
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A cycle that a scale asks for."""
+
+    number: int
+    """From 1, on through all stages of the scale."""
+    stage: Stage
+    threads: int | None
+    """Of each node; ``None`` where the stage's groups say it."""
+
+
+def planned(stages: Sequence[Stage], spec: RunSpec, done: int = 0) -> tuple[Planned, ...]:
+    """The cycles that are left when those up to number ``done`` were finished; with ``precision`` all there may be.
+
+    Where one load follows another on the same database none of them can be left out: all are run again, with
+    numbers that go on.
+    """
+    wanted: list[tuple[Stage, int | None]] = []
+    for stage in (one for one in stages if one.work == "load"):
+        each = [n for n in spec.thread_numbers for _ in range(spec.largest)] if stage.repeated else [None]
+        wanted += [(stage, threads) for threads in each]
+    if can_go_on(stages):
+        return tuple(Planned(n, *cycle) for n, cycle in enumerate(wanted, start=1) if n > done)
+    return tuple(Planned(done + n, *cycle) for n, cycle in enumerate(wanted, start=1))
+
+
+def can_go_on(stages: Sequence[Stage]) -> bool:
+    """Whether a scale that was cut short can go on with its next cycle on a new database."""
+    return sum(stage.work == "load" for stage in stages) <= 1 and not any(stage.work == "work" for stage in stages)
+
+
+def several_loads(stages: Sequence[Stage]) -> bool:
+    """Whether a cycle has to be told by its stage."""
+    return sum(stage.work == "load" for stage in stages) > 1

@@ -1,0 +1,212 @@
+"""One scale of a run: its stages, one after another, on one database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import psutil
+
+from dsbench.archive import LOCAL
+from dsbench.measure.counts import Counts
+from dsbench.measure.cycle import Setting, run_cycle
+from dsbench.measure.enough import Enough
+from dsbench.measure.journal import RunError
+from dsbench.measure.keeping import Base
+from dsbench.measure.kept import DROP
+from dsbench.measure.loaders import Condition, PhaseResult, Stage, now_ns
+from dsbench.measure.monitors import Sampler
+from dsbench.measure.peak import chosen
+from dsbench.measure.plan import Planned
+from dsbench.measure.sizing import is_fixed, sized
+from dsbench.measure.trial import Trials
+
+
+class Scale:
+    """The stages of one scale; its database is made anew, or one that was kept."""
+
+    def __init__(self, setting: Setting, scale: int, cycles: tuple[Planned, ...], base: Base, known: Enough) -> None:
+        self._setting = setting
+        self._scale = scale
+        self._cycles = cycles
+        self._base = base
+        self._known = known
+        self._counts = Counts(len(setting.bench.kinds), base.counted)
+        self._conditions: list[Condition] = []
+
+    def run(self) -> bool:
+        """Runs all stages; whether every check held."""
+        does = {
+            "build": self._build, "load": self._load, "work": self._sampled, "check": self._check, "drop": self._drop,
+        }  # fmt: skip
+        for stage in self._setting.bench.stages:
+            does[stage.work](stage)
+        return all(condition.holds for condition in self._conditions)
+
+    def check(self, last: Planned, counts: Counts | None) -> bool:
+        """Checks and drops the database of cycles that are all recorded; whether every check held.
+
+        ``counts`` is what is in that database. Without it a new one is made and loaded as in the cycle ``last``.
+        """
+        stages = self._setting.bench.stages
+        if counts is not None:
+            self._counts = counts
+        else:
+            for stage in (one for one in stages if one.work == "build"):
+                self._build(stage)
+            self._counts.add((self._scale, last.number), run_cycle(self._setting, self._scale, last, recorded=False))
+        for stage in (one for one in stages if one.work in ("check", "drop")):
+            (self._check if stage.work == "check" else self._drop)(stage)
+        return all(condition.holds for condition in self._conditions)
+
+    def _build(self, stage: Stage) -> None:
+        """Creates the place, fills it and adds the keys, each phase timed; a kept one is looked through instead.
+
+        The database of the scale before, where it was left, is reset and gets the rows that it lacks.
+        """
+        setting, bench = self._setting, self._setting.bench
+        if setting.spec.reuse:
+            self._reuse(stage)
+            return
+        there = self._base.take(bench)
+        (self._reset if there else self._create)(stage)
+        rows = bench.rows - (bench.rows * there // self._scale)
+        with setting.during("populate"):
+            by_procedure = setting.spec.population == "procedure"
+            filled = bench.populate(by_procedure, self._parts(), setting.watch("populate"), there)
+        self._phase(stage, "populate", filled, rows=rows)
+        with setting.during("primary_key"):
+            self._phase(stage, "primary_key", bench.phase("primary_key", setting.watch("primary_key")))
+        with setting.during("foreign_key"):
+            keyed = bench.phase("foreign_key", setting.watch("foreign_key"))
+            size = setting.target.size_bytes()
+        self._phase(stage, "foreign_key", keyed, size_bytes=size)
+        per_s = rows / (filled.duration_ns / 1e9)
+        if rows:
+            grown = f" added to those of scale {there}" if there else ""
+            setting.journal.say(f"scale {self._scale}: {rows} rows{grown}, {per_s:.0f} rows/s, {size / 1e9:.3f} GB")
+
+    def _create(self, stage: Stage) -> None:
+        setting = self._setting
+        with setting.during("create"):
+            made = _timed(self._base.make)
+            tables = setting.bench.phase("create", setting.watch("create"))
+        self._phase(stage, "create", PhaseResult(made.duration_ns + tables.duration_ns))
+
+    def _reset(self, stage: Stage) -> None:
+        setting = self._setting
+        with setting.during("reset"):
+            self._phase(stage, "reset", setting.bench.phase("reset", setting.watch("reset")))
+
+    def _reuse(self, stage: Stage) -> None:
+        setting = self._setting
+        with setting.during("reuse"):
+            checked = setting.bench.check(self._base.counted, setting.watch("reuse"))
+            size = setting.target.size_bytes()
+        for condition in (c for c in checked.conditions if not c.holds):
+            raise RunError(
+                f"the kept database is not as it was left: {condition.name}: {condition.detail}",
+                f"{DROP}, and leave --reuse out",
+            )
+        self._phase(stage, "reuse", checked, size_bytes=size)
+        setting.journal.say(f"scale {self._scale}: the kept database passed its check, {size / 1e9:.3f} GB")
+
+    def _parts(self) -> int:
+        """Parts of a population at the same time: a core each, one where only one may write."""
+        return 1 if self._setting.target.dialect.single_writer else min(psutil.cpu_count() or 1, 8)
+
+    def _load(self, stage: Stage) -> None:
+        cycles = [cycle for cycle in self._cycles if cycle.stage == stage]
+        setting = self._setting
+        if cycles and is_fixed(stage):
+            setting = sized(setting, self._scale, cycles, lambda parts: self._counts.add((self._scale, 0), parts))
+        trials = Trials(setting, self._scale, self._counts)
+        last = cycles[0].number - 1 if cycles else 0
+        if cycles:
+            setting.probes.measure(self._scale, stage.name, last, "before")
+        for wanted in chosen(setting, self._scale, cycles):
+            # The stage of a bench with another number of transactions is another one.
+            cycle = replace(wanted, stage=setting.bench.load(stage.name))
+            if self._known.reached(cycle):
+                continue
+            parts = run_cycle(trials.before(cycle), self._scale, cycle)
+            last = cycle.number
+            self._counts.add((self._scale, last), parts)
+            self._known.add(cycle, parts)
+            if self._known.reached(cycle):
+                setting.journal.say(f"scale {self._scale}: {self._known.told(cycle)}")
+        if cycles:
+            self._setting.snapshots.after(stage.name)
+            setting.probes.measure(self._scale, stage.name, last, "after")
+
+    def _work(self, stage: Stage) -> None:
+        setting = self._setting
+        with setting.during(stage.name):
+            done = setting.bench.work(stage, setting.watch(stage.name))
+            size = setting.target.size_bytes()
+        rows = sum(piece.rows for piece in done.pieces)
+        self._phase(stage, stage.name, done, rows=rows, size_bytes=size)
+        for piece in done.pieces:
+            self._phase(stage, piece.name, PhaseResult(piece.duration_ns), rows=piece.rows)
+        took = ", ".join(f"{piece.name} {piece.duration_ns / 1e9:.3f} s" for piece in done.pieces)
+        words = f"scale {self._scale}: {stage.name} took {done.duration_ns / 1e9:.3f} s"
+        setting.journal.say(f"{words}: {took}" if took else words)
+
+    def _check(self, stage: Stage) -> None:
+        setting, counts = self._setting, self._counts
+        setting.load.tell()
+        for cycle, part in setting.load.late():
+            counts.settle(cycle, part)
+        for words in counts.unknown():
+            remedy = "the check leaves out what the run and the history have to have in common; repeat the scale"
+            setting.journal.warn("uncounted", words, remedy, self._scale)
+        with setting.during("check"):
+            checked = setting.bench.check(counts.counted(), setting.watch("check"))
+        self._phase(stage, "check", checked)
+        several = sum(one.work == "check" for one in setting.bench.stages) > 1
+        named = [replace(c, name=f"{stage.name}: {c.name}") if several else c for c in checked.conditions]
+        self._conditions += named
+        setting.journal.checked(self._scale, self._conditions)
+        held = sum(c.holds and not c.detail.startswith("not checkable") for c in named)
+        if held and all(c.holds for c in named):
+            setting.journal.say(f"scale {self._scale}: {_counted(held)}")
+        for condition in (c for c in named if not c.holds):
+            setting.journal.say(f"CHECK FAILED at scale {self._scale}: {condition.name}: {condition.detail}")
+
+    def _drop(self, stage: Stage) -> None:
+        setting = self._setting
+        if self._base.stays(self._scale):
+            with setting.during("keep"):
+                self._base.keep(setting.journal, self._scale, self._counts.counted())
+        elif not all(c.holds for c in self._conditions) or not self._base.leave(self._scale, self._setting.journal):
+            with setting.during("drop"):
+                self._phase(stage, "drop", _timed(self._base.remove))
+
+    def _sampled(self, stage: Stage) -> None:
+        """Statements that are timed, with the monitors beside them, as cycle 0."""
+        sampler = Sampler(self._setting.monitors)
+        sampler.first()
+        try:
+            sampler.go(now_ns())
+            self._work(stage)
+        finally:
+            samples = sampler.stop()
+        key = {"scale": self._scale, "stage": stage.name, "cycle": 0, "node": LOCAL, "threads": stage.parts}
+        part = f"scale-{self._scale:05d}_{stage.name}_{LOCAL}"
+        self._setting.journal.writer.rows("monitors", part, [{**key, **row} for row in samples])
+
+    def _phase(self, stage: Stage, phase: str, result: PhaseResult, rows: int = 0, size_bytes: int = 0) -> None:
+        row = {"scale": self._scale, "stage": stage.name, "cycle": 0, "phase": phase, "duration_ns": result.duration_ns}
+        journal = self._setting.journal
+        part = f"scale-{self._scale:05d}_{len(journal.record.segments):03d}_{stage.name}_{phase}"
+        journal.writer.rows("phases", part, [{**row, "rows": rows, "size_bytes": size_bytes}])
+
+
+def _counted(held: int) -> str:
+    return "the condition of the workload holds" if held == 1 else f"all {held} conditions of the workload hold"
+
+
+def _timed(phase: Callable[[], None]) -> PhaseResult:
+    began = now_ns()
+    phase()
+    return PhaseResult(now_ns() - began)

@@ -1,0 +1,91 @@
+"""The system stack of a run, layer by layer (the paper, section 3.2), and what it promises to keep.
+
+Nothing here names a person, a serial number or a password. What a system does not tell is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import psutil
+
+from dsbench import control_groups, drivers, spec
+from dsbench.measure.stack import application, backend, core, filesystem, rdbms, system
+from dsbench.measure.stack.described import Described, Items, Layer, Queries, Switch, size
+
+__all__ = ["Described", "Layer", "Queries", "Switch", "by_client", "data_directory", "describe", "fall_short"]
+
+_ROUNDED = 0.01
+"""The kernel takes whole pages and milliseconds."""
+_ELSEWHERE = "the server runs on another machine, which cannot be seen from here"
+
+
+def data_directory(engine: str, queries: Queries, target: spec.Target) -> Path | None:
+    """Where ``target`` keeps its data on this machine; ``None`` when that is elsewhere or not told."""
+    return rdbms.directory(engine, queries, target.url)
+
+
+def describe(engine: str, directory: Path | None, queries: Queries, url: str = "") -> Described:
+    """All layers, from the processor to dsbench itself.
+
+    ``directory`` holds the data (see ``data_directory``). ``url`` is that of the target; an embedded
+    engine keeps settings there that show in no query before the database exists.
+    """
+    database = rdbms.describe(engine, queries, url)
+    server = database.pid
+    layers = [
+        _layer("core", core.items(server) if database.here else {"client": core.model(), "server": _ELSEWHERE}),
+        _layer("storage backend", _of_data(database.here, directory, lambda found: backend.items(found, server))),
+        _layer("operating system", system.items() if database.here else {"server": _ELSEWHERE}),
+        _layer("file system", _of_data(database.here, directory, filesystem.items)),
+        _layer("RDBMS", database.items),
+        _layer("API", database.api),
+        _layer("driver", database.driver),
+        _layer("application", application.items()),
+    ]
+    ram = control_groups.memory(server) or psutil.virtual_memory().total
+    memory = {"RAM": ram, "swap": psutil.swap_memory().total} if database.here else {}
+    return Described(
+        layers=[layer for layer in layers if layer["items"]],
+        settings=dict(database.settings),
+        durability=[*database.durability, *filesystem.durability(directory if database.here else None)],
+        marks={name: size for name, size in {**memory, **database.marks}.items() if size > 0},
+        server_version=database.version,
+        server_pid=server,
+    )
+
+
+def by_client(layers: Sequence[Layer], client: str) -> list[Layer]:
+    """``layers`` with the client that makes the load in place of dsbench's own."""
+    other = drivers.find(client)
+    if other is None:
+        return list(layers)
+    program: Items = {}
+    if isinstance(other, drivers.Peer):
+        program = {"its figures": other.whole, "not told": ", ".join(other.untold)}
+    said = {
+        "API": {} if program else {"interface": "Python's DB-API 2.0"},
+        "driver": {"client": other.version, **program, "population and check": "dsbench's own client"},
+    }
+    return [_layer(layer["layer"], {**layer["items"], **said.get(layer["layer"], {})}) for layer in layers]
+
+
+def fall_short(limits: spec.Limits, pid: int | None) -> Iterator[str]:
+    """Where others are in force for the process ``pid`` than were asked for, such as those of a container."""
+    asked, memory, cpus = limits.described(), control_groups.memory_limit(pid), control_groups.cpu_limit(pid)
+    if limits.memory is not None and (memory is None or abs(memory - limits.memory) > _ROUNDED * limits.memory):
+        yield f"memory={asked['memory']} was asked for, and {size(memory) if memory else 'all'} is in force"
+    if limits.cpus is not None and (cpus is None or abs(cpus - limits.cpus) > _ROUNDED * limits.cpus):
+        yield f"cpus={asked['cpus']} was asked for, and {f'{cpus:g}' if cpus else 'all'} is in force"
+
+
+def _layer(name: str, items: Items) -> Layer:
+    return {"layer": name, "items": items}
+
+
+def _of_data(here: bool, directory: Path | None, items: Callable[[Path], Items]) -> Items:
+    """What is known of the place of the data, or why nothing is."""
+    if not here:
+        return {"server": _ELSEWHERE}
+    return items(directory) if directory is not None else {}

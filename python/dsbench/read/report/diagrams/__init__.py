@@ -1,0 +1,49 @@
+"""The diagrams of the paper, section 4.1, of the talk, the course of the stages and the models, as Vega-Lite.
+
+Each function takes an evaluation and the content of run.json and gives a specification with its data inside,
+or ``None`` when there is nothing to draw: no scale was measured, no remote node took part (node), there was one
+number of threads (connections, response), one kind of transactions (kinds), no second of a course (stages), or too
+little for a model (scalability, memory, collisions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from dsbench.archive import RunRecord
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation.series import run_shown
+from dsbench.read.report.diagrams.axes import Form
+from dsbench.read.report.diagrams.conf import conf
+from dsbench.read.report.diagrams.connections import connections, response
+from dsbench.read.report.diagrams.cycle import cycle
+from dsbench.read.report.diagrams.freq import freq
+from dsbench.read.report.diagrams.kind_curves import kinds
+from dsbench.read.report.diagrams.model import collisions, memory, scalability
+from dsbench.read.report.diagrams.node_rates import node
+from dsbench.read.report.diagrams.rate import rate
+from dsbench.read.report.diagrams.stage_courses import stages
+from dsbench.read.report.diagrams.theme import Spec
+
+Diagram = Callable[[Evaluation, RunRecord], Spec | None]
+
+DIAGRAMS: Final[Mapping[str, Diagram]] = {
+    "rate": rate, "node": node, "cycle": cycle, "freq": freq, "conf": conf,
+    "connections": connections, "response": response, "kinds": kinds, "stages": stages,
+    "scalability": scalability, "memory": memory, "collisions": collisions,
+}  # fmt: skip
+"""Name, as in ``results-<name>.pdf``, to function; in the order of the papers."""
+
+_OF_SERIES: Final = frozenset({"connections", "response", "stages"})
+"""Those that show every series; the others show the last."""
+
+
+def specs(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> dict[str, Spec]:
+    """The specifications of all diagrams that have something to show; ``form`` is that of the axes of rates."""
+    own = run_shown(run, evaluation)
+    drawn = {name: draw(evaluation, run if name in _OF_SERIES else own) for name, draw in DIAGRAMS.items()}
+    if form is not None:
+        drawn |= {"rate": rate(evaluation, own, form), "node": node(evaluation, own, form)}
+        drawn |= {"cycle": cycle(evaluation, own, form)}
+    return {name: spec for name, spec in drawn.items() if spec is not None}

@@ -1,0 +1,149 @@
+"""Axes: scale below and size of the database above (the paper, section 4.1.1), rates and times at the sides."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import altair as alt
+
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.report.diagrams.theme import HEIGHT, WIDTH, log_domain, log_ticks, number_labels, spans_decades
+
+Form = Literal["linear", "log"]
+"""How an axis of rates is drawn."""
+
+
+@dataclass(frozen=True)
+class ScaleAxis:
+    """Scales of an evaluation on a log axis, with the size measured at each."""
+
+    scales: tuple[int, ...]
+    sizes_gb: tuple[float, ...]
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> ScaleAxis:
+        """The axis for all scales of ``evaluation``."""
+        rows = evaluation.scales
+        return cls(tuple(r.scale for r in rows), tuple(r.database_size_gb for r in rows))
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Lowest and highest scale with a margin, wide enough for a single scale too."""
+        low, high = min(self.scales), max(self.scales)
+        margin = (high / low) ** 0.035 if high > low else 2.0
+        return low / margin, high * margin
+
+    @property
+    def pixels_per_decade(self) -> float:
+        """Width of a factor of ten."""
+        low, high = self.domain
+        return WIDTH / math.log10(high / low)
+
+    def pixel(self, scale: float) -> float:
+        """Distance of ``scale`` from the left of the plot."""
+        return math.log10(scale / self.domain[0]) * self.pixels_per_decade
+
+    def scale_at(self, pixel: float) -> float:
+        """The scale at a distance from the left: the inverse of ``pixel``."""
+        return float(self.domain[0] * 10 ** (pixel / self.pixels_per_decade))
+
+    def x(self, axis: Literal["below", "above"] | None = None, field: str = "scale") -> alt.X:
+        """The x channel on ``field``: with the scales below the plot, the sizes above it, or no axis.
+
+        The layer with the axis below sets the scale for all others, so that it is edited in one place.
+        """
+        if axis == "below":
+            scale = alt.Scale(type="log", domain=list(self.domain), nice=False)
+            below = alt.Axis(values=self._ticks, format="d", title="scale", orient="bottom", grid=True)
+            return alt.X(f"{field}:Q", scale=scale, axis=below)
+        return alt.X(f"{field}:Q", axis=self._above() if axis == "above" else None)
+
+    @property
+    def _ticks(self) -> list[float]:
+        return [float(s) for s in self.scales]
+
+    def _above(self) -> alt.Axis | None:
+        labels = {str(s): size_text(g) for s, g in zip(self.scales, self.sizes_gb, strict=True) if math.isfinite(g)}
+        if not labels:
+            return None
+        expression = f"({json.dumps(labels)})[datum.value] || ''"
+        return alt.Axis(
+            values=self._ticks, labelExpr=expression, title="database size [GB]", orient="top", grid=False
+        )
+
+    def scale_of_size(self, size_gb: float) -> float | None:
+        """The scale at which the database would have ``size_gb``, between two measured sizes only.
+
+        Interpolates lg scale over lg size; ``None`` outside what was measured.
+        """
+        points = [(g, s) for s, g in zip(self.scales, self.sizes_gb, strict=True) if math.isfinite(g) and g > 0]
+        for (low_gb, low), (high_gb, high) in pairwise(points):
+            if low_gb <= size_gb <= high_gb and low_gb < high_gb:
+                share = math.log(size_gb / low_gb) / math.log(high_gb / low_gb)
+                return float(low * (high / low) ** share)
+        return None
+
+
+@dataclass(frozen=True)
+class ValueAxis:
+    """A vertical axis from ``low`` to ``high``; its title says when it is logarithmic."""
+
+    title: str
+    low: float
+    high: float
+    log: bool
+    side: Literal["left", "right"] = "left"
+
+    @classmethod
+    def linear(cls, title: str, values: Iterable[float]) -> ValueAxis:
+        """From 0 to a little above the highest of ``values``."""
+        top = max((float(v) for v in values if math.isfinite(v)), default=0.0)
+        return cls(title, 0.0, top * 1.08 if top > 0 else 1.0, log=False)
+
+    @classmethod
+    def logarithmic(
+        cls, title: str, values: Iterable[float], side: Literal["left", "right"] = "left", margin: float = 1.25
+    ) -> ValueAxis:
+        """Over the positive ones of ``values`` with a margin (a factor)."""
+        return cls(title, *log_domain(values, margin), log=True, side=side)
+
+    @classmethod
+    def of_rates(cls, title: str, rates: Iterable[float], form: Form | None = None) -> ValueAxis:
+        """In the ``form`` asked for; else linear from 0, logarithmic when the rates span more than two decades."""
+        values = list(rates)
+        logarithmic = spans_decades(values) if form is None else form == "log"
+        return cls.logarithmic(title, values) if logarithmic else cls.linear(title, values)
+
+    def y(self, field: str) -> alt.Y:
+        """The y channel on ``field`` with this axis: for the first layer, the others follow it."""
+        title = f"{self.title}, log scale" if self.log else self.title
+        scale = alt.Scale(type="log" if self.log else "linear", domain=[self.low, self.high], nice=False)
+        shown = {"title": title, "orient": self.side, "grid": self.side == "left", "labelExpr": number_labels()}
+        ticks = {"values": log_ticks(self.low, self.high)} if self.log else {"tickCount": 6}
+        return alt.Y(f"{field}:Q", scale=scale, axis=alt.Axis.from_dict({**shown, **ticks}))
+
+    def pixel(self, value: float) -> float:
+        """Distance of ``value`` from the top of the plot."""
+        if self.log:
+            share = math.log(self.shown(value) / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return HEIGHT * (1 - share)
+
+    def shown(self, value: float) -> float:
+        """``value``, or the lower end of the axis where it lies below (a log axis has no 0)."""
+        return max(self.low, value)
+
+
+def size_text(size_gb: float) -> str:
+    """A size in GB with two digits and no exponent: 0.015, 1.5, 150."""
+    if size_gb <= 0:
+        return "0"
+    places = max(0, 1 - math.floor(math.log10(size_gb)))
+    text = f"{size_gb:.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

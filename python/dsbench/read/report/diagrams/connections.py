@@ -1,0 +1,150 @@
+"""Rate and response time over the number of connections (the talk), for runs at several numbers of threads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import altair as alt
+
+from dsbench.archive import RunRecord
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation.naming import subject
+from dsbench.read.report.diagrams.axes import ValueAxis
+from dsbench.read.report.diagrams.heading import title
+from dsbench.read.report.diagrams.theme import (
+    HUES,
+    ORDERED,
+    SHAPES,
+    Row,
+    Spec,
+    finish,
+    legend_columns,
+    log_ticks,
+    number_labels,
+    spans_decades,
+)
+from dsbench.read.stats.kinds import ALL, KindResult
+
+_MEAN, _MAXIMUM = "mean", "maximum"
+_DASHES: Final = {_MEAN: [1, 0], _MAXIMUM: [5, 3]}
+
+
+def connections(evaluation: Evaluation, run: RunRecord) -> Spec | None:
+    """Median and range of the cycles' NOPM, or rate, one curve per scale; ``None`` with one number of threads."""
+    rows = [row for part in _apart(evaluation) for row in _rate_rows(part)]
+    if not rows:
+        return None
+    label = next((found.label for found in evaluation.nopm.values()), "")
+    what = f"New-Orders per minute ({label})" if label else "transaction rate [tps]"
+    y = ValueAxis.linear(what, [row["max"] for row in rows])
+    what_by = f"{label}," if "," in label else label or "rate"
+    notes = ["lines: median of the cycles; bars: minimum to maximum"]
+    return finish(
+        _rate_layers(rows, y), name="connections", archive=evaluation.name, data={"connections": rows},
+        title=title(f"{subject(run)}: {what_by} by connections", evaluation, run, notes),
+        description="Rate over the number of connections, one curve per scale: where it stops to rise the server, or "
+        "what the transactions wait for, is at its limit.",
+    )
+
+
+def response(evaluation: Evaluation, run: RunRecord) -> Spec | None:
+    """Mean and maximum of the response times by kind, at the largest scale; ``None`` with one number of threads."""
+    scale = max((x for part in _apart(evaluation) for x in part.kinds), default=0)
+    rows = [row for part in _apart(evaluation) for row in _time_rows(part, scale)]
+    if not rows:
+        return None
+    y = ValueAxis.logarithmic("response time [ms]", [row["ms"] for row in rows])
+    notes = [f"scale {scale}; solid: mean, dashed: maximum over all cycles"]
+    return finish(
+        _time_layers(rows, y), name="response", archive=evaluation.name, data={"times": rows},
+        title=title(f"{subject(run)}: response time by connections", evaluation, run, notes),
+        description="Mean and maximum of the response times over the number of connections, one colour per kind.",
+    )
+
+
+def _apart(evaluation: Evaluation) -> list[Evaluation]:
+    """The series of the stage that the whole shows: others do something else with their connections."""
+    return [part for key, part in evaluation.series.items() if key.stage == evaluation.stage]
+
+
+def _rate_rows(part: Evaluation) -> list[Row]:
+    if part.nopm:
+        figures = [(x, found.median, found.minimum, found.maximum) for x, found in sorted(part.nopm.items())]
+    else:
+        figures = [(r.scale, r.rate_median_tps, r.rate_min_tps, r.rate_max_tps) for r in part.scales]
+    return [
+        {"scale": x, "connections": part.connections, "median": median, "min": low, "max": high}
+        for x, median, low, high in figures
+        if math.isfinite(median)
+    ]
+
+
+def _time_rows(part: Evaluation, scale: int) -> list[Row]:
+    kinds = part.kinds.get(scale, ())
+    return [row for kind in kinds if kind.kind != ALL for row in _times_of(part.connections, kind)]
+
+
+def _times_of(count: int, kind: KindResult) -> list[Row]:
+    times_ns = {_MEAN: kind.response_mean_ns, _MAXIMUM: kind.response_ns[1.0]}
+    return [
+        {"kind": kind.kind, "connections": count, "measure": measure, "ms": float(time_ns) / 1e6}
+        for measure, time_ns in times_ns.items()
+        if math.isfinite(time_ns) and time_ns > 0
+    ]
+
+
+def across(rows: Sequence[Row], field: str = "connections") -> alt.X:
+    """The x channel on ``field``: linear from 0, logarithmic when the numbers span more than two decades."""
+    counts = sorted({int(row[field]) for row in rows})
+    low, high = counts[0], counts[-1]
+    if spans_decades(counts):
+        scale = alt.Scale(type="log", domain=[low / 1.15, high * 1.15], nice=False)
+        values, note = log_ticks(low, high), ", log scale"
+    else:
+        scale = alt.Scale(domain=[0, high * 1.06], nice=False)
+        values, note = [float(count) for count in counts], ""
+    axis = alt.Axis(values=values, labelExpr=number_labels(), title=f"{field}{note}")
+    return alt.X(f"{field}:Q", scale=scale, axis=axis)
+
+
+def _rate_layers(rows: Sequence[Row], y: ValueAxis) -> list[alt.Chart]:
+    scales = sorted({row["scale"] for row in rows})
+    base = alt.Chart(alt.NamedData("connections"))
+    legend = alt.Legend(title="scale", orient="right", columns=legend_columns(len(scales)), symbolLimit=0)
+    colour = alt.Color("scale:O", sort=None, scale=alt.Scale(domain=scales, scheme=ORDERED), legend=legend)
+    tips = [
+        alt.Tooltip("scale:Q", format="d"), alt.Tooltip("connections:Q", format="d"),
+        *(alt.Tooltip(f"{name}:Q", format=",.4~r") for name in ("median", "min", "max")),
+    ]
+    return [
+        base.mark_rule(strokeWidth=1.2).encode(x=across(rows), y=y.y("min"), y2="max:Q", color=colour),
+        base.mark_line().encode(x=_plain_x(), y="median:Q", color=colour),
+        base.mark_point(filled=True, size=38, opacity=1).encode(x=_plain_x(), y="median:Q", color=colour, tooltip=tips),
+    ]
+
+
+def _time_layers(rows: Sequence[Row], y: ValueAxis) -> list[alt.Chart]:
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    base = alt.Chart(alt.NamedData("times"))
+    legend = alt.Legend(title="kind", orient="right")
+    colours = alt.Scale(domain=kinds, range=[HUES[i % len(HUES)] for i in range(len(kinds))])
+    shapes = alt.Scale(domain=kinds, range=[SHAPES[i % len(SHAPES)] for i in range(len(kinds))])
+    colour = alt.Color("kind:N", sort=kinds, scale=colours, legend=legend)
+    dash = alt.StrokeDash(
+        "measure:N", scale=alt.Scale(domain=list(_DASHES), range=list(_DASHES.values())), legend=None
+    )
+    tips = ["kind:N", "measure:N", alt.Tooltip("connections:Q", format="d"),
+            alt.Tooltip("ms:Q", title="time [ms]", format=",.4~r")]
+    return [
+        base.mark_line().encode(x=across(rows), y=y.y("ms"), color=colour, strokeDash=dash),
+        base.mark_point(filled=True, size=38, opacity=1).encode(
+            x=_plain_x(), y="ms:Q", color=colour, shape=alt.Shape("kind:N", sort=kinds, scale=shapes, legend=legend),
+            tooltip=tips,
+        ),
+    ]
+
+
+def _plain_x() -> alt.X:
+    return alt.X("connections:Q", axis=None)

@@ -1,0 +1,169 @@
+"""Transaction rate and time over the scale (the paper, section 4.1.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import altair as alt
+
+from dsbench.archive import RunRecord
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation.naming import subject
+from dsbench.read.report.diagrams.axes import Form, ScaleAxis, ValueAxis
+from dsbench.read.report.diagrams.heading import index_note, index_text, title
+from dsbench.read.report.diagrams.marks import mark_layers, mark_rows
+from dsbench.read.report.diagrams.theme import GREEN, GREY, HUES, RED, Row, Spec, finish, positive
+from dsbench.read.stats.values import ScaleResult
+
+
+class Look(NamedTuple):
+    """How one quantity is drawn."""
+
+    colour: str
+    shape: str
+
+
+_MEDIAN, _MEAN, _RANGE = "median", "mean ± standard deviation", "minimum to maximum"
+_RATES: Final = {_MEDIAN: Look(RED, "stroke"), _MEAN: Look(RED, "circle"), _RANGE: Look(GREEN, "square")}
+_TIMES: Final = {
+    "populate": Look(HUES[0], "square"),
+    "primary key": Look(HUES[3], "triangle-up"),
+    "foreign key": Look(HUES[4], "diamond"),
+    "cleanup": Look(GREY, "triangle-down"),
+    "drop": Look(HUES[6], "cross"),
+}
+_NEGLIGIBLE = 0.01     # share of the population time up to which cleanup and drop are left out
+
+
+def rate(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Spec | None:
+    """Median, mean with standard deviation, minimum to maximum; times on the right; sizes of memory as marks."""
+    rows = [r for r in evaluation.scales if math.isfinite(r.rate_median_tps)]
+    if not rows:
+        return None
+    x = ScaleAxis.of(evaluation)
+    y = ValueAxis.of_rates(
+        "transaction rate [tps]", [v for r in rows for v in (r.rate_median_tps, r.rate_min_tps, _mean_high(r))]
+        + [r.rate_max_tps for r in rows], form,
+    )
+    headline, notes = f"{subject(run)}: {index_text(evaluation.index)}", [index_note(evaluation.index)]
+    if evaluation.staged:
+        headline, notes = f"{subject(run)}: stage {evaluation.stage}", []
+    times = _time_rows(evaluation.scales)
+    # With one scale the longest time would stand where the rate does.
+    margin = 1.25 if len(rows) > 1 else 3.0
+    seconds = ValueAxis.logarithmic("time [s]", [row["seconds"] for row in times], side="right", margin=margin)
+    drawn = [(x.pixel(r.scale), y.pixel(r.rate_median_tps)) for r in rows]
+    drawn += [(x.pixel(row["scale"]), seconds.pixel(row["seconds"])) for row in times]
+    phases = [phase for phase in _TIMES if any(row["phase"] == phase for row in times)]
+    rates = [*_rate_layers(x, y, single=len(rows) == 1), *_flag_layers(x), _legend(x, phases)]
+    groups = [_time_layers(x, seconds), rates] if times else [rates]
+    return finish(
+        [*mark_layers(x), *groups], name="rate", independent_y=True, archive=evaluation.name,
+        title=title(headline, evaluation, run, notes),
+        data={
+            "rates": [_rate_row(r, y) for r in rows], "times": times,
+            "marks": mark_rows(x, run, drawn),
+            "flags": _flag_rows(rows, evaluation.void_scales, y), "legend": [],
+        },
+        description="Transaction rate over the scale: median, mean with standard deviation and range of the cycles' "
+        "rates. On the right the time for population and keys, and for cleanup and drop where they matter.",
+    )
+
+
+def _mean_high(r: ScaleResult) -> float:
+    return r.rate_mean_tps + (r.rate_stddev_tps if math.isfinite(r.rate_stddev_tps) else 0.0)
+
+
+def _rate_row(r: ScaleResult, y: ValueAxis) -> Row:
+    shown = {"median": r.rate_median_tps, "mean": r.rate_mean_tps}
+    return {
+        "scale": r.scale, "size_gb": r.database_size_gb,
+        **{name: value if value >= y.low else math.nan for name, value in shown.items()},
+        "stddev": r.rate_stddev_tps, "min": r.rate_min_tps, "max": r.rate_max_tps,
+        "mean_low": y.shown(2 * r.rate_mean_tps - _mean_high(r)), "mean_high": y.shown(_mean_high(r)),
+        "range_low": y.shown(r.rate_min_tps), "range_high": y.shown(r.rate_max_tps),
+    }
+
+
+def _rate_layers(x: ScaleAxis, y: ValueAxis, *, single: bool) -> list[alt.Chart]:
+    base = alt.Chart(alt.NamedData("rates"))
+    tips = [
+        alt.Tooltip("scale:Q", format="d"), alt.Tooltip("size_gb:Q", title="size [GB]", format=".3~g"),
+        *(alt.Tooltip(f"{name}:Q", title=f"{name} [tps]", format=",.4~r")
+          for name in ("median", "mean", "stddev", "min", "max")),
+    ]
+    # One scale alone spans no area and no line: a broad bar and a tick stand for them.
+    band = base.mark_bar(size=16, opacity=0.3) if single else base.mark_area(opacity=0.3)
+    tick = base.mark_tick(size=28, thickness=2.2, orient="horizontal", opacity=1)
+    median = tick if single else base.mark_line(strokeWidth=2.2)
+    return [
+        band.encode(x=x.x("below"), y=y.y("range_low"), y2="range_high:Q", color=alt.datum(_RANGE)),
+        base.mark_rule(strokeWidth=1.4).encode(x=x.x(), y="mean_low:Q", y2="mean_high:Q", color=alt.datum(_MEAN)),
+        median.encode(x=x.x(), y="median:Q", color=alt.datum(_MEDIAN)),
+        base.mark_point(filled=True, size=36, opacity=1).encode(
+            x=x.x(), y="mean:Q", color=alt.datum(_MEAN), tooltip=tips
+        ),
+    ]
+
+
+def _legend(x: ScaleAxis, phases: Sequence[str]) -> alt.Chart:
+    """A layer that draws no data: it sets the colours of all layers, and carries the sizes above the plot."""
+    looks = {**_RATES, **{phase: _TIMES[phase] for phase in phases}}
+    legend = alt.Legend(orient="bottom", columns=3, title=None)
+    names = list(looks)
+    colours = alt.Scale(domain=names, range=[look.colour for look in looks.values()])
+    shapes = alt.Scale(domain=names, range=[look.shape for look in looks.values()])
+    layer: alt.Chart = alt.Chart(alt.NamedData("legend")).mark_point(filled=True).encode(
+        x=x.x("above"), color=alt.Color("quantity:N", scale=colours, legend=legend),
+        shape=alt.Shape("quantity:N", scale=shapes, legend=legend),
+    )
+    return layer
+
+
+def _time_rows(scales: Sequence[ScaleResult]) -> list[Row]:
+    rows: list[Row] = []
+    populate_s = sum(positive(r.populate_s for r in scales))
+    for phase in _TIMES:
+        values = [float(getattr(r, f"{phase.replace(' ', '_')}_s")) for r in scales]
+        if phase in {"cleanup", "drop"} and sum(positive(values)) <= _NEGLIGIBLE * populate_s:
+            continue
+        rows += [{"scale": r.scale, "phase": phase, "seconds": v} for r, v in zip(scales, values, strict=True) if v > 0]
+    return rows
+
+
+def _time_layers(x: ScaleAxis, y: ValueAxis) -> list[alt.Chart]:
+    base = alt.Chart(alt.NamedData("times"))
+    tips = ["phase:N", alt.Tooltip("scale:Q", format="d"), alt.Tooltip("seconds:Q", title="time [s]", format=",.3~r")]
+    line = base.mark_line(strokeWidth=1, strokeDash=[3, 2]).encode(
+        x=x.x(), y=y.y("seconds"), color=alt.Color("phase:N")
+    )
+    points = base.mark_point(filled=True, size=38, opacity=1).encode(
+        x=x.x(), y="seconds:Q", color=alt.Color("phase:N"),
+        shape=alt.Shape("phase:N"), tooltip=tips,
+    )
+    return [line, points]
+
+
+def _flag_rows(rows: Sequence[ScaleResult], void: frozenset[int], y: ValueAxis) -> list[Row]:
+    """Scales whose figures must not be used, and scales at which nothing was done."""
+    flags = []
+    for r in rows:
+        texts = ["check failed"] if r.scale in void else []
+        texts += ["0 tps"] if r.rate_median_tps == 0 else []
+        if texts:
+            flags.append({"scale": r.scale, "rate": y.shown(r.rate_median_tps), "text": ", ".join(texts)})
+    return flags
+
+
+def _flag_layers(x: ScaleAxis) -> list[alt.Chart]:
+    base = alt.Chart(alt.NamedData("flags"))
+    cross = base.mark_point(shape="cross", angle=45, size=260, strokeWidth=1.2, filled=False, color="black", opacity=1)
+    look: dict[str, Any] = {"dy": -15, "fontSize": 10.5, "fontWeight": "bold"}
+    place = {"x": x.x(), "y": "rate:Q", "text": "text:N"}
+    return [
+        cross.encode(x=x.x(), y="rate:Q"),
+        base.mark_text(**look, stroke="white", strokeWidth=4).encode(**place),
+        base.mark_text(**look, color="black").encode(**place),
+    ]

@@ -1,0 +1,196 @@
+"""The diagrams of a comparison: rates, relative rates, cumulative frequencies, rates over threads."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import numpy as np
+
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation.naming import counted
+from dsbench.read.evaluation.side_by_side import Comparison, Section
+from dsbench.read.evaluation.verdict import basis
+from dsbench.read.report.diagrams.axes import ValueAxis
+from dsbench.read.report.diagrams.compared import Span, compared, looks
+from dsbench.read.report.diagrams.connections import across
+from dsbench.read.report.diagrams.freq import curve, drawable
+from dsbench.read.report.diagrams.theme import Row, Spec, finish, log_domain, log_ticks, number_labels
+from dsbench.read.stats.values import Interval
+
+_DASHES = ([1, 0], [5, 3])
+"""Of the largest scale and of the smallest."""
+_LINE = 92
+"""Characters of a note that fit above the plot."""
+
+
+def specs(comparison: Comparison) -> dict[str, Spec]:
+    """Name to each diagram that has something to show, of the last section; the first stands for the whole."""
+    section = comparison.sections[-1]
+    found = {
+        "rate": rates(comparison, section),
+        "linear": rates(comparison, section, linear=True),
+        "relative": relative(comparison, section),
+        "freq": frequencies(comparison, section),
+        "threads": over_threads(comparison),
+    }
+    return {name: spec for name, spec in found.items() if spec is not None}
+
+
+def rates(comparison: Comparison, section: Section, *, linear: bool = False) -> Spec | None:
+    """Rates over the scale, a line for each side (the paper, figures 8 and 9); the legend has the DSI."""
+    spans: list[dict[int, Span]] = [
+        {x: (rate, *_ends([_cycles(one, section, x) for one in runs])) for x, rate in one.medians.items()}
+        for runs, one in zip(section.evaluations, section.compared, strict=True)
+    ]
+    indices = {label: f"DSI {_dsi(runs)}" for label, runs in zip(comparison.labels, section.evaluations, strict=True)
+               if section.measure == "tps" and _dsi(runs)}  # fmt: skip
+    several = comparison.archives > len(comparison.sides)
+    middle = "geometric mean of the runs' medians" if several else "median over the cycles"
+    note = f"{middle}; bars: minimum to maximum of the cycles; marks of one scale stand side by side"
+    what = "transaction rate [tps]" if section.measure == "tps" else f"New-Orders per minute ({section.measure})"
+    headline = f"Transaction rates of {counted(comparison.archives, 'archive')}"
+    return compared(
+        comparison.labels, spans, headline, _notes(section, note), title=what, linear=linear, more=indices
+    )
+
+
+def relative(comparison: Comparison, section: Section) -> Spec | None:
+    """Each rate over that of the first (the paper, figures 36 and 37)."""
+    spans = [{x: _within(f) for x, f in one.relative.items() if math.isfinite(f.value)} for one in section.compared]
+    if not any(spans[1:]):
+        return None
+    values = [value for curve in spans for span in curve.values() for value in span if value > 0]
+    notes = _notes(section, f"bars: 95 % interval {basis(section)}")
+    return compared(
+        comparison.labels, spans, f"Rates relative to {comparison.labels[0]}", notes, level=1.0,
+        title="relative rate", linear=max(values) / min(values) < 10,
+    )
+
+
+def frequencies(comparison: Comparison, section: Section) -> Spec | None:
+    """Cumulative frequencies of all sides in one diagram (the paper, figures 19, 21 and 32), at two scales at most.
+
+    These are the smallest and the largest that all sides have. Of several runs of one side the first is shown.
+    """
+    having = [set(runs[0].frequency) if runs else set() for runs in section.evaluations]
+    common = sorted(set.intersection(*having)) if having else []
+    chosen = sorted({*common[:1], *common[-1:]})
+    waits = all(runs and runs[0].response for runs in section.evaluations)
+    rows: list[Row] = []
+    for label, runs in zip(comparison.labels, section.evaluations, strict=True):
+        for x in chosen:
+            found = (runs[0].response if waits else runs[0].frequency)[x]
+            if drawable(found):
+                key = {"archive": label, "scale": str(x)}
+                points = zip(*curve(found), strict=True)
+                rows += [{**key, "ms": float(time_ns) / 1e6, "longer": float(share)} for time_ns, share in points]
+    if not rows:
+        return None
+    time = "response time" if waits else "residence time"
+    rarest = min(row["longer"] for row in rows)
+    y = ValueAxis("share of transactions that take longer", min(10 ** math.floor(math.log10(rarest)), 0.1), 1.0, True)
+    low, high = log_domain((row["ms"] for row in rows), margin=1.15)
+    axis = alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{time} [ms], log scale")
+    x_axis = alt.X("ms:Q", scale=alt.Scale(type="log", domain=[low, high], nice=False), axis=axis)
+    order = [str(x) for x in reversed(chosen)]
+    dashes = alt.Scale(domain=order, range=list(_DASHES[: len(order)]))
+    line = alt.Chart(alt.NamedData("curves")).mark_line(strokeWidth=1.6, interpolate="step-after").encode(
+        x=x_axis, y=y.y("longer"), color=looks(comparison.labels).colour, order=alt.Order("ms:Q"),
+        strokeDash=alt.StrokeDash("scale:N", scale=dashes, legend=None),
+        tooltip=["archive:N", "scale:N", alt.Tooltip("ms:Q", title="time [ms]", format=",.4~r"),
+                 alt.Tooltip("longer:Q", title="share that takes longer", format=".3~g")],
+    )  # fmt: skip
+    note = f"solid: scale {chosen[-1]}" + (f"; dashed: scale {chosen[0]}" if len(chosen) > 1 else "")
+    note += "; of repeated runs the first" if comparison.archives > len(comparison.sides) else ""
+    return finish(
+        [line], name="compared-freq", archive="the comparison", data={"curves": rows},
+        title=alt.TitleParams(text=f"Cumulative frequency of {time}s", subtitle=_notes(section, note)),
+        description="Share of transactions whose time is longer than x, one colour per archive.",
+    )
+
+
+def over_threads(comparison: Comparison) -> Spec | None:
+    """Rates over the number of threads at the largest scale that all have (the paper, figure 33).
+
+    A line is a run with several numbers of threads, or runs that differ in that number only.
+    """
+    curves = _by_threads(comparison)
+    curves = {label: points for label, points in curves.items() if len(points) > 1}
+    scales = [set(found) for points in curves.values() for found in points.values()]
+    common = set.intersection(*scales) if scales else set()
+    if not common:
+        return None
+    scale = max(common)
+    rows: list[Row] = [
+        {"archive": label, "threads": threads, "rate": middle, "low": low, "high": high}
+        for label, points in curves.items() for threads, found in sorted(points.items())
+        for middle, low, high in [found[scale]]
+    ]  # fmt: skip
+    measure = comparison.sections[-1].measure
+    y = ValueAxis.linear("transaction rate [tps]" if measure == "tps" else measure, [row["high"] for row in rows])
+    x, names, base = across(rows, "threads"), list(curves), alt.Chart(alt.NamedData("threads"))
+    look = looks(names)
+    return finish(
+        [
+            base.mark_line(strokeWidth=1.8).encode(x=x, y=y.y("rate"), color=look.colour, strokeDash=look.dash),
+            base.mark_rule(strokeWidth=1.1, opacity=0.75).encode(
+                x=alt.X("threads:Q", axis=None), y="low:Q", y2="high:Q", color=look.colour
+            ),
+            base.mark_point(filled=True, size=46, opacity=1).encode(
+                x=alt.X("threads:Q", axis=None), y="rate:Q", color=look.colour, shape=look.shape,
+                tooltip=["archive:N", "threads:Q", alt.Tooltip("rate:Q", format=",.4~r")],
+            ),
+        ],
+        name="compared-threads", archive="the comparison", data={"threads": rows},
+        title=alt.TitleParams(text=f"Rates by threads at scale {scale}",
+                              subtitle=["median over the cycles; bars: minimum to maximum"]),
+        description="Rate over the number of threads, one line per archive.",
+    )  # fmt: skip
+
+
+def _by_threads(comparison: Comparison) -> dict[str, dict[int, Mapping[int, Span]]]:
+    """Label of a line to threads to scale to median, lowest and highest rate."""
+    curves: dict[str, dict[int, Mapping[int, Span]]] = {}
+    others = [name for name in comparison.differences if name != "spec.threads"]
+    named: dict[tuple[str, ...], str] = {}
+    for number, label in enumerate(comparison.labels):
+        key = (comparison.sides[number].runs[0].spec.label, *(comparison.differences[name][number] for name in others))
+        line = named.setdefault(key, re.sub(r", threads \d+\b", "", label))
+        for section in comparison.sections:
+            for one in section.evaluations[number][:1]:
+                rates_of = {x: _cycles(one, section, x) for x in section.compared[number].medians}
+                spans = {x: (section.compared[number].medians[x], *_ends([r])) for x, r in rates_of.items()}
+                curves.setdefault(line, {})[one.threads] = spans
+    return curves
+
+
+def _cycles(one: Evaluation, section: Section, scale: int) -> Sequence[float]:
+    """The rates of the cycles in what ``section`` counts; empty where the scale is missing."""
+    if section.measure != "tps":
+        return one.nopm[scale].by_cycle if scale in one.nopm else ()
+    rates_tps: Sequence[float] = one.cycle_rates.get(scale, np.empty(0)).tolist()
+    return rates_tps
+
+
+def _ends(cycles: Sequence[Sequence[float]]) -> tuple[float, float]:
+    values = [value for some in cycles for value in some]
+    return min(values), max(values)
+
+
+def _within(factor: Interval) -> Span:
+    """A factor without an interval has no bar."""
+    low, high = (end if math.isfinite(end) else factor.value for end in (factor.low, factor.high))
+    return factor.value, low, high
+
+
+def _dsi(runs: Sequence[Evaluation]) -> str:
+    found = [one.index.dsi.value for one in runs if one.index.dsi is not None]
+    return f"{sum(found) / len(found):.2f}" if found else ""
+
+
+def _notes(section: Section, note: str) -> list[str]:
+    return textwrap.wrap(f"{section.heading}; {note}" if section.heading else note, _LINE)

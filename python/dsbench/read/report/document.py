@@ -1,0 +1,153 @@
+"""report.html: one file that shows a whole archive, interactive, and loads nothing from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from importlib import resources
+from typing import Final
+
+from dsbench.archive import RunRecord
+from dsbench.read.evaluation.checklist import checklist
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation.naming import subject
+from dsbench.read.evaluation.series import run_shown
+from dsbench.read.report import diagrams
+from dsbench.read.report.diagrams.theme import Spec
+from dsbench.read.report.model_text import section_of_models
+from dsbench.read.report.page import (
+    conditions,
+    course,
+    kind_sections,
+    machine_section,
+    node_section,
+    results,
+    stage_section,
+)
+from dsbench.read.report.page.glance import figure
+from dsbench.read.report.page.markup import Html, data, join, section, tag
+from dsbench.read.report.page.vega import vega
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
+)
+"""The browser itself refuses to load anything; Vega compiles its expressions, hence eval."""
+_CAPTIONS: Final = {
+    "rate": "Rate of the cycles over the scale: median, mean with standard deviation, range. On the right: times.",
+    "node": "The same for each node that made load.",
+    "cycle": "Rate of each cycle in order: it moves with the age of the database.",
+    "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
+    "its slowest transactions.",
+    "connections": "New-Orders per minute, or the rate, over the number of connections: where it stops to rise, the "
+    "server or what transactions wait for is at its limit.",
+    "response": "Mean and maximum of the response times over the number of connections.",
+    "kinds": "Residence times of each kind of transactions, as above.",
+    "stages": "Rate and largest response time of each second: of what is measured, and of what works beside it.",
+    "scalability": "The Universal Scalability Law over the number of clients, and its residuals.",
+    "memory": "Where the database outgrows the memory, by the times of hits and misses, and the residuals.",
+    "collisions": "Share of attempts that succeed, by the model of collisions, and its residuals.",
+    "conf": "What remains of the rate when a share of the transactions has to be fast enough. Levels are quantiles.",
+}
+_ZOOMED: Final = ("cycle", "freq", "kinds")
+_LINKS: Final = (
+    ("doubts", "Doubts"), ("summary", "Summary"), ("connections", "Connections"), ("kinds", "Kinds"),
+    ("per-statement", "Statements"),
+    ("diagrams", "Diagrams"), ("models", "Models"), ("results", "Results"), ("stages", "Stages"),
+    ("resources", "Resources"),
+    ("machine", "Machine"), ("statistics", "Database statistics"), ("course", "Course"), ("nodes", "Nodes"),
+    ("errors", "Errors"), ("checklist", "Checklist"), ("checks", "Checks"),
+    ("durability", "Durability"), ("stack", "System stack"), ("settings", "Settings"),
+    ("specification", "Specification"), ("glossary", "How to read"),
+)  # fmt: skip
+
+
+def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | None = None) -> str:
+    """The page of an evaluation and its run.json; ``drawn`` are its diagrams, if they exist already."""
+    specs = dict(drawn) if drawn is not None else diagrams.specs(evaluation, run)
+    own = run_shown(run, evaluation)
+    of_connections, of_kinds = kind_sections.by_connections(evaluation), kind_sections.kinds(evaluation)
+    of_statements, statistics = kind_sections.statements(evaluation), kind_sections.statistics(evaluation)
+    of_machines = machine_section.section_of_machines(evaluation)
+    of_models = section_of_models(evaluation)
+    of_stages = stage_section.section_of_stages(evaluation, run)
+    optional = {
+        "stages": of_stages, "connections": of_connections, "kinds": of_kinds, "per-statement": of_statements,
+        "statistics": statistics, "machine": of_machines, "models": of_models,
+    }
+    absent = {key for key, part in optional.items() if part is None}
+    body = tag(
+        "main",
+        results.headline(evaluation, run, figure("rate", _CAPTIONS["rate"]) if "rate" in specs else None),
+        _contents(absent),
+        results.doubts(evaluation),
+        results.summary(evaluation),
+        of_connections or "",
+        of_kinds or "",
+        of_statements or "",
+        _diagrams([name for name in specs if name != "rate"], any_drawn=bool(specs)),
+        of_models or "",
+        results.columns(evaluation),
+        of_stages or "",
+        results.resources(evaluation),
+        of_machines or "",
+        statistics or "",
+        course.section_of_courses(evaluation),
+        node_section.section_of_nodes(evaluation, own),
+        results.errors(evaluation),
+        conditions.answers(checklist(run, evaluation)),
+        conditions.checks(run),
+        conditions.durability(run),
+        conditions.stack(run),
+        conditions.settings(run),
+        conditions.specification(run),
+        conditions.glossary(run),
+    )
+    head = join([
+        Html('<meta charset="utf-8">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
+        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        tag("title", f"{subject(run)} – {evaluation.name}"),
+        tag("style", Html(_file("page.css"))),
+    ])
+    scripts = _scripts(evaluation, specs)
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}\n{scripts}</body></html>\n'
+
+
+def _contents(absent: Set[str]) -> Html:
+    links = [tag("li", tag("a", title, href=f"#{key}")) for key, title in _LINKS if key not in absent]
+    return tag("nav", tag("ul", *links), aria_label="Contents")
+
+
+def _diagrams(names: list[str], *, any_drawn: bool) -> Html:
+    if not any_drawn:
+        return section("Diagrams", tag("p", "No cycle was finished: there is nothing to draw."), key="diagrams")
+    figures = [figure(name, _CAPTIONS[name]) for name in names]
+    without = Html("<noscript><p>The diagrams need JavaScript; results-*.svg and results-*.pdf do not.</p></noscript>")
+    note = tag(
+        "p", "Point at a mark for its figures. In the diagrams by cycle and of the frequency, Shift and wheel zooms, "
+        "dragging moves. The buttons below a diagram change its axis and hide its series.", cls="note",
+    )
+    return section("Diagrams", without, note, tag("div", *figures, cls="diagrams"), key="diagrams")
+
+
+def _scripts(evaluation: Evaluation, specs: Mapping[str, Spec]) -> Html:
+    ready = {name: _zoomable(spec) if name in _ZOOMED else spec for name, spec in specs.items()}
+    ready["course"] = course.spec()
+    return join([
+        tag("script", data(ready), type="application/json", id="specs"), "\n",
+        tag("script", data(course.courses(evaluation)), type="application/json", id="courses"), "\n",
+        tag("script", vega(ready["course"])), "\n",
+        tag("script", Html(_file("page.js"))), "\n",
+    ])
+
+
+def _zoomable(spec: Spec) -> Spec:
+    """``spec`` with a zoom on its last layer; the wheel alone scrolls the page as everywhere."""
+    select = {"type": "interval", "zoom": "wheel![event.shiftKey]"}
+    *others, last = spec["layer"]
+    zoomed = {**last, "params": [{"name": "zoom", "select": select, "bind": "scales"}]}
+    # Whatever is zoomed is clipped, unless it says otherwise: labels beside the plot have to.
+    return {**spec, "layer": [*({**layer, "mark": {"clip": False, **layer["mark"]}} for layer in others), zoomed]}
+
+
+def _file(name: str) -> str:
+    return resources.files("dsbench.read.report.page").joinpath(name).read_text("utf-8")

@@ -1,0 +1,245 @@
+"""Parts of the page that show what was measured."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+
+import numpy as np
+
+from dsbench.archive import RunRecord
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation.glance import Best, best, ceiling_tps
+from dsbench.read.evaluation.naming import index_scales, server, subject
+from dsbench.read.evaluation.series import headings, phrases
+from dsbench.read.report import cost_table
+from dsbench.read.report.diagrams.heading import conditions
+from dsbench.read.report.page.glance import answers, warning
+from dsbench.read.report.page.markup import Html, join, number, section, table, tag, terms
+from dsbench.read.report.tables import DEFINITIONS, GROWN, definitions
+from dsbench.read.stats.precision import FEWEST
+from dsbench.read.stats.values import Doubt, Index, ScaleResult, result_columns
+from dsbench.workloads import Headline
+
+
+def headline(evaluation: Evaluation, run: RunRecord, curve: Html | None = None) -> Html:
+    """The DSI and the rating where T(X) = X, or NOPM; beside them ``curve``; and what was run where and when."""
+    figures = [] if evaluation.staged or not evaluation.cycle_rates else _ratings(evaluation.index)
+    figures = [_nopm(evaluation, run.entry.headline)] if evaluation.nopm else figures
+    if found := best(evaluation):
+        shown = f" and {phrases(evaluation.series)[found.part.key]}" if evaluation.series else ""
+        note = f"median of the cycles, at scale {found.row.scale}{shown}"
+        rate = _figure("highest rate", f"{number(found.row.rate_median_tps)} tps", note)
+        figures = [*figures, rate] if evaluation.nopm else [rate, *figures]
+        if counted := found.part.headline.get(found.row.scale):
+            shown = number(counted.median)
+            figures = [_figure(counted.label, shown, f"at scale {found.row.scale}; {counted.about}"), *figures]
+    facts = terms([
+        ("server", server(run)), ("host", _host(run)), ("load", conditions(evaluation, run)),
+        ("placement", evaluation.placement),
+        ("client's ceiling", _ceiling(found, run)),
+        ("status", _status(run)), ("time", _times(run)), ("archive", evaluation.name),
+        ("made with", f"dsbench {run.dsbench}"),
+    ])  # fmt: skip
+    told = tag("div", warning(evaluation, run), tag("div", *figures, cls="figures"), answers(evaluation, run))
+    return tag("header", tag("h1", subject(run)), tag("div", told, curve or "", cls="glance"), facts)
+
+
+def _figure(name: str, value: str, note: str) -> Html:
+    return tag("p", tag("span", name, cls="name"), tag("strong", value), tag("span", note))
+
+
+def _ratings(index: Index) -> list[Html]:
+    rating = index.crossing_note or "where the rate equals the scale: the rating of TPC-B, clause 4.1"
+    return [
+        _figure("DSI", _index_value(index), _index_note(index)),
+        _figure("T(X) = X", _crossing_value(index), rating),
+    ]
+
+
+def _nopm(evaluation: Evaluation, headline: Headline) -> Html:
+    """The highest NOPM, over all scales that are not void and all numbers of threads."""
+    parts = list(evaluation.series.values()) or [evaluation]
+    found = [
+        (row.median, x, part.connections, row)
+        for part in parts for x, row in part.nopm.items() if x not in part.void_scales
+    ]  # fmt: skip
+    if not found:
+        return _figure(headline.label, "none", "every scale is void")
+    _, scale, connections, best = max(found, key=lambda entry: np.nan_to_num(entry[0], nan=-1.0))
+    note = f"median of the cycles, {scale} warehouse{'s' if scale > 1 else ''}, {connections} connections; "
+    return _figure(best.label, number(best.median), note + headline.about)
+
+
+def _index_value(index: Index) -> str:
+    if index.dsi is None:
+        return "none"
+    within = f" ({index.dsi.low:.2f} to {index.dsi.high:.2f})" if math.isfinite(index.dsi.low) else ""
+    return f"{index.dsi.value:.2f}{within}"
+
+
+def _index_note(index: Index) -> str:
+    if index.dsi is None:
+        return "it needs at least two scales with a valid check, each with a rate above 0"
+    interval = f"no interval below {FEWEST} cycles"
+    if math.isfinite(index.dsi.low):
+        interval = f"{index.dsi.level * 100:g} % interval over the cycles"
+    fit = (
+        "comparable with other runs of the profile dsi"
+        if index.comparable
+        else "not comparable with others: not the ladder and conduct of the profile dsi"
+    )
+    return f"{index_scales(index)}, {interval}; {fit}"
+
+
+def _crossing_value(index: Index) -> str:
+    return "none" if index.crossing is None else f"{number(index.crossing)} tps"
+
+
+def _host(run: RunRecord) -> str:
+    return f"{run.host}, {run.cpus} CPUs" if run.cpus else run.host
+
+
+def _status(run: RunRecord) -> str:
+    return ": ".join(part for part in (run.status, run.reason) if part)
+
+
+def _ceiling(found: Best | None, run: RunRecord) -> str:
+    rate_tps = ceiling_tps(found, run) if found else math.nan
+    return f"{number(rate_tps)} tps, what the client made with a database that costs nothing" if rate_tps > 0 else ""
+
+
+def _times(run: RunRecord) -> str:
+    started, ended = (_moment(text) for text in (run.started, run.ended))
+    if started is None:
+        return ""
+    text = f"{started:%Y-%m-%d %H:%M:%S %Z}".strip()
+    if ended is None:
+        return f"{text}, not ended"
+    took_s = int((ended - started).total_seconds())
+    return f"{text}, took {took_s // 3600}:{took_s // 60 % 60:02}:{took_s % 60:02}"
+
+
+def _moment(text: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+
+
+def doubts(evaluation: Evaluation) -> Html:
+    """Every doubt with its remedy, those that void figures first and in red."""
+    ordered = sorted(evaluation.doubts, key=lambda doubt: not doubt.severe)
+    if not ordered:
+        return section("Doubts", tag("p", "None was found.", cls="fine"), key="doubts")
+    severe = any(doubt.severe for doubt in ordered)
+    note = "Figures marked VOID must not be used." if severe else "Read the figures with these in mind."
+    box = tag("div", tag("p", note), tag("ul", *(_doubt(d) for d in ordered)), cls="box severe" if severe else "box")
+    return section("Doubts", box, key="doubts")
+
+
+def _doubt(doubt: Doubt) -> Html:
+    where = f"scale {doubt.scale}: " if doubt.scale is not None else ""
+    word = [tag("strong", "VOID "), ""] if doubt.severe else []
+    remedy = [tag("div", "Remedy: ", doubt.remedy, cls="remedy")] if doubt.remedy else []
+    return tag("li", *word, where, doubt.message, *remedy, cls="severe" if doubt.severe else None)
+
+
+def summary(evaluation: Evaluation) -> Html:
+    """The figures that matter, one row per scale; in the open loop response and service times."""
+    waits = bool(evaluation.response)
+    kinds = ("response times, ", "service times, ") if waits else ("",)
+    times = [f"{kind}{name} [ms]" for kind in kinds for name in ("50 % within", "99 % within", "slowest")]
+    heads = (
+        "scale", "size [GB]", "rate, median [tps]", "min to max [tps]", "failed attempts", *times, "multiplier f",
+        "populate [s]",
+    )  # fmt: skip
+    rows = [_summary_row(evaluation, r) for r in evaluation.scales]
+    shown = table("Summary by scale", heads, rows, marked=_void_rows(evaluation))
+    words = "Response times begin at the intended start, service times at the actual one: the difference is waiting."
+    note = [tag("p", words, cls="note")] if waits else []
+    note += [tag("p", GROWN, cls="note")] if evaluation.grown else []
+    return section("Summary", shown, *note, *_definitions(evaluation), key="summary")
+
+
+def _definitions(evaluation: Evaluation) -> list[Html]:
+    """TPS by both definitions, where a cycle is a fixed number of transactions."""
+    names = headings(evaluation.series)
+    parts = [(names[key], part) for key, part in evaluation.series.items()] or [("", evaluation)]
+    rows = [(f"{scale}, {name}" if name else scale, *told)
+            for name, part in parts for scale, *told in definitions(part)]  # fmt: skip
+    heads = ("scale", "sum of the streams' own rates [tps]", "first start to last end of all [tps]", "the former above")
+    shown = [table("TPS by two definitions", heads, rows), tag("p", DEFINITIONS, cls="note")]
+    return shown if rows else []
+
+
+def _summary_row(evaluation: Evaluation, r: ScaleResult) -> list[object]:
+    share = evaluation.success_share.get(r.scale)
+    curves = [evaluation.response.get(r.scale)] if evaluation.response else []
+    quantiles = [
+        curve.told(q) / 1e6 if curve else math.nan
+        for curve in (*curves, evaluation.frequency.get(r.scale)) for q in (0.5, 0.99, 1.0)
+    ]  # fmt: skip
+    between = f"{number(r.rate_min_tps)} to {number(r.rate_max_tps)}" if math.isfinite(r.rate_min_tps) else "–"
+    return [
+        _scale(evaluation, r.scale), number(r.database_size_gb, 3), number(r.rate_median_tps), between,
+        f"{(1 - share) * 100:.3g} %" if share is not None else "–", *(number(q, 3) for q in quantiles),
+        number(r.rate_multiplier), number(r.populate_s, 3) + ("+" if r.scale in evaluation.grown else ""),
+    ]  # fmt: skip
+
+
+def columns(evaluation: Evaluation) -> Html:
+    """The columns of the paper, table 1."""
+    known = result_columns(evaluation.levels).values()
+    names = [f"{one.label} [{one.unit}]" if one.unit else one.label for one in known]
+    heads = [join([tag("small", i), " ", name]) for i, name in enumerate(names, start=1)]
+    rows = [
+        [_scale(evaluation, r.scale), *(number(cell, 6) for cell in list(r.cells().values())[1:])]
+        for r in evaluation.scales
+    ]
+    note = tag("p", "The same figures in full stand in results.txt and results.csv.", cls="note")
+    body = table("Results by scale", heads, rows, marked=_void_rows(evaluation))
+    return section("Results", body, note, key="results")
+
+
+def _void_rows(evaluation: Evaluation) -> list[int]:
+    return [i for i, r in enumerate(evaluation.scales) if r.scale in evaluation.void_scales]
+
+
+def _scale(evaluation: Evaluation, scale: int) -> object:
+    return join([str(scale), " ", tag("b", "VOID")]) if scale in evaluation.void_scales else str(scale)
+
+
+def resources(evaluation: Evaluation) -> Html:
+    """What one transaction cost, by resource and scale, the same per second, and the slowest and fastest client."""
+    found, even = cost_table.rows(evaluation), cost_table.of_clients(evaluation)
+    if not found and not even:
+        return section("Resources per transaction", tag("p", "No monitor gave samples."), key="resources")
+    heads = cost_table.heads(evaluation)
+    first = table("Resources per transaction", heads, [*found, *even])
+    per_second = table("Resources per second", heads, cost_table.rows(evaluation, "per_second"))
+    second = tag("details", tag("summary", "The same per second"), per_second) if found else ""
+    lines = [tag("p", line) for line in cost_table.waking_lines(evaluation)]
+    of_tools, tests = cost_table.of_probes(evaluation)
+    tools = join([tag("h3", cost_table.PROBED), table(cost_table.PROBED, of_tools, tests)]) if tests else ""
+    note = tag("p", cost_table.NOTE, cls="note")
+    return section("Resources per transaction", *lines, first, note, second, tools, key="resources")
+
+
+def errors(evaluation: Evaluation) -> Html:
+    """Failed attempts by class, and the model of collisions where it applies."""
+    parts: list[object] = []
+    found = {scale: classes for scale, classes in sorted(evaluation.errors.items()) if classes}
+    if found:
+        names = sorted({name for classes in found.values() for name in classes})
+        rows = [[s, *(number(classes.get(name, 0)) for name in names)] for s, classes in found.items()]
+        parts.append(table("Failed attempts by scale and class", ["scale", *names], rows))
+    else:
+        parts.append(tag("p", "No attempt failed."))
+    if model := evaluation.collision:
+        parts.append(tag(
+            "p", f"Collisions of {model.clients} clients over X branches fit q = 1 / (1 + κ (K − 1) / X) with "
+            f"κ = {model.kappa:.3g}, K = {model.clients}, from scale {model.lowest_scale} to {model.highest_scale} "
+            f"(root mean square of the residuals of q: {model.rms:.2g}). q is the share of attempts that succeed.",
+        ))
+    return section("Errors", *parts, key="errors")

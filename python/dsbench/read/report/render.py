@@ -1,0 +1,163 @@
+"""Diagrams as files: ``results-<name>.vl.json``, its picture as SVG and as PDF, and again after editing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import vl_convert
+
+from dsbench.archive import ArchiveError, RunRecord
+from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.report.diagrams import specs
+from dsbench.read.report.diagrams.axes import Form
+from dsbench.read.report.diagrams.theme import Spec
+
+try:
+    import resource
+except ImportError:  # Windows has no such limits.
+    resource = None  # type: ignore[assignment]
+
+_SUFFIX: Final = ".vl.json"
+
+_ADDRESSES: Final = 72 << 30
+"""Bytes of addresses that the drawing library reserves, few of which it uses: without them it ends the program."""
+
+
+class DiagramError(ArchiveError):
+    """A diagram that cannot be drawn: says which, why and what to do."""
+
+
+def try_memory() -> None:
+    """``ArchiveError`` where the drawing library could not have its addresses, and would end the program at last."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0] if resource is not None else -1
+    if 0 <= limit < _ADDRESSES and limit != resource.RLIM_INFINITY:
+        words = f"ulimit -v is {limit >> 10}: the library that draws reserves {_ADDRESSES >> 10} kB of addresses"
+        raise ArchiveError(words, "ulimit -v unlimited; it uses 0.2 GB of them, which a cgroup may limit")
+
+
+def diagrams(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> dict[str, bytes]:
+    """File name to content for every diagram that has something to show: .vl.json, .svg and .pdf."""
+    try_memory()
+    return files(specs(evaluation, run, form))
+
+
+def files(drawn: dict[str, Spec]) -> dict[str, bytes]:
+    """The same from specifications by name."""
+    found: dict[str, bytes] = {}
+    for name, spec in drawn.items():
+        found |= drawn_as(f"results-{name}", spec)
+    return found
+
+
+def drawn_as(stem: str, spec: Spec) -> dict[str, bytes]:
+    """One specification as ``<stem>.vl.json``, .svg and .pdf."""
+    return {stem + _SUFFIX: source(spec).encode(), **_pictures(stem, spec)}
+
+
+def source(spec: Spec) -> str:
+    """The specification as text to be edited: indented, one line for each row of data."""
+    head = json.dumps({k: v for k, v in spec.items() if k != "datasets"}, indent=2, ensure_ascii=False, allow_nan=False)
+    tables = []
+    for name, rows in spec.get("datasets", {}).items():
+        lines = ",\n".join("      " + json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
+        tables.append(f"    {json.dumps(name)}: [\n{lines}\n    ]" if rows else f"    {json.dumps(name)}: []")
+    return head.removesuffix("\n}") + ',\n  "datasets": {\n' + ",\n".join(tables) + "\n  }\n}\n"
+
+
+def _pictures(stem: str, spec: Spec) -> dict[str, bytes]:
+    svg = picture(spec)
+    if "<image" in svg:
+        # The converter to PDF would fetch it, from wherever the specification says.
+        raise DiagramError(f"{stem}{_SUFFIX} holds a picture, which might be loaded from elsewhere; take it out")
+    # Converting the SVG again is quicker than laying the chart out a second time.
+    return {stem + ".svg": svg.encode(), stem + ".pdf": vl_convert.svg_to_pdf(svg)}
+
+
+_UNDRAWN: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def picture(spec: Spec) -> str:
+    """The SVG of a specification. Nothing is loaded from a file or a network that the specification may name."""
+    return str(vl_convert.vegalite_to_svg(_drawable(spec), vl_version=version(spec), allowed_base_urls=[]))
+
+
+def _drawable(value: Any) -> Any:
+    """``value`` without control characters in its texts: XML has none, and the converter ends the process over one."""
+    if isinstance(value, str):
+        return _UNDRAWN.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_drawable(key): _drawable(inner) for key, inner in value.items()}
+    return [_drawable(inner) for inner in value] if isinstance(value, list) else value
+
+
+def version(spec: Spec) -> str:
+    """The Vega-Lite release that ``spec`` names, such as ``6.4``; the newest where the converter has not that one."""
+    known: list[str] = vl_convert.get_vegalite_versions()
+    named = re.search(r"/v(\d+\.\d+)", str(spec.get("$schema", "")))
+    if named and named[1] in known:
+        return named[1]
+    return max(known, key=lambda release: [int(part) for part in release.split(".")])
+
+
+def replot(folder: Path) -> list[Path]:
+    """Renders SVG and PDF again from the ``results-*.vl.json`` in ``folder``; gives the files written.
+
+    Raises ``DiagramError``; diagrams before the faulty one are written.
+    """
+    return [path for source in _sources(folder) for path in _redraw(source)]
+
+
+def edited(folder: Path) -> dict[str, Spec]:
+    """Name of a diagram to its specification, as the files in ``folder`` have it. Raises ``DiagramError``."""
+    return {source.name.removeprefix("results-").removesuffix(_SUFFIX): _read(source) for source in _sources(folder)}
+
+
+def _sources(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise DiagramError(f"{folder} is no folder; name the folder of the archive, unpacked from its .zip")
+    sources = sorted(folder.glob(f"results-*{_SUFFIX}"))
+    if not sources:
+        raise DiagramError(f"no results-*{_SUFFIX} in {folder}; name the folder that a run left")
+    return sources
+
+
+def _read(source: Path) -> Spec:
+    try:
+        spec = json.loads(source.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise DiagramError(f"{source.name} cannot be read: {error}; mend the JSON and plot again") from None
+    if not isinstance(spec, dict):
+        raise DiagramError(f"{source.name} holds no diagram; undo the last edit")
+    return spec
+
+
+def _redraw(source: Path) -> Iterable[Path]:
+    spec = _read(source)
+    try:
+        drawn = _pictures(source.name.removesuffix(_SUFFIX), spec)
+    except (ValueError, TypeError) as error:
+        problem = f"{source.name} is no diagram that Vega-Lite can draw"
+        raise DiagramError(f"{problem}: {_reason(error)}; undo the last edit") from None
+    written = []
+    for name, content in drawn.items():
+        path = source.with_name(name)
+        temporary = path.with_name(path.name + ".part")
+        try:
+            temporary.write_bytes(content)
+            os.replace(temporary, path)
+        except OSError as error:
+            raise DiagramError(f"cannot write {path}: {error.strerror}; make the folder writable") from error
+        written.append(path)
+    return written
+
+
+def _reason(error: Exception) -> str:
+    """What the converter says, without its traceback through JavaScript."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    said = [line for line in lines if line and not line.startswith("at ") and not line.endswith("failed:")]
+    return said[0] if said else "no reason given"

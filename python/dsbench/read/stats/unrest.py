@@ -1,0 +1,135 @@
+"""Doubts about a rate that did not hold still, and about what else the machine did meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isnan
+
+from dsbench.read.stats.facts import RunFacts, ScaleFacts
+from dsbench.read.stats.machine import cycles_named, use_doubts
+from dsbench.read.stats.steady import Verdict
+from dsbench.read.stats.values import Doubt
+
+_EARLY = 0.99
+"""Share of the time that was asked for, below which a cycle ended early."""
+_TOLD = 4
+"""Cycles off the median that are told one by one."""
+
+
+def others(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Other programs, or other guests of the host, took a noticeable part of a machine.
+
+    That a server waits for memory is what a run asks for that limits it.
+    """
+    found = use_doubts(scale.uses, scale.scale)
+    yield from (doubt for doubt in found if doubt.code != "memory-pressure" or not run.memory_limited)
+
+
+def no_steady_state(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """The rate still moved when the measurement ended."""
+    for stretch, drift in scale.drifts:
+        if drift.verdict is Verdict.DRIFTING and not isnan(drift.drift):
+            disturbed = f"{told}; " if (told := _disturbed(scale)) else ""
+            fell = f"{cycles_named(scale.checkpoints)} had a checkpoint; " if scale.checkpoints else ""
+            yield Doubt(
+                "no-steady-state",
+                f"no steady state: the rate drifted by {drift.drift:+.0%} {stretch} (p = {drift.p_value:.2g})",
+                f"{disturbed}{fell}use longer or more cycles; look for cache warm-up and growing tables",
+                scale.scale,
+            )
+
+
+def scattered(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Cycles differ by more than their seconds explain, and by no drift: its doubt would tell of them."""
+    found = scale.scatter
+    if found is None or any(drift.verdict is Verdict.DRIFTING for _, drift in scale.drifts[1:]):
+        return
+    told = ", ".join(f"cycle {cycle} {away:+.0%}" for cycle, away in found.off[:_TOLD])
+    more = f" and {len(found.off) - _TOLD} more" if len(found.off) > _TOLD else ""
+    words = (
+        f"the cycles differ by more than their seconds explain: {told}{more} off the median of "
+        f"{found.median_tps:,.0f} tps (p = {found.p_value:.2g})"
+    )
+    yield Doubt("scattered-cycles", words, _remedy(scale), scale.scale)
+
+
+def imprecise(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """The cycles ended before the interval of the median rate was as narrow as wanted."""
+    if run.precision is not None and scale.half_width > run.precision:
+        words = (
+            f"the median rate is known within ±{min(scale.half_width, 10):.1%} after {scale.cycles} cycles, "
+            f"wanted were ±{run.precision:.1%}"
+        )
+        yield Doubt("imprecise", words, "use longer cycles, or more of them: --duration, --most-cycles", scale.scale)
+
+
+def ended_early(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """A fixed number of transactions took less time than the cycle was to last: the trial that sized it was slower."""
+    early = {cycle: lasted_s for cycle, lasted_s in scale.lasted_s if lasted_s < _EARLY * run.sized_for_s}
+    if early:
+        words = (
+            f"{cycles_named(early)} ended after {min(early.values()):.3g} s, and not {run.sized_for_s:g} s: the trial "
+            "that found the number of transactions was slower, as when something disturbs it"
+        )
+        yield Doubt("ended-early", words, "repeat the run on a quiet machine, or with a longer --duration", scale.scale)
+
+
+def few_checkpoints(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Cycles are shorter than the time between checkpoints, so that the median is that of cycles without one.
+
+    It is kept back where cycles differ and the doubt about that names the checkpoints.
+    """
+    met = len(set(scale.checkpoints))
+    drifts = any(drift.verdict is Verdict.DRIFTING for _, drift in scale.drifts)
+    if 0 < met < scale.cycles / 2 and scale.scatter is None and not drifts:
+        yield Doubt(
+            "few-checkpoints",
+            f"a cycle is shorter than the time from checkpoint to checkpoint: only {cycles_named(scale.checkpoints)} "
+            f"of {scale.cycles} had one, and the median is that of the others",
+            "use cycles long enough that each has one, or take the mean of the rates",
+            scale.scale,
+        )
+
+
+def stood_still(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """A closed loop waits as long as its server stands still, and all of it is one transaction of each client."""
+    if scale.stood_still and run.pacings == {"closed"}:
+        yield Doubt(
+            "stood-still",
+            f"hardly a transaction ended for about a second in {cycles_named(scale.stood_still)}: the server, its "
+            "storage or the machine stood still",
+            "look into the server's log; in a closed loop quantiles hide a pause, response times of --rate show it",
+            scale.scale,
+        )
+
+
+def uneven_clients(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Clients of a closed loop that do the same did not get the same, by more than chance explains."""
+    found = scale.evenness
+    if found is None or not found.uneven or run.pacings != {"closed"}:
+        return
+    worst, cycle = min((float(least), int(at)) for least, at in zip(found.least, found.cycles, strict=True)
+                       if int(at) in found.uneven)  # fmt: skip
+    others = f"; uneven in {cycles_named(found.uneven)}" if len(found.uneven) > 1 else ""
+    yield Doubt(
+        "uneven-clients",
+        f"the slowest of {found.clients} clients had {worst:.2f} of the mean rate in cycle {cycle}, which chance does "
+        f"not explain{others}",
+        "see dsbench show --by cost for waits, switches and moves between CPUs; with fewer --threads, or a machine of "
+        "more CPUs, clients starve less; do not read quantiles as those of every client",
+        scale.scale,
+    )
+
+
+def _remedy(scale: ScaleFacts) -> str:
+    """What to do, by what set the cycles apart."""
+    if disturbed := _disturbed(scale):
+        return disturbed
+    if scale.checkpoints and len(set(scale.checkpoints)) < scale.cycles:
+        return f"only {cycles_named(scale.checkpoints)} had a checkpoint: use cycles long enough that each has one"
+    return "use more or longer cycles; see what else the machine did: dsbench show --by machine"
+
+
+def _disturbed(scale: ScaleFacts) -> str:
+    cycles = {use.cycle for use in scale.uses if use.disturbed}
+    return f"others used the CPUs during {cycles_named(cycles)}: measure again on a quiet machine" if cycles else ""
