@@ -19,7 +19,7 @@ from dsbench.measure.cycle import seed_of
 from dsbench.measure.loaders import Bench, Target
 from dsbench.measure.loaders.parts import MISSED
 from dsbench.measure.monitors import network
-from dsbench.read.evaluation.of_archive import evaluate
+from dsbench.read.evaluation import evaluate
 from fixtures.nodes import Bed, ended, history
 
 

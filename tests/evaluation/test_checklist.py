@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dsbench.archive import Archive, RunRecord
-from dsbench.read.evaluation import evaluate
-from dsbench.read.evaluation.checklist import Answer, checklist
-from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.report import finish
 from dsbench.read.report.document import page
+from dsbench.read.subjects.checklist import Answer, checklist
 from fixtures import sample
+from fixtures.sample import replace
 
 KEPT = sorted((Path(__file__).parent.parent / "data/archives").glob("*.zip"))
 
@@ -39,12 +38,12 @@ def test_a_run_with_fsync_off_is_named_by_it() -> None:
 
 def test_a_short_interval_or_one_without_a_checkpoint_is_a_burst() -> None:
     found, run = sample.evaluation(scales=(1, 2)), sample.run()
-    short = replace(found, durations_s={1: np.full(3, 5.0), 2: np.full(3, 60.0)})
+    short = found.replace(durations_s={1: np.full(3, 5.0), 2: np.full(3, 60.0)})
     for one, verdict in (
         (found, "told"),
         (short, "beware"),
         (replace(short, checkpoints={1: (2,), 2: ()}), "good"),
-        (replace(found, checkpoints={1: (), 2: ()}), "beware"),
+        (found.replace(checkpoints={1: (), 2: ()}), "beware"),
     ):
         interval = answers(run, one)["Is the interval"]
         assert interval.verdict == verdict
@@ -90,7 +89,7 @@ def test_tp1_is_asked_for_its_size_its_history_and_its_remote_share() -> None:
     assert said["How is the"].answer.startswith(history)
     assert said["How many transactions"].answer.startswith("none, as asked for: ")
     remote = sample.run(spec={"workload": "tp1", "workload_settings": {"remote": "15"}})
-    shown = answers(remote, replace(found, remote_share={1: 0.2}))["How many transactions"]
+    shown = answers(remote, found.replace(remote_share={1: 0.2}))["How many transactions"]
     assert shown.verdict == "beware", "ten branches are there at scale 1"
     assert shown.answer.startswith("20.0% to 20.0% changed another branch's account")
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.glance import Best, best, ceiling_tps, failures, limit
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.glance import Best, best, ceiling_tps, failures, limit
 from dsbench.read.report.page.glance import answers, warning
 from dsbench.read.stats.machine import CycleUse, MachineUse
 from fixtures import sample
 from fixtures.archives import S
+from fixtures.sample import replace
 
 
 def use(node: str = "", **cpus: float) -> CycleUse:
@@ -32,7 +32,7 @@ def use(node: str = "", **cpus: float) -> CycleUse:
 def seen(run: RunRecord | None = None, *uses: CycleUse, **changes: Any) -> tuple[Best, RunRecord]:
     evaluation = sample.evaluation()
     scales = {row.scale: uses for row in evaluation.scales}
-    found = best(replace(evaluation, machine=scales, **changes))
+    found = best(evaluation.replace(machine=scales, **changes))
     assert found is not None
     return found, run or sample.run()
 
@@ -51,7 +51,7 @@ def test_what_others_took_is_said_in_place_of_the_limit(uses: list[CycleUse], wo
     assert found.foreign
     assert words in found.words
     evaluation = sample.evaluation()
-    disturbed = replace(evaluation, machine={row.scale: tuple(uses) for row in evaluation.scales})
+    disturbed = evaluation.replace(machine={row.scale: tuple(uses) for row in evaluation.scales})
     assert words in warning(disturbed, sample.run())
     assert "limited by" not in answers(disturbed, sample.run())
     assert not any(cause in found.words for cause in ("the CPUs:", "dsbench itself", "storage", "not known"))
@@ -83,7 +83,7 @@ def calibrated(rate_tps: float, threads: int, **more: Any) -> RunRecord:
 
 def test_a_ceiling_is_named_only_where_it_was_measured_for_that_load() -> None:
     found, _ = seen(None, use(run=0.5, server=1))
-    found = replace(found, part=replace(found.part, threads=16))
+    found = replace(found, part=found.part.replace(threads=16))
     near, high = found.row.rate_max_tps * 1.1, found.row.rate_max_tps * 0.9
     assert limit(found, calibrated(near, 16)).words.startswith(
         f"dsbench itself: with a database that costs nothing it made {near:,.0f}"
@@ -92,14 +92,14 @@ def test_a_ceiling_is_named_only_where_it_was_measured_for_that_load() -> None:
         assert not ceiling_tps(found, run) > 0
         assert limit(found, run).words.startswith("not known")
     stages = [{"name": name, "work": "load", "repeated": True} for name in ("l.i0", "load")]
-    later = replace(found, part=replace(found.part, stage="load"))
+    later = replace(found, part=found.part.replace(stage="load"))
     assert limit(later, calibrated(near, 16, stages=stages)).words.startswith("not known")
     assert ceiling_tps(later, calibrated(near, 16, stages=stages[1:])) == near
 
 
 def failing(shares: dict[int, float]) -> Evaluation:
     evaluation = sample.evaluation()
-    return replace(evaluation, success_share={row.scale: 1 - shares.get(row.scale, 0.0) for row in evaluation.scales})
+    return evaluation.replace(success_share={row.scale: 1 - shares.get(row.scale, 0.0) for row in evaluation.scales})
 
 
 def test_failures_are_on_the_first_screen_where_there_are_some() -> None:

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from dsbench.read.evaluation import evaluate
-from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.stats.values import Doubt
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, run_json, write
 

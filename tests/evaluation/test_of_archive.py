@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsbench.read.evaluation import evaluate
-from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.stats.values import result_columns
 from dsbench.spec import LEVELS
 from fixtures import small

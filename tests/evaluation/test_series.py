@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import isnan
 
 import pytest
 
-from dsbench.read.evaluation.evaluated import Series
-from dsbench.read.evaluation.series import headings, labels, phrases, together
+from dsbench.read.evaluation import Series
+from dsbench.read.series import headings, labels, phrases, together
 from dsbench.read.stats.values import Doubt
 from fixtures import sample
 
@@ -40,7 +39,7 @@ def test_what_the_run_noticed_is_told_once() -> None:
     lost = Doubt("uncounted", "node b was lost in cycle 5", "", 1)
     slow = Doubt("failures", "5 % of the attempts failed", "", 1)
     one = sample.evaluation(scales=(1,))
-    parts = {Series("load", n): replace(one, doubts=(lost, slow), threads=n) for n in (2, 4)}
+    parts = {Series("load", n): one.replace(doubts=(lost, slow), threads=n) for n in (2, 4)}
     assert [doubt.message for doubt in together(parts, [lost]).doubts] == [
         "node b was lost in cycle 5", "2 threads: 5 % of the attempts failed", "4 threads: 5 % of the attempts failed",
     ]  # fmt: skip

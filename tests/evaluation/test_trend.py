@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dsbench.archive import ArchiveError
-from dsbench.read.evaluation.trend import histories
 from dsbench.read.report import trend
+from dsbench.read.trend import histories
 from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.program import Program
 

@@ -11,7 +11,7 @@ import dsbench
 from dsbench.archive import Archive
 from dsbench.measure import promised
 from dsbench.read.evaluation import evaluate
-from dsbench.read.evaluation.checklist import checklist
+from dsbench.read.subjects.checklist import checklist
 from dsbench.spec import SpecError
 from fixtures import sample
 from fixtures.program import Program

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dsbench
-from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation import Evaluation
 from dsbench.read.report import cost_table, finish, tables
 from dsbench.read.report.page.results import resources
 from dsbench.read.stats.fairness import Evenness
@@ -48,7 +47,7 @@ _WAITED = {"client switches, voluntary": 1.0, "server switches, voluntary": 1.0}
 def _with(evaluation: Evaluation, figures: dict[str, float]) -> Evaluation:
     found = tuple(Resource(name, "µs", value, value, "system") for name, value in figures.items())
     even = Evenness(np.array([1, 2]), 3, np.array([0.9, 0.7]), np.array([1.05, 1.2]), ())
-    return replace(evaluation, resources={1: found}, evenness={1: even})
+    return evaluation.replace(resources={1: found}, evenness={1: even})
 
 
 def test_wake_ups_have_a_line_where_they_dominate(archive: dsbench.Archive) -> None:
@@ -78,4 +77,4 @@ def test_where_the_machine_is_at_its_limit_is_told_per_second(archive: dsbench.A
 
 
 def test_an_archive_that_tells_nothing_says_so(archive: dsbench.Archive) -> None:
-    assert cost_table.text(replace(archive.evaluate(), resources={}, evenness={})) == cost_table.NONE
+    assert cost_table.text(archive.evaluate().replace(resources={}, evenness={})) == cost_table.NONE

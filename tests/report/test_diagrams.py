@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation import naming
-from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read import naming
+from dsbench.read.evaluation import Evaluation
 from dsbench.read.report import render
 from dsbench.read.report.diagrams import axes, heading, specs, theme
 from dsbench.read.report.diagrams.conf import conf
@@ -27,6 +26,7 @@ from dsbench.read.report.diagrams.node_rates import node
 from dsbench.read.report.diagrams.rate import rate
 from dsbench.read.stats.values import Frequency, Interval
 from fixtures import sample
+from fixtures.sample import replace
 
 FIVE = ("rate", "node", "cycle", "freq", "conf")
 """Of one kind and one number of threads; the others: see test_kinds."""
@@ -152,7 +152,7 @@ def test_labels_of_marks_keep_apart(tpcb: Evaluation) -> None:
 def test_void_scales_and_scales_without_a_transaction_are_flagged() -> None:
     found = sample.evaluation(sample.SELECT, void=frozenset({5}))
     still = replace(found.scales[-1], rate_median_tps=0.0, rate_mean_tps=0.0, rate_min_tps=0.0, rate_max_tps=0.0)
-    spec = rate(replace(found, scales=(*found.scales[:-1], still)), sample.run()) or {}
+    spec = rate(found.replace(scales=(*found.scales[:-1], still)), sample.run()) or {}
     assert {row["scale"]: row["text"] for row in spec["datasets"]["flags"]} == {5: "check failed", 10000: "0 tps"}
     floor = axis(spec, "y", "transaction rate")["scale"]["domain"][0]
     assert min(v for v in column(spec, "rates", "range_low") if v is not None) >= floor * (1 - 1e-6)
@@ -243,7 +243,7 @@ def _missing(found: Evaluation) -> Evaluation:
     last = found.scales[-1]
     none = replace(last, **{name: NAN for name in type(last).__dataclass_fields__ if name.endswith(("_tps", "_s", "_gb"))})
     without = {k: {s: v for s, v in getattr(found, k).items() if s != last.scale} for k in ("cycle_rates", "frequency")}
-    return replace(found, scales=(*found.scales[:-1], none), **without)
+    return found.replace(scales=(*found.scales[:-1], none), **without)
 
 
 CASES = {

@@ -7,7 +7,7 @@ import math
 import re
 import shutil
 import subprocess
-from dataclasses import fields, replace
+from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation import Evaluation
 from dsbench.read.report.document import page
 from dsbench.read.report.page import course
 from dsbench.read.report.page.command import command_line, config_file
@@ -24,6 +24,7 @@ from dsbench.read.stats.machine import CycleUse, MachineUse, Program
 from dsbench.read.stats.values import Collision, Doubt, Interval
 from dsbench.spec import RunSpec
 from fixtures import sample
+from fixtures.sample import replace
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 EVIL = """</script><script>document.body.id='taken'</script><img src=x onerror="document.body.id='taken'">'"&"""

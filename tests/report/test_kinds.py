@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,7 @@ import pytest
 
 from dsbench import workloads
 from dsbench.archive import Archive
-from dsbench.read.evaluation import Series, evaluate
-from dsbench.read.evaluation.evaluated import Change
+from dsbench.read.evaluation import Change, Series, evaluate
 from dsbench.read.report import render, tables
 from dsbench.read.report.diagrams import specs
 from dsbench.read.report.document import page
@@ -25,6 +24,7 @@ from dsbench.read.stats.kinds import ALL
 from dsbench.spec import build
 from fixtures import sample
 from fixtures.archives import MS, S, bucket_rows, cycle_row, phase_rows, run_json, write
+from fixtures.sample import replace
 
 KINDS = ["new_order", "payment", "order_status", "delivery", "stock_level"]
 COUNTS = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}

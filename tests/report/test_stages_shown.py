@@ -10,10 +10,10 @@ import pytest
 
 from dsbench.archive import Archive
 from dsbench.read.evaluation import evaluate
-from dsbench.read.evaluation.side_by_side import Comparison, read
-from dsbench.read.evaluation.trend import histories
 from dsbench.read.report import diagrams, document, render, several, stages_compared, tables, trend
 from dsbench.read.report.diagrams.heading import conditions
+from dsbench.read.side_by_side import Comparison, read
+from dsbench.read.trend import histories
 from evaluation.test_stage_costs import STAGES, rows
 from fixtures.archives import MS, cycle_row, run_json, write
 

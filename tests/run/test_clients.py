@@ -28,7 +28,7 @@ from dsbench.measure.events import Moment, Silent
 from dsbench.measure.loaders import processes
 from dsbench.measure.loaders.pgbench import Pgbench
 from dsbench.measure.loaders.sysbench import Sysbench, class_ns
-from dsbench.read.evaluation.naming import subject
+from dsbench.read.naming import subject
 from dsbench.read.stats.histogram import histogram, quantile_ns
 from dsbench.spec import SpecError, Target, build
 from fixtures.program import Program

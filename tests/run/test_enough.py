@@ -12,7 +12,7 @@ from dsbench.measure import trial
 from dsbench.measure.enough import Enough, wanted
 from dsbench.measure.loaders import Stage
 from dsbench.measure.plan import Planned, planned
-from dsbench.read.evaluation.naming import conduct
+from dsbench.read.naming import conduct
 from dsbench.read.stats.index import share
 from dsbench.read.stats.precision import enough
 from dsbench.spec import RunSpec, SpecError, build

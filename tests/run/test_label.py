@@ -11,9 +11,9 @@ import pytest
 import dsbench
 from dsbench.measure import ladder
 from dsbench.measure.loaders import Target
-from dsbench.read.evaluation.side_by_side import read
 from dsbench.read.report import several
 from dsbench.read.report.diagrams.several import specs
+from dsbench.read.side_by_side import read
 from dsbench.spec import build
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import dsbench
 from dsbench.measure import sizing
-from dsbench.read.evaluation import bounds
+from dsbench.read import bounds
 from dsbench.read.report import bounds as report
 from dsbench.read.report.tables import DEFINITIONS, summary_text
 from fixtures.program import Program

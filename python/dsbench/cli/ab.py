@@ -14,7 +14,7 @@ from dsbench.archive import try_out
 from dsbench.cli import errors, run, settings
 from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress
-from dsbench.read.evaluation.naming import counted
+from dsbench.read.naming import counted
 from dsbench.read.stats.ratio import Verdict
 
 EPILOG = (

@@ -25,7 +25,7 @@ def command(
     The bound is 1 / (sum over the parts of how often a transaction has it / its peak rate), for each server.
     """
     # Late: the libraries that draw and compute take a second, and help should not.
-    from dsbench.read.evaluation.bounds import document, read
+    from dsbench.read.bounds import document, read
     from dsbench.read.report import bounds as report
 
     found = read(archives)

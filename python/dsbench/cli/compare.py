@@ -37,9 +37,9 @@ def command(
         Archive.open(archives[0])  # Its error, where it is a folder of archives, says so.
         raise spec.SpecError("ARCHIVES", "compare needs at least two archives", "name two or more")
     # Late: the libraries that draw and compute take a second, and help should not.
-    from dsbench.read.evaluation.side_by_side import read
     from dsbench.read.report import several
     from dsbench.read.report.stages_compared import coloured
+    from dsbench.read.side_by_side import read
 
     comparison = read(archives, reference)
     files: dict[str, bytes] = {}

@@ -35,8 +35,8 @@ def command(
     """
     share = settings.share("--difference", difference)
     # Late: the libraries that draw and compute take a second, and help should not.
-    from dsbench.read.evaluation.trend import histories
     from dsbench.read.report import trend
+    from dsbench.read.trend import histories
 
     found, left = histories(folder, share)
     files: dict[str, bytes] = {}

@@ -21,7 +21,7 @@ from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
 from dsbench.measure.ladder import try_target
 from dsbench.read.evaluation import evaluate
-from dsbench.read.evaluation.settings import flat
+from dsbench.read.settings import flat
 from dsbench.read.stats.comparison import differing, mean_lg
 from dsbench.read.stats.ratio import ORDERS, Ratio, Verdict, of_block, order_of, ratio
 from dsbench.servers.folder import Folder
@@ -297,9 +297,9 @@ def write(found: Versus, out: Path) -> list[Path]:
     store(found, out)
     if not found.blocks:
         return [out / f"{STEM}.json"]
-    from dsbench.read.evaluation.side_by_side import read  # Late: the libraries that draw take a second.
     from dsbench.read.report import render, several
     from dsbench.read.report.diagrams.versus import versus as drawn
+    from dsbench.read.side_by_side import read  # Late: the libraries that draw take a second.
 
     courses = [(np.exp(block.log_ratio), found.after(number).interval) for number, block in enumerate(found.blocks, 1)]
     files = {

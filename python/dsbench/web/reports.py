@@ -59,9 +59,7 @@ def _report(path: Path) -> str:
     try:
         return archive.read("report.html").decode("utf-8", "replace")
     except (KeyError, OSError):
-        from dsbench.read.evaluation import (
-            evaluate,  # Late: its libraries take a second, and most archives have a page.
-        )
+        from dsbench.read.evaluation import evaluate  # Late: its libraries take a second; most archives have a page.
         from dsbench.read.report.document import page
 
         return page(evaluate(archive), archive.run)
@@ -70,8 +68,8 @@ def _report(path: Path) -> str:
 def _comparison(paths: list[Path]) -> str:
     if len(paths) < 2:
         raise SpecError("Compare", "a comparison needs at least two archives", "choose two or more")
-    from dsbench.read.evaluation.side_by_side import read
     from dsbench.read.report import several
+    from dsbench.read.side_by_side import read
 
     return several.html(read(paths))
 

@@ -16,7 +16,7 @@ from dsbench.archive import ArchiveError, claimed
 from dsbench.archive import folder as own
 from dsbench.archive.parts import replace
 from dsbench.library import Archive
-from dsbench.read.evaluation.naming import server
+from dsbench.read.naming import server
 from dsbench.web.state import FOLDER
 
 _NOTES: Final = "notes.json"

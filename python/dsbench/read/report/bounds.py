@@ -8,7 +8,7 @@ from typing import Final
 
 import altair as alt
 
-from dsbench.read.evaluation.bounds import SAFE, Bound, Bounds, Measured
+from dsbench.read.bounds import SAFE, Bound, Bounds, Measured
 from dsbench.read.report import render
 from dsbench.read.report.diagrams.axes import ValueAxis
 from dsbench.read.report.diagrams.connections import across

@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.series import headings
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.series import headings
 from dsbench.read.stats.fairness import Evenness
 from dsbench.read.stats.resources import CALLS, SWITCHES, TRANSFERS
 from dsbench.read.stats.values import Floats, Resource

@@ -7,10 +7,10 @@ from importlib import resources
 from typing import Final
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.checklist import checklist
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.naming import subject
-from dsbench.read.evaluation.series import run_shown
+from dsbench.read import subjects
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.html import render_section
+from dsbench.read.naming import subject
 from dsbench.read.report import diagrams
 from dsbench.read.report.diagrams.theme import Spec
 from dsbench.read.report.model_text import section_of_models
@@ -18,8 +18,6 @@ from dsbench.read.report.page import (
     conditions,
     course,
     kind_sections,
-    machine_section,
-    node_section,
     results,
     stage_section,
 )
@@ -63,15 +61,15 @@ _LINKS: Final = (
 def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | None = None) -> str:
     """The page of an evaluation and its run.json; ``drawn`` are its diagrams, if they exist already."""
     specs = dict(drawn) if drawn is not None else diagrams.specs(evaluation, run)
-    own = run_shown(run, evaluation)
     of_connections, of_kinds = kind_sections.by_connections(evaluation), kind_sections.kinds(evaluation)
     of_statements, statistics = kind_sections.statements(evaluation), kind_sections.statistics(evaluation)
-    of_machines = machine_section.section_of_machines(evaluation)
+    of_machines = _section("machine", evaluation)
+    of_nodes = _section("nodes", evaluation)
     of_models = section_of_models(evaluation)
     of_stages = stage_section.section_of_stages(evaluation, run)
     optional = {
         "stages": of_stages, "connections": of_connections, "kinds": of_kinds, "per-statement": of_statements,
-        "statistics": statistics, "machine": of_machines, "models": of_models,
+        "statistics": statistics, "machine": of_machines, "nodes": of_nodes, "models": of_models,
     }
     absent = {key for key, part in optional.items() if part is None}
     body = tag(
@@ -91,9 +89,9 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         of_machines or "",
         statistics or "",
         course.section_of_courses(evaluation),
-        node_section.section_of_nodes(evaluation, own),
+        of_nodes or "",
         results.errors(evaluation),
-        conditions.answers(checklist(run, evaluation)),
+        _section("checklist", evaluation) or "",
         conditions.checks(run),
         conditions.durability(run),
         conditions.stack(run),
@@ -110,6 +108,13 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     ])
     scripts = _scripts(evaluation, specs)
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}\n{scripts}</body></html>\n'
+
+
+def _section(name: str, evaluation: Evaluation) -> Html | None:
+    """What a subject tells; ``None`` where that is nothing."""
+    subject = subjects.load(name)
+    blocks = list(subject.tell(evaluation))
+    return Html(render_section(name, subject.title, blocks)) if blocks else None
 
 
 def _contents(absent: Set[str]) -> Html:

@@ -8,17 +8,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from dsbench.archive import Archive, ArchiveError, RunRecord, Writer, claimed, there, try_out
-from dsbench.read.evaluation import evaluate
-from dsbench.read.evaluation.checklist import checklist
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.naming import limited
+from dsbench.read import subjects
+from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.naming import limited
 from dsbench.read.report import (
-    checklist_text,
     cost_table,
     diagrams,
     gnuplot,
-    machine_table,
-    node_table,
     render,
     stage_table,
     statement_table,
@@ -26,6 +22,7 @@ from dsbench.read.report import (
 )
 from dsbench.read.report.diagrams.axes import Form
 from dsbench.read.report.document import page
+from dsbench.read.text import render_text
 
 
 @dataclass(frozen=True)
@@ -71,14 +68,21 @@ def write(path: Path) -> Shown:
     return _shown(evaluation, archive, written, alone=False)
 
 
-_BY: Final[dict[str, Callable[[Evaluation, RunRecord], str]]] = {
+_OF_SERIES: Final[dict[str, Callable[[Evaluation, RunRecord], str]]] = {
     "cost": lambda evaluation, _run: cost_table.text(evaluation),
-    "node": lambda evaluation, _run: node_table.text(evaluation),
-    "machine": lambda evaluation, _run: machine_table.text(evaluation),
-    "stage": stage_table.text,
-    "statement": lambda evaluation, _run: statement_table.text(evaluation),
-    "checklist": lambda evaluation, run: checklist_text.text(checklist(run, evaluation)),
+    "stages": stage_table.text,
+    "statements": lambda evaluation, _run: statement_table.text(evaluation),
 }
+_OTHER_NAMES: Final = {"node": "nodes", "stage": "stages", "statement": "statements"}
+"""Words that ``show --by`` had for subjects."""
+
+
+def _told(by: str, evaluation: Evaluation, run: RunRecord) -> str:
+    name = _OTHER_NAMES.get(by, by)
+    if name in _OF_SERIES:
+        return _OF_SERIES[name](evaluation, run)
+    subject = subjects.load(name)
+    return render_text(subject.tell(evaluation)) or subject.nothing
 
 
 def read(path: Path, by: str = "scale") -> Shown:
@@ -86,7 +90,7 @@ def read(path: Path, by: str = "scale") -> Shown:
     archive = Archive.open(path)
     evaluation = evaluate(archive)
     shown = _shown(evaluation, archive, [path])
-    return replace(shown, text=_BY[by](evaluation, archive.run)) if by in _BY else shown
+    return shown if by == "scale" else replace(shown, text=_told(by, evaluation, archive.run))
 
 
 def plot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None) -> list[Path]:
@@ -168,7 +172,7 @@ def _shown(evaluation: Evaluation, archive: Archive, files: list[Path], *, alone
     for file in files if measured else [path for path in files if path.is_dir()]:
         label = next((word for end, word in names.items() if file.name.endswith(end)), "folder")
         lines.append(f"{label}: {file}")
-    answers = [asdict(answer) for answer in checklist(run, evaluation)]
+    answers = [asdict(answer) for answer in evaluation.checklist]
     figures = {**tables.to_json(evaluation), "checklist": answers}
     document = {"run": run.described(), **figures, "files": [str(file) for file in files]}
     return Shown("\n".join(line.rstrip() for line in lines), document)

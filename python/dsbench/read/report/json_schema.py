@@ -11,11 +11,11 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 import numpy as np
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.checklist import Answer
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.report.tables import LARGE
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.report.tables import results
 from dsbench.read.stats.efficiency import Efficiency
 from dsbench.read.stats.values import result_columns
+from dsbench.read.subjects.checklist import Answer
 from dsbench.spec import LEVELS
 
 Schema = dict[str, Any]
@@ -49,7 +49,7 @@ def schema() -> Schema:
 
 def _evaluation(found: dict[str, Schema]) -> Schema:
     hints = get_type_hints(Evaluation)
-    told = {one.name: _of(hints[one.name], found) for one in fields(Evaluation) if one.name not in LARGE}
+    told = {name: _of(hints.get(name), found) for name in results()}
     columns = {name: {"type": ["number", "null"], "description": one.sentence, "unit": one.unit}
                for name, one in result_columns(LEVELS).items()}  # fmt: skip
     efficiency = _named(_of(Efficiency, found))

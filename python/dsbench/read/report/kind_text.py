@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from dsbench.read.evaluation.evaluated import Counted, Evaluation
+from dsbench.read.evaluation import Evaluation
 from dsbench.read.stats.kinds import QUANTILES, KindResult
 from dsbench.read.stats.tpcc import Nopm
 from dsbench.read.stats.windows import Window, shown
+from dsbench.read.subjects.kinds import Counted
 
 _NAMES: Mapping[float, str] = {0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9", 1.0: "max"}
 _COUNT_HEADS = (

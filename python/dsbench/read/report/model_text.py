@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite, nan
 
-from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation import Evaluation
 from dsbench.read.report.page.markup import Html, section, table, tag
 from dsbench.read.stats.cutoff import Fall
 from dsbench.read.stats.fits import Fit, Parameter

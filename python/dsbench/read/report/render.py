@@ -12,7 +12,7 @@ from typing import Any, Final
 import vl_convert
 
 from dsbench.archive import ArchiveError, RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation import Evaluation
 from dsbench.read.report.diagrams import specs
 from dsbench.read.report.diagrams.axes import Form
 from dsbench.read.report.diagrams.theme import Spec

@@ -7,10 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from dsbench.read.evaluation.bounds import of_evaluations
-from dsbench.read.evaluation.settings import OF_SERVER
-from dsbench.read.evaluation.side_by_side import TIMES, Comparison, Section
-from dsbench.read.evaluation.verdict import basis, verdicts
+from dsbench.read.bounds import of_evaluations
 from dsbench.read.report import render, stages_compared
 from dsbench.read.report.bounds import section_of_bounds
 from dsbench.read.report.bounds import spec as spec_of_bounds
@@ -18,7 +15,10 @@ from dsbench.read.report.diagrams.several import specs
 from dsbench.read.report.diagrams.theme import Spec
 from dsbench.read.report.several_page import page
 from dsbench.read.report.stage_table import NAMES
+from dsbench.read.settings import OF_SERVER
+from dsbench.read.side_by_side import TIMES, Comparison, Section
 from dsbench.read.stats.values import Interval
+from dsbench.read.verdict import basis, verdicts
 
 STEM = "comparison"
 OVERALL = "the mean of the factors along lg scale, over the scales that an archive has in common with the first"

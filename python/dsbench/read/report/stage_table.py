@@ -7,9 +7,9 @@ from math import isfinite
 from typing import Final
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.naming import tag
-from dsbench.read.evaluation.series import labels
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.naming import tag
+from dsbench.read.series import labels
 from dsbench.read.stats.efficiency import BORDERS, COLUMNS, SUSTAINED, Efficiency
 
 FAILED: Final = "SLA!"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any, Final
 
-from dsbench.read.evaluation.stages_beside import FASTER, SLOWER, Stages
 from dsbench.read.report.page.markup import Html, join, section, table, tag
 from dsbench.read.report.stage_table import FAILED, NAMES, short
+from dsbench.read.stages_beside import FASTER, SLOWER, Stages
 from dsbench.read.stats.efficiency import SUSTAINED
 
 UP, DOWN = "▲", "▼"

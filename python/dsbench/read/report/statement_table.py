@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Final
 
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.series import headings
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.series import headings
 from dsbench.read.stats.kinds import ALL, KindResult
 from dsbench.read.stats.statements import QUANTILES, StatementResult
 

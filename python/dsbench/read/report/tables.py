@@ -3,32 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, is_dataclass
 from math import isfinite, isnan
 from typing import Any, Final
 
 import numpy as np
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.naming import conduct, index_scales, limited, listed, pacing
-from dsbench.read.evaluation.series import headings, labels
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.naming import conduct, index_scales, limited, listed, pacing
 from dsbench.read.report.cost_table import waking_lines
 from dsbench.read.report.kind_text import kind_lines
 from dsbench.read.report.model_text import model_lines
+from dsbench.read.series import headings, labels
 from dsbench.read.stats.efficiency import BORDERS, Efficiency
 from dsbench.read.stats.peak import Peak, in_words, peak
 from dsbench.read.stats.precision import FEWEST
 from dsbench.read.stats.values import Doubt, Index, Interval, ScaleResult, percent, result_columns
+from dsbench.read.subjects import readers
 from dsbench.workloads import Entry
 
 DIGITS = 9
 """Significant digits of results.txt and results.csv: nanoseconds of a second."""
-LARGE = frozenset({
-    "frequency", "response", "seconds", "kind_frequency", "kind_response", "series", "stage", "durations_s",
+_KNOWN: Final = (
+    "name", "scales", "levels", "void_scales", "cycle_rates", "node_rates", "kind_counts", "success_share",
+    "remote_share", "errors", "resources", "index", "doubts", "collision", "nodes", "kinds", "kind_errors", "probes",
+    "statement_times", "nopm", "headline", "windows", "changes", "threads", "machine", "evenness", "checkpoints",
+    "connections", "placement", "fall", "falls_at", "models", "intervals", "cycle_numbers", "definitions", "grown",
+)  # fmt: skip
+"""Keys of the JSON in the order that programs know; those of newer subjects follow."""
+_LARGE: Final = frozenset({
+    "frequency", "response", "seconds", "kind_frequency", "kind_response", "by_kind", "phases", "durations_s",
+    "checklist",
     "group_courses", "efficiency", "stages",
 })  # fmt: skip
-"""Fields that no JSON holds as they are."""
+"""Results that no JSON holds as they are."""
+
+
+def results() -> tuple[str, ...]:
+    """Names of the results that the JSON holds as they are."""
+    return (*_KNOWN, *(name for name in readers(whole=False) if name not in _LARGE | set(_KNOWN)))
 _BEFORE, _BEHIND = ("scale", "size GB", "tps", "±95 %", "min–max tps", "failed", "f"), ("populate s",)
 _WIDE = 10
 """Share beyond which an interval says nothing but that it is wide."""
@@ -210,7 +224,7 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
     stand whole in the tables ``buckets`` and ``seconds`` of the archive.
     """
     result = {
-        field.name: _plain(getattr(evaluation, field.name)) for field in fields(evaluation) if field.name not in LARGE
+        name: _plain(getattr(evaluation, name)) for name in results()
     }
     result["scales"] = [_plain(row.cells()) for row in evaluation.scales]
     result["kinds"] = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from dsbench.read.evaluation.naming import counted
-from dsbench.read.evaluation.trend import History, Told
+from dsbench.read.naming import counted
 from dsbench.read.report.diagrams.theme import Spec
 from dsbench.read.report.page.markup import Html, section, table, tag
 from dsbench.read.report.several_page import framed
 from dsbench.read.stats.changes import FEWEST
+from dsbench.read.trend import History, Told
 
 _CAPTION = (
     "Each point is a run: the median rate of its cycles, of several scales the mean along lg scale. Grey: the median "

@@ -10,7 +10,7 @@ from nicegui import run, ui
 
 from dsbench import workloads
 from dsbench.archive import Archive, ArchiveError
-from dsbench.read.evaluation.bounds import Bound, read
+from dsbench.read.bounds import Bound, read
 from dsbench.read.report.bounds import BEYOND, HEADS, NOTE, row
 from dsbench.web.house import House
 from dsbench.web.parts import button, frame_of, go, link, on_text, problem, table, tag

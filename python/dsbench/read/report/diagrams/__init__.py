@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.series import run_shown
+from dsbench.read.evaluation import Evaluation
 from dsbench.read.report.diagrams.axes import Form
 from dsbench.read.report.diagrams.conf import conf
 from dsbench.read.report.diagrams.connections import connections, response
@@ -25,6 +24,7 @@ from dsbench.read.report.diagrams.node_rates import node
 from dsbench.read.report.diagrams.rate import rate
 from dsbench.read.report.diagrams.stage_courses import stages
 from dsbench.read.report.diagrams.theme import Spec
+from dsbench.read.series import run_shown
 
 Diagram = Callable[[Evaluation, RunRecord], Spec | None]
 

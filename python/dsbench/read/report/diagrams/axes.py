@@ -11,7 +11,7 @@ from typing import Literal
 
 import altair as alt
 
-from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation import Evaluation
 from dsbench.read.report.diagrams.theme import HEIGHT, WIDTH, log_domain, log_ticks, number_labels, spans_decades
 
 Form = Literal["linear", "log"]

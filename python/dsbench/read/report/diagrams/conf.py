@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import altair as alt
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.naming import subject
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.naming import subject
 from dsbench.read.report.diagrams.axes import ScaleAxis, ValueAxis
 from dsbench.read.report.diagrams.heading import title
 from dsbench.read.report.diagrams.theme import ORDERED, SHAPES, Row, Spec, finish, legend_columns

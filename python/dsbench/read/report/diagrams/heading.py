@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import altair as alt
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.naming import conduct, counted, index_scales, limited, listed, pacing, warnings
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.naming import conduct, counted, index_scales, limited, listed, pacing, warnings
 from dsbench.read.stats.precision import FEWEST
 from dsbench.read.stats.values import Index
 

@@ -8,9 +8,9 @@ import textwrap
 import altair as alt
 import numpy as np
 
-from dsbench.read.evaluation.naming import counted
-from dsbench.read.evaluation.trend import History
+from dsbench.read.naming import counted
 from dsbench.read.report.diagrams.theme import GREEN, GREY, HUES, RED, WHOLE, Row, Spec, finish, number_labels
+from dsbench.read.trend import History
 
 _LINE = 84
 

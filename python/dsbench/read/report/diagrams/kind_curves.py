@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.naming import subject
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.naming import subject
 from dsbench.read.report.diagrams.axes import ValueAxis
 from dsbench.read.report.diagrams.freq import curve, drawable
 from dsbench.read.report.diagrams.heading import title

@@ -8,8 +8,8 @@ from functools import partial
 import altair as alt
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.naming import subject
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.naming import subject
 from dsbench.read.report.diagrams.theme import (
     GREY,
     HUES,

@@ -9,8 +9,8 @@ import altair as alt
 import numpy as np
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.naming import subject
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.naming import subject
 from dsbench.read.report.diagrams.axes import Form, ScaleAxis, ValueAxis
 from dsbench.read.report.diagrams.heading import title
 from dsbench.read.report.diagrams.theme import HUES, SHAPES, Row, Spec, finish, legend_columns

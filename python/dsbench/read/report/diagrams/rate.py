@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 import altair as alt
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.naming import subject
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.naming import subject
 from dsbench.read.report.diagrams.axes import Form, ScaleAxis, ValueAxis
 from dsbench.read.report.diagrams.heading import index_note, index_text, title
 from dsbench.read.report.diagrams.marks import mark_layers, mark_rows

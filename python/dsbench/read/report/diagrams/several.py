@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import numpy as np
 
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.naming import counted
-from dsbench.read.evaluation.side_by_side import Comparison, Section
-from dsbench.read.evaluation.verdict import basis
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.naming import counted
 from dsbench.read.report.diagrams.axes import ValueAxis
 from dsbench.read.report.diagrams.compared import Span, compared, looks
 from dsbench.read.report.diagrams.connections import across
 from dsbench.read.report.diagrams.freq import curve, drawable
 from dsbench.read.report.diagrams.theme import Row, Spec, finish, log_domain, log_ticks, number_labels
+from dsbench.read.side_by_side import Comparison, Section
 from dsbench.read.stats.values import Interval
+from dsbench.read.verdict import basis
 
 _DASHES = ([1, 0], [5, 3])
 """Of the largest scale and of the smallest."""

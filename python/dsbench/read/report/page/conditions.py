@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.checklist import Answer
-from dsbench.read.report.checklist_text import HEADS as CHECKLIST
-from dsbench.read.report.checklist_text import NOTE as LIST_NOTE
 from dsbench.read.report.page.command import command_line, config_file
 from dsbench.read.report.page.markup import Html, section, table, tag, terms
 from dsbench.spec import OPTIONS, printed
@@ -28,15 +25,6 @@ def checks(run: RunRecord) -> Html:
             rows.append([str(scale), condition.name, holds, condition.detail])
     heads = ["scale", "condition", "result", "detail"]
     return section("Checks", table("Checks by scale", heads, rows, numbers=False, marked=broken), key="checks")
-
-
-def answers(found: Sequence[Answer]) -> Html:
-    """The checklist: what decides whether the figures may be compared."""
-    rows = [[one.question, one.answer, one.source, tag("b", "BEWARE") if one.verdict == "beware" else one.verdict]
-            for one in found]  # fmt: skip
-    wrong = [at for at, one in enumerate(found) if one.verdict == "beware"]
-    body = table("What decides whether the figures may be compared", CHECKLIST, rows, numbers=False, marked=wrong)
-    return section("Checklist", tag("p", LIST_NOTE, cls="note"), body, key="checklist")
 
 
 def durability(run: RunRecord) -> Html:

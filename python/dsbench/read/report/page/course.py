@@ -9,7 +9,7 @@ from typing import Any, Final
 import altair as alt
 import numpy as np
 
-from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation import Evaluation
 from dsbench.read.report.diagrams.theme import GREY, HUES, RED, WHOLE, Spec, config
 from dsbench.read.report.page.markup import Html, number, section, tag
 from dsbench.read.stats.values import Floats

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation import glance
-from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read import glance
+from dsbench.read.evaluation import Evaluation
 from dsbench.read.report.page.markup import Html, join, tag, terms
 from dsbench.read.report.tables import peak_lines
 

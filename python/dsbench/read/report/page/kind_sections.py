@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dsbench.read.evaluation.evaluated import Change, Evaluation
-from dsbench.read.evaluation.series import labels, phrases
+from dsbench.read.evaluation import Change, Evaluation
 from dsbench.read.report.kind_text import (
     TIME_HEADS,
     class_cells,
@@ -20,6 +19,7 @@ from dsbench.read.report.kind_text import (
 )
 from dsbench.read.report.page.markup import Html, join, number, section, table, tag
 from dsbench.read.report.statement_table import HEADS, statement_cells
+from dsbench.read.series import labels, phrases
 
 _MOST = 40
 """Tables of which the database's statistics are shown."""

@@ -8,15 +8,15 @@ from datetime import datetime
 import numpy as np
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
-from dsbench.read.evaluation.glance import Best, best, ceiling_tps
-from dsbench.read.evaluation.naming import index_scales, server, subject
-from dsbench.read.evaluation.series import headings, phrases
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.glance import Best, best, ceiling_tps
+from dsbench.read.naming import index_scales, server, subject
 from dsbench.read.report import cost_table
 from dsbench.read.report.diagrams.heading import conditions
 from dsbench.read.report.page.glance import answers, warning
 from dsbench.read.report.page.markup import Html, join, number, section, table, tag, terms
 from dsbench.read.report.tables import DEFINITIONS, GROWN, definitions
+from dsbench.read.series import headings, phrases
 from dsbench.read.stats.precision import FEWEST
 from dsbench.read.stats.values import Doubt, Index, ScaleResult, result_columns
 from dsbench.workloads import Headline

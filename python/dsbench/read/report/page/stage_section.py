@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation.evaluated import Evaluation
+from dsbench.read.evaluation import Evaluation
 from dsbench.read.report import stage_table
 from dsbench.read.report.page.markup import Html, section, table, tag, terms
 from dsbench.read.stats.efficiency import COLUMNS

@@ -1,0 +1,90 @@
+"""What can be said of a run, whatever the medium: sentences, tables and diagrams. Each medium renders these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dsbench.read.format import format_number
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table. Values are SI or counts; how they are shown is said here once."""
+
+    name: str
+    unit: str = ""
+    times: float = 1.0
+    """What a value is multiplied by to be in ``unit``."""
+    digits: int = 3
+    """Significant digits of a float; whole numbers from 10 to that power on are shown whole."""
+    form: str = ""
+    """A format such as ``.1%`` in place of ``digits``."""
+    left: bool = False
+    """Whether cells are texts, aligned to the left."""
+    about: str = ""
+
+    @property
+    def head(self) -> str:
+        """Name and unit."""
+        return f"{self.name} [{self.unit}]" if self.unit else self.name
+
+    def show(self, value: Any) -> str:
+        """A cell; a dash where there is no value."""
+        return value if isinstance(value, str) else format_number(value, self.times, self.digits, self.form)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence or a few."""
+
+    text: str
+    role: str = ""
+    """"lead" for the answer, "note" for small print, "warning" where it must be seen; else plain."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Sentences that stand below each other."""
+
+    items: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Names with what they are; pairs without a value are left out."""
+
+    pairs: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; the first column tells what a row is of."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    marked: frozenset[int] = frozenset()
+    """Numbers of rows that must not be used, or failed."""
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """A diagram by its Vega-Lite specification."""
+
+    name: str
+    spec: dict[str, Any] = field(repr=False)
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Blocks below a heading of their own; ``folded``: a page shows them when they are opened."""
+
+    title: str
+    blocks: Sequence[Block]
+    folded: bool = False
+
+
+Block = Sentence | Listed | Terms | Table | Diagram | Part

@@ -1,0 +1,23 @@
+"""How numbers are shown, in every medium."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any, Final
+
+NONE: Final = "–"
+"""What stands where nothing was measured."""
+
+
+def format_number(value: Any, times: float = 1.0, digits: int = 3, form: str = "") -> str:
+    """A number as people read it: thousands with commas, no exponent in the usual range, a dash for none."""
+    if value is None or (isinstance(value, float) and not isfinite(value)):
+        return NONE
+    if form:
+        return format(value * times, form)
+    if isinstance(value, int) and times == 1:
+        return f"{value:,}"
+    value = float(value) * times
+    if value == 0 or abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    return f"{value:,.{digits}g}" if abs(value) >= 1e-4 else f"{value:.{digits - 1}e}"

@@ -1,0 +1,160 @@
+"""What a reader wants to know first: the best rate, what kept it from being higher, what failed, and how sure it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, nan
+from typing import Final
+
+import numpy as np
+
+from dsbench.archive import RunRecord
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.stats.machine import MOST_OTHERS, MachineUse
+from dsbench.read.stats.values import Interval, ScaleResult
+
+OF_CEILING: Final = 0.7
+"""Share of the client's own ceiling from which on the client is said to limit."""
+OF_PACE: Final = 0.95
+"""The same of the rate that was asked for."""
+LEAST_IDLE: Final = 0.1
+"""Share of the CPUs: with less of them idle, they are said to limit."""
+MOST_FAILED: Final = 0.2
+"""Share of attempts that failed, beyond which that is said to limit."""
+MOST_IO: Final = 0.5
+"""Share of the time in which something waited for storage, beyond which it is said to limit.
+
+All five are rules of thumb for one sentence, no measurement: the figures that it names stand beside it.
+"""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The series and the scale with the highest rate."""
+
+    part: Evaluation
+    row: ScaleResult
+
+    @property
+    def interval(self) -> Interval | None:
+        """Of the median rate, at 95 % over its cycles; ``None`` where there are too few."""
+        found = self.part.intervals.get(self.row.scale)
+        return found if found is not None and isfinite(found.low) else None
+
+
+def best(evaluation: Evaluation) -> Best | None:
+    """Among what is not void; ``None`` where nothing was committed."""
+    parts = list(evaluation.series.values()) or [evaluation]
+    sound = [Best(part, row) for part in parts for row in part.scales if row.scale not in part.void_scales]
+    return max((one for one in sound if one.row.rate_median_tps > 0), key=lambda one: one.row.rate_median_tps,
+               default=None)  # fmt: skip
+
+
+def ceiling_tps(found: Best, run: RunRecord) -> float:
+    """What the client made before the run with a database that costs nothing, in the stage and with as many clients as
+    ``found``; nan where it was not measured so, or where the run was faster, which shows that it is no ceiling."""
+    calibration = run.of_stage(found.part.stage).calibration
+    measured = calibration.ceilings if calibration else ()
+    rates = [one.rate_tps for one in measured if one.against == measured[-1].against
+             and one.threads == found.part.threads]  # fmt: skip
+    return rates[-1] if rates and rates[-1] >= found.row.rate_max_tps else nan
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What kept the rate from being higher."""
+
+    words: str
+    """With the figures that they rest on."""
+    foreign: bool = False
+    """Whether it was neither the database nor dsbench: the rate is no figure of them."""
+
+
+def limit(found: Best, run: RunRecord) -> Limit:
+    """What kept the rate from being higher, as far as it was measured."""
+    rate, scale, part = found.row.rate_median_tps, found.row.scale, found.part
+    if foreign := _foreign(part, scale, run.embedded):
+        return Limit(foreign, foreign=True)
+    spec, ceiling = run.spec, ceiling_tps(found, run)
+    if spec.rate and rate >= OF_PACE * spec.rate:
+        return Limit(f"the pace: {spec.rate:,.6g} starts per second were asked for")
+    if spec.pace == "terminals":
+        return Limit("the pace: people at terminals key in and think")
+    if rate >= OF_CEILING * ceiling:
+        return Limit(f"dsbench itself: with a database that costs nothing it made {ceiling:,.0f} tps before the run")
+    cpus, busy, server, client, waited = _machine(part, scale)
+    used = f"{busy:.1f} of {cpus} CPUs were in use" + (f", {server:.1f} by the server" if isfinite(server) else "")
+    used += f", {client:.1f} by dsbench" + (" with the database in it" if run.embedded else "") if cpus else ""
+    if cpus and busy >= (1 - LEAST_IDLE) * cpus:
+        return Limit(f"the CPUs: {used}")
+    if (failed := 1 - part.success_share.get(scale, 1.0)) > MOST_FAILED:
+        return Limit(f"failures: {failed:.0%} of the attempts failed")
+    if waited > MOST_IO:
+        return Limit(f"storage: something waited for it in {waited:.0%} of the time; {used}")
+    if not cpus:
+        return Limit("not known: the archive does not tell what the machine did")
+    storage = f", and storage was waited for in {waited:.0%} of the time" if isfinite(waited) else ""
+    turns = "; on this database writers take turns" if run.dialect.single_writer and part.threads > 1 else ""
+    return Limit(f"not known: {used}{storage}; nothing else was measured{turns}")
+
+
+def failures(evaluation: Evaluation, found: Best) -> str:
+    """The share of attempts that failed, where any did: beside the best rate, and the largest of all."""
+    parts = list(evaluation.series.values()) or [evaluation]
+    shares = [(1 - share, scale, part) for part in parts for scale, share in part.success_share.items()]
+    worst, scale, part = max(shares, key=lambda one: one[0], default=(0.0, 0, found.part))
+    if worst <= 0:
+        return ""
+    here = 1 - found.part.success_share.get(found.row.scale, 1.0)
+    at = f"at scale {scale}" + (f" with {part.threads} threads" if part.threads != found.part.threads else "")
+    beside = f"{_per_cent(here)} of the attempts"
+    return beside if worst <= here else f"{beside}; {_per_cent(worst)} {at}"
+
+
+def _per_cent(share: float) -> str:
+    """Never 0 for what is more than nothing."""
+    return f"{share:.1%}" if share == 0 or share >= 0.0005 else "under 0.1%"
+
+
+def _foreign(part: Evaluation, scale: int, embedded: bool) -> str:
+    """What other programs and the host took of the CPUs, in words; empty where it was little on every machine."""
+    found: dict[str, list[MachineUse]] = {}
+    for one in part.machine.get(scale, ()):
+        found.setdefault(one.node, []).append(one.use)
+    words = []
+    for node, uses in found.items():
+        span = sum(use.span_ns for use in uses) or 1
+        others, stolen = (sum(getattr(use, name) for use in uses) / span for name in ("others_ns", "stolen_ns"))
+        cpus = uses[0].cpus
+        if others + stolen <= MOST_OTHERS * cpus:
+            continue
+        known = embedded or all(use.server_ns is not None for use in uses)
+        who = "other programs" if known else "programs other than dsbench"
+        took = [f"{who} used {others:.2g}"] if others > 0.01 * cpus else []
+        took += [f"the host took {stolen:.2g}"] if stolen > 0.01 * cpus else []
+        words.append(f"{' and '.join(took)} of {cpus} CPUs{f' of {node}' if node else ''}")
+    return f"not the database alone: {'; '.join(words)}. Do not use this figure" if words else ""
+
+
+def _machine(part: Evaluation, scale: int) -> tuple[int, float, float, float, float]:
+    """CPUs of the machine of dsbench run; how many were busy, of the server, of the client; share with waits for
+    storage. Means over the cycles; 0 CPUs where the archive does not tell."""
+    uses = [one.use for one in part.machine.get(scale, ()) if not one.node]
+    if not uses:
+        return 0, nan, nan, nan, nan
+    rows = [(use.cpus_of(use.idle_ns), use.cpus_of(use.server_ns), use.cpus_of(use.run_ns),
+             use.pressure(use.io_pressure_ns)) for use in uses]  # fmt: skip
+    idle, server, client, waited = (float(np.mean(column)) for column in zip(*rows, strict=True))
+    return uses[0].cpus, uses[0].cpus - idle, server, client, waited
+
+
+def sureness(found: Best) -> str:
+    """How far the best rate may be off."""
+    cycles = len(found.part.cycle_rates.get(found.row.scale, ()))
+    counted = f"{cycles} cycle" + "s" * (cycles != 1)
+    row, interval = found.row, found.interval
+    if interval is None:
+        between = f" from {row.rate_min_tps:,.4g} to {row.rate_max_tps:,.4g} tps" if cycles > 1 else ""
+        return f"{counted}{between}: too few for an interval"
+    ends = f"{interval.low:,.4g} to {interval.high:,.4g} tps"
+    return f"± {interval.reach:.1%} at {interval.level:.0%}, over {counted}: {ends}"

@@ -1,0 +1,45 @@
+"""Blocks as Markdown, for an issue, a wiki or a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from dsbench.read.blocks import Block, Diagram, Listed, Part, Sentence, Table, Terms
+
+
+def render_markdown(blocks: Iterable[Block], level: int = 3) -> str:
+    """All blocks below each other; ``level`` is that of the headings of parts."""
+    return "\n\n".join("\n".join(lines) for block in blocks if (lines := list(_lines(block, level))))
+
+
+def _lines(block: Block, level: int) -> Iterator[str]:
+    match block:
+        case Sentence(text):
+            yield _escape(text)
+        case Listed(items):
+            yield from (f"- {_escape(item)}" for item in items)
+        case Terms(pairs):
+            yield from (f"- **{_escape(name)}**: {_escape(value)}" for name, value in pairs if value)
+        case Table(title, columns, rows):
+            yield from ([f"**{_escape(title)}**", ""] if title else [])
+            yield _row([column.head for column in columns])
+            yield _row([":---" if column.left else "---:" for column in columns])
+            yield from (_row([column.show(v) for column, v in zip(columns, row, strict=True)]) for row in rows)
+        case Part(title, blocks):
+            yield f"{'#' * level} {_escape(title)}"
+            yield ""
+            yield render_markdown(blocks, level + 1)
+        case Diagram():
+            return
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_escape(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def _escape(text: str) -> str:
+    """``text`` as itself: nothing in it is markup."""
+    shown = text.replace("\\", "\\\\").replace("\n", " ")
+    for sign in "*_`<[":
+        shown = shown.replace(sign, "\\" + sign)
+    return shown

@@ -1,0 +1,126 @@
+"""What a run is called and how it was conducted, in words that tables, diagrams and the page share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from dsbench.archive import RunRecord
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.stats.values import Index
+from dsbench.storage.filesystems import Storage
+
+_ENGINES = {"postgres": "PostgreSQL", "mysql": "MySQL", "sqlite": "SQLite", "firebird": "Firebird"}
+_STORAGE_ENGINES = {"innodb": "InnoDB", "rocksdb": "MyRocks"}
+"""By the server's name: the product's."""
+
+
+def pacing(run: RunRecord) -> str:
+    """When the clients start their transactions: ``closed loop``, or what sets the starts; with the ramp-up."""
+    spec = run.spec
+    if spec.pace == "terminals":
+        each = f"{run.entry.terminals_per_unit or 0} paced terminals per scale"
+        how = f"{spec.terminals:,} paced terminals" if spec.terminals else each
+    elif spec.rate:
+        how = f"open loop, {spec.rate:g} starts per second"
+    else:
+        how = "closed loop"
+    return f"{how}, {spec.ramp_up:g} s ramp-up" if spec.ramp_up else how
+
+
+def limited(run: RunRecord) -> str:
+    """What the server was given of its machine: ``server limited to memory 1GiB, cpus 2; data on xfs (block 1k)``;
+    empty without a limit and a file system of dsbench's."""
+    limits = ", ".join(f"{name} {value}" for name, value in run.spec.limits.items())
+    words = Storage(run.spec.storage).words if run.spec.storage else ""
+    return "; ".join([f"server limited to {limits}"] * bool(limits) + [f"data on {words}"] * bool(words))
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """``10, 20 and 40``."""
+    *others, last = [f"{number:,}" for number in numbers]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 cycle``, ``10 cycles``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def conduct(evaluation: Evaluation, run: RunRecord) -> tuple[str, str]:
+    """How many cycles the scales have and of how many seconds, each as ``10`` or ``5–10``: those that were asked for,
+    and where ``--precision``, ``--peak`` or ``--shortest`` decided, those that were made."""
+    spec = run.spec
+    decided = spec.precision is not None or spec.shortest is not None or spec.peak
+    made = [seconds for seconds in evaluation.durations_s.values() if seconds.size and decided]
+    lengths = [float(f"{second:.4g}") for seconds in made for second in seconds if second > 0]
+    return (_from_to([len(one) for one in made] or [spec.cycles]), _from_to(lengths or [spec.duration]))
+
+
+def _from_to(numbers: Sequence[float]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
+
+
+def subject(run: RunRecord) -> str:
+    """The run's label, server with version and workload: ``night: PostgreSQL 15.18, TPC-B-like``."""
+    label = f"{run.spec.label}: " if run.spec.label else ""
+    return label + ", ".join(part for part in (server(run), run.entry.label, by_client(run)) if part)
+
+
+def by_client(run: RunRecord) -> str:
+    """Who made the load, where that was not dsbench's own client: ``by psycopg``."""
+    return "" if run.spec.client == "own" else f"by {run.spec.client}"
+
+
+def server(run: RunRecord) -> str:
+    """Product, version and what makes another product of it, in a few words: "Firebird 3.0.11 Classic"."""
+    return " ".join(part for part in (_release(run), *_variant(run)) if part)
+
+
+def tag(run: RunRecord) -> str:
+    """Label and server: by what a row of several archives is told from the others."""
+    return ", ".join(part for part in (run.spec.label, server(run), by_client(run)) if part)
+
+
+def _variant(run: RunRecord) -> tuple[str, ...]:
+    """The storage engine, the mode of the server, or that there is none; what a product always is goes unsaid."""
+    engine = run.item("RDBMS", "storage engine")
+    embedded = run.embedded and run.engine == "firebird"
+    return _STORAGE_ENGINES.get(engine.lower(), engine), run.item("RDBMS", "server mode"), "embedded" * embedded
+
+
+def _release(run: RunRecord) -> str:
+    """Product and version, without what the compiler was."""
+    product = _ENGINES.get(run.engine, run.engine)
+    version = re.split(r" \(| on |,", run.server_version, maxsplit=1)[0].strip()[:40]
+    if not version:
+        return product
+    names_itself = re.match(r"[A-Za-z]+ ", version) or product.lower() in version.lower()
+    return version if names_itself or "mariadb" in version.lower() else f"{product} {version}"
+
+
+def index_scales(index: Index) -> str:
+    """What the index rests on and leaves out, and why: ``scales 1-10, without 2: its check failed``."""
+    reasons: dict[str, list[int]] = {}
+    for scale, why in index.left_out.items():
+        reasons.setdefault(why, []).append(scale)
+    without = [f", without {listed(scales)}: {why}" for why, scales in reasons.items()]
+    return f"scales {index.lowest_scale}-{index.highest_scale}{''.join(without)}"
+
+
+def unsafe(run: RunRecord) -> list[str]:
+    """Durability that was switched off: ``fsync off``."""
+    return [f"{switch.switch} {switch.value}" for switch in run.unsafe]
+
+
+def warnings(evaluation: Evaluation, run: RunRecord) -> list[str]:
+    """Lines that must stand beside every figure: what is not durable, what is void, what ended early."""
+    lines = []
+    if switches := unsafe(run):
+        lines.append("NOT DURABLE: " + ", ".join(switches))
+    if evaluation.void_scales:
+        lines.append("VOID, check failed at scale " + ", ".join(str(s) for s in sorted(evaluation.void_scales)))
+    if run.status in {"cut-short", "failed", "running"}:
+        lines.append(f"run {run.status}: {run.reason}" if run.reason else f"run {run.status}")
+    return lines

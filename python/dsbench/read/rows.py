@@ -1,0 +1,163 @@
+"""The rows of an archive, read once: those of the whole run, and those of each series of cycles.
+
+A cycle counts when its row in ``cycles`` was written; what other tables hold of a cycle that was cut
+short is left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dsbench.archive import LOCAL, TABLES, Archive, RunRecord
+from dsbench.read.arrow import of_cycles, texts, whole, with_all_responses, with_class
+from dsbench.read.groups import Makers, Series, groups_of, makers_of, series_of, with_threads
+from dsbench.read.measured import Measured, measured
+from dsbench.read.operations import live_bytes
+
+Tables = Mapping[str, pa.Table]
+
+SHARED: Final = "nodes"
+"""Name under which the network of all nodes together is counted beside that of the system under test."""
+_OF_SCALES: Final = ("phases", "statistics", "probes")
+"""Tables whose rows concern all stages of a scale: what is timed or read around the cycles."""
+
+
+@dataclass(frozen=True)
+class RunRows:
+    """The tables of an archive, with what older versions of dsbench left out."""
+
+    name: str
+    run: RunRecord
+    tables: Tables
+
+    @classmethod
+    def of(cls, archive: Archive) -> RunRows:
+        """Reads ``archive``; also one that was cut short or still grows."""
+        run = archive.run
+        tables = {name: archive.table(name) for name in TABLES}
+        cycles = tables["cycles"] = with_threads(tables["cycles"], run.spec)
+        tables["groups"] = groups_of(tables["groups"], cycles, run.spec)
+        return cls(archive.name, run, tables)
+
+    @cached_property
+    def keys(self) -> tuple[Series, ...]:
+        """The series of the run in their order."""
+        return series_of(self.tables["cycles"], self.run.spec)
+
+    @cached_property
+    def live_bytes(self) -> Mapping[tuple[Series, int], float]:
+        """Series and scale to the bytes of user data that are there after it, where the workload tells."""
+        return live_bytes(self.run.entry, self.tables["cycles"])
+
+    @cached_property
+    def monitors(self) -> pa.Table:
+        """The table ``monitors`` without what was not of the system under test."""
+        return of_tested_system(self.tables["monitors"], self.run)
+
+    def of_series(self, key: Series) -> SeriesRows:
+        """The rows of one series."""
+        here = pc.field("stage") == key.stage
+        tables = {name: rows if name in _OF_SCALES else rows.filter(here) for name, rows in self.tables.items()}
+        if len(self.keys) == 1:
+            return SeriesRows(self, self.run.of_stage(key.stage), tables, key)
+        tables["cycles"] = tables["cycles"].filter(pc.field("threads") == key.threads)
+        return SeriesRows(self, self.run.at(key.threads).of_stage(key.stage), tables, key)
+
+
+@dataclass(frozen=True)
+class SeriesRows:
+    """The rows of one series of cycles, and what most subjects begin with."""
+
+    whole: RunRows
+    run: RunRecord
+    """As if the run had this series only."""
+    tables: Tables
+    key: Series
+
+    def of_cycles(self, table: str) -> pa.Table:
+        """Of ``table``, the rows of finished cycles."""
+        return of_cycles(self.tables[table], self.cycles)
+
+    @property
+    def cycles(self) -> pa.Table:
+        """The table ``cycles``."""
+        return self.tables["cycles"]
+
+    @property
+    def groups(self) -> pa.Table:
+        """The table ``groups``."""
+        return self.tables["groups"]
+
+    @cached_property
+    def load(self) -> Mapping[int, Measured]:
+        """Scale to its cycles as arrays."""
+        return measured(self.cycles, self.groups)
+
+    @cached_property
+    def finished(self) -> frozenset[tuple[int, int]]:
+        """Scale and number of each cycle."""
+        return frozenset(zip(whole(self.cycles, "scale").tolist(), whole(self.cycles, "cycle").tolist(), strict=True))
+
+    @cached_property
+    def buckets(self) -> pa.Table:
+        """The table ``buckets``, with response times of all groups where one has them."""
+        return with_all_responses(self.of_cycles("buckets"))
+
+    @cached_property
+    def failed(self) -> pa.Table:
+        """The table ``errors`` with the column ``class``."""
+        return with_class(self.of_cycles("errors"))
+
+    @cached_property
+    def makers(self) -> Makers:
+        """Who made the load."""
+        return makers_of(self.groups, self.cycles, max(self.run.spec.nodes, 1))
+
+    @cached_property
+    def monitors(self) -> pa.Table:
+        """What the monitors of the system under test counted."""
+        return of_tested_system(self.of_cycles("monitors"), self.run)
+
+
+def divide_networks(monitors: pa.Table, run: RunRecord) -> pa.Table:
+    """``monitors`` with the bytes of interfaces that several nodes have in common in even parts for those that took
+    part in a cycle: each of them counts all that goes through its machine."""
+    networks = {node.name: node.network for node in run.nodes if node.network}
+    several = {name for name, of in networks.items() if list(networks.values()).count(of) > 1}
+    if not several:
+        return monitors
+    names, kinds = (np.array(texts(monitors, column)) for column in ("node", "monitor"))
+    chosen = np.flatnonzero(np.isin(names, sorted(several)) & (kinds == "network"))
+    scale, cycle = (whole(monitors, column)[chosen].tolist() for column in ("scale", "cycle"))
+    rows = [(x, at, networks[node], node) for x, at, node in zip(scale, cycle, names[chosen].tolist(), strict=True)]
+    sharing: dict[tuple[int, int, str], set[str]] = defaultdict(set)
+    for x, at, network, node in rows:
+        sharing[x, at, network].add(node)
+    values = monitors["value"].to_numpy().copy()
+    values[chosen] /= [len(sharing[x, at, network]) for x, at, network, _ in rows]
+    return monitors.set_column(monitors.column_names.index("value"), "value", pa.array(values, pa.float64()))
+
+
+def of_tested_system(monitors: pa.Table, run: RunRecord) -> pa.Table:
+    """The rows of ``monitors`` that tell what a transaction cost, whoever paid.
+
+    With remote nodes the system under test is the machine of dsbench run. Its own CPU as a client is only that of
+    the coordinator and is left out, as are the CPUs of the nodes; the clients' CPU time and network are the nodes'.
+    """
+    if not run.spec.nodes:
+        return monitors
+    monitors = divide_networks(monitors, run)
+    here, monitor = pc.field("node") == LOCAL, pc.field("monitor")
+    of_clients = monitor.isin(["client", "client_tasks"])
+    kept = monitors.filter((here & ~of_clients) | (~here & (of_clients | (monitor == "network"))))
+    pairs = zip(texts(kept, "node"), texts(kept, "monitor"), strict=True)
+    renamed = [SHARED if name == "network" and node != LOCAL else name for node, name in pairs]
+    return kept.set_column(kept.column_names.index("monitor"), "monitor", pa.array(renamed, pa.string()))

@@ -1,0 +1,47 @@
+"""A run of several series, as one evaluation for each of them and one for the whole; and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from dsbench.archive import RunRecord
+from dsbench.read.groups import Series
+
+if TYPE_CHECKING:
+    from dsbench.read.evaluation import Evaluation
+
+def run_shown(run: RunRecord, evaluation: Evaluation) -> RunRecord:
+    """``run.json`` for what ``evaluation`` itself shows: of several series one."""
+    return run.at(evaluation.threads) if evaluation.series else run
+
+
+def labels(series: Iterable[Series]) -> dict[Series, dict[str, str]]:
+    """For each of ``series`` what tells it from the others: its threads, its stage, or both, by these names."""
+    found = list(series)
+    stages = {key.stage for key in found}
+    if len(stages) < 2:
+        return {key: {"threads": str(key.threads)} for key in found}
+    if len(stages) == len(found):
+        return {key: {"stage": key.stage} for key in found}
+    return {key: {"stage": key.stage, "threads": str(key.threads)} for key in found}
+
+
+def headings(series: Iterable[Series]) -> dict[Series, str]:
+    """``threads 10``, ``stage queries`` or ``stage queries, threads 10``."""
+    return {key: ", ".join(f"{name} {value}" for name, value in said.items()) for key, said in labels(series).items()}
+
+
+def phrases(series: Iterable[Series]) -> dict[Series, str]:
+    """The same within a sentence: ``10 threads``, ``stage queries`` or ``stage queries with 10 threads``."""
+    found = {}
+    for key, said in labels(series).items():
+        threads, stage = f"{key.threads:,} threads" * ("threads" in said), f"stage {key.stage}" * ("stage" in said)
+        found[key] = " with ".join(part for part in (stage, threads) if part)
+    return found
+
+
+def each_series(evaluation: Evaluation) -> list[tuple[str, Evaluation]]:
+    """Every series with its heading; of a run with one series that one, without a heading."""
+    names = headings(evaluation.series)
+    return [(names[key], part) for key, part in evaluation.series.items()] or [("", evaluation)]

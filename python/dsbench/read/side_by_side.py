@@ -1,0 +1,245 @@
+"""From archives to what is set side by side: runs of the same settings together, at every number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from dsbench.archive import Archive, ArchiveError, RunRecord
+from dsbench.read.evaluation import Evaluation, Series, evaluate
+from dsbench.read.naming import warnings
+from dsbench.read.series import headings
+from dsbench.read.settings import OF_WORKLOAD, SAYS_NOTHING, described, labels, product
+from dsbench.read.stages_beside import Stages, by_stage
+from dsbench.read.stats.comparison import Compared, Run, compare, differing, dsi_of_runs, dsi_parts
+from dsbench.read.stats.values import Floats, Interval
+from dsbench.spec import OPTIONS
+
+TIMES: Final = {0.5: "p50", 0.99: "p99", 1.0: "max"}
+"""Quantiles of the times that are set side by side."""
+_TOLD_ABOVE = frozenset({"durability", "cut-short", "check-failed"})
+"""Doubts that stand beside every figure of an archive, in words."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """Runs that repeat each other, as one column."""
+
+    label: str
+    evaluations: tuple[Evaluation, ...]
+    runs: tuple[RunRecord, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """The sides at one number of threads, or in one stage; sequences are in the order of the sides."""
+
+    heading: str
+    """``threads 10``; empty where no run has several."""
+    measure: str
+    """What the rates count: ``tps``, or the headline where all sides have it."""
+    evaluations: tuple[tuple[Evaluation, ...], ...]
+    """Of each side those runs that have cycles there."""
+    compared: tuple[Compared, ...]
+
+    @property
+    def scales(self) -> list[int]:
+        """Every scale of any side, rising."""
+        return sorted({scale for one in self.compared for scale in one.medians})
+
+    @property
+    def begun(self) -> list[int]:
+        """The same with void scales."""
+        return sorted({row.scale for side in self.evaluations for one in side for row in one.scales})
+
+    def dsi(self, side: int) -> Interval | None:
+        """Of runs that were repeated with the interval out of their spread, of a single one out of its cycles."""
+        runs = self.evaluations[side]
+        if len(runs) == 1:
+            return runs[0].index.dsi
+        return dsi_of_runs([_sound(one, counted=False) for one in runs])
+
+    def dsi_parts(self, side: int) -> dict[int, float]:
+        """Scale to its part of the difference of the DSI of ``side`` from that of the first."""
+        return dsi_parts(self.compared[side].medians, self.compared[0].medians) if side else {}
+
+    @property
+    def waits(self) -> bool:
+        """Whether the times are response times: those of an open loop."""
+        return any(one.response for side in self.evaluations for one in side)
+
+    def time_ms(self, side: int, scale: int, quantile: float) -> float:
+        """Quantile of the times, in the median over the runs of ``side``; nan where there is none."""
+        curves = (one.response.get(scale) or one.frequency.get(scale) for one in self.evaluations[side])
+        return _median([curve.quantiles_ns[quantile] / 1e6 for curve in curves if curve is not None])
+
+    def failed_share(self, side: int, scale: int) -> float:
+        """Failed attempts of all, in the median over the runs of ``side``; nan without attempts."""
+        found = (one.success_share.get(scale) for one in self.evaluations[side])
+        return _median([1 - share for share in found if share is not None])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Archives side by side; all sequences are in the order of the sides."""
+
+    sides: tuple[Side, ...]
+    sections: tuple[Section, ...]
+    """One at least."""
+    differences: Mapping[str, Sequence[str]]
+    """Setting to its values, where they are not all the same."""
+    stages: Stages
+    """What the sides reached and took, stage by stage."""
+    alike: frozenset[int]
+    """Numbers of the sides with the label and all settings of the first: what lies between them is chance."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Short names, each once."""
+        return tuple(side.label for side in self.sides)
+
+    @property
+    def archives(self) -> int:
+        """How many there are, of all sides."""
+        return sum(len(side.runs) for side in self.sides)
+
+    @property
+    def changed(self) -> dict[str, Sequence[str]]:
+        """The differences that somebody made: in what every side has, or between sides of one product."""
+        servers = [product(side.runs[0]) for side in self.sides]
+        return {
+            name: values for name, values in self.differences.items()
+            if all(values) or name.startswith("spec.") or _within(servers, values)
+        }  # fmt: skip
+
+    @property
+    def load(self) -> list[str]:
+        """Options and settings of the workload in which the sides did not do the same work."""
+        found = [name for name, option in OPTIONS.items() if option.of_load and f"spec.{name}" in self.differences]
+        return found + [n.removeprefix(OF_WORKLOAD) for n in self.differences if n.startswith(OF_WORKLOAD)]
+
+    def warnings(self) -> Iterator[str]:
+        """What makes figures unsafe, void or incomparable, with the label of the side."""
+        for side in self.sides:
+            pairs = zip(side.evaluations, side.runs, strict=True)
+            lines = [line for one, run in pairs for line in [*warnings(one, run), *_doubts(one)]]
+            yield from (f"{side.label}: {line}" for line in dict.fromkeys(lines))
+        hosts = {run.host for side in self.sides for run in side.runs}
+        if len(hosts) > 1:
+            yield f"measured on several machines: {', '.join(sorted(hosts))}"
+        yield from self.apart()
+
+    def apart(self) -> Iterator[str]:
+        """Why the sides did not do the same work: what every figure has to be read with."""
+        if "spec.workload" in self.differences:
+            yield "the workloads differ: their rates count different transactions"
+        if self.load:
+            words = "differ; relative rates compare other work as well"
+            yield f"the load is not the same: {', '.join(self.load)} {words}"
+
+
+def read(paths: Sequence[Path], reference: str = "") -> Comparison:
+    """Reads archives, folders or zips; raises ``ArchiveError``. Scales whose check failed are left out.
+
+    Runs of the same settings and label become one side, unless all of them are: then each is one. The sides are in the
+    order of ``paths``, but for the ``reference``, which comes first: one of the paths, or the name or label of a run.
+    """
+    archives = _referred([Archive.open(path) for path in paths], reference)
+    runs = [archive.run for archive in archives]
+    known = described(runs)
+    told = [{name: value for name, value in values.items() if name not in SAYS_NOTHING} for values in known]
+    kinds: dict[tuple[object, ...], list[int]] = {}
+    for number, run in enumerate(runs):
+        kinds.setdefault((run.spec.label, *sorted(told[number].items())), []).append(number)
+    members = list(kinds.values()) if len(kinds) > 1 else [[number] for number in range(len(runs))]
+    firsts = [numbers[0] for numbers in members]
+    differences = differing([told[number] for number in firsts])
+    names = labels([runs[number] for number in firsts], [known[number] for number in firsts], differences)
+    evaluations = [evaluate(archive) for archive in archives]
+    sides = tuple(
+        Side(name + (f" ({len(numbers)} runs)" if len(numbers) > 1 else ""),
+             tuple(evaluations[n] for n in numbers), tuple(runs[n] for n in numbers))
+        for name, numbers in zip(names, members, strict=True)
+    )  # fmt: skip
+    kind_of = {number: kind for kind, numbers in kinds.items() for number in numbers}
+    alike = frozenset(at for at, number in enumerate(firsts) if at and kind_of[number] == kind_of[firsts[0]])
+    stages = by_stage([side.evaluations for side in sides])
+    return Comparison(sides, tuple(_sections(sides)), differences, stages, alike)
+
+
+def _referred(archives: list[Archive], reference: str) -> list[Archive]:
+    """``archives`` with that of ``reference`` first. ``ArchiveError`` where it is none of them."""
+    if not reference:
+        return archives
+    path = Path(reference).resolve()
+    chosen = [one for one in archives if one.path.resolve() == path or reference in (one.name, one.run.spec.label)]
+    if not chosen:
+        labels = dict.fromkeys(one.run.spec.label for one in archives if one.run.spec.label)
+        known = ", ".join(map(repr, labels)) or "they have no labels"
+        raise ArchiveError(f"--reference: {reference[:100]!r} is none of the archives",
+                           f"name one of their paths, or a label: {known}", usage=True)  # fmt: skip
+    return sorted(archives, key=lambda one: one is not chosen[0])
+
+
+def _sections(sides: Sequence[Side]) -> Iterator[Section]:
+    """One for each number of threads or stage where a run has several, else one for all runs as they are."""
+    every = [one for side in sides for one in side.evaluations]
+    if not any(one.series for one in every):
+        yield _section("", [side.evaluations for side in sides])
+        return
+    keys = sorted({key for one in every for key in (one.series or {one.key: one})}, key=lambda key: key.threads)
+    order = {stage: number for number, stage in enumerate(dict.fromkeys(k.stage for one in every for k in one.series))}
+    names = headings(keys)
+    for key in sorted(keys, key=lambda key: order.get(key.stage, -1)):
+        yield _section(names[key], [tuple(_parts(side, key)) for side in sides])
+
+
+def _parts(side: Side, key: Series) -> Iterator[Evaluation]:
+    for one in side.evaluations:
+        if (one.series and key in one.series) or (not one.series and one.key == key):
+            yield one.series.get(key, one)
+
+
+def _section(heading: str, evaluations: Sequence[tuple[Evaluation, ...]]) -> Section:
+    every = [one for side in evaluations for one in side]
+    kinds = {found.label for one in every for found in one.nopm.values()}
+    counted = bool(kinds) and all(set(one.nopm) >= set(one.cycle_rates) for one in every)
+    measure = (kinds.pop() if len(kinds) == 1 else "NOPM") if counted else "tps"
+    rates = [[_sound(one, counted=counted) for one in side] for side in evaluations]
+    return Section(heading, measure, tuple(evaluations), tuple(compare(rates)))
+
+
+def _sound(one: Evaluation, *, counted: bool) -> Run:
+    """Rates of the cycles by scale, of the headline where it is ``counted``, without scales whose check failed."""
+    found: dict[int, Floats] = {}
+    for scale, rates in one.cycle_rates.items():
+        if scale not in one.void_scales:
+            found[scale] = np.array(one.nopm[scale].by_cycle) if counted else rates
+    return found
+
+
+def _within(servers: Sequence[str], values: Sequence[str]) -> bool:
+    """Whether two sides of one product have different ``values``."""
+    found: dict[str, set[str]] = {}
+    for server, value in zip(servers, values, strict=True):
+        found.setdefault(server, set()).add(value)
+    return any(len(some) > 1 for some in found.values())
+
+
+def _doubts(evaluation: Evaluation) -> Iterator[str]:
+    """The other doubts of an archive by their codes, with their scales; its own report has them in words."""
+    scales: dict[str, list[str]] = {}
+    for doubt in evaluation.doubts:
+        if doubt.code not in _TOLD_ABOVE:
+            scales.setdefault(doubt.code, []).extend([] if doubt.scale is None else [str(doubt.scale)])
+    found = [f"{code} at {', '.join(dict.fromkeys(at))}" if at else code for code, at in scales.items()]
+    if found:
+        yield f"doubts of its own report: {'; '.join(found)}"
+
+
+def _median(values: Sequence[float]) -> float:
+    return float(np.median(values)) if values else np.nan

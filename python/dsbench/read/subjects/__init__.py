@@ -1,0 +1,40 @@
+"""All subjects, in the order in which a page has them. One line adds one: the name of its module here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from dsbench.read.subject import Read, Subject
+
+NAMES: Final = (
+    "warnings", "rate", "kinds", "statements", "latency", "models", "stages", "cost", "machine", "statistics",
+    "course", "nodes", "errors", "probes", "checklist",
+)  # fmt: skip
+
+
+@cache
+def load(name: str) -> Subject:
+    """The subject of a module here. ``KeyError`` for a name that none has."""
+    if name not in NAMES:
+        raise KeyError(name)
+    found: Subject = import_module(f"dsbench.read.subjects.{name}").SUBJECT
+    return found
+
+
+@cache
+def readers(*, whole: bool) -> Mapping[str, Read]:
+    """Name of a result to what computes it: of one series, or of a run of several."""
+    found: dict[str, Read] = {}
+    for name in NAMES:
+        subject = load(name)
+        found |= subject.reads
+        if whole:
+            found |= {result: _of_last(result) for result in subject.reads} | dict(subject.whole)
+    return found
+
+
+def _of_last(result: str) -> Read:
+    return lambda evaluation: getattr(list(evaluation.series.values())[-1], result)

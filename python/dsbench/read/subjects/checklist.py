@@ -1,0 +1,355 @@
+"""What decides whether a figure may be compared: the questions of McDonell's checklist (AUUGN 8, 1987, section 4),
+answered for a run of any workload from what its archive knows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from dsbench import workloads
+from dsbench.archive import RunRecord
+from dsbench.read.blocks import Block, Column, Sentence, Table
+from dsbench.read.naming import counted, listed, pacing
+from dsbench.read.subject import Subject
+
+if TYPE_CHECKING:
+    from dsbench.read.evaluation import Evaluation
+
+Verdict = Literal["good", "beware", "told", "not known"]
+"""``told``: an answer that is neither good nor bad in itself."""
+
+NOT_KNOWN: Final = "not known"
+_BURST_S: Final = 30.0
+"""After so long Linux writes a changed page of its cache (vm.dirty_expire_centisecs): the sync of today."""
+_SHOWN: Final = 8
+"""So many settings are named, others counted."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One question, as this run answers it."""
+
+    question: str
+    answer: str
+    source: str
+    """What of the archive tells."""
+    verdict: Verdict
+
+
+def checklist(run: RunRecord, evaluation: Evaluation) -> tuple[Answer, ...]:
+    """Every question with its answer, in the order of the list; what the archive does not tell is ``not known``."""
+    parts = tuple(evaluation.series.values()) or (evaluation,)
+    found = [
+        _rows(run), _sizes(run, evaluation), _history(run), _logging(run), _duplexed(run), _promised(run),
+        _deadlocks(run, parts), _noticed(run), _interval(run, parts), _rate(run), _concurrency(run, evaluation),
+        _file_system(run), _tuning(run), _terminals(run), _way(run), _remote(run, parts), _within(parts),
+    ]  # fmt: skip
+    return tuple(found)
+
+
+def _unknown(question: str, source: str, why: str = "") -> Answer:
+    return Answer(question, f"{NOT_KNOWN}: {why}" if why else NOT_KNOWN, source, "not known")
+
+
+def _keeps_nothing(run: RunRecord) -> bool:
+    return run.engine == "mock"
+
+
+def _rows(run: RunRecord) -> Answer:
+    question, source = "How large are the rows?", "the workload"
+    entry = run.entry
+    inserted = [f"{one.row_bytes:g} bytes of data in a row of {one.name}" for one in entry.kinds if one.row_bytes]
+    words = entry.row_data or workloads.find(entry.name).row_data or ", ".join(inserted)
+    least, most = entry.row_bytes
+    stored = f"{least} to {most} bytes each on disk with keys, by product" if most else ""
+    said = "; ".join(part for part in (words, stored) if part)
+    return Answer(question, said, source, "told") if said else _unknown(question, source)
+
+
+def _sizes(run: RunRecord, evaluation: Evaluation) -> Answer:
+    question, source = "How large is the database against memory?", "table phases, run.json: marks"
+    sizes = {row.scale: row.database_size_gb for row in evaluation.scales if np.isfinite(row.database_size_gb)}
+    if _keeps_nothing(run):
+        return Answer(question, "the engine keeps no data", source, "told")
+    if not sizes:
+        return _unknown(question, source, "no database was measured")
+    least, most = min(sizes.values()), max(sizes.values())
+    size = f"{least:.3g} GB" if least == most else f"{least:.3g} to {most:.3g} GB"
+    ram = float(run.marks.get("RAM", np.nan)) / 1e9
+    caches = "".join(f", {name} {bytes_ / 1e9:.3g} GB" for name, bytes_ in run.marks.items() if name not in _MEMORY)
+    if not np.isfinite(ram):
+        return Answer(question, f"{size}{caches}; the memory of its machine is {NOT_KNOWN}", source, "not known")
+    fitting = [scale for scale, gb in sizes.items() if gb <= ram]
+    against = f"{size} against RAM {ram:.3g} GB{caches}{_rated(run, evaluation)}"
+    if len(fitting) == len(sizes):
+        fits = "every scale fits into memory, where reads meet no storage"
+        return Answer(question, f"{against}: {fits}", source, "beware")
+    beyond = listed(scale for scale in sizes if scale not in fitting)
+    return Answer(question, f"{against}: larger than memory at scale {beyond}", source, "good")
+
+
+def _rated(run: RunRecord, evaluation: Evaluation) -> str:
+    """What the database is made for and what was made, where a unit of scale is that of one transaction per second
+    (point 2 of the list); the parts of such a workload ask for no size."""
+    rates = {scale: rate for scale, (_, rate) in _best(evaluation).items() if rate > scale}
+    if run.entry.unit.name != _RATED or not run.entry.parts or not rates:
+        return ""
+    scale = max(rates)
+    return f", at scale {scale:,} of the size for {scale:,} tps while {rates[scale]:,.0f} tps were made"
+
+
+_MEMORY: Final = frozenset({"RAM", "swap"})
+_RATED: Final = "rated tps"
+"""The unit of scale of a workload whose database has to grow with the rate."""
+
+
+def _history(run: RunRecord) -> Answer:
+    question = "How is the history organised?"
+    if setting := next((one for one in run.entry.settings if one.name == "history"), None):
+        given = run.spec.workload_settings
+        value = str(given.get("history", setting.default))
+        meaning = next((part for part in setting.help.split("; ") if part.startswith(f"{value}: ")), value)
+        begun = f"; {given.get('before', '0')} rows for each unit of scale before the first transaction"
+        return Answer(question, meaning + begun, "the workload's settings", "told")
+    words = run.entry.history or workloads.find(run.entry.name).history
+    known = bool(run.entry.kinds)
+    if not words and not known:
+        return _unknown(question, "the workload")
+    return Answer(question, words or "its transactions write none", "the workload", "told")
+
+
+def _logging(run: RunRecord) -> Answer:
+    question, source = "Is every commit logged and flushed?", "run.json: durability"
+    if _keeps_nothing(run):
+        return Answer(question, "the engine keeps no data", source, "told")
+    if not run.durability:
+        return _unknown(question, source, "the server told no switch of durability")
+    shown = ", ".join(f"{one.switch} {one.value}" for one in run.durability)
+    if not run.unsafe:
+        return Answer(question, f"yes, as its settings promise: {shown}", source, "good")
+    named = "; ".join(f"{one.switch} {one.value}: {one.meaning}" for one in run.unsafe)
+    return Answer(question, f"NOT DURABLE: {named}", source, "beware")
+
+
+def _duplexed(run: RunRecord) -> Answer:
+    """The list's last point names a log on two devices."""
+    question, source = "Is the log written to two devices?", "run.json: stack"
+    if _keeps_nothing(run):
+        return Answer(question, "the engine keeps no data", source, "told")
+    device = run.item("storage backend", "device")
+    if any(level in device for level in ("(raid1)", "(raid10)")):
+        return Answer(question, f"the device of the data is a mirror: {device}", source, "good")
+    return _unknown(question, source, "no mirror is seen below the data; what the disk itself does is not")
+
+
+def _promised(run: RunRecord) -> Answer:
+    question, source = "Was it tried out that commits survive?", "run.json: promised"
+    found = run.promised
+    if found is None:
+        why = "name a check of the target: dsbench check TARGET --durability --out FILE, dsbench run --checked FILE"
+        return _unknown(question, source, why)
+    words = f"checked on {found.at[:10]}: {found.verdict}"
+    doubts = [f"not as it ran here: {', '.join(found.differs)}"] if found.differs else []
+    doubts += [found.suspicion] if found.suspicion else []
+    good = found.holds and not doubts
+    return Answer(question, "; but ".join([words, *doubts]), source, "good" if good else "beware")
+
+
+def _deadlocks(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
+    question = "Are deadlocks prevented, or what they ended resubmitted?"
+    source = "table errors, run.json: spec.retry"
+    failed = sum(row.failed for part in parts for row in part.scales)
+    done = sum(row.transactions for part in parts for row in part.scales)
+    if not done + failed:
+        return _unknown(question, source, "no cycle was finished")
+    if not failed:
+        why = "; the engine lets one transaction write at a time" if run.dialect.single_writer else ""
+        return Answer(question, f"no attempt failed{why}", source, "good")
+    classes: Counter[str] = Counter()
+    for part in parts:
+        for errors in part.errors.values():
+            classes.update(errors)
+    named = ", ".join(f"{name} {count:,}" for name, count in classes.most_common(3))
+    what = f"{failed:,} of {done + failed:,} attempts failed" + (f" ({named})" if named else "")
+    if run.spec.retry:
+        return Answer(question, f"{what} and were run again", source, "good")
+    return Answer(question, f"{what} and were not run again (--retry)", source, "beware")
+
+
+def _noticed(run: RunRecord) -> Answer:
+    question, source = "Is it noticed when an update did not take place?", "run.json: checks"
+    if _keeps_nothing(run):
+        return Answer(question, "the engine keeps no data", source, "told")
+    if run.broken:
+        return Answer(question, f"the check FAILED at scale {listed(run.broken)}", source, "beware")
+    if run.spec.existing:
+        words = "the tables are not dsbench's: nothing is known that has to hold in them"
+        return Answer(question, words, source, "told")
+    unchecked = [scale for scale in run.spec.scales if scale not in run.checks]
+    conditions = max((len(found) for found in run.checks.values()), default=0)
+    if not conditions:
+        return Answer(question, "no scale was checked", source, "beware")
+    held = f"{counted(conditions, 'condition')} of the whole database held at scale {listed(sorted(run.checks))}"
+    if unchecked:
+        return Answer(question, f"{held}; not checked at scale {listed(unchecked)}", source, "beware")
+    return Answer(question, held, source, "good")
+
+
+def _interval(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
+    """A rating over less than the server or the system needs to write its changed pages is a burst."""
+    question, source = "Is the interval long enough for a checkpoint or a sync?", "tables cycles, groups and monitors"
+    lengths = [seconds for part in parts for seconds in part.durations_s.values() if seconds.size]
+    if not lengths:
+        return _unknown(question, source, "no cycle was finished")
+    cycles, shortest = sum(seconds.size for seconds in lengths), min(float(seconds.min()) for seconds in lengths)
+    stretch = min(float(seconds.sum()) for seconds in lengths)
+    length = f"{counted(cycles, 'cycle')}, the shortest of {shortest:.3g} s, {stretch:.3g} s in all at a scale"
+    if _keeps_nothing(run):
+        return Answer(question, f"{length}; the engine writes nothing", source, "told")
+    counted_in = [found for part in parts for found in part.checkpoints.values()]
+    if begun := sum(len(found) for found in counted_in):
+        return Answer(question, f"{length}; the server began a checkpoint in {begun} of them", source, "good")
+    if counted_in:
+        burst = f"{length}; the server began no checkpoint in any: a burst rating, which may not last"
+        return Answer(question, burst, source, "beware")
+    if stretch < _BURST_S:
+        why = f"less than the {_BURST_S:.0f} s after which the system writes its cache: a burst rating"
+        return Answer(question, f"{length}; {why}, which may not last", source, "beware")
+    return Answer(question, f"{length}; the server counts no checkpoints", source, "told")
+
+
+def _rate(run: RunRecord) -> Answer:
+    headline = run.entry.headline
+    words = (
+        "committed transactions that ended within a cycle, divided by its demanded duration, or, where a number of "
+        "them ends it, by the time from the first start to the last end; the median of the cycles is that of a scale"
+    )
+    if headline.label != "tps":
+        words = f"{headline.about}; tps: {words}"
+    return Answer(f"What does {headline.label} mean?", words, "the workload, docs/method.md", "told")
+
+
+def _concurrency(run: RunRecord, evaluation: Evaluation) -> Answer:
+    question, source = "Was the concurrency chosen or swept?", "run.json: spec.threads, table cycles"
+    numbers = run.spec.thread_numbers
+    nodes = f" on each of {run.spec.nodes} nodes" if run.spec.nodes > 1 else ""
+    if len(numbers) < 2:
+        clients = counted(numbers[0], "client") + nodes
+        return Answer(question, f"chosen: {clients}; another number may be faster", source, "told")
+    best = _best(evaluation)
+    if not best:
+        return _unknown(question, source, "no cycle was finished")
+    told = ", ".join(f"at scale {scale} with {threads:,}" for scale, (threads, _) in best.items())
+    swept = f"swept: {listed(numbers)} clients{nodes}; the highest rate {told}"
+    if any(threads == max(numbers) for threads, _ in best.values()):
+        return Answer(question, f"{swept}, the most there were: more may be faster", source, "beware")
+    return Answer(question, swept, source, "good")
+
+
+def _best(evaluation: Evaluation) -> dict[int, tuple[int, float]]:
+    """By scale, the threads with the highest median rate, and that rate in tps."""
+    found: dict[int, tuple[int, float]] = {}
+    for part in tuple(evaluation.series.values()) or (evaluation,):
+        for row in part.scales:
+            if row.rate_median_tps > found.get(row.scale, (0, -1.0))[1]:
+                found[row.scale] = part.threads, row.rate_median_tps
+    return dict(sorted(found.items()))
+
+
+def _file_system(run: RunRecord) -> Answer:
+    question, source = "Which file system holds the data?", "run.json: stack"
+    if _keeps_nothing(run):
+        return Answer(question, "the engine keeps no data", source, "told")
+    kind = run.item("file system", "type")
+    if not kind:
+        return _unknown(question, source, run.item("file system", "server"))
+    block, device = run.item("file system", "block size"), run.item("storage backend", "device")
+    parts = [kind, run.item("file system", "options"), block and f"blocks of {block}", device and f"on {device}"]
+    unsafe = [one for one in run.unsafe if one.switch in ("file system", "mount option")]
+    return Answer(question, "; ".join(part for part in parts if part), source, "beware" if unsafe else "told")
+
+
+def _tuning(run: RunRecord) -> Answer:
+    asked = run.spec.described()
+    sent = {"procedure": "procedures", "statements": "statements"}.get(run.call or asked.get("call") or "", NOT_KNOWN)
+    prepared = "yes" if asked.get("prepare") else "no"
+    ways = [f"isolation {run.in_force}", f"sent as {sent}", f"prepared: {prepared}", f"placement {asked['placement']}"]
+    settings = {**run.settings, **run.spec.target.settings}
+    named = [f"{name} {value}" for name, value in islice(sorted(settings.items()), _SHOWN)]
+    more = f" and {len(settings) - _SHOWN} more" if len(settings) > _SHOWN else ""
+    server = f"not at the server's defaults: {', '.join(named)}{more}" if named else "the server told no other settings"
+    return Answer("Which tuning options are in force?", "; ".join([*ways, server]), "run.json: settings, spec", "told")
+
+
+def _terminals(run: RunRecord) -> Answer:
+    simulated = run.spec.pace == "terminals"
+    words = pacing(run) + ("" if simulated else ": no terminals, without keying and thinking")
+    return Answer("Are there terminals?", words, "run.json: spec", "told")
+
+
+def _way(run: RunRecord) -> Answer:
+    question, source = "How do transactions come to the server?", "run.json: stack"
+    if _keeps_nothing(run):
+        return Answer(question, "they do not leave the client", source, "told")
+    way = "within the process of the client" if run.embedded else run.item("API", "transport")
+    nodes = f", from {counted(run.spec.nodes, 'remote node')}" if run.spec.nodes else ""
+    return Answer(question, f"{way}{nodes}", source, "told") if way else _unknown(question, source)
+
+
+def _remote(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
+    question, source = "How many transactions reach another branch or unit of scale?", "table cycles"
+    remote = run.entry.remote
+    if remote is None:
+        asked = next((one for one in run.entry.settings if one.name == "remote"), None)
+        words = f"none, as asked for: {asked.help}" if asked else "the workload has no rule for it"
+        return Answer(question, words, "the workload", "told")
+    # Where a unit of scale has several branches, there are others at scale 1 as well.
+    shares = [share for part in parts for scale, share in part.remote_share.items() if scale > 1 or share]
+    if not shares:
+        return _unknown(question, source, "there is one unit only, or no cycle was finished")
+    least, most = min(shares), max(shares)
+    inside = remote.least <= least and most <= remote.most
+    words = f"{least:.1%} to {most:.1%} {remote.what}; between {remote.least:.0%} and {remote.most:.0%} are wanted"
+    return Answer(question, words, source, "good" if inside else "beware")
+
+
+def _within(parts: tuple[Evaluation, ...]) -> Answer:
+    """Response times count where there are any: the list asks for 95 % within a second, as people see it."""
+    question, source = "Do 95 % end within a second?", "table buckets"
+    curves = [curve for part in parts for curve in (part.response or part.frequency).values()]
+    times = [curve.quantiles_ns[0.95] / 1e9 for curve in curves if 0.95 in curve.quantiles_ns]
+    if not times:
+        return _unknown(question, source)
+    worst = max(times)
+    return Answer(question, f"95 % end within {worst:.3g} s", source, "good" if worst <= 1 else "beware")
+
+
+_NOTE: Final = (
+    "The questions are those of K. J. McDonell's list of pitfalls (AUUG Newsletter, 1987). Told: neither good nor bad "
+    "in itself, but to be the same where figures are compared."
+)
+_COLUMNS: Final = tuple(Column(name, left=True) for name in ("question", "answer", "told by", "verdict"))
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    """A question and its answer, with the verdict."""
+    found: Sequence[Answer] = evaluation.checklist
+    rows = [(one.question, one.answer, one.source, "BEWARE" if one.verdict == "beware" else one.verdict)
+            for one in found]  # fmt: skip
+    wrong = frozenset(at for at, one in enumerate(found) if one.verdict == "beware")
+    yield Table("What decides whether the figures may be compared", _COLUMNS, rows, wrong)
+    yield Sentence(_NOTE, "note")
+
+
+def _read(evaluation: Evaluation) -> tuple[Answer, ...]:
+    return checklist(evaluation.run, evaluation)
+
+
+SUBJECT: Final = Subject(
+    "checklist", "Checklist", tell=_tell, reads={"checklist": _read}, whole={"checklist": _read}
+)

@@ -1,0 +1,160 @@
+"""What each stage reached and took, out of the tables of an archive: see ``analysis.efficiency``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dsbench.archive.record import StageAsked
+from dsbench.read.arrow import grouped, whole
+from dsbench.read.groups import Series
+from dsbench.read.measured import Measured
+from dsbench.read.operations import count, demanded, in_order, inserted_bytes, plain, target, whole_seconds
+from dsbench.read.stats import histogram as hist
+from dsbench.read.stats.efficiency import Background, Efficiency, Spent, Times, in_buckets, values
+from dsbench.read.stats.values import Floats
+from dsbench.read.subject import Subject
+from dsbench.read.taken import last_sizes, taken_from
+from dsbench.workloads import Entry
+
+if TYPE_CHECKING:
+    from dsbench.read.evaluation import Evaluation
+
+@dataclass(frozen=True)
+class Tables:
+    """Those of one series."""
+
+    cycles: pa.Table
+    groups: pa.Table
+    buckets: pa.Table
+    """With response times of all groups where one has them."""
+    monitors: pa.Table
+    """Of the system under test."""
+
+
+def efficiencies(
+    entry: Entry, tables: Tables, load: Mapping[int, Measured], courses: Mapping[int, Mapping[str, Floats]],
+    live: Mapping[int, float],
+) -> dict[int, Efficiency]:
+    """By scale; ``courses`` are those of ``group_courses``, ``live`` the bytes of user data at the end."""
+    kinds = {kind.name: kind for kind in entry.kinds}
+    names = in_order(tables.groups)
+    counts = count(tables.cycles, kinds)
+    taken = taken_from(tables.cycles, tables.groups, tables.monitors)
+    sizes = last_sizes(tables.monitors)
+    found = {}
+    for scale, part in load.items():
+        here = {name: counts[scale, name] for name in names.get(scale, ()) if (scale, name) in counts}
+        if not here:
+            continue
+        rated = demanded(tables.groups, scale)
+        measured = next((name for name in here if name not in rated), next(iter(here)))
+        one, spans = here[measured], taken.get(scale, {})
+        times = _times(tables.buckets, scale)
+        inserting = [group.total for group in here.values() if group.inserts]
+        spent = Spent(
+            duration_s=part.measured_s,
+            operations=one.total,
+            inserts=one.inserts,
+            inserted=sum(inserting) if inserting else nan,
+            **spans,
+            **_last(sizes, scale),
+            longest_ns=float(times[measured].max_ns) if measured in times else nan,
+            rates=whole_seconds(courses[scale][measured], part) if measured in courses.get(scale, {}) else np.empty(0),
+            written_bytes=inserted_bytes(tables.cycles, scale, kinds),
+            live_bytes=live.get(scale, nan),
+        )
+        background = tuple(
+            Background(name, "rows" if group.rows else "transactions", target(rated[name], group),
+                       group.total / part.measured_s, group.inserts)
+            for name, group in here.items() if name != measured and name in rated
+        )  # fmt: skip
+        found[scale] = Efficiency(
+            measured, "rows" if one.rows else "transactions", values(spent), background, times
+        )
+    return found
+
+
+def timed(
+    stages: Sequence[StageAsked], phases: pa.Table, monitors: pa.Table, live: Mapping[tuple[Series, int], float]
+) -> dict[Series, dict[int, Efficiency]]:
+    """Stages of statements that are timed: what they went through and took, by scale. ``monitors`` are those of the
+    system under test; ``live`` is what ``live_bytes`` gives."""
+    found: dict[Series, dict[int, Efficiency]] = {}
+    rows = phases.select(["scale", "stage", "cycle", "phase", "duration_ns", "rows"]).to_pylist()
+    there: dict[int, float] = {}
+    for stage in stages:
+        there |= {scale: size for (key, scale), size in live.items() if key.stage == stage.name}
+        here = [row for row in rows if row["stage"] == row["phase"] == stage.name]
+        if stage.work != "work" or not here:
+            continue
+        own = pa.Table.from_pylist(here)
+        of_stage = monitors.filter((pc.field("stage") == stage.name) & (pc.field("cycle") == 0))
+        known = of_stage.filter(pa.array(np.isin(whole(of_stage, "scale"), whole(own, "scale")), pa.bool_()))
+        taken, sizes = taken_from(own, own, known), last_sizes(known)
+        found[Series(stage.name, 0)] = {
+            row["scale"]: _of_statements(row, taken, sizes, there.get(row["scale"], nan)) for row in here
+        }
+    return found
+
+
+def _of_statements(
+    row: Mapping[str, Any], taken: Mapping[int, dict[str, float]], sizes: Mapping[tuple[int, str], float], live: float
+) -> Efficiency:
+    scale, rows = row["scale"], float(row["rows"] or nan)
+    known: dict[str, Any] = {**taken.get(scale, {}), **_last(sizes, scale)}
+    spent = Spent(row["duration_ns"] / 1e9, rows, inserts=True, inserted=rows, live_bytes=live, **known)
+    return Efficiency("", "rows", values(spent))
+
+
+def _last(sizes: Mapping[tuple[int, str], float], scale: int) -> dict[str, float]:
+    return {f"{name}_bytes": sizes.get((scale, name), nan) for name in ("database", "directory", "resident")}
+
+
+def _times(buckets: pa.Table, scale: int) -> dict[str, Times]:
+    """Group to its response times; residence times where no group has a rate."""
+    here = buckets.filter(pc.field("scale") == scale)
+    response = here.filter(pc.field("measure") == "response")
+    chosen = response if response.num_rows else here.filter(pc.field("measure") == "residence")
+    chosen = plain(chosen)
+    names, number = grouped(chosen, ("group",))
+    low, high, count = (whole(chosen, name) for name in ("low_ns", "high_ns", "count"))
+    found = {}
+    for at, (name,) in enumerate(names):
+        of = number == at
+        values = hist.histogram(low[of], high[of], count[of])
+        if values.count:
+            found[name] = in_buckets(values)
+    return found
+
+
+def _read_efficiency(evaluation: Evaluation) -> dict[int, Efficiency]:
+    rows = evaluation.rows
+    tables = Tables(rows.cycles, rows.of_cycles("groups"), rows.buckets, rows.monitors)
+    live = {x: size for (key, x), size in rows.whole.live_bytes.items() if key == rows.key}
+    return efficiencies(rows.run.entry, tables, rows.load, evaluation.group_courses, live)
+
+
+def _read_stages(evaluation: Evaluation) -> dict[Series, Mapping[int, Efficiency]]:
+    """Of all series and of the stages of statements between them, as the run has them."""
+    whole = evaluation.rows.whole
+    found: dict[Series, Mapping[int, Efficiency]] = {key: one.efficiency for key, one in evaluation.series.items()}
+    found |= timed(whole.run.stages, whole.tables["phases"], whole.monitors, whole.live_bytes)
+    order = {stage.name: at for at, stage in enumerate(whole.run.stages)}
+    return dict(sorted(found.items(), key=lambda one: order.get(one[0].stage, -1)))
+
+
+SUBJECT: Final = Subject(
+    "stages", "Stages",
+    reads={
+        "efficiency": _read_efficiency,
+        "stages": lambda evaluation: {evaluation.key: evaluation.efficiency},
+    },
+    whole={"stages": _read_stages},
+)  # fmt: skip

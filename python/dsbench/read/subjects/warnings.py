@@ -1,0 +1,288 @@
+"""What to think of a run: the facts of ``run.json`` and of the cycles, put before the rules of doubt."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from dsbench.archive import Asked, RunRecord
+from dsbench.read.groups import Makers, Series
+from dsbench.read.measured import Measured
+from dsbench.read.series import phrases
+from dsbench.read.stats.doubts import doubts
+from dsbench.read.stats.equations import cycle_rate_tps
+from dsbench.read.stats.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch, outside_share
+from dsbench.read.stats.fairness import Evenness
+from dsbench.read.stats.index import imprecise
+from dsbench.read.stats.machine import CycleUse
+from dsbench.read.stats.models import fit_collision
+from dsbench.read.stats.precision import half_width
+from dsbench.read.stats.resources import CLIENT_CPU
+from dsbench.read.stats.scatter import Scatter, scatter
+from dsbench.read.stats.steady import Drift, drift, over_cycles, stalls
+from dsbench.read.stats.values import Collision, Doubt, Floats, Frequency, Resource
+from dsbench.read.stats.windows import window_doubts
+from dsbench.read.subject import Subject
+from dsbench.read.subjects.kinds import kind_doubts, special_doubts
+
+if TYPE_CHECKING:
+    from dsbench.read.evaluation import Evaluation
+    from dsbench.read.subjects.nodes import NodeShare
+
+def judge(
+    run: RunRecord,
+    begun: Iterable[int],
+    load: Mapping[int, Measured],
+    frequency: Mapping[int, Frequency],
+    seconds: Mapping[int, Floats],
+    resources: Mapping[int, tuple[Resource, ...]],
+    errors: Mapping[int, Mapping[str, int]],
+    nodes: Mapping[str, Mapping[int, NodeShare]],
+    uses: Mapping[int, tuple[CycleUse, ...]],
+    checkpoints: Mapping[int, tuple[int, ...]],
+    makers: Makers,
+    even: Mapping[int, Evenness],
+) -> tuple[Doubt, ...]:
+    """The doubts about a run; ``begun`` are its scales, ``makers`` its groups, the mappings what was measured."""
+    broken = failed_checks(run)
+    facts = []
+    for scale in begun:
+        part = load.get(scale, Measured.empty())
+        curve = frequency.get(scale)
+        full = _full_seconds(seconds.get(scale), part.duration_s)
+        facts.append(
+            _scale_facts(
+                scale,
+                part,
+                main_error=_most(errors.get(scale, {})),
+                histogram_count=curve.count if curve else 0,
+                client_cpus=_client_cpus(resources.get(scale, ())),
+                drifts=_drifts(full),
+                half_width=half_width(rates := cycle_rate_tps(part["committed"], part.duration_s)),
+                scatter=scatter(part.cycles, rates, list(full)),
+                stood_still=tuple(int(part.cycles[at]) for at in _stalls(full, curve)),
+                checkpoints=checkpoints.get(scale, ()),
+                uses=uses.get(scale, ()),
+                checked=scale in run.checks or run.spec.existing,
+                broken=broken.get(scale, ()),
+                populations=_populations(run, scale, part),
+                nodes=_nodes(nodes, scale),
+                evenness=even.get(scale),
+            )
+        )
+    return doubts(_run_facts(run, load, makers), facts, noticed(run))
+
+
+def failed_checks(run: RunRecord) -> dict[int, tuple[str, ...]]:
+    """Scale to the conditions that do not hold, in words; only scales that have one."""
+    return {scale: tuple(f"{c.name} ({c.detail})" for c in conditions) for scale, conditions in run.broken.items()}
+
+
+def collision(
+    run: RunRecord, success: Mapping[int, float], load: Mapping[int, Measured], makers: Makers
+) -> Collision | None:
+    """The model of collisions where it applies: snapshots of one row per unit of scale, several writers at a time.
+
+    It supposes that all clients always have a transaction under way: in the closed loop, with every node.
+    """
+    shares = {x: share for x, share in success.items() if x not in run.broken and load[x].present.all()}
+    applies = (
+        run.entry.hot_row
+        and makers.pacings == {"closed"}
+        and run.in_force != "read-committed"
+        and not run.dialect.single_writer
+        and not _waits(run)
+        and any(share < 1 for share in shares.values())
+    )
+    return fit_collision(list(shares), list(shares.values()), makers.clients) if applies else None
+
+
+def _waits(run: RunRecord) -> bool:
+    """InnoDB lets an update wait for the one before it and then go on: what fails there are deadlocks."""
+    return run.item("RDBMS", "storage engine").lower() == "innodb"
+
+
+def _scale_facts(
+    scale: int,
+    load: Measured,
+    *,
+    main_error: str,
+    histogram_count: int,
+    client_cpus: float,
+    drifts: tuple[tuple[str, Drift], ...],
+    half_width: float,
+    scatter: Scatter | None,
+    stood_still: tuple[int, ...],
+    checkpoints: tuple[int, ...],
+    uses: tuple[CycleUse, ...],
+    checked: bool,
+    broken: tuple[str, ...],
+    populations: int,
+    nodes: tuple[NodeFacts, ...],
+    evenness: Evenness | None,
+) -> ScaleFacts:
+    return ScaleFacts(
+        scale=scale,
+        cycles=load.cycles.size,
+        committed=load.total("committed"),
+        failed=load.total("failed"),
+        main_error=main_error,
+        attempts=load.attempts,
+        unknown=load.total("unknown"),
+        missed=load.total("missed"),
+        remote=load.total("remote"),
+        remote_of=load.kept,
+        absent=int((~load.present).any(axis=1).sum()) if not any(node.absent for node in nodes) else _absent(nodes),
+        nodes=nodes,
+        outside_share=outside_share(load["residence_ns"], load["failed_ns"], load.first_start_ns, load.last_end_ns),
+        client_cpus=client_cpus,
+        histogram_count=histogram_count,
+        rolled_back=load.total("rolled_back"),
+        drifts=drifts,
+        half_width=half_width,
+        scatter=scatter,
+        stood_still=stood_still,
+        checkpoints=checkpoints,
+        uses=uses,
+        checked=checked,
+        measured_s=load.measured_s,
+        lasted_s=tuple(zip(load.cycles.tolist(), load.duration_s.tolist(), strict=True)),
+        broken=broken,
+        populations=populations,
+        evenness=evenness,
+    )
+
+
+def _nodes(nodes: Mapping[str, Mapping[int, NodeShare]], scale: int) -> tuple[NodeFacts, ...]:
+    found = ((name, by_scale[scale]) for name, by_scale in nodes.items() if scale in by_scale)
+    return tuple(
+        NodeFacts(
+            name,
+            cpu_busy=share.cpu_busy,
+            ceiling_share=share.rate_median_tps / share.ceiling_tps,
+            start_off_ns=int(np.nan_to_num(share.start_late_ns)) + share.clock_error_ns,
+            absent=share.absent,
+        )
+        for name, share in found
+    )
+
+
+def _absent(nodes: Iterable[NodeFacts]) -> int:
+    """Cycles without some node; a node that was never there has no row by which it could be missed."""
+    return len({words.partition(":")[0] for node in nodes for words in node.absent})
+
+
+def of_index(spec: Asked) -> bool:
+    """Whether the precision that was asked for is that of the index; a scale alone has none."""
+    return spec.precision_of == "index" and len(spec.scales) > 1
+
+
+def _populations(run: RunRecord, scale: int, load: Measured) -> int:
+    """Populations of ``scale`` from which a cycle was measured; one that was cut short before left none."""
+    begins = sorted({segment.first_cycle for segment in run.segments if segment.scale == scale})
+    return len({bisect_right(begins, cycle) for cycle in load.cycles.tolist()} - {0})
+
+
+def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> RunFacts:
+    spec = run.spec
+    durations_s = [float(part.duration_s.min()) for part in load.values()]
+    return RunFacts(
+        workload=run.entry,
+        status=run.status,
+        reason=run.reason,
+        duration_s=min(durations_s, default=spec.duration),
+        cycles=spec.cycles,
+        peak=spec.peak,
+        precision=None if spec.precision is None or of_index(spec) else spec.precision / 100,
+        isolation=spec.isolation,
+        retry=spec.retry,
+        reconnect=spec.reconnect,
+        pacings=makers.pacings,
+        timed=makers.timed,
+        sized_for_s=spec.duration if makers.sized else np.nan,
+        nodes=spec.nodes,
+        embedded=run.embedded,
+        cpus=run.cpus or 0,
+        clock=run.item("operating system", "clock source"),
+        governor=run.item("core", "frequency governor"),
+        memory_limited="memory" in spec.limits,
+        ceiling_tps=run.ceiling_tps,
+        unsafe=tuple(UnsafeSwitch(s.switch, str(s.value), s.meaning) for s in run.unsafe),
+    )
+
+
+def _most(counts: Mapping[str, int]) -> str:
+    return max(counts, key=lambda name: counts[name], default="")
+
+
+def _client_cpus(resources: Iterable[Resource]) -> float:
+    """CPU seconds per second of the load generator."""
+    return next((r.per_second / 1e6 for r in resources if r.name == CLIENT_CPU), np.nan)
+
+
+def _full_seconds(course: Floats | None, durations_s: Floats) -> Floats:
+    """Counts of the whole seconds that all cycles have; shape (cycles, seconds), or (0, 0) where none is known."""
+    shortest = int(durations_s.min()) if durations_s.size else 0
+    if course is None or shortest < 1:
+        return np.zeros((0, 0))
+    ends = np.cumsum(np.ceil(durations_s)).astype(int)
+    begins = np.concatenate([[0], ends[:-1]])
+    return np.asarray(course[begins[:, np.newaxis] + np.arange(shortest), 0])
+
+
+def _stalls(full: Floats, curve: Frequency | None) -> list[int]:
+    return stalls(full, curve.quantiles_ns.get(1.0, 0.0)) if curve is not None and full.size else []
+
+
+def _drifts(full: Floats) -> tuple[tuple[str, Drift], ...]:
+    """Drift within the cycles laid over each other, and over all cycles."""
+    if full.size == 0:
+        return ()
+    within = ("within the cycle", drift(full.sum(axis=0)))
+    return (within, (f"over the {len(full)} cycles", over_cycles(full))) if len(full) > 1 else (within,)
+
+
+def noticed(run: RunRecord) -> list[Doubt]:
+    """What the run itself found doubtful while it went on."""
+    return [Doubt(w.code, w.message, w.remedy, w.scale, w.severe) for w in run.warnings]
+
+
+def _read_warnings(evaluation: Evaluation) -> tuple[Doubt, ...]:
+    run, spec, rows = evaluation.rows.run, evaluation.rows.run.spec, evaluation.rows
+    judged = judge(
+        run, [row.scale for row in evaluation.scales], rows.load, evaluation.frequency, evaluation.seconds,
+        evaluation.resources, evaluation.errors, evaluation.nodes, evaluation.machine, evaluation.checkpoints,
+        rows.makers, evaluation.evenness,
+    )  # fmt: skip
+    return (
+        *judged,
+        *special_doubts(run),
+        *kind_doubts(run.entry, evaluation.kinds),
+        *window_doubts(evaluation.windows),
+        *(imprecise(evaluation.index, (spec.precision or 0) / 100) if of_index(spec) else ()),
+    )
+
+
+def of_all_series(parts: Mapping[Series, Evaluation], noticed: Sequence[Doubt]) -> tuple[Doubt, ...]:
+    """The warnings of all series, each once; ``noticed`` are those of them that stand in ``run.json``."""
+    found: list[Doubt] = []
+    names = phrases(parts)
+    for key, part in parts.items():
+        for doubt in part.doubts:
+            # What concerns the whole run or the database is the same for every series, and what the run noticed
+            # while it went on is told with its cycle.
+            general = doubt.scale is None or doubt.severe or doubt.code == "unchecked" or doubt in noticed
+            told = doubt if general else replace(doubt, message=f"{names[key]}: {doubt.message}")
+            found += [] if told in found else [told]
+    return tuple(sorted(found, key=lambda doubt: not doubt.severe))
+
+
+SUBJECT: Final = Subject(
+    "warnings", "Warnings",
+    reads={"doubts": _read_warnings},
+    whole={"doubts": lambda evaluation: of_all_series(evaluation.series, noticed(evaluation.run))},
+)

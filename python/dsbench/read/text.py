@@ -1,0 +1,64 @@
+"""Blocks as plain text, for a terminal, a log and results.txt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table, Terms
+
+_WIDEST: Final = 120
+"""Columns of a terminal beyond which texts do not stand beside each other."""
+
+
+def render_text(blocks: Iterable[Block]) -> str:
+    """All blocks below each other, an empty line between them; diagrams have no text."""
+    shown = ["\n".join(lines) for block in blocks if (lines := list(_lines(block)))]
+    return "\n\n".join(shown)
+
+
+def _lines(block: Block) -> Iterator[str]:
+    match block:
+        case Sentence(text):
+            yield text
+        case Listed(items):
+            yield from items
+        case Terms(pairs):
+            known = [(name, value) for name, value in pairs if value]
+            width = max((len(name) for name, _ in known), default=0)
+            yield from (f"{name:{width}}  {value}" for name, value in known)
+        case Table(title, columns, rows):
+            yield from ([title] if title else [])
+            lines = align_rows(columns, rows)
+            wide = all(column.left for column in columns) and max(map(len, lines)) > _WIDEST
+            yield from (_stack_rows(columns, rows) if wide else lines)
+        case Part(title, blocks):
+            yield title
+            yield from render_text(blocks).splitlines()
+        case Diagram():
+            return
+
+
+def _stack_rows(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    """Texts too long to stand beside each other: a line for each cell, all but the first indented below its row."""
+    width = max(len(column.head) for column in columns)
+    for row in rows:
+        cells = [(column.head, column.show(value)) for column, value in zip(columns, row, strict=True)]
+        yield cells[0][1]
+        yield from (f"  {head:{width}}  {shown}" for head, shown in cells[1:] if shown)
+
+
+def align_rows(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> list[str]:
+    """Heads and cells in columns, numbers to the right."""
+    cells = [[column.head for column in columns]]
+    cells += [[column.show(value) for column, value in zip(columns, row, strict=True)] for row in rows]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(columns))]
+    # Texts of the last column end where they end.
+    aligned = (
+        "  ".join(
+            cell.ljust(width) if column.left else cell.rjust(width)
+            for cell, width, column in zip(row, widths, columns, strict=True)
+        ).rstrip()
+        for row in cells
+    )
+    return list(aligned)
