@@ -7,8 +7,9 @@ from math import isnan
 import pytest
 
 from dsbench.read.evaluation import Series
-from dsbench.read.series import headings, labels, phrases, together
+from dsbench.read.series import headings, labels, phrases
 from dsbench.read.stats.values import Doubt
+from dsbench.read.subjects.warnings import of_all_series
 from fixtures import sample
 
 MOCK = [{"against": "mock engine", "threads": n, "rate_tps": 1e6 * n} for n in (1, 2)]
@@ -40,7 +41,7 @@ def test_what_the_run_noticed_is_told_once() -> None:
     slow = Doubt("failures", "5 % of the attempts failed", "", 1)
     one = sample.evaluation(scales=(1,))
     parts = {Series("load", n): one.replace(doubts=(lost, slow), threads=n) for n in (2, 4)}
-    assert [doubt.message for doubt in together(parts, [lost]).doubts] == [
+    assert [doubt.message for doubt in of_all_series(parts, [lost])] == [
         "node b was lost in cycle 5", "2 threads: 5 % of the attempts failed", "4 threads: 5 % of the attempts failed",
     ]  # fmt: skip
 
