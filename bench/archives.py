@@ -11,15 +11,16 @@ import numpy as np
 
 from dsbench.archive import FORMAT, RunRecord, Writer
 from dsbench.archive.columns import COUNTERS
-from dsbench.measure.loaders import SECOND_WORDS, CycleLoad, CycleResult, Group, Pacing, UInts, Until
+from dsbench.measure.loaders import SECOND_WORDS, CycleLoad, CycleResult, Group, UInts
 from dsbench.measure.rows import Names, group_rows, write_cycle
 from dsbench.spec import DSI_SCALES, RunSpec
 
 THREADS = 64
 CYCLES = 10
 SECONDS = 60
-_GROUP = Group("all", 0, (0,), THREADS, 0, THREADS, Pacing("closed"), Until("time", SECONDS * 10**9))
-_LOAD = CycleLoad((_GROUP,), 0, "free", 1, 0)
+_DURATION_NS = SECONDS * 10**9
+_GROUP = Group("all", (0,), THREADS, THREADS, "closed", None, None, "time", None, "", _DURATION_NS)
+_LOAD = CycleLoad("", (_GROUP,), THREADS, 1, 0, _DURATION_NS)
 _PHASES = ("create", "populate", "primary_key", "foreign_key", "check", "drop")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import ssl
 import subprocess
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import psutil
@@ -25,15 +26,18 @@ from dsbench.drivers.address import Address
 from dsbench.drivers.session import MYSQL, POSTGRES, by_format
 from dsbench.measure import loaders as generator
 from dsbench.measure.events import Moment, Silent
-from dsbench.measure.loaders import processes
+from dsbench.measure.loaders import Bench, processes
+from dsbench.measure.loaders import Target as Opened
+from dsbench.measure.loaders.peers import Peer
 from dsbench.measure.loaders.pgbench import Pgbench
 from dsbench.measure.loaders.sysbench import Sysbench, class_ns
 from dsbench.read.naming import subject
 from dsbench.read.stats.histogram import histogram, quantile_ns
-from dsbench.spec import SpecError, Target, build
+from dsbench.spec import RunSpec, SpecError, Target, build
 from fixtures.program import Program
 
 SECRET = "not to be shown"
+PeerT = TypeVar("PeerT", bound=Peer)
 
 
 @pytest.fixture(scope="module")
@@ -248,13 +252,9 @@ def test_what_a_client_cannot_do_is_told_before_anything_begins(called: Program,
     assert "--client" in done.stderr
 
 
-def options(threads: int, tries: int = 1) -> dict[str, Any]:
-    group = {"threads": threads, "prepare": False, "tries": tries, "reconnect": False}
-    return {"groups": [group], "carriers": 0, "seed": 7}
-
-
-def asked(url: str, duration_s: float) -> dict[str, Any]:
-    return {"url": url, "workload": "tpcb", "scale": 1, "isolation": "serializable", "duration_s": duration_s}
+def peer_of(program: type[PeerT], threads: int, call: str = "statements", url: str = "postgresql:///x") -> PeerT:
+    spec = RunSpec(workload="tpcb", isolation="serializable", duration=2, retry=True, max_tries=3)
+    return program(spec, url, 1, "mysql" if url.startswith("mysql") else "pgsql", call, threads, 7)
 
 
 def column(found: dict[str, Any], name: str) -> list[int]:
@@ -262,7 +262,7 @@ def column(found: dict[str, Any], name: str) -> list[int]:
 
 
 def test_a_log_of_pgbench_is_cut_at_the_end_of_the_cycle_and_counts_every_attempt_that_failed(tmp_path: Path) -> None:
-    peer = Pgbench(asked("postgresql:///x", 2), options(2, tries=3), "statements")
+    peer = peer_of(Pgbench, 2)
     # client, number, time, script, second, microsecond, retries
     (peer._folder / "log.1").write_text(
         "0 1 1000 0 100 1000 0\n"  # begins the cycle at 100 s
@@ -282,7 +282,7 @@ def test_a_log_of_pgbench_is_cut_at_the_end_of_the_cycle_and_counts_every_attemp
 
 
 def test_the_last_transactions_of_sysbench_which_end_after_its_time_are_not_counted() -> None:
-    peer = Sysbench({**asked("postgresql:///x", 2), "dialect": "pgsql"}, options(4), "statements")
+    peer = peer_of(Sysbench, 4)
     peer._said = (
         "       1.000 |****  300\n       8.000 |*     104\n\n    ignored errors:  6  (3.00 per sec.)\n"
         "    total time:                          2.0104s\n    total number of events:  404\n"
@@ -313,13 +313,12 @@ def test_programs_connect_as_the_own_client_would_and_show_no_password() -> None
     env = peers.environment(Address.of(url), "repeatable-read")
     assert (env["PGPASSWORD"], env["PGSSLMODE"], env["PGSSLROOTCERT"]) == ("s cret", "verify-full", "/r")
     assert env["PGOPTIONS"] == r"-c geqo=off -c search_path=dsbench -c default_transaction_isolation=repeatable\ read"
-    for program in (Pgbench(asked(url, 1), options(1), "procedure"), Sysbench(
-        {**asked(url, 1), "dialect": "pgsql"}, options(1), "procedure")):  # fmt: skip
+    for program in (peer_of(Pgbench, 1, "procedure", url), peer_of(Sysbench, 1, "procedure", url)):
         words, _env = program._command()
         assert "cret" not in " ".join(words)
         assert all("cret" not in path.read_text() for path in program._folder.iterdir())
         program.join()
-    maria = Sysbench({**asked("mysql://me:secret@h/", 1), "dialect": "mysql"}, options(1), "statements")
+    maria = peer_of(Sysbench, 1, url="mysql://me:secret@h/")
     words, _env = maria._command()
     (file,) = maria._folder.iterdir()
     assert ("secret" in file.read_text(), file.stat().st_mode & 0o077, "secret" in " ".join(words)) == (True, 0, False)
@@ -350,7 +349,7 @@ def test_what_a_killed_run_left_of_a_program_is_removed_by_the_next(tmp_path: Pa
     names = [f"dsbench-peer-{ended.pid}-a", f"dsbench-peer-{os.getpid()}-b", "dsbench-peer-c", "other"]
     for name in names:
         (tmp_path / name).mkdir()
-    peer = Pgbench(asked("postgresql:///x", 1), options(1), "statements")
+    peer = peer_of(Pgbench, 1)
     peer.join()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])
 
@@ -385,15 +384,12 @@ def test_placeholders_become_those_of_the_driver() -> None:
         assert by_format(sql, words) == (sql if written is None else written)
 
 
-def test_processes_share_clients_counts_and_what_they_recorded() -> None:
-    group = {"threads": 5, "first_client": 10, "pacing": ("closed", 0.0, "all"), "until": ("transactions", 11, "all")}
-    options = {"groups": [group], "carriers": 0, "trace": None}
-    assert processes.processes_for(options, 2) == 2
-    assert processes.processes_for({**options, "carriers": 9}, 2) == 5
-    assert processes.processes_for({**options, "groups": [group, group]}, 8) == 1
-    shares = [processes.share(options, number, 2)["groups"][0] for number in range(2)]
-    assert [(one["threads"], one["first_client"]) for one in shares] == [(2, 10), (3, 12)]
-    assert sum(one["until"][1] for one in shares) == 11
+def test_processes_share_clients_and_what_they_recorded() -> None:
+    plan = Bench(Opened("mock:"), "select", 1, None).fill(RunSpec(threads=5), node=2, nodes=3).plan
+    shares = _core.divide(plan, 2)
+    groups = [json.loads(part)["load"]["groups"][0] for part, _threads in shares]
+    assert [(one["threads"], one["first_client"]) for one in groups] == [(2, 10), (3, 12)]
+    assert [threads for _plan, threads in shares] == [2, 3]
     times = [np.array(some, "<u8") for some in ([1000, 2000, 2000], [2000, 9_000_000])]
     one = {"counters": b"", "groups": b"", "seconds": b"", "failure": None, "untraced": 0, "statements": []}
     parts = [

@@ -16,9 +16,8 @@ from dsbench.archive.columns import COUNTERS
 from dsbench.measure import cycle
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import Journal
-from dsbench.measure.loaders import SECOND_WORDS, CycleLoad, CycleResult, Stage, load_of
+from dsbench.measure.loaders import SECOND_WORDS, Bench, CycleLoad, CycleResult, Target
 from dsbench.measure.loaders.parts import NodeResult, Part, Wanted
-from dsbench.measure.loaders.stages import GroupPlan
 from dsbench.measure.monitors import Known
 from dsbench.spec import RunSpec
 
@@ -36,11 +35,11 @@ def result(first_starts_ns: list[int | None]) -> CycleResult:
     return CycleResult(counters, groups, (), np.zeros((0, SECOND_WORDS), "<u8"), (), {}, None)
 
 
-LOAD = Stage("load", "load", repeated=True, cleaned=True, groups=(GroupPlan("all", 0, (0,), None, None, None),))
+BENCH = Bench(Target("mock:"), "select", 1, None)
 
 
 def load(asked: RunSpec) -> CycleLoad:
-    return load_of(LOAD, asked, 1)
+    return BENCH.fill(asked)
 
 
 def spec(**more: Any) -> RunSpec:
@@ -124,6 +123,6 @@ def test_the_whole_lead_is_left_when_the_start_is_told(monkeypatch: pytest.Monke
     monkeypatch.setattr(cycle, "Sampler", lambda _: SimpleNamespace(first=int, go=max, stop=list, notes=()))
     given = {"spec": spec(ramp_up=ramp_up), "bench": None, "load": slow, "monitors": (), "known": Known({})}
     setting = SimpleNamespace(**given, watch=lambda *_: None)
-    wanted = Wanted(setting.spec, cast(Any, None), LOAD, 1, 1, 1, None)
+    wanted = Wanted(setting.spec, BENCH, BENCH.load(""), 1, 1, 1, None)
     cycle._measure(cast(cycle.Setting, setting), wanted)
     assert slow.left_ns == 20 * MS + round(ramp_up * 1e9)

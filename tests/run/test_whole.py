@@ -14,7 +14,7 @@ from dsbench.archive import Archive, Writer
 from dsbench.measure import cycle, resumption, rows
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import Journal
-from dsbench.measure.loaders import Bench, CycleResult, Target, load_of, now_ns
+from dsbench.measure.loaders import Bench, CycleResult, Target, now_ns
 from dsbench.measure.loaders.parts import NodeResult, Part
 from dsbench.spec import RunSpec
 
@@ -55,7 +55,7 @@ def _load(bench: Bench, first: int) -> CycleResult:
 
 
 def _write(setting: Any, parts: list[Part]) -> None:
-    load = load_of(setting.bench.load(""), SPEC, 1, 0, 2)
+    load = setting.bench.fill(SPEC, nodes=2)
     cycle._write(setting, KEY, cycle._Measured(parts, [], None, load))
 
 

@@ -7,17 +7,15 @@ use std::sync::Arc;
 
 use dsbench_core::engine::{Engine, Prepare};
 use dsbench_core::error::Error;
-use dsbench_core::placement::Placement;
 use dsbench_core::threads::LoadPlan;
 use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress, StatementName, Workload};
 use dsbench_workloads::{default_call, find, open, refuse, Call, Options, Settings};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::cycle::Cycle;
 use crate::driver::Driver;
 use crate::error::raise;
-use crate::stage::{group_of, stages, GroupOptions};
+use crate::stage;
 use crate::target::Target;
 use crate::task::{Job, Task};
 
@@ -27,21 +25,6 @@ fn call_of(name: &str) -> PyResult<Call> {
         "statements" => Ok(Call::Statements),
         other => Err(raise(Error::configuration(format!("--call {other:?}: use procedure or statements")))),
     }
-}
-
-/// What makes a cycle, by the names of the specification; times in ns.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct CycleOptions {
-    groups: Vec<GroupOptions>,
-    carriers: usize,
-    placement: String,
-    ramp_up_ns: u64,
-    seed: u64,
-    trace: Option<PathBuf>,
-    statements: bool,
-    /// Opens sessions of another client; `None` for dsbench's own.
-    open: Option<Py<PyAny>>,
 }
 
 /// A workload bound to a target and a scale.
@@ -181,9 +164,14 @@ impl Bench {
         Task::spawn(&self.engine, Arc::default(), vec![job])
     }
 
-    /// What happens at a scale, one thing after another; see `stage.rs` for the form.
-    fn stages<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        stages(py, self.workload.as_ref())
+    /// What happens at a scale, one thing after another, as JSON: see `stage.rs`.
+    fn stages(&self) -> PyResult<String> {
+        stage::stages(self.workload.as_ref())
+    }
+
+    /// The plan of the load stage `name`, filled in with `options`: JSON both, see `fill.rs` of the core.
+    fn fill(&self, name: &str, options: &str) -> PyResult<String> {
+        stage::fill(self.workload.as_ref(), name, options)
     }
 
     /// Starts the statements of the stage `name`, on `parts` connections at once.
@@ -198,26 +186,25 @@ impl Bench {
         Task::spawn(&self.engine, Arc::default(), jobs.collect())
     }
 
-    /// Starts a cycle: its clients connect and then wait for `Cycle.start`.
-    fn cycle(&self, options: CycleOptions) -> PyResult<Cycle> {
-        let placement = Placement::named(&options.placement).ok_or_else(|| {
-            let words = format!("--placement {:?}: use free, follow or pinned", options.placement);
-            raise(Error::configuration(words))
-        })?;
+    /// Starts a cycle by the filled-in `plan`: its clients connect and then wait for `Cycle.start`. `open` opens sessions
+    /// of another client.
+    #[pyo3(signature = (plan, seed, trace, open=None))]
+    fn cycle(&self, plan: &str, seed: u64, trace: Option<PathBuf>, open: Option<Py<PyAny>>) -> PyResult<Cycle> {
+        let load = stage::load(plan)?;
         let own = Arc::clone(&self.engine);
         let plan = LoadPlan {
-            engine: match options.open {
+            engine: match open {
                 Some(open) => Arc::new(Driver { own, open }),
                 None => own,
             },
             workload: Arc::clone(&self.workload),
-            groups: options.groups.iter().map(group_of).collect::<PyResult<_>>()?,
-            carriers: options.carriers,
-            placement,
-            ramp_up: options.ramp_up_ns,
-            seed: options.seed,
-            trace: options.trace,
-            statements: options.statements,
+            groups: load.groups,
+            carriers: load.carriers,
+            placement: load.placement,
+            ramp_up: load.ramp_up,
+            seed,
+            trace,
+            statements: load.statements,
         };
         let remote = find(&self.name).map_err(raise)?.remote.map(|remote| remote.sum);
         Cycle::spawn(&plan, remote).map_err(raise)

@@ -13,7 +13,7 @@ import psutil
 
 from dsbench import servers, workloads
 from dsbench.measure.journal import RunError
-from dsbench.measure.loaders import Bench, Target, load_of
+from dsbench.measure.loaders import Bench, Target
 from dsbench.measure.opening import told
 from dsbench.measure.plan import can_go_on, planned
 from dsbench.redaction import redact
@@ -243,7 +243,8 @@ def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead
         own = [cycle for cycle in cycles if cycle.stage == stage]
         threads, cycle_s = [], None
         for cycle in own:
-            load = load_of(stage, spec.at(cycle.threads) if cycle.threads else spec, scale, 0, max(spec.nodes, 1))
+            at = spec.at(cycle.threads) if cycle.threads else spec
+            load = bench.fill(at, stage.name, nodes=max(spec.nodes, 1))
             threads.append(load.threads)
             if load.duration_ns is not None:
                 cycle_s = load.duration_ns / 1e9 + spec.ramp_up

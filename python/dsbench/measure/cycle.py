@@ -184,7 +184,7 @@ def late_start_ns(load: CycleLoad, result: CycleResult) -> int:
     Only the closed loop begins at the start, and a ramp-up covers a late one. Waking up takes its time on a busy
     machine, and whatever is a small part of the cycle does not show in its rate.
     """
-    if load.ramp_up_ns > 0 or any(group.pacing.kind != "closed" for group in load.groups):
+    if load.ramp_up_ns > 0 or any(group.pacing != "closed" for group in load.groups):
         return 0
     counted = result.counters[:, :, COUNTERS.index("last_end_ns")] > 0
     starts = result.counters[:, :, COUNTERS.index("first_start_ns")][counted]

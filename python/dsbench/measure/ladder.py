@@ -35,7 +35,6 @@ from dsbench.measure.plan import Planned, can_go_on, planned
 from dsbench.measure.probing import Probes
 from dsbench.measure.refine import next_scale
 from dsbench.measure.scale import Scale
-from dsbench.measure.sizing import is_fixed
 from dsbench.measure.snapshots import Snapshots
 from dsbench.redaction import redact_words, secrets_of
 from dsbench.spec import RunSpec, SpecError
@@ -224,7 +223,7 @@ class _Ladder:
         last, segment = planned(bench.stages, self.spec)[-1], self.journal.record.segments[-1]
         if self.spec.reuse:  # Its mark tells that a run died on it.
             return last, Counts(len(bench.kinds), self.base.counted)
-        whole = not any(is_fixed(stage) for stage in bench.stages)  # Trials are in the database, not in the archive.
+        whole = not any(stage.transactions for stage in bench.stages)  # Trials are in the database, not in the archive.
         if whole and segment.first_cycle <= last.number and place.left(self.target, self.base.mark):
             return last, Counts.of(self.journal.writer.path, bench.kinds, segment)
         words = f"scale {scale}: the run was killed before the check, and the database of its cycles is gone"

@@ -114,7 +114,7 @@ def sessions(spec: RunSpec) -> int:
     """
     with closing(Target("mock:")) as target:
         stages = Bench(target, spec.workload, spec.scales[0], None, spec.workload_settings, spec.clients).stages
-    loads = [[group.clients or spec.clients for group in stage.groups] for stage in stages]
+    loads = [[clients or spec.clients for clients in stage.clients] for stage in stages]
     most = max(*(sum(load) * spec.connections for load in loads), *(stage.parts for stage in stages))
     return most + _SESSIONS_BESIDE + (psutil.cpu_count() or 1)
 

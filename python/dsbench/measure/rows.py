@@ -71,13 +71,13 @@ def group_rows(load: CycleLoad, results: Sequence[CycleResult]) -> list[dict[str
             "threads": group.threads,
             "connections": load.connections,
             "clients": group.clients,
-            "pacing": group.pacing.kind,
+            "pacing": group.pacing,
             "rate_per_s": group.rate_per_s,
             "rows_per_s": group.rows_per_s,
-            "until": group.until.kind,
-            "until_count": group.until.amount if group.until.kind in ("transactions", "rows") else None,
-            "until_of": _whose(load, group),
-            "duration_ns": group.until.amount if group.until.kind == "time" else measured_ns(number, results),
+            "until": group.until,
+            "until_count": group.until_count,
+            "until_of": group.until_of,
+            "duration_ns": measured_ns(number, results) if group.duration_ns is None else group.duration_ns,
             "placement": _placement(number, results),
             "ramp_up_ns": load.ramp_up_ns,
         }
@@ -90,13 +90,6 @@ def write_use(writer: Writer, part: str, key: Key, used: Used) -> None:
     writer.rows("machine", part, [{**key, **asdict(used.use)}])
     rows = [{**asdict(one), "part": "children" if one.children else "itself"} for one in used.programs]
     writer.rows("programs", part, [{**key, **row} for row in rows])
-
-
-def _whose(load: CycleLoad, group: Group) -> str:
-    until = group.until
-    if until.kind == "group":
-        return load.groups[until.amount].name
-    return "" if until.kind == "time" else until.of
 
 
 def _placement(group: int, results: Sequence[CycleResult]) -> str:

@@ -18,7 +18,7 @@ from dsbench.measure.loaders import Condition, PhaseResult, Stage, now_ns
 from dsbench.measure.monitors import Sampler
 from dsbench.measure.peak import chosen
 from dsbench.measure.plan import Planned
-from dsbench.measure.sizing import is_fixed, sized
+from dsbench.measure.sizing import sized
 from dsbench.measure.trial import Trials
 
 
@@ -118,8 +118,9 @@ class Scale:
     def _load(self, stage: Stage) -> None:
         cycles = [cycle for cycle in self._cycles if cycle.stage == stage]
         setting = self._setting
-        if cycles and is_fixed(stage):
-            setting = sized(setting, self._scale, cycles, lambda parts: self._counts.add((self._scale, 0), parts))
+        if cycles and stage.transactions is not None:
+            trial = (self._scale, 0)
+            setting = sized(setting, stage.transactions, cycles, lambda parts: self._counts.add(trial, parts))
         trials = Trials(setting, self._scale, self._counts)
         last = cycles[0].number - 1 if cycles else 0
         if cycles:

@@ -13,7 +13,7 @@ from typing import Final
 
 from dsbench.archive import Archive
 from dsbench.measure.cycle import Setting, run_cycle
-from dsbench.measure.loaders import Bench, Stage
+from dsbench.measure.loaders import Bench
 from dsbench.measure.loaders.parts import Part
 from dsbench.measure.plan import Planned
 from dsbench.measure.rows import measured_ns
@@ -28,18 +28,13 @@ Took = Callable[[int, int], int]
 """Transactions and threads to the nanoseconds that they took."""
 
 
-def is_fixed(stage: Stage) -> bool:
-    """Whether the cycles of ``stage`` take a fixed number of transactions, an even share by each client."""
-    return any(group.until is not None and group.until.of == "share" for group in stage.groups)
-
-
-def sized(setting: Setting, scale: int, cycles: Sequence[Planned], add: Callable[[Sequence[Part]], None]) -> Setting:
-    """``setting`` with the number for ``cycles``, which are of one stage; ``add`` hears what the trials committed.
+def sized(setting: Setting, asked: int, cycles: Sequence[Planned], add: Callable[[Sequence[Part]], None]) -> Setting:
+    """``setting`` with the number for ``cycles``, which are of one stage and at least ``asked``; ``add`` hears what the
+    trials committed.
 
     A run that is resumed goes on with its number.
     """
-    stage = cycles[0].stage
-    (asked,) = (group.until.amount for group in stage.groups if group.until is not None)
+    stage, scale = cycles[0].stage, setting.bench.scale
     known = _of_archive(setting, scale)
     if not known:
 

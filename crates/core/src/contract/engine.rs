@@ -1,11 +1,14 @@
 //! What an engine must be able to do. Optional abilities are further traits, reached by a method
 //! that answers `None` where an engine lacks them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{ErrorKind, Result};
 use crate::value::{Rows, Table, Type, Value};
 
 /// Transaction isolation level; an engine maps it to its own nearest level that is at least as strict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Isolation {
     /// READ COMMITTED.
     ReadCommitted,
@@ -16,7 +19,7 @@ pub enum Isolation {
 }
 
 /// When a statement is parsed and planned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Prepare {
     /// Once per connection.
     Once,
@@ -60,7 +63,7 @@ pub enum Wanted {
 pub struct StatementId(pub u32);
 
 /// What holds for a whole session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// Level of every transaction of the session, single calls included.
     pub isolation: Isolation,

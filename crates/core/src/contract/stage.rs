@@ -2,11 +2,15 @@
 //!
 //! A workload describes the stages of a scale; what it leaves open (`None`) comes from the settings of the run.
 
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
 use crate::clock::Nanos;
 use crate::workload::KindId;
 
 /// What a count counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Counted {
     /// Transactions that were done: committed, or rolled back on purpose.
     Transactions,
@@ -15,7 +19,7 @@ pub enum Counted {
 }
 
 /// Whose count or rate it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Whose {
     /// Of each client.
     Each,
@@ -28,7 +32,7 @@ pub enum Whose {
 }
 
 /// When a group ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Until {
     /// After this time.
     Time(Nanos),
@@ -46,8 +50,22 @@ pub enum Until {
     Group(usize),
 }
 
+impl Until {
+    /// The end of the clients `mine` out of `clients`: a count of all is divided by clients, as one node may have more of
+    /// them than another.
+    pub(crate) fn of_clients(self, mine: &Range<u64>, clients: u64) -> Self {
+        match self {
+            Self::Count { counted, count, of: of @ (Whose::All | Whose::Share) } => {
+                let before = |client: u64| (u128::from(client) * u128::from(count) / u128::from(clients.max(1))) as u64;
+                Self::Count { counted, count: before(mine.end) - before(mine.start), of }
+            }
+            other => other,
+        }
+    }
+}
+
 /// When clients start transactions.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Pacing {
     /// Each client starts the next transaction when the last one has ended.
     Closed,

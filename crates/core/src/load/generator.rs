@@ -6,6 +6,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::patience::Patience;
 use super::sleeping::SLICE;
 use crate::clock::{Clock, Nanos};
@@ -27,7 +29,7 @@ const NOTHING_PREPARED: &str =
     not know the statement: leave --prepare out, set its pool_mode to session, or name the server itself as the target";
 
 /// What holds for all threads of a group.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Conduct {
     /// Session of each connection.
     pub session: Session,

@@ -6,6 +6,7 @@ pub mod carrier;
 #[cfg(not(target_os = "linux"))]
 #[path = "carrier/none.rs"]
 pub mod carrier;
+pub mod fill;
 pub mod generator;
 pub mod limit;
 pub mod pacer;

@@ -5,12 +5,15 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::carrier;
 use crate::clock::Nanos;
 use crate::engine::Connection;
 
 /// On which CPUs the clients of a cycle run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Placement {
     /// Where the operating system puts them.
     #[default]
@@ -19,15 +22,6 @@ pub enum Placement {
     Follow,
     /// Threads of the operating system stay on a CPU each, in turn.
     Pinned,
-}
-
-impl Placement {
-    /// The one with this name: free, follow, pinned.
-    pub fn named(name: &str) -> Option<Self> {
-        [("free", Self::Free), ("follow", Self::Follow), ("pinned", Self::Pinned)]
-            .into_iter()
-            .find_map(|(known, placement)| (known == name).then_some(placement))
-    }
 }
 
 /// What a client's placement was in the end.

@@ -22,7 +22,7 @@ from dsbench.measure.loaders.cycle import (
     Watch,
 )
 from dsbench.measure.loaders.ledger import FORGETFUL, LEDGER_WRITER, NOTES_BYTES, Found, Ledger
-from dsbench.measure.loaders.stages import CycleLoad, Group, Pacing, Stage, Until, largest, load_of
+from dsbench.measure.loaders.stages import CycleLoad, Group, Stage
 from dsbench.measure.loaders.suite import Case, Conformance, families, schedules
 from dsbench.measure.loaders.target import TAKEN, Dialect, Target
 
@@ -50,7 +50,6 @@ __all__ = [
     "Found",
     "Group",
     "Ledger",
-    "Pacing",
     "PhaseResult",
     "Second",
     "Stage",
@@ -58,12 +57,9 @@ __all__ = [
     "Stopped",
     "Target",
     "UInts",
-    "Until",
     "Watch",
     "build",
     "families",
-    "largest",
-    "load_of",
     "measuring",
     "now_ns",
     "schedules",

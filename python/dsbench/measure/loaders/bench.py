@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from dsbench import _core, drivers
 from dsbench.measure.loaders.core import CoreError, errors
 from dsbench.measure.loaders.cycle import POLL_S, Cycle, Watch
 from dsbench.measure.loaders.peers import Peer
 from dsbench.measure.loaders.pgbench import Pgbench
-from dsbench.measure.loaders.processes import Processes, processes_for
-from dsbench.measure.loaders.stages import Stage, load_of, stage_of
+from dsbench.measure.loaders.processes import Processes
+from dsbench.measure.loaders.stages import CycleLoad, Stage, read_load, read_stages, write_options
 from dsbench.measure.loaders.sysbench import Sysbench
 from dsbench.measure.loaders.target import Target
 from dsbench.spec import NotHere, RunSpec
@@ -94,20 +94,18 @@ class Bench:
         self.call = self._core.call()
         self.statements = tuple(StatementName(*raw) for raw in self._core.statements())
         """By number; empty where the workload times none."""
-        stages = [stage_of(raw) for raw in self._core.stages()]
+        self.stages = read_stages(self._core.stages())
         if existing:
-            stages = [replace(stage, cleaned=False) for stage in stages if stage.work == "load"]
-        self.stages = tuple(stages)
+            self.stages = tuple(replace(stage, cleaned=False) for stage in self.stages if stage.work == "load")
 
     def refuse(self, spec: RunSpec) -> None:
         """``CoreError`` of kind "configuration" for what ``spec`` wants and engine or workload do not have."""
         with errors():
             self._core.refuse(spec.population == "procedure", spec.pace == "terminals")
         self._refuse_client(spec)
-        for stage in self.stages:
-            load_of(stage, spec, self.scale, 0, max(spec.nodes, 1))
-        groups = [group for stage in self.stages if stage.repeated for group in stage.groups]
-        counts = any(group.until is not None and group.until.kind != "time" for group in groups)
+        for stage in (one for one in self.stages if one.work == "load"):
+            self.fill(spec, stage.name, nodes=max(spec.nodes, 1))
+        counts = any(stage.repeated and not stage.timed for stage in self.stages)
         for flag, asked in (("--precision", spec.precision is not None), ("--find-ramp-up", spec.find_ramp_up)):
             if counts and asked:
                 words = f"{flag}: the cycles of {spec.workload} end by count, not by time; leave it out"
@@ -195,6 +193,18 @@ class Bench:
             raise CoreError("configuration", "", f"the workload has no load stage {stage!r}")
         return found[0]
 
+    def fill(
+        self, spec: RunSpec, stage: str = "", *, node: int = 0, nodes: int = 1, by_time: bool = False
+    ) -> CycleLoad:
+        """The load of one cycle of ``stage`` on node number ``node`` of ``nodes``, the last of which has most threads.
+
+        ``by_time``: every group ends after the duration of ``spec``, whatever the workload says. ``CoreError`` of kind
+        "configuration" where there are fewer terminals than nodes, or a ramp-up before a load that ends by count.
+        """  # fmt: skip
+        name, options = self.load(stage).name, write_options(spec, self.scale, node, nodes, by_time)
+        with errors():
+            return read_load(self._core.fill(name, options))
+
     def cycle(
         self,
         spec: RunSpec,
@@ -208,26 +218,23 @@ class Bench:
     ) -> Cycle:
         """Opens the connections of a cycle of ``stage``; it starts when ``Cycle.start`` says so.
 
-        ``node`` is the number of this node among all ``nodes``. ``by_time``: every group ends after the duration of
-        ``spec``, whatever the workload says.
-        """  # fmt: skip
-        wanted = self.load(stage)
-        if by_time:
-            wanted = replace(wanted, groups=tuple(replace(group, until=None) for group in wanted.groups))
-        load = load_of(wanted, spec, self.scale, node, nodes)
-        options = load.options(spec, seed, trace)
+        ``node``, ``nodes`` and ``by_time`` as in ``fill``.
+        """
+        load = self.fill(spec, stage, node=node, nodes=nodes, by_time=by_time)
         with errors():
-            core = self._core.cycle(options) if spec.client == drivers.OWN else self._by_another(spec, options)
+            if spec.client == drivers.OWN:
+                core: _core.Cycle | Processes | Peer = self._core.cycle(load.plan, seed, trace)
+            else:
+                core = self._by_another(spec, load, seed, trace)
         return Cycle(core, load, len(self.kinds), trace)
 
-    def _by_another(self, spec: RunSpec, options: Mapping[str, Any]) -> Processes | Peer:
-        bench = {"url": self._target.url, **self._asked}
+    def _by_another(self, spec: RunSpec, load: CycleLoad, seed: int, trace: Path | None) -> Processes | Peer:
         client = drivers.find(spec.client)
         if isinstance(client, drivers.Peer):
-            asked = {"isolation": spec.isolation, "duration_s": spec.duration}
             dialect = client.dialects[self._target.dialect.name]
-            return _PROGRAMS[spec.client]({**bench, **asked, "dialect": dialect}, options, self.call)
-        return Processes(bench, options, spec.client, processes_for(options, os.cpu_count() or 1))
+            return _PROGRAMS[spec.client](spec, self._target.url, self.scale, dialect, self.call, load.threads, seed)
+        parts = _core.divide(load.plan, os.cpu_count() or 1)
+        return Processes({"url": self._target.url, **self._asked}, parts, spec.client, seed, trace)
 
 
 def _beyond(client: drivers.Peer, spec: RunSpec, dialect: str, call: str) -> str:

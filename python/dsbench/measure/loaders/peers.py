@@ -12,7 +12,6 @@ import subprocess
 import tempfile
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +25,7 @@ from dsbench.archive.columns import COUNTERS
 from dsbench.drivers.address import Address
 from dsbench.drivers.peers import PEERS
 from dsbench.orphans import dying_with_us
+from dsbench.spec import RunSpec
 
 Words = NDArray[np.uint64]
 _LAST_WORDS: Final = 600
@@ -46,12 +46,13 @@ def _sweep() -> None:
 class Peer(ABC):
     """A program that makes the load of a cycle, with the methods of ``_core.Cycle``."""
 
-    def __init__(self, bench: Mapping[str, Any], options: Mapping[str, Any], call: str) -> None:
-        """``bench``: url, workload, scale, dialect, isolation and duration_s; ``options``: those of a cycle; ``call``:
-        "procedure" or "statements"."""
-        (self.group,) = options["groups"]
-        self.bench, self.options, self.call = bench, options, call
-        self.address = Address.of(bench["url"])
+    def __init__(
+        self, spec: RunSpec, url: str, scale: int, dialect: str, call: str, threads: int, seed: int
+    ) -> None:
+        """``dialect`` as the program calls it; ``call``: "procedure" or "statements"; ``threads`` of this node."""
+        self.spec, self.scale, self.dialect, self.call = spec, scale, dialect, call
+        self.threads, self.seed = threads, seed
+        self.address = Address.of(url)
         _sweep()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self._process: subprocess.Popen[str] | None = None
@@ -69,7 +70,7 @@ class Peer(ABC):
 
     def ready(self) -> int:
         """All clients: the program connects them itself."""
-        return int(self.group["threads"])
+        return self.threads
 
     def start(self, at_ns: int) -> None:
         """Starts the program at ``at_ns``."""

@@ -23,26 +23,26 @@ class Pgbench(Peer):
     """pgbench under the plan of a run."""
 
     def _command(self) -> tuple[list[str], dict[str, str]]:
-        group, bench = self.group, self.bench
+        spec = self.spec
         suffix = "-call" if self.call == "procedure" else ""
-        jobs = min(self.options["carriers"] or os.cpu_count() or 1, group["threads"])
+        jobs = min(spec.carriers or os.cpu_count() or 1, self.threads)
         words = [
-            program("pgbench"), "-n", "-f", script(f"pgbench-{bench['workload']}{suffix}.sql"),
-            "-D", f"scale={bench['scale']}", "-M", "prepared" if group["prepare"] else "simple",
-            "-c", str(group["threads"]), "-j", str(jobs), "-T", str(round(bench["duration_s"])),
-            f"--random-seed={self.options['seed'] % 2**31}", f"--max-tries={group['tries']}",
+            program("pgbench"), "-n", "-f", script(f"pgbench-{spec.workload}{suffix}.sql"),
+            "-D", f"scale={self.scale}", "-M", "prepared" if spec.prepare else "simple",
+            "-c", str(self.threads), "-j", str(jobs), "-T", str(round(spec.duration)),
+            f"--random-seed={self.seed % 2**31}", f"--max-tries={spec.tries}",
             "--failures-detailed", "--log", f"--log-prefix={self._folder / 'log'}",
         ]  # fmt: skip
-        if group["reconnect"]:
+        if spec.reconnect:
             words.append("-C")
-        return words, environment(self.address, bench["isolation"])
+        return words, environment(self.address, spec.isolation)
 
     def _read(self) -> dict[str, Any]:
         import pyarrow as pa
         from pyarrow import csv
 
         folder = self._folder
-        columns = ["client", "number", "time", "script", "epoch", "us", *["retries"] * (self.group["tries"] != 1)]
+        columns = ["client", "number", "time", "script", "epoch", "us", *["retries"] * (self.spec.tries != 1)]
         logs = [one for one in folder.glob("log.*") if one.stat().st_size]
         kinds = dict.fromkeys(columns, pa.int64()) | {"time": pa.string()}
         tables = [
@@ -76,7 +76,7 @@ class Pgbench(Peer):
         began = ended - times
         zero = int(began[done].min()) - 1 if done.any() else int(ended.min())
         began, ended = began - zero, ended - zero
-        duration = round(self.bench["duration_s"] * 1e9)
+        duration = round(self.spec.duration * 1e9)
         timely, client, retries = ended <= duration, column("client"), column("retries")
         inside, failed = done & timely, ~done & timely
         threads, counters = self.ready(), np.zeros((self.ready(), len(COUNTERS)), np.int64)

@@ -30,17 +30,19 @@ _ABANDONED_S: Final = 5.0
 class Processes:
     """A cycle in processes, with the methods of ``_core.Cycle``."""
 
-    def __init__(self, bench: Mapping[str, Any], options: Mapping[str, Any], client: str, processes: int) -> None:
-        """``bench``: url and the arguments of ``_core.Bench``; ``options``: those of ``_core.Bench.cycle``."""
-        self._trace: Path | None = options["trace"]
-        shares = [share(options, number, processes) for number in range(processes)]
-        self._threads = [sum(group["threads"] for group in one["groups"]) for one in shares]
+    def __init__(
+        self, bench: Mapping[str, Any], parts: Sequence[tuple[str, int]], client: str, seed: int, trace: Path | None
+    ) -> None:
+        """``bench``: url and the arguments of ``_core.Bench``; ``parts``: plan and threads of each process."""
+        self._trace = trace
+        self._threads = [threads for _plan, threads in parts]
         self._workers: list[_Worker] = []
         self._started = False
         try:
-            for options_of_one in shares:
+            for number, (plan, _threads) in enumerate(parts):
                 self._workers.append(_Worker())
-                self._workers[-1].send(("cycle", {"bench": dict(bench), "options": options_of_one, "client": client}))
+                own = _trace_of(trace, number) if trace is not None else None
+                self._workers[-1].send(("cycle", dict(bench), client, plan, seed, own))
             self._answers(self._workers, [])
         except BaseException:
             self._kill()
@@ -173,42 +175,6 @@ def _together(parts: Sequence[tuple[int, int, int, int, int]]) -> tuple[int, int
     return sum(done), sum(failed), middle, late, max(longest)
 
 
-def processes_for(options: Mapping[str, Any], cpus: int) -> int:
-    """Among how many processes the clients of ``options`` are divided: one for each CPU, or each of ``carriers``.
-
-    Clients that end together, keep step or share terminals have one.
-    """
-    groups = options["groups"]
-    if len(groups) > 1 or groups[0]["pacing"][0] in ("terminals", "in-step") or groups[0]["until"][0] == "group":
-        return 1
-    return max(1, min(int(options["carriers"]) or cpus, int(groups[0]["threads"])))
-
-
-def share(options: Mapping[str, Any], number: int, processes: int) -> dict[str, Any]:
-    """What process ``number`` of ``processes`` has of the clients and of what all of them are to do."""
-    groups = []
-    for group in options["groups"]:
-        mine = _part(group["threads"], number, processes)
-        kind, amount, of = group["until"]
-        if kind in ("transactions", "rows") and of in ("all", "share"):
-            # By clients, as one process may have more of them than another.
-            amount = len(_between(amount, mine, group["threads"]))
-        first = group["first_client"] + mine.start
-        groups.append({**group, "threads": len(mine), "first_client": first, "until": (kind, amount, of)})
-    trace = options["trace"]
-    own = trace.with_name(f"{trace.name}.{number}") if trace is not None else None
-    return {**options, "groups": groups, "trace": own}
-
-
-def _between(total: int, mine: range, of: int) -> range:
-    """What falls to the clients ``mine`` where ``total`` is divided among ``of`` of them."""
-    return range(mine.start * total // of, mine.stop * total // of)
-
-
-def _part(total: int, number: int, processes: int) -> range:
-    return range(number * total // processes, (number + 1) * total // processes)
-
-
 def merged(parts: Sequence[Mapping[str, Any]], threads: Sequence[int], trace: Path | None) -> dict[str, Any]:
     """What the processes recorded, as one. The quantiles of a second stay those of each process, in a row each."""
     if trace is not None:
@@ -254,11 +220,15 @@ def _triples(counts: Mapping[tuple[int, int], int]) -> bytes:
     return np.array(rows, dtype="<u8").tobytes()
 
 
+def _trace_of(trace: Path, process: int) -> Path:
+    return trace.with_name(f"{trace.name}.{process}")
+
+
 def _join_traces(trace: Path, threads: Sequence[int]) -> None:
     """Puts the files of the processes into one, whose threads are numbered on."""
     with trace.open("wb") as whole:
         for number in range(len(threads)):
-            one = trace.with_name(f"{trace.name}.{number}")
+            one = _trace_of(trace, number)
             words = np.fromfile(one, dtype="<u8").reshape(-1, TRACE_WORDS)
             words[:, 3] += sum(threads[:number])
             words.tofile(whole)
@@ -271,17 +241,15 @@ class _Serving:
     def __init__(self) -> None:
         self._cycle: _core.Cycle | None = None
 
-    def cycle(self, asked: Mapping[str, Any]) -> None:
+    def cycle(self, bench: dict[str, Any], client: str, plan: str, seed: int, trace: Path | None) -> None:
         """Opens the connections of a cycle."""
-        bench = dict(asked["bench"])
         url = bench.pop("url")
         try:
-            opener = DRIVERS[asked["client"]].opener(url)
+            opener = DRIVERS[client].opener(url)
         except DriverError as error:
             raise _core.CoreError("configuration", "", str(error)) from None
         target = _core.Target(url, False)
-        core = _core.Bench(target, **bench)
-        self._cycle = core.cycle({**asked["options"], "open": opener})
+        self._cycle = _core.Bench(target, **bench).cycle(plan, seed, trace, opener)
 
     def answer(self, question: str, *values: Any) -> Any:
         """What the cycle says."""

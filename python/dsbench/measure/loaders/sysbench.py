@@ -21,16 +21,16 @@ class Sysbench(Peer):
     """sysbench under the plan of a run."""
 
     def _command(self) -> tuple[list[str], dict[str, str]]:
-        group, bench, address = self.group, self.bench, self.address
+        spec, address = self.spec, self.address
         calls = {
             ("pgsql", "tpcb"): "SELECT tpcb_transaction(?::int, ?::int, ?::int, ?::int)",
             ("pgsql", "select"): "SELECT tpcb_select(?::int)",
             ("mysql", "tpcb"): "CALL tpcb_transaction(?, ?, ?, ?)", ("mysql", "select"): "SELECT tpcb_select(?)",
         }  # fmt: skip
-        driver, env = bench["dialect"], environment(address, bench["isolation"])
-        lines = {"db-driver": driver, "threads": group["threads"], "time": f"{bench['duration_s']:.0f}", "events": 0}
+        driver, env = self.dialect, environment(address, spec.isolation)
+        lines = {"db-driver": driver, "threads": self.threads, "time": f"{spec.duration:.0f}", "events": 0}
         lines |= {"rand-type": "uniform", "report-interval": 1, "percentile": 99, "histogram": "on"}
-        lines |= {"rand-seed": self.options["seed"] % 2**31, "db-ps-mode": "auto" if group["prepare"] else "disable"}
+        lines |= {"rand-seed": self.seed % 2**31, "db-ps-mode": "auto" if spec.prepare else "disable"}
         lines |= {"verbosity": 3}
         if driver == "pgsql":
             lines |= {"pgsql-host": env.get("PGHOST", ""), "pgsql-port": env.get("PGPORT", "5432")}
@@ -43,9 +43,9 @@ class Sysbench(Peer):
         settings = self._folder / "settings"
         settings.touch(mode=0o600)
         settings.write_text("".join(f"{name}={value}\n" for name, value in lines.items() if value != ""))
-        call = calls[driver, bench["workload"]] if self.call == "procedure" else ""
-        level = f"SET SESSION TRANSACTION ISOLATION LEVEL {bench['isolation'].replace('-', ' ').upper()}"
-        own = [f"--scale={bench['scale']}", f"--work={bench['workload']}", f"--call={call}"]
+        call = calls[driver, spec.workload] if self.call == "procedure" else ""
+        level = f"SET SESSION TRANSACTION ISOLATION LEVEL {spec.isolation.replace('-', ' ').upper()}"
+        own = [f"--scale={self.scale}", f"--work={spec.workload}", f"--call={call}"]
         own.append(f"--setup={level if driver == 'mysql' else ''}")
         return [program("sysbench"), f"--config-file={settings}", script("sysbench.lua"), *own, "run"], env
 
@@ -56,7 +56,7 @@ class Sysbench(Peer):
         errors = re.search(r"ignored errors:\s+(\d+)", said)
         took = re.search(r"total time:\s+([\d.]+)s", said)
         summed = re.search(r"^\s*sum:\s+([\d.]+)", said, re.MULTILINE)
-        threads, duration = self.ready(), round(self.bench["duration_s"] * 1e9)
+        threads, duration = self.ready(), round(self.spec.duration * 1e9)
         counters = np.zeros((threads, len(COUNTERS)), np.uint64)
         last = min(duration, round(float(took[1]) * 1e9)) if took else duration
         # It counts the last transaction of each client as well, which ended after the time, and does not tell which

@@ -25,7 +25,7 @@ from pydantic_core import from_json
 import dsbench
 from dsbench.archive import LOCAL
 from dsbench.archive.record import Machine
-from dsbench.measure.loaders import CycleLoad, Second, Watch, largest, load_of, now_ns
+from dsbench.measure.loaders import CycleLoad, Second, Watch, now_ns
 from dsbench.measure.loaders.parts import MISSED, NodeResult, Part, Wanted
 from dsbench.measure.monitors import RUN
 from dsbench.measure.nodes.bundle import Invitation
@@ -215,7 +215,7 @@ class Nodes:
                 raise ClusterError("no node is left", "see results.log for why; then: dsbench run --resume ARCHIVE")
             time.sleep(_POLL_S)
         spec, scale, number = wanted.spec, wanted.scale, wanted.number
-        load = largest([load_of(wanted.stage, spec, scale, node, spec.nodes) for node in range(spec.nodes)])
+        load = wanted.bench.fill(spec, wanted.stage.name, node=spec.nodes - 1, nodes=spec.nodes)
         timed = len(wanted.bench.statements) if spec.per_statement else 0
         seconds = (load.duration_ns or 3600 * 10**9) / 1e9 + spec.ramp_up
         fit = Fit(load.threads, len(wanted.bench.kinds), len(load.groups), timed, seconds)

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::SECOND;
 use crate::clock::Nanos;
 use crate::engine::Engine;
@@ -13,7 +15,7 @@ use crate::stage::{Pacing, Until};
 use crate::workload::Workload;
 
 /// Clients that do the same: of a load stage, on this node.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Group {
     /// Name within the stage.
     pub name: String,
