@@ -307,6 +307,8 @@ impl Load {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
 
     const SECOND: Nanos = 1_000_000_000;
@@ -433,8 +435,8 @@ mod tests {
     fn clients_that_belong_together_stay_in_one_process() {
         let all = GroupPlan::all();
         let load = |plans: &[GroupPlan], carriers| fill(&Options { carriers, ..options() }, plans).load;
-        assert_eq!(load(&[all.clone()], 0).divide(2).len(), 2);
-        assert_eq!(load(&[all.clone()], 9).divide(2).len(), 3);
+        assert_eq!(load(slice::from_ref(&all), 0).divide(2).len(), 2);
+        assert_eq!(load(slice::from_ref(&all), 9).divide(2).len(), 3);
         assert_eq!(load(&[all.clone(), all.clone()], 0).divide(2).len(), 1);
         for pacing in [Pacing::Terminals(9), Pacing::InStep(0)] {
             assert_eq!(load(&[GroupPlan { pacing: Some(pacing), ..all.clone() }], 0).divide(2).len(), 1);
