@@ -3,93 +3,207 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import math
+import platform
+import re
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
-from bench import bare, cells, machine, measuring, page, parts
-from bench.cells import Cell
-from bench.kept import Kept
-from bench.measuring import Plan, say
-from bench.peers import Settings
-from bench.process import BenchError
+import psutil
 
-FOLDER = bare.ROOT / "docs" / "performance"
-QUICK = bare.ROOT / "target" / "bench-quick.json"
+from bench import cells, results
+from bench.cells import FIREBIRD, MANY, MARIADB, UNSAFE, Cell
+from bench.clients import ROOT, BenchError, run
+from bench.parts import Part, parts
+from bench.peers import of_cell
+from bench.places import UNSAFE as UNSAFE_SETTINGS
+from bench.places import Place, populated
+from bench.results import Finished, Kept, sweep
+from dsbench.drivers.peers import PEERS
+from dsbench.stack import system
+
+FOLDER = ROOT / "docs" / "performance"
+QUICK = ROOT / "target" / "bench-quick.json"
 """What ``--quick`` found last, to put beside what it finds next."""
 
 
 def main() -> None:
     """Measures and writes."""
     asked = _asked()
-    at = Settings(asked.duration, asked.quick, tuple(asked.beside))
-    plan = Plan(asked.scale, asked.pairs, at)
-    finished, before = _kept(asked)
+    keeping = asked.write / f"{machine()}.json" if asked.write else QUICK if asked.quick else None
+    finished, before = Kept(keeping), Kept(QUICK if asked.quick else None)
     known = list(cells.quick() if asked.quick else cells.table(asked.clients))
     chosen = [cell for cell in known if _wanted(asked, cell.name)]
-    more = [part for part in parts.parts(asked) if not asked.quick and _wanted(asked, part.name)]
-    todo = [cell for cell in chosen if asked.again or not finished.has(cell.name, plan.of(cell))]
+    more = [] if asked.quick else [part for part in _parts(asked) if _wanted(asked, part.name)]
+    if not chosen and not more:
+        raise BenchError("no cell has such a name; python -m bench --list shows all of them")
+    todo = [cell for cell in chosen if asked.again or not finished.has(cell.name, settings(asked, cell))]
     left = [part for part in more if asked.again or not finished.has(part.name, part.settings)]
     if asked.page:
         todo, left = [], []
-    if not chosen and not more:
-        raise BenchError("no cell has such a name; python -m bench --list shows all of them")
     if asked.list:
         print("\n".join([*(cell.name for cell in chosen), *(part.name for part in more)]))
-    seconds = measuring.estimate(plan, todo, known, finished) + sum(part.seconds for part in left)
+    seconds = estimate(asked, todo, known, finished) + sum(part.seconds for part in left)
+    minutes = round(seconds / 60)
     done = len(chosen) + len(more) - len(todo) - len(left)
     where = f", kept in {finished.path}" if finished.path else ""
-    say(f"to measure: {len(todo) + len(left)}, about {_duration(seconds)}; finished before: {done}{where}")
+    say(f"to measure: {len(todo) + len(left)}, about {minutes // 60} h {minutes % 60} min; finished before: {done}{where}")
     if asked.list:
         return
-    if bare.possible() and any(cell.work == cells.SELECT for cell in todo) and not asked.quick:
-        plan = replace(plan, settings=replace(at, bare_program=bare.build()))
-    todo = measuring.in_order(todo, finished)
     until = time.monotonic() + 60 * asked.minutes
-    measuring.measure(plan, todo, finished, lambda cell: _shown(cell, finished, before), until)
-    parts.measure(left, finished, until)
-    rest = sum(not finished.has(cell.name, plan.of(cell)) for cell in todo)
-    say(f"cells left for another run: {rest}")
+    measure(asked, in_order(todo, finished), finished, before, until)
+    for part in left:
+        if time.monotonic() + part.seconds < until:
+            say(f"{part.name} …")
+            keep(finished, part.name, part.settings, "", lambda part=part: {"lines": part.measure()})
+            say("\n".join(finished[part.name].lines))
+    say(f"cells left for another run: {sum(not finished.has(cell.name, settings(asked, cell)) for cell in todo)}")
     # The page shows what was ever kept, whatever was asked for now.
     shown = chosen if asked.quick else cells.table(tuple(sorted({*cells.COUNTS, *asked.clients})))
-    text = "\n".join([*machine.description(), page.document(shown, finished, before)])
+    text = "\n".join([*description(), results.document(shown, finished, before)])
     print(text)
     if asked.write is not None:
-        path = asked.write / f"{machine.name()}.md"
-        page.write(path, text)
-        say(f"written to {path}")
+        results.write(asked.write / f"{machine()}.md", text)
 
 
-def _kept(asked: argparse.Namespace) -> tuple[Kept, Kept | None]:
-    """Where finished cells are kept, and what an earlier quick run found."""
-    if asked.write is not None:
-        asked.write.mkdir(parents=True, exist_ok=True)
-        return Kept.open(asked.write / f"{machine.name()}.json"), None
-    if not asked.quick:
-        return Kept(None, {}), None
-    return Kept(QUICK, dict(Kept.open(QUICK).pieces)), Kept.open(QUICK)
+def settings(asked: argparse.Namespace, cell: Cell) -> dict[str, Any]:
+    """What must be equal for a cell to count as finished."""
+    more = {"beside": asked.beside} if asked.beside else {}
+    return cell.amounts(asked.pairs, asked.duration, asked.scale) | more
+
+
+def expected_s(asked: argparse.Namespace, cell: Cell) -> float:
+    """About what a cell takes: each client runs, and starts once or twice before, with all connections."""
+    amounts = settings(asked, cell)
+    clients = 2 if cell.server in (MARIADB, FIREBIRD) else 3 if asked.quick or cell.steady else 5
+    each = amounts["duration"] + 1.2 + 0.008 * cell.clients
+    return float(amounts["sweeps"] * (clients + len(asked.beside)) * each)
+
+
+def estimate(asked: argparse.Namespace, todo: Iterable[Cell], known: Iterable[Cell], finished: Kept) -> float:
+    """Seconds for ``todo``, judged by what those of ``known`` took that are finished with the same settings."""
+    same = [cell for cell in known if finished.has(cell.name, settings(asked, cell))]
+    guessed, took = sum(expected_s(asked, cell) for cell in same), sum(finished[cell.name].took_s for cell in same)
+    return sum(expected_s(asked, cell) for cell in todo) * (took / guessed if guessed else 1.0)
+
+
+def in_order(todo: list[Cell], finished: Kept) -> list[Cell]:
+    """Cells that were never measured under the conditions of today come first, then the others, oldest first, a server
+    at a time, and those that take longest last: a run that ends early has done what was wanted most."""
+
+    def before(cell: Cell) -> str:
+        one = finished.get(cell.name)
+        return one.at if one and not one.failure and cell.is_today(one.settings) else ""
+
+    servers = list(dict.fromkeys(cell.server for cell in todo))
+    return sorted(todo, key=lambda cell: (
+        before(cell) != "", cell.clients >= MANY, servers.index(cell.server), before(cell)
+    ))  # fmt: skip
+
+
+def measure(
+    asked: argparse.Namespace, todo: list[Cell], finished: Kept, before: Kept, until: float = math.inf
+) -> None:
+    """Measures ``todo``, each server started once, and begins none that would hardly end before ``until``."""
+
+    def fits(cell: Cell) -> bool:
+        return time.monotonic() + expected_s(asked, cell) < until
+
+    for server, group in groupby(todo, key=lambda cell: cell.server):
+        mine = [cell for cell in group if fits(cell)]
+        if not mine:
+            continue
+        product = {MARIADB: "mariadb", FIREBIRD: "firebird"}.get(server, "postgresql")
+        scale = min(settings(asked, cell)["scale"] for cell in mine)
+        more = UNSAFE_SETTINGS if server == UNSAFE else {}
+        with populated(product, scale, max(cell.clients for cell in mine) + 80, more) as place:
+            for cell in filter(fits, mine):
+                amounts = settings(asked, cell)
+                keep(finished, cell.name, amounts, place.version, lambda: _found(asked, cell, place))
+                one = finished[cell.name]
+                old = before[cell.name].found if cell.name in before else None
+                say(one.failure or (results.steady_row(cell, one) if cell.steady else results.row(cell, one, old)))
+
+
+def _found(asked: argparse.Namespace, cell: Cell, place: Place) -> Mapping[str, Any]:
+    amounts = settings(asked, cell)
+    clients = of_cell(cell, place, amounts["duration"], asked.beside, asked.quick or cell.steady)
+    say(f"{cell.name}: {', '.join(clients)}")
+    return {"found": sweep(clients, amounts["sweeps"])}
+
+
+def keep(
+    finished: Kept, name: str, amounts: Mapping[str, Any], server: str, make: Callable[[], Mapping[str, Any]]
+) -> None:
+    """Makes and keeps a piece; one that fails is kept as such, and measured again by the next run."""
+    began, made = time.monotonic(), {}
+    try:
+        made = dict(make())
+    except BenchError as error:
+        say(f"{name}: {error}")
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no reason was given"]
+        made["failure"] = next((line for line in lines if re.search("error|fatal", line, re.IGNORECASE)), lines[-1])
+    took_s, at = round(time.monotonic() - began, 1), f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC"
+    finished.add(name, Finished(amounts, took_s, at, _source(), server, **made))
+
+
+def _source() -> str:
+    """dsbench's commit, with a plus when files differ from it; empty where there is no git."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+", "--exclude=*"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
+
+
+def machine() -> str:
+    """Of the machine's files: machines of one kind share it, whoever has them."""
+    words = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((?:R|TM)\)", "", _processor()).lower()).strip("-")
+    return f"{words}-{psutil.cpu_count()}-cpus-{_kind()}"
+
+
+def _kind() -> str:
+    return "virtual" if system.items().get("virtual machine") else "physical"
+
+
+def _processor() -> str:
+    try:
+        found = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1] if found else platform.processor() or platform.machine()
+
+
+def description() -> list[str]:
+    """Lines for the page: the machine, the kernel, the peers."""
+    clock = system.clock_source()
+    facts = [
+        f"{psutil.cpu_count()} CPUs ({_processor()})", f"{psutil.virtual_memory().total / 2**30:.0f} GiB memory",
+        f"{_kind()} machine", f"Linux {platform.release()}" if platform.system() == "Linux" else platform.platform(),
+        *([f"clock source {clock}"] if clock else []),
+    ]  # fmt: skip
+    peers = [peer.version for peer in PEERS.values() if not peer.missing]
+    return [f"- machine: {', '.join(facts)}", f"- peers: {', '.join(peers)}", ""]
+
+
+def say(text: str) -> None:
+    """Progress."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _parts(asked: argparse.Namespace) -> Iterator[Part]:
+    return parts(asked.pairs, asked.duration, asked.scale, asked.population, asked.transactions)
 
 
 def _wanted(asked: argparse.Namespace, name: str) -> bool:
     return not asked.only or any(text in name for text in asked.only)
-
-
-def _shown(cell: Cell, finished: Kept, before: Kept | None) -> str:
-    one = finished.pieces[cell.name]
-    if one.failure:
-        return ""
-    if cell.steady:
-        return page.steady_row(cell, one)
-    earlier = before.pieces.get(cell.name) if before else None
-    return page.row(cell, one.found, earlier.found if earlier and not earlier.failure else None)
-
-
-def _duration(seconds: float) -> str:
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -97,8 +211,16 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _asked() -> argparse.Namespace:
-    parser = argparse.ArgumentParser("python -m bench", description=__doc__, epilog=__import__("bench").__doc__)
-    for name, default, kind, words in _options():
+    parser = argparse.ArgumentParser("python -m bench", description=__doc__)
+    for name, default, kind, words in (
+        ("pairs", 6, int, "paired measurements of each cell"),
+        ("duration", 2.0, float, "seconds of each measurement, whole ones"),
+        ("scale", 20, int, "scale of the tables"),
+        ("clients", cells.COUNTS, _numbers, "numbers of clients"),
+        ("minutes", math.inf, float, "begin nothing that would end later; what was never measured comes first"),
+        ("population", (10, 50, 100), _numbers, "scales of the populations"),
+        ("transactions", 100_000_000, int, "transactions on the mock engine for the memory of a long run"),
+    ):
         parser.add_argument(f"--{name}", default=default, type=kind, help=f"{words} [{default}]")
     parser.add_argument("--only", action="append", default=[], help="what has this text in its name; several times")
     parser.add_argument("--list", action="store_true", help="say what would be measured, how long it takes, and end")
@@ -107,7 +229,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="few cells, five minutes, beside the last such run")
     parser.add_argument("--beside", action="append", default=[], metavar="NAME=VALUE",
                         help="dsbench once more in each cell, with this setting of a run; several times")  # fmt: skip
-    where = f"{FOLDER.relative_to(bare.ROOT)}; with --quick or --beside: none"
+    where = f"{FOLDER.relative_to(ROOT)}; with --quick or --beside: none"
     parser.add_argument("--write", type=Path, help=f"folder of the page and the finished cells [{where}]")
     asked = parser.parse_args()
     if asked.quick:
@@ -115,16 +237,6 @@ def _asked() -> argparse.Namespace:
     elif asked.write is None and not asked.beside:
         asked.write = FOLDER
     return asked
-
-
-def _options() -> Iterator[tuple[str, object, Callable[[str], object], str]]:
-    yield "pairs", 6, int, "paired measurements of each cell"
-    yield "duration", 2.0, float, "seconds of each measurement, whole ones"
-    yield "scale", 20, int, "scale of the tables"
-    yield "clients", cells.COUNTS, _numbers, "numbers of clients"
-    yield "minutes", math.inf, float, "begin nothing that would end later; what was never measured comes first"
-    yield "population", (10, 50, 100), _numbers, "scales of the populations"
-    yield "transactions", 100_000_000, int, "transactions on the mock engine for the memory of a long run"
 
 
 if __name__ == "__main__":

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.place import TCP, UNIX
+from bench.places import TCP, UNIX
 
 POSTGRESQL, UNSAFE, MARIADB, FIREBIRD = "PostgreSQL", "PostgreSQL, fsync off", "MariaDB", "Firebird"
 COUNTS = (1, 2, 4, 8, 16, 64, 256, 1000)
 STEADY_RUNS, STEADY_SECONDS = 10, 5.0
 MANY, MANY_SECONDS = 1000, 4.0
 """So many sessions spend about a second of the machine on their first transactions: runs of no less than so long."""
+LARGEST_OF_FIREBIRD = 5
+"""Its scale: the client's cost does not depend on it, and the population takes its time."""
 
 
 @dataclass(frozen=True)
@@ -21,17 +23,15 @@ class Work:
 
     title: str
     script: str
-    """``select``, ``tpcb`` (seven statements) or ``tpcb-call``: what pgbench and sysbench run."""
+    """``select``, ``tpcb`` (seven statements) or ``tpcb-call``: what pgbench runs."""
     prepare: bool = True
 
     @property
     def workload(self) -> str:
-        """What dsbench calls it."""
         return "select" if self.script == "select" else "tpcb"
 
     @property
     def call(self) -> str:
-        """How dsbench runs it."""
         return "procedure" if self.script == "tpcb-call" else "statements"
 
 
@@ -67,9 +67,15 @@ class Cell:
         """Whether these settings, with which it was measured, include the conditions."""
         return self.conditions.items() <= settings.items()
 
-    def sweeps(self, pairs: int) -> int:
-        """How often each client is measured."""
-        return STEADY_RUNS if self.steady else pairs
+    def amounts(self, pairs: int, duration: float, scale: int) -> dict[str, Any]:
+        """What it is measured with, where the command line has these."""
+        least = MANY_SECONDS if self.clients >= MANY else 0.0
+        return {
+            "duration": STEADY_SECONDS if self.steady else max(duration, least),
+            "sweeps": STEADY_RUNS if self.steady else pairs,
+            "scale": min(scale, LARGEST_OF_FIREBIRD) if self.server == FIREBIRD else scale,
+            **self.conditions,
+        }
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class Goal:
     """What a cell should reach against the best of the peers whose name begins so."""
 
     peer: str
-    rate: float | None = None
+    rate: float
     """Of theirs, at least."""
     cost: float | None = None
     """CPU time of the client per transaction, of theirs, at most."""
@@ -85,6 +91,8 @@ class Goal:
 
 LEAST_OF_BEST = 1.0
 """Goal of every cell: no peer that does the same work is faster."""
+MIDDLE = 1.15
+"""What the cell in the middle should reach, by the rate of its best peer."""
 MOST_USER_US = 0.8
 """What dsbench's clients may spend outside of the kernel per transaction in the first of the cells with goals."""
 
@@ -106,15 +114,10 @@ def table(counts: tuple[int, ...] = COUNTS) -> Iterator[Cell]:
         for work in (SELECT, PARSED, TPCB, CALL):
             for transport in (UNIX, TCP):
                 yield from (Cell(server, work, clients, transport) for clients in counts)
-        yield from steadiness(server)
+        yield from (Cell(server, SELECT, clients, transport, True) for clients in (8, 64) for transport in (UNIX, TCP))
+        yield Cell(server, TPCB, 8, UNIX, True)
     yield from (Cell(UNSAFE, work, 8) for work in (TPCB, CALL))
     yield from (Cell(FIREBIRD, work, 1, TCP) for work in (SELECT, CALL))
-
-
-def steadiness(server: str) -> Iterator[Cell]:
-    """Cells that are measured often."""
-    yield from (Cell(server, SELECT, clients, transport, True) for clients in (8, 64) for transport in (UNIX, TCP))
-    yield Cell(server, TPCB, 8, UNIX, True)
 
 
 def quick() -> Iterator[Cell]:

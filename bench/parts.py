@@ -1,20 +1,31 @@
-"""What is measured beside the cells: populations, memory, scripts, the archive, the Insert Benchmark, TPC-C."""
+"""What is measured beside the cells: costs, scripts, sysbench's point select, runs of dsbench, populations, TPC-C."""
 
 from __future__ import annotations
 
-import argparse
-import math
+import json
+import re
+import shutil
+import statistics
+import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
-from bench import archives, costs, iibench, kept, many, memory, page, place, point_select, population, scripted, tpcc
-from bench.kept import Finished, Kept
-from bench.measuring import say
-from bench.place import Place
-from bench.population_bounds import PRODUCTS
+import psutil
+
+from bench import cells, clients, iibench, population
+from bench.cells import CALL, POSTGRESQL, SELECT, TPCB, Cell
+from bench.clients import Client, Measured, load, run
+from bench.peers import of_cell
+from bench.places import TCP, UNIX, UNSAFE, Place, fill, populated, started
+from bench.results import paired, sweep
+from dsbench.drivers.address import Address
+from dsbench.drivers.peers import script
+from dsbench.spec import with_file
 
 
 @dataclass(frozen=True)
@@ -28,61 +39,63 @@ class Part:
     measure: Callable[[], list[str]]
 
 
-def parts(asked: argparse.Namespace) -> Iterator[Part]:
-    """All of them; ``asked`` is the command line of ``python -m bench``."""
-    pairs, duration, scale, most = asked.pairs, asked.duration, asked.scale, max(asked.clients)
+COSTS: Final = (
+    *(Cell(POSTGRESQL, SELECT, count) for count in (1, 2, 8, 64)), Cell(POSTGRESQL, SELECT, 8, TCP),
+    Cell(POSTGRESQL, TPCB, 8), Cell(POSTGRESQL, CALL, 8),
+)  # fmt: skip
+CLIENTS: Final = 8
+BUILTIN: Final = ("tpcb-like", "simple-update", "select-only")
 
-    def at(measure: Callable[[Place], list[str]], connections: int = 80) -> list[str]:
-        with place.populated(scale, connections, {}) as there:
-            return measure(there)
 
-    yield Part(
-        "memory of connections", {"connections": most, "sweeps": pairs, "duration": duration}, 60,
-        lambda: at(lambda there: page.many_lines(many.measure(there, most, duration, pairs)), most + 80),
-    )  # fmt: skip
-    for size in asked.population:
-        for product, known in PRODUCTS.items():
+def parts(pairs: int, duration: float, scale: int, populations: tuple[int, ...], transactions: int) -> Iterator[Part]:
+    """All of them."""
+    amounts = {"sweeps": pairs, "duration": duration}
+    for name, command, seconds, sql in _runs(transactions):
+        yield Part(name, {"run": command}, seconds, partial(of_run, name, command, sql))
+    for size in populations:
+        for product, known in population.PRODUCTS.items():
             if size <= known.largest:
-                seconds = size * known.seconds * population.PAIRS
-                yield Part(
-                    f"population, {product}, scale {size}", {"pairs": population.PAIRS}, seconds,
-                    partial(population.section, product, size, population.PAIRS),
-                )  # fmt: skip
-    yield Part(
-        "memory of a long run", {"transactions": asked.transactions}, asked.transactions / 1e6,
-        lambda: [page.memory_line(memory.measure(asked.transactions))],
+                measure = partial(population.section, product, size)
+                yield Part(f"population, {product}, scale {size}", {"pairs": 3}, size * known.seconds * 3, measure)
+    for work in (*BUILTIN, "workload tpcb", "workload select"):
+        measure = partial(scripts, work, pairs, duration, scale)
+        yield Part(f"scripts, {work}", amounts, pairs * 4 * (duration + 1.2) + 15, measure)
+    for product in ("MariaDB", "PostgreSQL"):
+        measure = partial(point_select, product, pairs, duration)
+        yield Part(f"point select, {product}", amounts, pairs * 2 * (duration + 2) + 15, measure)
+    for cell in COSTS:
+        name = f"costs, {cell.work.title}, {cell.clients} clients, {cell.transport}"
+        measure = partial(costs, cell, pairs, duration, scale)
+        yield Part(name, amounts, pairs * 4 * (duration + 1.5) + 15, measure)
+    yield Part("Insert Benchmark", {"sweeps": pairs}, pairs * 120.0, partial(iibench.section, pairs))
+    for product in ("postgresql", "mariadb"):
+        measure = partial(tpcc, product, pairs, 2 * duration)
+        yield Part(f"TPC-C, {product}", {**amounts, "duration": 2 * duration}, pairs * 3 * (2 * duration + 3) + 60, measure)
+
+
+def _runs(transactions: int) -> Iterator[tuple[str, str, float, str]]:
+    """Runs of dsbench, and what is asked of their archives: name, command, about its seconds, SQL."""
+    grown = "max(value) FILTER (threads = {most}) - {least}(value) FILTER (threads = {few})"
+    resident = "FROM monitors WHERE monitor = 'client' AND metric = 'resident_memory'"
+    yield (
+        "memory of connections", "private:postgresql --workload select --scales 1 --cycles 1 --duration 4 "
+        "--call statements --prepare --threads 1,1000 --set max_connections=1100", 60,
+        f"SELECT round(({grown.format(most=1000, least='max', few=1)}) / 999 / 1024) || "
+        f"' KiB for each of 1000 connections, goal at most 100' AS said {resident}",
     )  # fmt: skip
-    for name in scripted.NAMES:
-        yield Part(
-            name, {"sweeps": pairs, "duration": duration}, pairs * 4 * (duration + 1.2) + 15,
-            partial(scripted.section, name, pairs, duration, scale),
-        )  # fmt: skip
-    for name in point_select.NAMES:
-        yield Part(
-            name, {"sweeps": pairs, "duration": duration}, pairs * 2 * (duration + 2) + 15,
-            partial(point_select.section, name, pairs, duration),
-        )  # fmt: skip
-    for name in costs.NAMES:
-        yield Part(
-            name, {"sweeps": pairs, "duration": duration}, pairs * 4 * (duration + 1.5) + 15,
-            partial(costs.section, name, pairs, duration, scale),
-        )  # fmt: skip
-    yield Part("archive", {}, 60, lambda: page.archive_lines(archives.measure()))
-    yield Part("Insert Benchmark", {"sweeps": pairs}, pairs * 120.0, lambda: iibench.section(pairs))
-    yield Part(
-        "TPC-C", {"sweeps": pairs, "duration": 2 * duration}, 2 * pairs * 3 * (2 * duration + 3) + 120,
-        lambda: tpcc.section(pairs, 2 * duration),
+    seconds = max(transactions // 2_000_000, 4)
+    yield (
+        "memory of a long run", f"mock: --workload select --scales 1 --cycles 1 --threads 2 --duration {seconds}",
+        1.5 * seconds,
+        f"SELECT round((max(value) - min(value)) / 1048576, 1) || ' MiB more at the end of {seconds} s on the mock "
+        f"engine, goal less than 5' AS said {resident}",
     )  # fmt: skip
 
 
-def measure(todo: list[Part], finished: Kept, until: float = math.inf) -> None:
-    """Measures and keeps them, but those that would hardly end before ``until`` (of ``time.monotonic``)."""
-    for part in todo:
-        if time.monotonic() + part.seconds > until:
-            continue
-        say(f"{part.name} …")
-        began = time.monotonic()
-        lines = part.measure()
-        say("\n".join(lines))
-        took_s = round(time.monotonic() - began, 1)
-        finished.add(part.name, Finished(part.settings, took_s, kept.now(), kept.source(), "", {}, lines))
+def of_run(name: str, command: str, sql: str) -> list[str]:
+    """The first column of ``sql`` on the archive of ``dsbench run`` with the words of ``command``."""
+    program = [sys.executable, "-m", "dsbench"]
+    with tempfile.TemporaryDirectory() as folder:
+        run([*program, "run", *command.split(), "--out", folder, "--quiet"], limit_s=3600)
+        rows = json.loads(run([*program, "query", sql, folder, "--json"]).output)
+    return [f"- {name}: {rows[0]['said']} (`dsbench run {command}`)"]
