@@ -5,29 +5,27 @@ from __future__ import annotations
 import argparse
 import datetime
 import math
-import platform
 import re
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+import dsbench
 from bench import cells, results
 from bench.cells import FIREBIRD, MANY, MARIADB, UNSAFE, Cell
-from bench.clients import ROOT, BenchError, run
-from bench.parts import Part, parts
+from bench.clients import ROOT, BenchError
 from bench.peers import of_cell
-from bench.places import UNSAFE as UNSAFE_SETTINGS
-from bench.places import Place, populated
+from bench.places import UNFLUSHED, Place, populated
+from bench.population import PRODUCTS, section
 from bench.results import Finished, Kept, sweep
 from dsbench.drivers.peers import PEERS
-from dsbench.stack import system
+from dsbench.measure.stack import application, core, system
 
 FOLDER = ROOT / "docs" / "performance"
 QUICK = ROOT / "target" / "bench-quick.json"
@@ -37,40 +35,40 @@ QUICK = ROOT / "target" / "bench-quick.json"
 def main() -> None:
     """Measures and writes."""
     asked = _asked()
-    keeping = asked.write / f"{machine()}.json" if asked.write else QUICK if asked.quick else None
-    finished, before = Kept(keeping), Kept(QUICK if asked.quick else None)
-    known = list(cells.quick() if asked.quick else cells.table(asked.clients))
+    page = asked.write / f"{_machine()}.md" if asked.write else None
+    finished = Kept(page.with_suffix(".json") if page else QUICK if asked.quick else None)
+    before = Kept(QUICK if asked.quick else None)
+    known = cells.quick() if asked.quick else cells.table(asked.clients)
     chosen = [cell for cell in known if _wanted(asked, cell.name)]
-    more = [] if asked.quick else [part for part in _parts(asked) if _wanted(asked, part.name)]
+    more = [part for part in _populations(asked) if not asked.quick and _wanted(asked, part[0])]
     if not chosen and not more:
         raise BenchError("no cell has such a name; python -m bench --list shows all of them")
     todo = [cell for cell in chosen if asked.again or not finished.has(cell.name, settings(asked, cell))]
-    left = [part for part in more if asked.again or not finished.has(part.name, part.settings)]
+    left = [part for part in more if asked.again or not finished.has(part[0], {})]
     if asked.page:
         todo, left = [], []
     if asked.list:
-        print("\n".join([*(cell.name for cell in chosen), *(part.name for part in more)]))
-    seconds = estimate(asked, todo, known, finished) + sum(part.seconds for part in left)
-    minutes = round(seconds / 60)
+        print("\n".join([*(cell.name for cell in chosen), *(part[0] for part in more)]))
+    expected = sum(seconds(asked, cell) for cell in todo) + sum(part[1] for part in left)
+    hours, minutes = divmod(round(expected / 60), 60)
     done = len(chosen) + len(more) - len(todo) - len(left)
     where = f", kept in {finished.path}" if finished.path else ""
-    say(f"to measure: {len(todo) + len(left)}, about {minutes // 60} h {minutes % 60} min; finished before: {done}{where}")
+    say(f"to measure: {len(todo) + len(left)}, about {hours} h {minutes} min; finished before: {done}{where}")
     if asked.list:
         return
     until = time.monotonic() + 60 * asked.minutes
     measure(asked, in_order(todo, finished), finished, before, until)
-    for part in left:
-        if time.monotonic() + part.seconds < until:
-            say(f"{part.name} …")
-            keep(finished, part.name, part.settings, "", lambda part=part: {"lines": part.measure()})
-            say("\n".join(finished[part.name].lines))
+    for name, took_s, make in left:
+        if time.monotonic() + took_s < until:
+            say(f"{name} …")
+            say("\n".join(keep(finished, name, {}, "", make).lines))
     say(f"cells left for another run: {sum(not finished.has(cell.name, settings(asked, cell)) for cell in todo)}")
     # The page shows what was ever kept, whatever was asked for now.
     shown = chosen if asked.quick else cells.table(tuple(sorted({*cells.COUNTS, *asked.clients})))
-    text = "\n".join([*description(), results.document(shown, finished, before)])
+    text = "\n".join([*_description(), results.document(shown, finished, before)])
     print(text)
-    if asked.write is not None:
-        results.write(asked.write / f"{machine()}.md", text)
+    if page:
+        results.write(page, text)
 
 
 def settings(asked: argparse.Namespace, cell: Cell) -> dict[str, Any]:
@@ -79,7 +77,7 @@ def settings(asked: argparse.Namespace, cell: Cell) -> dict[str, Any]:
     return cell.amounts(asked.pairs, asked.duration, asked.scale) | more
 
 
-def expected_s(asked: argparse.Namespace, cell: Cell) -> float:
+def seconds(asked: argparse.Namespace, cell: Cell) -> float:
     """About what a cell takes: each client runs, and starts once or twice before, with all connections."""
     amounts = settings(asked, cell)
     clients = 2 if cell.server in (MARIADB, FIREBIRD) else 3 if asked.quick or cell.steady else 5
@@ -87,24 +85,17 @@ def expected_s(asked: argparse.Namespace, cell: Cell) -> float:
     return float(amounts["sweeps"] * (clients + len(asked.beside)) * each)
 
 
-def estimate(asked: argparse.Namespace, todo: Iterable[Cell], known: Iterable[Cell], finished: Kept) -> float:
-    """Seconds for ``todo``, judged by what those of ``known`` took that are finished with the same settings."""
-    same = [cell for cell in known if finished.has(cell.name, settings(asked, cell))]
-    guessed, took = sum(expected_s(asked, cell) for cell in same), sum(finished[cell.name].took_s for cell in same)
-    return sum(expected_s(asked, cell) for cell in todo) * (took / guessed if guessed else 1.0)
-
-
 def in_order(todo: list[Cell], finished: Kept) -> list[Cell]:
-    """Cells that were never measured under the conditions of today come first, then the others, oldest first, a server
-    at a time, and those that take longest last: a run that ends early has done what was wanted most."""
+    """Cells that were never measured come first, then the others, oldest first, a server at a time, and those that take
+    longest last: a run that ends early has done what was wanted most."""
 
     def before(cell: Cell) -> str:
         one = finished.get(cell.name)
-        return one.at if one and not one.failure and cell.is_today(one.settings) else ""
+        return one.at if one and not one.failure else ""
 
-    servers = list(dict.fromkeys(cell.server for cell in todo))
+    servers = list(dict.fromkeys((cell.server, cell.work.tables) for cell in todo))
     return sorted(todo, key=lambda cell: (
-        before(cell) != "", cell.clients >= MANY, servers.index(cell.server), before(cell)
+        before(cell) != "", cell.clients >= MANY, servers.index((cell.server, cell.work.tables)), before(cell)
     ))  # fmt: skip
 
 
@@ -114,34 +105,44 @@ def measure(
     """Measures ``todo``, each server started once, and begins none that would hardly end before ``until``."""
 
     def fits(cell: Cell) -> bool:
-        return time.monotonic() + expected_s(asked, cell) < until
+        return time.monotonic() + seconds(asked, cell) < until
 
-    for server, group in groupby(todo, key=lambda cell: cell.server):
-        mine = [cell for cell in group if fits(cell)]
-        if not mine:
+    def found(cell: Cell, place: Place) -> Mapping[str, Any]:
+        amounts = settings(asked, cell)
+        clients = of_cell(cell, place, amounts["duration"], asked.beside, asked.quick or cell.steady)
+        say(f"{cell.name}: {', '.join(clients)}")
+        return {"found": sweep(clients, amounts["sweeps"], lambda: (place.cpu_s(), psutil.cpu_stats().ctx_switches))}
+
+    for (server, tables, scale), group in groupby(todo, key=lambda one: _tables(asked, one)):
+        if not (mine := [cell for cell in group if fits(cell)]):
             continue
         product = {MARIADB: "mariadb", FIREBIRD: "firebird"}.get(server, "postgresql")
-        scale = min(settings(asked, cell)["scale"] for cell in mine)
-        more = UNSAFE_SETTINGS if server == UNSAFE else {}
-        with populated(product, scale, max(cell.clients for cell in mine) + 80, more) as place:
+        connections, more = max(cell.clients for cell in mine) + 80, UNFLUSHED if server == UNSAFE else {}
+        with populated(product, tables, scale, connections, more) as place:
             for cell in filter(fits, mine):
-                amounts = settings(asked, cell)
-                keep(finished, cell.name, amounts, place.version, lambda: _found(asked, cell, place))
-                one = finished[cell.name]
+                amounts, version = settings(asked, cell), place.server.version
+                one = keep(finished, cell.name, amounts, version, partial(found, cell, place))
                 old = before[cell.name].found if cell.name in before else None
-                say(one.failure or (results.steady_row(cell, one) if cell.steady else results.row(cell, one, old)))
+                if not one.failure:
+                    say(results.steady_row(cell, one) if cell.steady else results.row(cell, one, old))
 
 
-def _found(asked: argparse.Namespace, cell: Cell, place: Place) -> Mapping[str, Any]:
-    amounts = settings(asked, cell)
-    clients = of_cell(cell, place, amounts["duration"], asked.beside, asked.quick or cell.steady)
-    say(f"{cell.name}: {', '.join(clients)}")
-    return {"found": sweep(clients, amounts["sweeps"])}
+def _tables(asked: argparse.Namespace, cell: Cell) -> tuple[str, str, int]:
+    return cell.server, cell.work.tables, settings(asked, cell)["scale"]
+
+
+def _populations(asked: argparse.Namespace) -> Iterator[tuple[str, float, Callable[[], Mapping[str, Any]]]]:
+    """Name, about the seconds, what measures it."""
+    for scale in asked.population:
+        for product, known in PRODUCTS.items():
+            if scale <= known.largest:
+                make = lambda product=product, scale=scale: {"lines": section(product, scale)}  # noqa: E731
+                yield f"population, {product}, scale {scale}", 3 * scale * known.seconds, make
 
 
 def keep(
     finished: Kept, name: str, amounts: Mapping[str, Any], server: str, make: Callable[[], Mapping[str, Any]]
-) -> None:
+) -> Finished:
     """Makes and keeps a piece; one that fails is kept as such, and measured again by the next run."""
     began, made = time.monotonic(), {}
     try:
@@ -151,21 +152,14 @@ def keep(
         lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no reason was given"]
         made["failure"] = next((line for line in lines if re.search("error|fatal", line, re.IGNORECASE)), lines[-1])
     took_s, at = round(time.monotonic() - began, 1), f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC"
-    finished.add(name, Finished(amounts, took_s, at, _source(), server, **made))
+    source = application.commit(Path(dsbench.__file__).parent)
+    finished.add(name, Finished(amounts, took_s, at, source, server, **made))
+    return finished[name]
 
 
-def _source() -> str:
-    """dsbench's commit, with a plus when files differ from it; empty where there is no git."""
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+", "--exclude=*"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    except OSError:
-        return ""
-
-
-def machine() -> str:
+def _machine() -> str:
     """Of the machine's files: machines of one kind share it, whoever has them."""
-    words = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((?:R|TM)\)", "", _processor()).lower()).strip("-")
+    words = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((?:R|TM)\)", "", core.model()).lower()).strip("-")
     return f"{words}-{psutil.cpu_count()}-cpus-{_kind()}"
 
 
@@ -173,22 +167,11 @@ def _kind() -> str:
     return "virtual" if system.items().get("virtual machine") else "physical"
 
 
-def _processor() -> str:
-    try:
-        found = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    except OSError:
-        found = None
-    return found[1] if found else platform.processor() or platform.machine()
-
-
-def description() -> list[str]:
+def _description() -> list[str]:
     """Lines for the page: the machine, the kernel, the peers."""
-    clock = system.clock_source()
-    facts = [
-        f"{psutil.cpu_count()} CPUs ({_processor()})", f"{psutil.virtual_memory().total / 2**30:.0f} GiB memory",
-        f"{_kind()} machine", f"Linux {platform.release()}" if platform.system() == "Linux" else platform.platform(),
-        *([f"clock source {clock}"] if clock else []),
-    ]  # fmt: skip
+    about, cpus, memory = system.items(), psutil.cpu_count(), psutil.virtual_memory().total / 2**30
+    facts = [f"{cpus} CPUs ({core.model()})", f"{memory:.0f} GiB memory", f"{_kind()} machine", about["kernel"]]
+    facts += [f"clock source {about['clock source']}"] if "clock source" in about else []
     peers = [peer.version for peer in PEERS.values() if not peer.missing]
     return [f"- machine: {', '.join(facts)}", f"- peers: {', '.join(peers)}", ""]
 
@@ -196,10 +179,6 @@ def description() -> list[str]:
 def say(text: str) -> None:
     """Progress."""
     print(text, file=sys.stderr, flush=True)
-
-
-def _parts(asked: argparse.Namespace) -> Iterator[Part]:
-    return parts(asked.pairs, asked.duration, asked.scale, asked.population, asked.transactions)
 
 
 def _wanted(asked: argparse.Namespace, name: str) -> bool:
@@ -219,7 +198,6 @@ def _asked() -> argparse.Namespace:
         ("clients", cells.COUNTS, _numbers, "numbers of clients"),
         ("minutes", math.inf, float, "begin nothing that would end later; what was never measured comes first"),
         ("population", (10, 50, 100), _numbers, "scales of the populations"),
-        ("transactions", 100_000_000, int, "transactions on the mock engine for the memory of a long run"),
     ):
         parser.add_argument(f"--{name}", default=default, type=kind, help=f"{words} [{default}]")
     parser.add_argument("--only", action="append", default=[], help="what has this text in its name; several times")

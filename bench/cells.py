@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bench.places import TCP, UNIX
-
+UNIX, TCP = "unix socket", "TCP"
 POSTGRESQL, UNSAFE, MARIADB, FIREBIRD = "PostgreSQL", "PostgreSQL, fsync off", "MariaDB", "Firebird"
 COUNTS = (1, 2, 4, 8, 16, 64, 256, 1000)
 STEADY_RUNS, STEADY_SECONDS = 10, 5.0
 MANY, MANY_SECONDS = 1000, 4.0
 """So many sessions spend about a second of the machine on their first transactions: runs of no less than so long."""
-LARGEST_OF_FIREBIRD = 5
-"""Its scale: the client's cost does not depend on it, and the population takes its time."""
 
 
 @dataclass(frozen=True)
@@ -22,23 +19,31 @@ class Work:
     """What a transaction is."""
 
     title: str
-    script: str
-    """``select``, ``tpcb`` (seven statements) or ``tpcb-call``: what pgbench runs."""
+    workload: str
+    """Of dsbench."""
+    script: str = ""
+    """What pgbench runs: a script of dsbench's, or a builtin one."""
     prepare: bool = True
-
-    @property
-    def workload(self) -> str:
-        return "select" if self.script == "select" else "tpcb"
+    tables: str = "tpcb"
+    """The workload whose tables it needs; or ``pgbench``, which makes its own."""
+    scale: int = 1_000_000
+    """Of the tables, at most."""
 
     @property
     def call(self) -> str:
-        return "procedure" if self.script == "tpcb-call" else "statements"
+        return "procedure" if self.script.endswith("-call") or self.workload == "tpcc" else "statements"
 
 
-SELECT = Work("select, prepared", "select")
-PARSED = Work("select, parsed each time", "select", prepare=False)
-TPCB = Work("TPC-B, 7 statements, prepared", "tpcb")
-CALL = Work("TPC-B, one call, prepared", "tpcb-call")
+SELECT = Work("select, prepared", "select", "select")
+PARSED = Work("select, parsed each time", "select", "select", prepare=False)
+TPCB = Work("TPC-B, 7 statements, prepared", "tpcb", "tpcb")
+CALL = Work("TPC-B, one call, prepared", "tpcb", "tpcb-call")
+SCRIPTS = (
+    *(Work(f"scripts, {n}", "scripted", n, tables="pgbench") for n in ("tpcb-like", "simple-update", "select-only")),
+    *(Work(f"scripts, workload {n}", "scripted", n) for n in ("tpcb", "select")),
+)
+POINT = Work("point select", "sysbench-oltp-point-select", tables="sysbench-oltp-point-select", scale=10)
+TPCC = Work("TPC-C, New-Orders", "tpcc", prepare=False, tables="tpcc", scale=5)
 
 
 @dataclass(frozen=True)
@@ -58,23 +63,14 @@ class Cell:
         more = ", steadiness" if self.steady else ""
         return f"{self.server}: {self.work.title}, {self.clients} clients, {self.transport}{more}"
 
-    @property
-    def conditions(self) -> dict[str, str]:
-        """What was not always so: a cell that was measured otherwise is shown, and counts for no goal."""
-        return {} if self.work.workload == "select" else {"accounts": "85 % at home"}
-
-    def is_today(self, settings: Mapping[str, Any]) -> bool:
-        """Whether these settings, with which it was measured, include the conditions."""
-        return self.conditions.items() <= settings.items()
-
     def amounts(self, pairs: int, duration: float, scale: int) -> dict[str, Any]:
         """What it is measured with, where the command line has these."""
         least = MANY_SECONDS if self.clients >= MANY else 0.0
         return {
             "duration": STEADY_SECONDS if self.steady else max(duration, least),
             "sweeps": STEADY_RUNS if self.steady else pairs,
-            "scale": min(scale, LARGEST_OF_FIREBIRD) if self.server == FIREBIRD else scale,
-            **self.conditions,
+            # The population of Firebird takes its time, and the client's cost does not depend on it.
+            "scale": min(scale, self.work.scale, 5 if self.server == FIREBIRD else scale),
         }
 
 
@@ -104,6 +100,7 @@ GOALS: dict[str, tuple[Goal, ...]] = {
     Cell(UNSAFE, CALL, 8).name: (Goal("7 statements by pgbench", 1.5),),
     Cell(MARIADB, SELECT, 8).name: (Goal("sysbench", 1.05),),
     Cell(POSTGRESQL, SELECT, 1000).name: (Goal("pgbench", 1.0),),
+    Cell(POSTGRESQL, TPCC, 8, TCP).name: (Goal("go-tpc", 1.2),),
 }
 """What single cells should reach beyond that."""
 
@@ -116,8 +113,16 @@ def table(counts: tuple[int, ...] = COUNTS) -> Iterator[Cell]:
                 yield from (Cell(server, work, clients, transport) for clients in counts)
         yield from (Cell(server, SELECT, clients, transport, True) for clients in (8, 64) for transport in (UNIX, TCP))
         yield Cell(server, TPCB, 8, UNIX, True)
-    yield from (Cell(UNSAFE, work, 8) for work in (TPCB, CALL))
+    yield from (Cell(UNSAFE, work, 8) for work in (TPCB, CALL, *SCRIPTS))
     yield from (Cell(FIREBIRD, work, 1, TCP) for work in (SELECT, CALL))
+    yield from (Cell(server, POINT, 8) for server in (UNSAFE, MARIADB))
+    yield from (Cell(server, TPCC, 8, TCP) for server in (POSTGRESQL, MARIADB))
+
+
+def costly() -> list[Cell]:
+    """Cells of which the page says what a transaction costs client, server and scheduler."""
+    few = [Cell(POSTGRESQL, SELECT, clients) for clients in (1, 2, 8, 64)]
+    return [*few, Cell(POSTGRESQL, SELECT, 8, TCP), Cell(POSTGRESQL, TPCB, 8), Cell(POSTGRESQL, CALL, 8)]
 
 
 def quick() -> Iterator[Cell]:

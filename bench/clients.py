@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from dsbench.columns import COUNTERS
+from dsbench.archive.columns import COUNTERS
 from dsbench.drivers.address import Address
-from dsbench.drivers.peers import environment, program, script
-from dsbench.generator import Bench, Target, now_ns
+from dsbench.drivers.peers import environment, program
+from dsbench.measure.loaders import Bench, Target, now_ns
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
 
@@ -45,11 +45,17 @@ class Measured:
     """CPU time outside of the kernel of the threads that make the load alone, where it is known."""
     least: float | None = None
     """Transactions of the slowest client by the mean of all, where they are known."""
+    largest: float | None = None
+    """Those of the fastest."""
+    server_s: float | None = None
+    """CPU time of the server, with the client's start."""
+    switches: int | None = None
+    """Context switches of the whole machine."""
 
     @property
     def cpu_us(self) -> float:
-        """CPU time of the client per transaction in µs; nan without any."""
-        return (self.user_s + self.system_s) / self.transactions * 1e6 if self.transactions else math.nan
+        """CPU time of the client per transaction in µs."""
+        return (self.user_s + self.system_s) / self.transactions * 1e6
 
     @property
     def user_us(self) -> float:
@@ -126,8 +132,8 @@ def _cycle(asked: dict[str, Any]) -> Measured:
     spent = (ended.ru_utime - began.ru_utime, ended.ru_stime - began.ru_stime)
     if spec.client != "own":  # The load is made by processes of its own.
         spent = (result.cpu_ns[0] / 1e9, result.cpu_ns[1] / 1e9)
-    least = float(committed.min() / committed.mean()) if whole else None
-    return Measured(whole + late, whole / seconds, *spent, result.cpu_ns[0] / 1e9, least)
+    ends = (float(committed.min() / committed.mean()), float(committed.max() / committed.mean())) if whole else ()
+    return Measured(whole + late, whole / seconds, *spent, result.cpu_ns[0] / 1e9, *ends)
 
 
 def unseen(_done: int, _total: int) -> None:
@@ -157,11 +163,10 @@ def libpq(url: str, schema: str = "dsbench") -> dict[str, str]:
 
 
 def pgbench(
-    url: str, transactions: Sequence[str], clients: int, threads: int, duration: float, mode: str = "prepared",
-    schema: str = "dsbench",
-) -> Client:  # fmt: skip
-    """pgbench without its log, on the tables of ``schema``; ``transactions``: its options for a script."""
-    command = [program("pgbench"), "-n", *transactions, "-M", mode, "-c", f"{clients}", "-j", f"{min(threads, clients)}"]
+    url: str, words: Sequence[str], clients: int, threads: int, duration: float, schema: str
+) -> Client:
+    """pgbench without its log, on the tables of ``schema``; ``words``: what it runs."""
+    command = [program("pgbench"), "-n", *words, "-c", f"{clients}", "-j", f"{min(threads, clients)}"]
     said = r"actually processed: (?P<transactions>\d+).*^tps = (?P<rate>[\d.]+) \(without initial connection time\)"
     env = libpq(url, schema)
 
@@ -176,11 +181,6 @@ def pgbench(
         return load(command, ["-t", "1"], ["-T", f"{whole}"], said, env)
 
     return measure
-
-
-def pgbench_script(name: str, scale: int) -> list[str]:
-    """Options for pgbench: the script with the statements of dsbench's workload ``name``."""
-    return ["-f", script(f"pgbench-{name}.sql"), "-D", f"scale={scale}"]
 
 
 def sysbench(url: str, words: Sequence[str], clients: int, duration: float, prepare: bool = True) -> Client:
@@ -216,6 +216,21 @@ def bare_loop(url: str, scale: int, clients: int, duration: float) -> Client:
     where = socket if env["PGHOST"].startswith("/") else f"{env['PGHOST']}:{env['PGPORT']}"
     said = r'"transactions":\s*(?P<transactions>\d+).*"seconds":\s*(?P<seconds>[\d.]+)'
     return lambda: load([str(binary), where, f"{clients}", f"{duration:.3f}", f"{100_000 * scale}"], [], [], said)
+
+
+def go_tpc(url: str, warehouses: int, clients: int, duration: float) -> Client:
+    """go-tpc without think times, on tables of its own: ``Measured`` counts New-Orders."""
+    at = Address.of(url)
+    driver, tls = ("postgres", "sslmode=disable") if url.startswith("postgresql") else ("mysql", "tls=false")
+    where = ["-d", driver, "-H", at.host, "-P", f"{at.port}", "-U", at.user, "-p", "", "-D", "gotpc"]
+    where += ["--conn-params", tls, "--warehouses", f"{warehouses}"]
+    command = ["go-tpc", "tpcc", "run", *where, "-T", f"{clients}", "--isolation", "2", "--output", "plain",
+               "--interval", "1h", "--ignore-error", "--time", f"{duration:.0f}s"]  # fmt: skip
+    if driver == "postgres":
+        run(["psql", "-c", "CREATE DATABASE gotpc"], libpq(url))
+    run(["go-tpc", "tpcc", "prepare", *where, "-T", "2", "--no-check"], limit_s=900)
+    said = r"\[Summary\] NEW_ORDER - Takes\(s\): (?P<seconds>[\d.]+), Count: (?P<transactions>\d+)"
+    return lambda: load(command, [], [], said)
 
 
 if __name__ == "__main__":

@@ -1,226 +1,194 @@
 """Population: rows per second of dsbench, beside what the server itself makes of the same rows from its own files.
 
-``python -m bench.population``: one table for each product. All sides end in the same state, with keys and
-statistics, by the same statements: they differ in how the rows come in. On PostgreSQL ``pgbench -i`` is there too.
+No row of a file crosses a connection, none is made: what is left is the server's work. All sides end in the same state,
+with keys and statistics, by the same statements, and are checked. On PostgreSQL ``pgbench -i`` is there too.
 """
 
 from __future__ import annotations
 
-import argparse
+import re
 import resource
 import statistics
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Final
 
-import psutil
-
-from bench import pgbench
-from bench.place import place_of
-from bench.population_bounds import PRODUCTS, Way, run
-from bench.process import BenchError
-from bench.sweeps import Spread
+from bench.cells import UNIX
+from bench.clients import BenchError, Measured, libpq, run
+from bench.places import Place, fill, started
+from bench.results import DSBENCH, Spread, rates, sweep
 from dsbench import servers
-from dsbench.measure.loaders import Bench, Target
+from dsbench.drivers import DRIVERS
+from dsbench.drivers.peers import program
+from dsbench.measure.loaders import Target
 
-ROWS_PER_SCALE = 100_011
-PAIRS = 3
-DSBENCH, PGBENCH = "dsbench", "pgbench -i"
-GOALS = {PGBENCH: 1.0}
-GOAL = 0.95
-"""Of the rate of the server's own fastest load."""
-
-
-@dataclass(frozen=True)
-class Once:
-    """One population: seconds of its phases, CPU seconds of its client and of the server in all of them."""
-
-    phases_s: Mapping[str, float]
-    client_s: float
-    server_s: float
-
-    @property
-    def whole_s(self) -> float:
-        """All phases."""
-        return sum(self.phases_s.values())
-
-    @property
-    def rows_s(self) -> float:
-        """The rows alone; where phases have other names, all of them."""
-        return self.phases_s.get("populate", self.whole_s)
+PAIRS: Final = 3
+PGBENCH: Final = "pgbench -i"
+GOAL: Final = 0.95
+"""Of the rate of the server's own fastest load; of that of pgbench 1."""
+_OURS: Final = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+_TABLES: Final = {"branch": "bid INTEGER", "teller": "tid INTEGER, bid INTEGER", "account": "aid INTEGER, bid INTEGER"}
 
 
 @dataclass(frozen=True)
-class Population:
-    """What each side needed at one scale on one product, round by round."""
+class Product:
+    """How a server writes a table into a file and loads it; {name} is that of a file, {rows} what is in it."""
 
-    product: str
-    scale: int
-    found: Mapping[str, Sequence[Once]]
-
-    def bound(self) -> str:
-        """The server's own fastest way to the same end."""
-        own = [name for name in self.found if name not in (DSBENCH, PGBENCH)]
-        return min(own, key=lambda name: statistics.median(once.whole_s for once in self.found[name]))
-
-    def ratio(self, name: str, what: str) -> Spread:
-        """Rate of dsbench by that of ``name``, pair by pair, over ``whole_s`` or ``rows_s``."""
-        pairs = zip(self.found[DSBENCH], self.found[name], strict=True)
-        return Spread.of([getattr(theirs, what) / getattr(ours, what) for ours, theirs in pairs])
-
-    def lines(self) -> Iterator[str]:
-        """Rows of the table; goals stand beside the fastest of the server's own ways and beside pgbench."""
-        for name, found in self.found.items():
-            cells = [self.product, str(self.scale), name]
-            for what in ("rows_s", "whole_s"):
-                rate = statistics.median(self.scale * ROWS_PER_SCALE / getattr(once, what) for once in found)
-                known = name != PGBENCH or what == "whole_s"
-                ratio = self._judged(name, what) if known and name != DSBENCH else ""
-                cells += [f"{rate:,.0f}" if known else "", ratio]
-            cpu = (f"{statistics.median(getattr(once, of) for once in found):.1f}" for of in ("client_s", "server_s"))
-            yield "| " + " | ".join([*cells, phases(found), *cpu]) + " |"
-
-    def _judged(self, name: str, what: str) -> str:
-        found = self.ratio(name, what)
-        goal = GOAL if name == self.bound() else GOALS.get(name)
-        if goal is None or what == "rows_s":
-            return str(found)
-        return f"{found} goal ≥ {goal:.2f}: {'met' if found.median >= goal else 'MISSED'}"
+    write: str
+    load: str
+    ready: str = ""
+    """What the tables need before the clock starts."""
+    begin: Sequence[str] = ()
+    end: Sequence[str] = ()
+    after: Sequence[str] = ()
+    sessions: int = 2
+    """At once, at most."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    before: Sequence[str] = ()
+    """What is done before each population, so that none pays for what another left in memory."""
+    seconds: float = 1.0
+    """About what all sides take for one unit of scale."""
+    largest: int = 100
+    """Above this scale the full comparison leaves it out."""
 
 
-_HEAD = (
-    "| product | scale | rows by | rows/s | ratio | rows/s with keys and statistics | ratio | of it, seconds "
-    "| client CPU s | server CPU s |\n|---|--:|---|--:|---|--:|---|---|--:|--:|"
+_MYSQL: Final = (
+    "SELECT * FROM dsbench.{rows} ORDER BY 1 INTO OUTFILE '{file}'",
+    "LOAD DATA INFILE '{file}' INTO TABLE dsbench.{table} CHARACTER SET utf8mb4",
 )
+PRODUCTS: Final = {
+    "postgresql": Product(
+        "COPY (SELECT * FROM dsbench.{rows} ORDER BY 1) TO '{file}' (FORMAT binary)",
+        "COPY dsbench.{table} FROM '{file}' (FORMAT binary)",
+        after=["VACUUM dsbench.branch, dsbench.teller, dsbench.account"], before=["CHECKPOINT"], seconds=0.6,
+    ),
+    "mariadb": Product(*_MYSQL),
+    "mysql": Product(*_MYSQL, settings={"innodb_buffer_pool_size": "1G", "secure_file_priv": ""}),
+    # A condition forbids SQLite to copy rows without a look at their columns.
+    "sqlite": Product(
+        "VACUUM INTO '{folder}/source.db'", "INSERT INTO main.{table} SELECT * FROM source.{table} WHERE 1",
+        begin=["ATTACH '{folder}/source.db' AS source", "PRAGMA foreign_keys=off", "BEGIN IMMEDIATE"], end=["COMMIT"],
+        sessions=1, seconds=0.6,
+    ),
+    "firebird": Product(
+        "INSERT INTO x_{name} SELECT * FROM {rows}", "INSERT INTO {table} SELECT * FROM x_{name}",
+        "CREATE TABLE x_{name} EXTERNAL FILE '{file}' "
+        "({columns}, balance BIGINT, filler CHAR({width}) CHARACTER SET ASCII)",
+        settings={"forced_writes": "on", "ExternalFileAccess": "Full"}, seconds=15, largest=10,
+    ),
+}  # fmt: skip
 
 
-def table(found: Sequence[Population]) -> str:
-    """One row for each side; a ratio is the rate of dsbench by that of the row."""
-    return "\n".join([_HEAD, *(line for one in found for line in one.lines())])
+def execute(url: str, statements: Sequence[str]) -> None:
+    """Runs ``statements`` in one session, however long they take."""
+    if url.startswith("firebird:"):  # dsbench's engine of Firebird fetches rows only.
+        from firebird.driver import TPB, Isolation
 
-
-def section(product: str, scale: int, pairs: int) -> list[str]:
-    """The part of the page, or why it is left out."""
+        connection = DRIVERS["firebird-driver"].opener(url)("read-committed").connection
+        for statement in statements:  # Without a log for taking back, as dsbench's load.
+            connection.begin(TPB(isolation=Isolation.READ_COMMITTED, no_auto_undo=True).get_buffer())
+            connection.execute_immediate(statement)
+            connection.commit()
+        connection.close()
+        return
+    target = Target(url)
     try:
-        found = measure(product, scale, pairs)
+        for statement in statements:
+            target.fetch(statement)
+    finally:
+        target.close()
+
+
+_HEAD: Final = [
+    "| product | scale | rows by | rows/s | ratio | rows/s with keys and statistics | ratio | of it, seconds "
+    "| client CPU s | server CPU s |", "|---|--:|---|--:|---|--:|---|---|--:|--:|",
+]  # fmt: skip
+Phases = Mapping[str, float]
+
+
+def section(product: str, scale: int) -> list[str]:
+    """Every side in turn: the part of the page, or why it is left out."""
+    spent: dict[str, list[Phases]] = {}
+    try:
+        with started(product, scale, 20, PRODUCTS[product].settings) as place:
+            rows, _ = fill(place.server.url, "tpcb", scale)
+            sides = {DSBENCH: lambda: fill(place.server.url, "tpcb", scale)[1], **_own(product, place, scale)}
+            if product == "postgresql":
+                sides[PGBENCH] = lambda: _by_pgbench(libpq(place.urls[UNIX], "public"), scale)
+
+            def client(name: str) -> Measured:
+                execute(place.server.url, PRODUCTS[product].before)
+                before = [sum(resource.getrusage(who)[at] for who in _OURS) for at in (0, 1)]
+                phases = sides[name]()
+                after = [sum(resource.getrusage(who)[at] for who in _OURS) for at in (0, 1)]
+                spent.setdefault(name, []).append(phases)
+                return Measured(rows, rows / sum(phases.values()), after[0] - before[0], after[1] - before[1])
+
+            counts = lambda: (place.cpu_s(), 0)  # noqa: E731
+            found = sweep({name: partial(client, name) for name in sides}, PAIRS, counts)
     except servers.ServerError as error:
         return [f"- population on {product} is left out: {error}"]
-    return ["", *table([found]).splitlines(), ""]
+    own = [name for name in found if name not in (DSBENCH, PGBENCH)]
+    bound = max(own, key=lambda name: _middle(found[name], "rate_tps"))
+    lines = []
+    for name, measured in found.items():
+        alone = "populate" in spent[name][0]  # pgbench does not say what the rows took by themselves.
+        took = [phases["populate"] for phases in spent[name]] if alone else []
+        ratio = Spread.of([b / a["populate"] for a, b in zip(spent[DSBENCH], took, strict=True)]) if alone else ""
+        whole = rates(found[DSBENCH], measured).judged({bound: GOAL, PGBENCH: 1.0}.get(name))
+        phases = (f"{one} {statistics.median(each[one] for each in spent[name]):.2f}" for one in spent[name][0])
+        client_s, server_s = _middle(measured, "cpu_us") * rows / 1e6, _middle(measured, "server_s")
+        cells = [
+            place.server.version, f"{scale}", name, f"{rows / statistics.median(took):,.0f}" if alone else "",
+            "" if name == DSBENCH else f"{ratio}", f"{_middle(measured, 'rate_tps'):,.0f}",
+            "" if name == DSBENCH else whole, ", ".join(phases), f"{client_s:.1f}", f"{server_s:.1f}",
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return ["", *_HEAD, *lines, ""]
 
 
-def phases(found: Sequence[Once]) -> str:
-    """Medians of the seconds of each phase, in words."""
-    names = found[0].phases_s
-    return ", ".join(f"{name} {statistics.median(once.phases_s[name] for once in found):.2f}" for name in names)
+def _middle(measured: Sequence[Measured], name: str) -> float:
+    return float(statistics.median(getattr(one, name) for one in measured))
 
 
-def measure(name: str, scale: int, pairs: int) -> Population:
-    """Populates ``scale`` by every side in turn, there and back again, on a private server of the product ``name``."""
-    product = PRODUCTS[name]
-    with servers.start(product.spec, 20) as server:
-        if name == "postgresql":
-            place = place_of(server, scale)
-        side = _Side(server, scale)
-        side.by_dsbench()
-        ways = product.ways(server.url, server.directory, scale)
-        sides: dict[str, Callable[[], Once]] = {DSBENCH: side.by_dsbench}
-        sides |= {way: partial(side.by_server, how) for way, how in ways.items()}
-        if name == "postgresql":
-            sides[PGBENCH] = lambda: side.timed(lambda: pgbench.phases(pgbench.initialise(place, scale)))
-        found: dict[str, list[Once]] = {name: [] for name in sides}
-        for pair in range(pairs):
-            for who in list(sides) if pair % 2 == 0 else list(sides)[::-1]:
-                if product.before:
-                    run(server.url, [product.before])
-                found[who].append(sides[who]())
-                print(f"{server.version}, {scale}, {who}: {phases(found[who][-1:])}", file=sys.stderr, flush=True)
-        return Population(server.version, scale, found)
+def _own(product: str, place: Place, scale: int) -> dict[str, Callable[[], Phases]]:
+    """Writes the files from the filled tables, and gives the ways to load them."""
+    known, url, folder = PRODUCTS[product], place.server.url, place.server.directory
+    one, two = [list(_TABLES)], [["branch", "teller", "account1"], ["account2"]]
+    middle = scale * 50_000
+    rows = {name: name for name in _TABLES}
+    rows |= {"account1": f"account WHERE aid <= {middle}", "account2": f"account WHERE aid > {middle}"}
+
+    def words(statement: str, names: Iterable[str] = rows) -> list[str]:
+        filled = []
+        for name in names:
+            table = name.rstrip("12")
+            filled.append(statement.format(
+                name=name, table=table, rows=rows[name], file=folder / f"{name}.rows", folder=folder,
+                columns=_TABLES[table], width=88 if table == "branch" else 84,
+            ))  # fmt: skip
+        return list(dict.fromkeys(filled)) if statement else []
+
+    def loaded(sessions: Sequence[Sequence[str]]) -> Phases:
+        def load() -> None:
+            with ThreadPoolExecutor(len(sessions)) as pool:
+                list(pool.map(lambda names: execute(url, [*begin, *words(known.load, names), *known.end]), sessions))
+            execute(url, known.after)
+
+        begin = [statement.format(folder=folder) for statement in known.begin]
+        return fill(url, "tpcb", scale, load, lambda: execute(url, words(known.ready)))[1]
+
+    execute(url, [*words(known.ready), *words(known.write)])
+    ways = {"own load, one session": one, "own load, two sessions": two}
+    return {name: partial(loaded, sessions) for name, sessions in ways.items() if len(sessions) <= known.sessions}
 
 
-class _Side:
-    """Populations on one server."""
-
-    def __init__(self, server: servers.Server, scale: int) -> None:
-        self._server, self._scale = server, scale
-
-    def by_dsbench(self) -> Once:
-        """As a run does it."""
-        return self._populated(lambda bench, parts: bench.populate(False, parts, _unseen).duration_ns / 1e9, ())
-
-    def by_server(self, way: Way) -> Once:
-        """The same phases, but the rows by the server's own load."""
-
-        def fill(_bench: Bench, _parts: int) -> float:
-            began = time.monotonic()
-            way.fill(self._server.url)
-            return time.monotonic() - began
-
-        return self._populated(fill, way.ready)
-
-    def _populated(self, fill: Callable[[Bench, int], float], ready: Sequence[str]) -> Once:
-        """Makes an empty place, fills it and looks whether all is there. Raises ``BenchError`` where it is not."""
-        target = Target(self._server.url)
-        if target.state()[0] == "marked":
-            target.drop()
-        target.create("bench")
-        bench = Bench(target, "tpcb", self._scale, None)
-        parts = 1 if target.dialect.single_writer else psutil.cpu_count() or 1
-        created = bench.phase("create", _unseen).duration_ns / 1e9
-        run(self._server.url, ready)
-
-        def all_phases() -> dict[str, float]:
-            done = {"create": created, "populate": fill(bench, parts)}
-            keys = ("primary_key", "foreign_key", "clean")
-            return done | {name: bench.phase(name, _unseen).duration_ns / 1e9 for name in keys}
-
-        try:
-            done = self.timed(all_phases)
-            broken = [condition for condition in bench.check(None, _unseen).conditions if not condition.holds]
-        finally:
-            target.close()
-        if broken:
-            raise BenchError(f"the population is not whole: {broken[0].name}: {broken[0].detail}")
-        return done
-
-    def timed(self, populate: Callable[[], dict[str, float]]) -> Once:
-        """Runs ``populate``, which gives seconds of phases, and bills the CPU time of it."""
-        before = self._cpu_s()
-        done = populate()
-        client, server = (after - at for after, at in zip(self._cpu_s(), before, strict=True))
-        return Once(done, client, server)
-
-    def _cpu_s(self) -> tuple[float, float]:
-        """Of this process and those it waited for, and of the server with the sessions that it has ended."""
-        client = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        server = 0.0
-        for pid in self._server.pids():
-            with suppress(psutil.NoSuchProcess):
-                server += sum(psutil.Process(pid).cpu_times()[:4])
-        return client, server
-
-
-def _unseen(_done: int, _total: int) -> None:
-    """Progress that nobody looks at."""
-
-
-def main() -> None:
-    """Measures what is asked for and prints the table."""
-    parser = argparse.ArgumentParser("python -m bench.population", description=__doc__)
-    parser.add_argument("--products", default=",".join(PRODUCTS), help="of [%(default)s]")
-    parser.add_argument("--scales", default="10,50", help="scales [%(default)s]")
-    parser.add_argument("--pairs", type=int, default=PAIRS, help="populations of each side [%(default)s]")
-    asked = parser.parse_args()
-    scales = [int(scale) for scale in asked.scales.split(",")]
-    for name in asked.products.split(","):
-        for scale in scales:
-            print("\n".join(section(name, scale, asked.pairs)), flush=True)
-
-
-if __name__ == "__main__":
-    try:
-        main()
-    except BenchError as error:
-        sys.exit(f"error: {error}")
+def _by_pgbench(env: Mapping[str, str], scale: int) -> Phases:
+    """With foreign keys, in a schema that is called like its user's own; its phases as its last line has them."""
+    said = run([program("pgbench"), "-i", "-q", "-s", f"{scale}", "-I", "dtgvpf"], env, 900).remarks
+    last = re.search(r"^done in [\d.]+ s \((.*)\)", said, re.MULTILINE)
+    if last is None:
+        raise BenchError(f"pgbench -i told no times:\n{said}")
+    return {name: float(seconds) for name, seconds in re.findall(r"([a-z][a-z -]*?) ([\d.]+) s", last[1])}

@@ -5,26 +5,30 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from bench.cells import GOALS, LEAST_OF_BEST, MIDDLE, MOST_USER_US, POSTGRESQL, SELECT, Cell
-from bench.clients import Client, Measured
-from dsbench.analysis.fairness import CHANCE, UNEVEN, by_chance
+from bench.cells import GOALS, LEAST_OF_BEST, MIDDLE, MOST_USER_US, POSTGRESQL, SELECT, Cell, costly
+from bench.clients import BenchError, Client, Measured
+from dsbench.read.stats.fairness import CHANCE, UNEVEN, by_chance
 
 DSBENCH = "dsbench"
 OTHER_WORK = {
     "bare loop": "sends, receives and reads the clock, and does nothing else",
     "parameters by pgbench": "pgbench -M extended sends the key as a parameter: the server has more to do",
     "7 statements by pgbench": "seven round trips against one",
+    "a transaction for each by firebird-driver": "begins and commits around each, dsbench reads in one",
     f"{DSBENCH}, ": "with another setting of a run",
 }
 """By the beginning of their names: those that are shown, but not among the peers, and why."""
 REMARKS = {
     "pgbench on TPC-B, 7 statements": "waits seven times, dsbench six times: its BEGIN leaves with the first statement",
     "sysbench on MariaDB's TPC-B, one call": "its procedure gives no balance back: the driver reads one answer",
+    "go-tpc": "locks the stocks of an order by one statement and changes them one by one, pings before each "
+    "transaction, changes the stock of the order's own warehouse for remote lines as well, has no item twice",
     **OTHER_WORK,
 }
 """Where the work differs."""
@@ -33,10 +37,6 @@ LEGEND = (
     "fastest that does the same work. CPU: the client's per transaction. Spread: standard deviation of the runs by "
     f"their mean. Slowest client: its rate by the mean of dsbench's clients, goal at least {UNEVEN:g} unless chance "
     "explains less."
-)
-VOID = (
-    "- †: measured when pgbench and sysbench drew the accounts of TPC-B evenly, and not, as dsbench, 85 % of them from "
-    "the branch of the teller. Counts for no goal, and is measured again before anything that is known."
 )
 BEGIN = "<!-- measured: `python -m bench` writes anew what stands between the two marks -->\n"
 END = "<!-- end of what is written anew -->\n"
@@ -67,17 +67,29 @@ class Spread:
 
     def judged(self, goal: float | None, at_least: bool = True) -> str:
         """With whether the goal is met, where there is one."""
-        met = goal is None or (self.median >= goal if at_least else self.median <= goal)
-        return str(self) if goal is None else f"{self} {_goal(met, f'{"≥" if at_least else "≤"} {goal:.2f}')}"
+        if goal is None:
+            return str(self)
+        met = self.median >= goal if at_least else self.median <= goal
+        return f"{self} {_goal(met, f'{chr(0x2265 if at_least else 0x2264)} {goal:.2f}')}"
 
 
-def sweep(clients: Mapping[str, Client], sweeps: int) -> dict[str, list[Measured]]:
+def sweep(
+    clients: Mapping[str, Client], sweeps: int, counts: Callable[[], tuple[float, int]] | None = None
+) -> dict[str, list[Measured]]:
     """Measures several clients in turn, there and back again: A B C C B A. Whatever drifts on the machine meets all of
-    them alike, and each sweep gives a ratio for each pair."""
+    them alike, and each sweep gives a ratio for each pair. ``counts``: of CPU seconds of the server and of switches."""
     found: dict[str, list[Measured]] = {name: [] for name in clients}
     for number in range(sweeps):
         for name in list(clients) if number % 2 == 0 else list(clients)[::-1]:
-            found[name].append(clients[name]())
+            before = counts() if counts else (0.0, 0)
+            one = clients[name]()
+            if not one.transactions:
+                raise BenchError(f"{name} made no transaction")
+            if counts:
+                time.sleep(0.1)  # The server takes in the CPU time of its sessions when it has buried them.
+                server_s, switches = counts()
+                one = replace(one, server_s=server_s - before[0], switches=switches - before[1])
+            found[name].append(one)
     return found
 
 
@@ -91,19 +103,6 @@ def costs(ours: Sequence[Measured], theirs: Sequence[Measured]) -> Spread:
     connecting took so much that nothing is left for the load says nothing; nan where all are so."""
     known = [(a.cpu_us, b.cpu_us) for a, b in zip(ours, theirs, strict=True) if b.cpu_us > 0]
     return Spread.of([a / b for a, b in known] or [math.nan])
-
-
-def paired(title: str, found: Found, goal: float | None = None) -> list[str]:
-    """The first client against each of the others, in words."""
-
-    def middle(name: str) -> str:
-        return f"{_median(found[name], 'rate_tps'):,.0f} tps, {_median(found[name], 'cpu_us'):.1f} µs"
-
-    ours, *others = found
-    return [f"{title}: {middle(ours)} by {ours}", *(
-        f"against {other} ({middle(other)}): rate {rates(found[ours], found[other]).judged(goal)}, "
-        f"CPU time {costs(found[ours], found[other])}" for other in others
-    )]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -135,16 +134,16 @@ class Kept(dict[str, Finished]):
         self.path = path
         raw = json.loads(path.read_text()) if path is not None and path.exists() else {}
         for name, one in raw.items():
-            rows = {who: [Measured(*row[:6]) for row in rows] for who, rows in one.get("found", {}).items()}
+            rows = {who: [Measured(*row) for row in rows] for who, rows in one.get("found", {}).items()}
             self[name] = Finished(**{**one, "found": rows})
 
     def has(self, name: str, settings: Mapping[str, Any]) -> bool:
         """Whether it was measured so, or longer and more often, and without a failure."""
         found = self.get(name)
-        if found is None or found.failure or found.settings.keys() != settings.keys():
+        if found is None or found.failure or not settings.keys() <= found.settings.keys():
             return False
-        there = found.settings
-        return all(there[n] >= want if n in ("duration", "sweeps") else there[n] == want for n, want in settings.items())
+        had = found.settings
+        return all(had[n] >= want if n in ("duration", "sweeps") else had[n] == want for n, want in settings.items())
 
     def add(self, name: str, finished: Finished) -> None:
         """Keeps it. The file is replaced at once or not at all; a line for each piece shows which are new."""
@@ -159,7 +158,8 @@ class Kept(dict[str, Finished]):
 
 def _raw(one: Finished) -> dict[str, Any]:
     def short(measured: Measured) -> list[Any]:
-        return [round(value, 6) if isinstance(value, float) else value for value in asdict(measured).values()]
+        values = [round(value, 6) if isinstance(value, float) else value for value in asdict(measured).values()]
+        return values if values[-1] is not None else values[:7]
 
     found = {who: [short(measured) for measured in rows] for who, rows in one.found.items()}
     return {name: value for name, value in {**asdict(one), "found": found}.items() if value}
@@ -190,7 +190,7 @@ def row(cell: Cell, one: Finished, before: Found | None = None) -> str:
         f"{costs(ours, theirs).median:.2f}" if peer else "",
         f"{_variation(ours):.1%}", f"{_variation(theirs):.1%}" if peer else "", _slowest(cell, ours),
         ", ".join(f"{n} {rates(ours, found[n]).median:.2f}" for n in found if n not in (DSBENCH, peer)),
-        _runs(cell, one),
+        _runs(one),
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
@@ -216,14 +216,12 @@ def steady_row(cell: Cell, one: Finished) -> str:
     ours = _variation(one.found[DSBENCH])
     verdict = f" {_goal(ours <= min(peers.values()), f'≤ {min(peers.values()):.1%}')}" if peers else ""
     theirs = ", ".join(f"{name} {value:.1%}" for name, value in peers.items())
-    what = f"{cell.server}: {cell.work.title} | {cell.clients} | {cell.transport} | {_runs(cell, one)}"
+    what = f"{cell.server}: {cell.work.title} | {cell.clients} | {cell.transport} | {_runs(one)}"
     return f"| {what} | {ours:.1%}{verdict} | {theirs} |"
 
 
-def _runs(cell: Cell, one: Finished) -> str:
-    """How often and how long, and whether under other conditions than those of today."""
-    seconds = f" of {one.settings['duration']:g} s" if "duration" in one.settings else ""
-    return f"{len(one.found[DSBENCH])}{seconds}{'' if cell.is_today(one.settings) else ' †'}"
+def _runs(one: Finished) -> str:
+    return f"{len(one.found[DSBENCH])} of {one.settings['duration']:g} s"
 
 
 def goals(cell: Cell, found: Found) -> Iterator[str]:
@@ -239,12 +237,24 @@ def goals(cell: Cell, found: Found) -> Iterator[str]:
         yield f"- {cell.name}: dsbench's clients spend {user:.2f} µs per transaction outside of the kernel ({verdict})"
 
 
+def _costs(cell: Cell, one: Finished) -> Iterator[str]:
+    """What a transaction costs client, server and scheduler: a peer that is faster has a reason."""
+    yield from ("", f"### Costs of a transaction: {cell.name}", "")
+    yield f"{one.server}, {_runs(one)} in turn; switches are those of the whole machine."
+    yield from ("", "| client | tps | CPU of the client, µs | CPU of the server, µs | context switches |")
+    yield "|---|--:|--:|--:|--:|"
+    for who, measured in one.found.items():
+        each = [((m.server_s or 0) * 1e6 / m.transactions, (m.switches or 0) / m.transactions) for m in measured]
+        server, switches = (statistics.median(values) for values in zip(*each, strict=True))
+        rate, own = _median(measured, "rate_tps"), _median(measured, "cpu_us")
+        yield f"| {who} | {rate:,.0f} | {own:.2f} | {server:.2f} | {switches:.2f} |"
+
+
 def document(cells: Iterable[Cell], kept: Kept, before: Kept | None = None) -> str:
     """All that is kept of ``cells``: goals, a table for each work, steadiness, and the parts that are no cells."""
     here = [(cell, kept[cell.name]) for cell in cells if cell.name in kept]
     measured = [(cell, one) for cell, one in here if not one.failure]
-    done = [(cell, one.found) for cell, one in measured if cell.is_today(one.settings)]
-    lines = [*_whole(done), *(line for cell, found in done for line in goals(cell, found))]
+    lines = [*_whole(measured), *(line for cell, one in measured for line in goals(cell, one.found))]
     text = [LEGEND, "", *(["Goals:", "", *lines, ""] if lines else [])]
     tables: dict[str, list[str]] = {}
     for cell, one in measured:
@@ -256,16 +266,18 @@ def document(cells: Iterable[Cell], kept: Kept, before: Kept | None = None) -> s
     if steady := [steady_row(cell, one) for cell, one in measured if cell.steady]:
         text += ["### Steadiness", "", "Runs of the same command, in turn.", "", _STEADY, *steady, ""]
     text += [f"- {name}: {why}." for name, why in REMARKS.items()]
-    text += [VOID] if len(done) < len(measured) else []
     text += [f"- {cell.name} could not be measured: {one.failure}" for cell, one in here if one.failure]
+    dear = [(cell, one) for cell, one in measured if cell in costly() and one.found[DSBENCH][0].server_s is not None]
+    text += [line for cell, one in dear for line in _costs(cell, one)]
     parts = [one for one in kept.values() if one.lines]
-    return "\n".join([*text, "", *(line for one in parts for line in one.lines), "", *_when([*(one for _, one in here), *parts])])
+    text += ["", *(line for one in parts for line in one.lines), "", *_when([*(one for _, one in here), *parts])]
+    return "\n".join(text)
 
 
-def _whole(done: Sequence[tuple[Cell, Found]]) -> Iterator[str]:
+def _whole(measured: Sequence[tuple[Cell, Finished]]) -> Iterator[str]:
     """How many cells of each server reach the best peer, and the cell in the middle."""
-    for server in dict.fromkeys(cell.server for cell, _ in done):
-        here = [(found, best(found)) for cell, found in done if cell.server == server and not cell.steady]
+    for server in dict.fromkeys(cell.server for cell, _ in measured):
+        here = [(one.found, best(one.found)) for cell, one in measured if cell.server == server and not cell.steady]
         ratios = [rates(found[DSBENCH], found[peer]).median for found, peer in here if peer is not None]
         if len(ratios) > 1:
             reach, middle = sum(ratio >= LEAST_OF_BEST for ratio in ratios), statistics.median(ratios)
@@ -286,9 +298,8 @@ def _when(found: Iterable[Finished]) -> Iterator[str]:
 
 def write(path: Path, text: str) -> None:
     """Puts ``text`` between the marks of the page; what stands before and behind them is written by hand and stays."""
-    head, mark, rest = path.read_text().partition(BEGIN) if path.exists() else ("# Performance\n\n", BEGIN, "")
-    tail = rest.partition(END)[2]
-    path.write_text(f"{head}{mark or BEGIN}\n{text}\n\n{END}{tail}")
+    head, _, rest = path.read_text().partition(BEGIN) if path.exists() else ("# Performance\n\n", "", "")
+    path.write_text(f"{head}{BEGIN}\n{text}\n\n{END}{rest.partition(END)[2]}")
 
 
 def _median(measured: Sequence[Measured], name: str) -> float:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench.statistics import PAGE, TABLES, Cycles, drifting, fixed, indexed, marks, peaked, scattered, seconds, stopped
+from bench.statistics import PAGE, TABLES, marks
 
 from dsbench.read.stats.peak import next_number, peak
 from dsbench.read.stats.steady import _inflation
+from fixtures.noise import correlated
+from fixtures.simulated import Cycles, drifting, fixed, indexed, peaked, scattered, stopped
 
 
 @pytest.mark.parametrize("scatter", [0.02, 0.03, 0.04, 0.06])
@@ -96,7 +98,7 @@ def _true(threads: int) -> float:
 
 def test_the_variance_of_kendalls_s_is_that_of_drawn_series() -> None:
     """Hamed and Rao's formula against the S of drawn AR(1) series without a trend."""
-    series = seconds(np.random.default_rng(2), 4000, 40, 0.6, 1.0)
+    series = correlated(np.random.default_rng(2), 4000, 40, 0.6, 1.0)
     pairs = sum(np.sign(series[:, at:] - series[:, :-at]).sum(axis=1) for at in range(1, 40))
     independent = 40 * 39 * 85 / 18
     assert float(np.var(pairs)) / independent == pytest.approx(_inflation(40, 0.6), rel=0.08)

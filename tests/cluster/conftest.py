@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from bench import network
 
 from dsbench import servers
 from dsbench.spec import Target
+from fixtures import network
 
 
 @pytest.fixture(scope="session")

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.network import Network
 
 from dsbench import servers
 from dsbench.measure.loaders import Target
+from fixtures.network import Network
 from fixtures.nodes import Bed, ended, history
 from fixtures.waiting import until
 

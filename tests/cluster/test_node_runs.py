@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.network import Network
 
 from dsbench import servers
 from dsbench.archive import Archive
@@ -20,6 +19,7 @@ from dsbench.measure.loaders import Bench, Target
 from dsbench.measure.loaders.parts import MISSED
 from dsbench.measure.monitors import network
 from dsbench.read.evaluation import evaluate
+from fixtures.network import Network
 from fixtures.nodes import Bed, ended, history
 
 
