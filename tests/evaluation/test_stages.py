@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from dsbench.archive import Archive
+from dsbench.read import draw as diagrams
 from dsbench.read.evaluation import Evaluation, Series, evaluate
-from dsbench.read.report import diagrams, tables
+from dsbench.read.report import tables
 from dsbench.read.report.document import page
 from dsbench.read.report.page import course
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write

@@ -58,8 +58,10 @@ def read(path: str, data: bytes) -> None:
 def _page(path: Path) -> None:
     """What a run makes at its end."""
     from dsbench.archive import Archive, ArchiveError
+    from dsbench.read import draw as diagrams
+    from dsbench.read.draw import render
     from dsbench.read.evaluation import evaluate
-    from dsbench.read.report import diagrams, render, tables
+    from dsbench.read.report import tables
     from dsbench.read.report.document import page
 
     from .sandbox import Refused

@@ -34,9 +34,9 @@ def stop_commands() -> None:
     for name in _WORK:
         patch(name, side_effect=Accepted).start()
     patch("dsbench.measure.ladder.opened", _parsed).start()
-    patch("dsbench.read.report.render._pictures", lambda _stem, _spec: {}).start()
+    patch("dsbench.read.draw.render._pictures", lambda _stem, _spec: {}).start()
     # The limit of this process would refuse every run before its input is read.
-    patch("dsbench.read.report.render.try_memory", lambda: None).start()
+    patch("dsbench.read.draw.render.try_memory", lambda: None).start()
     patch("typer.main.get_command", cache(typer.main.get_command)).start()
 
 

@@ -16,14 +16,11 @@ from hypothesis import strategies as st
 
 from dsbench.archive import RunRecord
 from dsbench.read import naming
+from dsbench.read.draw import axes, heading, render, specs, theme
+from dsbench.read.draw.cycle import cycle, node
+from dsbench.read.draw.freq import curve, freq
+from dsbench.read.draw.rate import conf, rate
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.report import render
-from dsbench.read.report.diagrams import axes, heading, specs, theme
-from dsbench.read.report.diagrams.conf import conf
-from dsbench.read.report.diagrams.cycle import cycle
-from dsbench.read.report.diagrams.freq import curve, freq
-from dsbench.read.report.diagrams.node_rates import node
-from dsbench.read.report.diagrams.rate import rate
 from dsbench.read.stats.values import Frequency, Interval
 from fixtures import sample
 from fixtures.sample import replace

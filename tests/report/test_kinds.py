@@ -13,9 +13,9 @@ import pytest
 
 from dsbench import workloads
 from dsbench.archive import Archive
+from dsbench.read.draw import render, specs
 from dsbench.read.evaluation import Change, Series, evaluate
-from dsbench.read.report import render, tables
-from dsbench.read.report.diagrams import specs
+from dsbench.read.report import tables
 from dsbench.read.report.document import page
 from dsbench.read.report.kind_text import kind_lines, nopm_text
 from dsbench.read.report.page.command import command_line

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dsbench.archive import ArchiveError
+from dsbench.read.draw.several import compared as diagram
+from dsbench.read.draw.several import specs
 from dsbench.read.report import several
-from dsbench.read.report.diagrams.compared import compared as diagram
-from dsbench.read.report.diagrams.several import specs
 from dsbench.read.side_by_side import Comparison, read
 from fixtures.archives import MS, bucket_rows, cycle_row, run_json, write
 from fixtures.program import Program

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from dsbench.archive import Archive
+from dsbench.read import draw as diagrams
+from dsbench.read.draw import render
+from dsbench.read.draw.heading import conditions
 from dsbench.read.evaluation import evaluate
-from dsbench.read.report import diagrams, document, render, several, stages_compared, tables, trend
-from dsbench.read.report.diagrams.heading import conditions
+from dsbench.read.report import document, several, stages_compared, tables, trend
 from dsbench.read.side_by_side import Comparison, read
 from dsbench.read.trend import histories
 from evaluation.test_stage_costs import STAGES, rows

@@ -11,8 +11,8 @@ import pytest
 import dsbench
 from dsbench.measure import ladder
 from dsbench.measure.loaders import Target
+from dsbench.read.draw.several import specs
 from dsbench.read.report import several
-from dsbench.read.report.diagrams.several import specs
 from dsbench.read.side_by_side import read
 from dsbench.spec import build
 

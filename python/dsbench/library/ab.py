@@ -297,8 +297,9 @@ def write(found: Versus, out: Path) -> list[Path]:
     store(found, out)
     if not found.blocks:
         return [out / f"{STEM}.json"]
-    from dsbench.read.report import render, several
-    from dsbench.read.report.diagrams.versus import versus as drawn
+    from dsbench.read.draw import render
+    from dsbench.read.draw.several import versus as drawn
+    from dsbench.read.report import several
     from dsbench.read.side_by_side import read  # Late: the libraries that draw take a second.
 
     courses = [(np.exp(block.log_ratio), found.after(number).interval) for number, block in enumerate(found.blocks, 1)]

@@ -128,7 +128,7 @@ def going_on(
 def _load_report() -> None:
     """Loads what writes the report, before anything is begun: a lack of memory shows now, and not after the load."""
     try:
-        from dsbench.read.report import render
+        from dsbench.read.draw import render
     except ModuleNotFoundError:
         raise
     except (ImportError, MemoryError) as error:

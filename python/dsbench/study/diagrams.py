@@ -9,10 +9,10 @@ from itertools import combinations
 import altair as alt
 import numpy as np
 
-from dsbench.read.report.diagrams.axes import ValueAxis
-from dsbench.read.report.diagrams.compared import Span, compared, looks
-from dsbench.read.report.diagrams.freq import curve, drawable
-from dsbench.read.report.diagrams.theme import (
+from dsbench.read.draw.axes import ValueAxis
+from dsbench.read.draw.freq import curve, drawable
+from dsbench.read.draw.several import Span, compared, looks
+from dsbench.read.draw.theme import (
     GREY,
     HUES,
     WHOLE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dsbench.read.report.diagrams.theme import Spec
+from dsbench.read.draw.theme import Spec
 from dsbench.read.report.page.glance import figure
 from dsbench.read.report.page.markup import Html, section, table, tag
 from dsbench.read.report.several_page import framed

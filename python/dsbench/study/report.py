@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dsbench.read.report import render
-from dsbench.read.report.diagrams.theme import Spec
+from dsbench.read.draw import render
+from dsbench.read.draw.theme import Spec
 from dsbench.read.report.page.markup import number
 from dsbench.read.report.several import aligned
 from dsbench.read.stats.effects import LEVEL, Effect, Effects, Share

@@ -9,10 +9,10 @@ from typing import Final
 import altair as alt
 
 from dsbench.read.bounds import SAFE, Bound, Bounds, Measured
-from dsbench.read.report import render
-from dsbench.read.report.diagrams.axes import ValueAxis
-from dsbench.read.report.diagrams.connections import across
-from dsbench.read.report.diagrams.theme import HUES, SHAPES, Row, Spec, finish
+from dsbench.read.draw import render
+from dsbench.read.draw.axes import ValueAxis
+from dsbench.read.draw.connections import across
+from dsbench.read.draw.theme import HUES, SHAPES, Row, Spec, finish
 from dsbench.read.report.page.markup import Html, section, table, tag
 
 NOTE: Final = (

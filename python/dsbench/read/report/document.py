@@ -7,12 +7,13 @@ from importlib import resources
 from typing import Final
 
 from dsbench.archive import RunRecord
+from dsbench.read import draw as diagrams
 from dsbench.read import subjects
+from dsbench.read.draw.theme import Spec
+from dsbench.read.draw.vega import vega
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import render_section
 from dsbench.read.naming import subject
-from dsbench.read.report import diagrams
-from dsbench.read.report.diagrams.theme import Spec
 from dsbench.read.report.model_text import section_of_models
 from dsbench.read.report.page import (
     conditions,
@@ -23,7 +24,6 @@ from dsbench.read.report.page import (
 )
 from dsbench.read.report.page.glance import figure
 from dsbench.read.report.page.markup import Html, data, join, section, tag
-from dsbench.read.report.page.vega import vega
 
 POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"

@@ -8,19 +8,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from dsbench.archive import Archive, ArchiveError, RunRecord, Writer, claimed, there, try_out
+from dsbench.read import draw as diagrams
 from dsbench.read import subjects
+from dsbench.read.draw import gnuplot, render
+from dsbench.read.draw.axes import Form
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.naming import limited
-from dsbench.read.report import (
-    cost_table,
-    diagrams,
-    gnuplot,
-    render,
-    stage_table,
-    statement_table,
-    tables,
-)
-from dsbench.read.report.diagrams.axes import Form
+from dsbench.read.report import cost_table, stage_table, statement_table, tables
 from dsbench.read.report.document import page
 from dsbench.read.text import render_text
 

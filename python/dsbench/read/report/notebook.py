@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from dsbench.archive import RunRecord
+from dsbench.read import draw as diagrams
+from dsbench.read.draw import render
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.report import diagrams, render
 from dsbench.read.report.page import kind_sections, results
 from dsbench.read.report.page.markup import Html, tag
 

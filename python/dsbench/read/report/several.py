@@ -8,11 +8,12 @@ from math import isfinite
 from typing import Any
 
 from dsbench.read.bounds import of_evaluations
-from dsbench.read.report import render, stages_compared
+from dsbench.read.draw import render
+from dsbench.read.draw.several import specs
+from dsbench.read.draw.theme import Spec
+from dsbench.read.report import stages_compared
 from dsbench.read.report.bounds import section_of_bounds
 from dsbench.read.report.bounds import spec as spec_of_bounds
-from dsbench.read.report.diagrams.several import specs
-from dsbench.read.report.diagrams.theme import Spec
 from dsbench.read.report.several_page import page
 from dsbench.read.report.stage_table import NAMES
 from dsbench.read.settings import OF_SERVER

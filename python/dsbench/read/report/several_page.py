@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import resources
 
+from dsbench.read.draw.theme import Spec
+from dsbench.read.draw.vega import vega
 from dsbench.read.report import stages_compared
-from dsbench.read.report.diagrams.theme import Spec
 from dsbench.read.report.document import POLICY
 from dsbench.read.report.page.glance import figure
 from dsbench.read.report.page.markup import Html, data, join, section, table, tag
-from dsbench.read.report.page.vega import vega
 from dsbench.read.side_by_side import Comparison, Section
 from dsbench.read.verdict import verdicts
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from dsbench.read.draw import render
+from dsbench.read.draw.several import history as diagram
 from dsbench.read.naming import counted
-from dsbench.read.report import render
-from dsbench.read.report.diagrams.history import history as diagram
 from dsbench.read.report.trend_page import page, sentence
 from dsbench.read.stats.changes import FEWEST
 from dsbench.read.trend import History

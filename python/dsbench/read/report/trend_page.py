@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
+from dsbench.read.draw.theme import Spec
 from dsbench.read.naming import counted
-from dsbench.read.report.diagrams.theme import Spec
 from dsbench.read.report.page.markup import Html, section, table, tag
 from dsbench.read.report.several_page import framed
 from dsbench.read.stats.changes import FEWEST

@@ -9,8 +9,8 @@ from typing import Any, Final
 import altair as alt
 import numpy as np
 
+from dsbench.read.draw.theme import GREY, HUES, RED, WHOLE, Spec, config
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.report.diagrams.theme import GREY, HUES, RED, WHOLE, Spec, config
 from dsbench.read.report.page.markup import Html, number, section, tag
 from dsbench.read.stats.values import Floats
 

@@ -8,11 +8,11 @@ from datetime import datetime
 import numpy as np
 
 from dsbench.archive import RunRecord
+from dsbench.read.draw.heading import conditions
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, ceiling_tps
 from dsbench.read.naming import index_scales, server, subject
 from dsbench.read.report import cost_table
-from dsbench.read.report.diagrams.heading import conditions
 from dsbench.read.report.page.glance import answers, warning
 from dsbench.read.report.page.markup import Html, join, number, section, table, tag, terms
 from dsbench.read.report.tables import DEFINITIONS, GROWN, definitions

@@ -12,10 +12,10 @@ from typing import Any, Final
 import vl_convert
 
 from dsbench.archive import ArchiveError, RunRecord
+from dsbench.read.draw import specs
+from dsbench.read.draw.axes import Form
+from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.report.diagrams import specs
-from dsbench.read.report.diagrams.axes import Form
-from dsbench.read.report.diagrams.theme import Spec
 
 try:
     import resource

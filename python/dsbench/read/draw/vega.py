@@ -9,9 +9,9 @@ from typing import Final
 import vl_convert
 
 from dsbench import caches
-from dsbench.read.report.diagrams.theme import Spec
+from dsbench.read.draw.render import version
+from dsbench.read.draw.theme import Spec
 from dsbench.read.report.page.markup import Html
-from dsbench.read.report.render import version
 
 _NOTICE: Final = "/* Vega, Vega-Lite, Vega-Embed: University of Washington Interactive Data Lab, BSD-3-Clause */\n"
 _END: Final = "\n/* whole */\n"

@@ -8,9 +8,7 @@ from functools import partial
 import altair as alt
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation import Evaluation
-from dsbench.read.naming import subject
-from dsbench.read.report.diagrams.theme import (
+from dsbench.read.draw.theme import (
     GREY,
     HUES,
     RED,
@@ -23,6 +21,8 @@ from dsbench.read.report.diagrams.theme import (
     number_labels,
     spans_decades,
 )
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.naming import subject
 from dsbench.read.stats.fits import FITS, Fit
 
 _LINE = 96

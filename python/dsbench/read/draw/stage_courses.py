@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 
 from dsbench.archive import RunRecord
+from dsbench.read.draw.heading import title
+from dsbench.read.draw.theme import HUES, WHOLE, Row, Spec, assembled, log_domain, log_ticks, number_labels
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
-from dsbench.read.report.diagrams.heading import title
-from dsbench.read.report.diagrams.theme import HUES, WHOLE, Row, Spec, assembled, log_domain, log_ticks, number_labels
 from dsbench.read.series import headings
 from dsbench.read.stats.efficiency import Efficiency
 from dsbench.read.stats.values import Floats

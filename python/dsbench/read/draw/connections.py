@@ -9,11 +9,9 @@ from typing import Final
 import altair as alt
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation import Evaluation
-from dsbench.read.naming import subject
-from dsbench.read.report.diagrams.axes import ValueAxis
-from dsbench.read.report.diagrams.heading import title
-from dsbench.read.report.diagrams.theme import (
+from dsbench.read.draw.axes import ValueAxis
+from dsbench.read.draw.heading import title
+from dsbench.read.draw.theme import (
     HUES,
     ORDERED,
     SHAPES,
@@ -25,6 +23,8 @@ from dsbench.read.report.diagrams.theme import (
     number_labels,
     spans_decades,
 )
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.naming import subject
 from dsbench.read.stats.kinds import ALL, KindResult
 
 _MEAN, _MAXIMUM = "mean", "maximum"

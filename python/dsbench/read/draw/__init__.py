@@ -12,18 +12,15 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from dsbench.archive import RunRecord
+from dsbench.read.draw.axes import Form
+from dsbench.read.draw.connections import connections, response
+from dsbench.read.draw.cycle import cycle, node
+from dsbench.read.draw.freq import freq, kinds
+from dsbench.read.draw.model import collisions, memory, scalability
+from dsbench.read.draw.rate import conf, rate
+from dsbench.read.draw.stage_courses import stages
+from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.report.diagrams.axes import Form
-from dsbench.read.report.diagrams.conf import conf
-from dsbench.read.report.diagrams.connections import connections, response
-from dsbench.read.report.diagrams.cycle import cycle
-from dsbench.read.report.diagrams.freq import freq
-from dsbench.read.report.diagrams.kind_curves import kinds
-from dsbench.read.report.diagrams.model import collisions, memory, scalability
-from dsbench.read.report.diagrams.node_rates import node
-from dsbench.read.report.diagrams.rate import rate
-from dsbench.read.report.diagrams.stage_courses import stages
-from dsbench.read.report.diagrams.theme import Spec
 from dsbench.read.series import run_shown
 
 Diagram = Callable[[Evaluation, RunRecord], Spec | None]

@@ -1,0 +1,401 @@
+"""The diagrams of a comparison: rates, relative rates, cumulative frequencies, rates over threads."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import altair as alt
+import numpy as np
+
+from dsbench.read.draw.axes import ScaleAxis, ValueAxis
+from dsbench.read.draw.connections import across
+from dsbench.read.draw.freq import curve, drawable
+from dsbench.read.draw.theme import (
+    GREEN,
+    GREY,
+    HUES,
+    RED,
+    SHAPES,
+    WHOLE,
+    Row,
+    Spec,
+    finish,
+    log_domain,
+    log_ticks,
+    number_labels,
+)
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.naming import counted
+from dsbench.read.side_by_side import Comparison, Section
+from dsbench.read.stats.values import Interval
+from dsbench.read.trend import History
+from dsbench.read.verdict import basis
+
+_DASHES = ([1, 0], [5, 3])
+"""Of the largest scale and of the smallest."""
+_LINE = 92
+"""Characters of a note that fit above the plot."""
+
+
+def specs(comparison: Comparison) -> dict[str, Spec]:
+    """Name to each diagram that has something to show, of the last section; the first stands for the whole."""
+    section = comparison.sections[-1]
+    found = {
+        "rate": rates(comparison, section),
+        "linear": rates(comparison, section, linear=True),
+        "relative": relative(comparison, section),
+        "freq": frequencies(comparison, section),
+        "threads": over_threads(comparison),
+    }
+    return {name: spec for name, spec in found.items() if spec is not None}
+
+
+def rates(comparison: Comparison, section: Section, *, linear: bool = False) -> Spec | None:
+    """Rates over the scale, a line for each side (the paper, figures 8 and 9); the legend has the DSI."""
+    spans: list[dict[int, Span]] = [
+        {x: (rate, *_ends([_cycles(one, section, x) for one in runs])) for x, rate in one.medians.items()}
+        for runs, one in zip(section.evaluations, section.compared, strict=True)
+    ]
+    indices = {label: f"DSI {_dsi(runs)}" for label, runs in zip(comparison.labels, section.evaluations, strict=True)
+               if section.measure == "tps" and _dsi(runs)}  # fmt: skip
+    several = comparison.archives > len(comparison.sides)
+    middle = "geometric mean of the runs' medians" if several else "median over the cycles"
+    note = f"{middle}; bars: minimum to maximum of the cycles; marks of one scale stand side by side"
+    what = "transaction rate [tps]" if section.measure == "tps" else f"New-Orders per minute ({section.measure})"
+    headline = f"Transaction rates of {counted(comparison.archives, 'archive')}"
+    return compared(
+        comparison.labels, spans, headline, _notes(section, note), title=what, linear=linear, more=indices
+    )
+
+
+def relative(comparison: Comparison, section: Section) -> Spec | None:
+    """Each rate over that of the first (the paper, figures 36 and 37)."""
+    spans = [{x: _within(f) for x, f in one.relative.items() if math.isfinite(f.value)} for one in section.compared]
+    if not any(spans[1:]):
+        return None
+    values = [value for curve in spans for span in curve.values() for value in span if value > 0]
+    notes = _notes(section, f"bars: 95 % interval {basis(section)}")
+    return compared(
+        comparison.labels, spans, f"Rates relative to {comparison.labels[0]}", notes, level=1.0,
+        title="relative rate", linear=max(values) / min(values) < 10,
+    )
+
+
+def frequencies(comparison: Comparison, section: Section) -> Spec | None:
+    """Cumulative frequencies of all sides in one diagram (the paper, figures 19, 21 and 32), at two scales at most.
+
+    These are the smallest and the largest that all sides have. Of several runs of one side the first is shown.
+    """
+    having = [set(runs[0].frequency) if runs else set() for runs in section.evaluations]
+    common = sorted(set.intersection(*having)) if having else []
+    chosen = sorted({*common[:1], *common[-1:]})
+    waits = all(runs and runs[0].response for runs in section.evaluations)
+    rows: list[Row] = []
+    for label, runs in zip(comparison.labels, section.evaluations, strict=True):
+        for x in chosen:
+            found = (runs[0].response if waits else runs[0].frequency)[x]
+            if drawable(found):
+                key = {"archive": label, "scale": str(x)}
+                points = zip(*curve(found), strict=True)
+                rows += [{**key, "ms": float(time_ns) / 1e6, "longer": float(share)} for time_ns, share in points]
+    if not rows:
+        return None
+    time = "response time" if waits else "residence time"
+    rarest = min(row["longer"] for row in rows)
+    y = ValueAxis("share of transactions that take longer", min(10 ** math.floor(math.log10(rarest)), 0.1), 1.0, True)
+    low, high = log_domain((row["ms"] for row in rows), margin=1.15)
+    axis = alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{time} [ms], log scale")
+    x_axis = alt.X("ms:Q", scale=alt.Scale(type="log", domain=[low, high], nice=False), axis=axis)
+    order = [str(x) for x in reversed(chosen)]
+    dashes = alt.Scale(domain=order, range=list(_DASHES[: len(order)]))
+    line = alt.Chart(alt.NamedData("curves")).mark_line(strokeWidth=1.6, interpolate="step-after").encode(
+        x=x_axis, y=y.y("longer"), color=looks(comparison.labels).colour, order=alt.Order("ms:Q"),
+        strokeDash=alt.StrokeDash("scale:N", scale=dashes, legend=None),
+        tooltip=["archive:N", "scale:N", alt.Tooltip("ms:Q", title="time [ms]", format=",.4~r"),
+                 alt.Tooltip("longer:Q", title="share that takes longer", format=".3~g")],
+    )  # fmt: skip
+    note = f"solid: scale {chosen[-1]}" + (f"; dashed: scale {chosen[0]}" if len(chosen) > 1 else "")
+    note += "; of repeated runs the first" if comparison.archives > len(comparison.sides) else ""
+    return finish(
+        [line], name="compared-freq", archive="the comparison", data={"curves": rows},
+        title=alt.TitleParams(text=f"Cumulative frequency of {time}s", subtitle=_notes(section, note)),
+        description="Share of transactions whose time is longer than x, one colour per archive.",
+    )
+
+
+def over_threads(comparison: Comparison) -> Spec | None:
+    """Rates over the number of threads at the largest scale that all have (the paper, figure 33).
+
+    A line is a run with several numbers of threads, or runs that differ in that number only.
+    """
+    curves = _by_threads(comparison)
+    curves = {label: points for label, points in curves.items() if len(points) > 1}
+    scales = [set(found) for points in curves.values() for found in points.values()]
+    common = set.intersection(*scales) if scales else set()
+    if not common:
+        return None
+    scale = max(common)
+    rows: list[Row] = [
+        {"archive": label, "threads": threads, "rate": middle, "low": low, "high": high}
+        for label, points in curves.items() for threads, found in sorted(points.items())
+        for middle, low, high in [found[scale]]
+    ]  # fmt: skip
+    measure = comparison.sections[-1].measure
+    y = ValueAxis.linear("transaction rate [tps]" if measure == "tps" else measure, [row["high"] for row in rows])
+    x, names, base = across(rows, "threads"), list(curves), alt.Chart(alt.NamedData("threads"))
+    look = looks(names)
+    return finish(
+        [
+            base.mark_line(strokeWidth=1.8).encode(x=x, y=y.y("rate"), color=look.colour, strokeDash=look.dash),
+            base.mark_rule(strokeWidth=1.1, opacity=0.75).encode(
+                x=alt.X("threads:Q", axis=None), y="low:Q", y2="high:Q", color=look.colour
+            ),
+            base.mark_point(filled=True, size=46, opacity=1).encode(
+                x=alt.X("threads:Q", axis=None), y="rate:Q", color=look.colour, shape=look.shape,
+                tooltip=["archive:N", "threads:Q", alt.Tooltip("rate:Q", format=",.4~r")],
+            ),
+        ],
+        name="compared-threads", archive="the comparison", data={"threads": rows},
+        title=alt.TitleParams(text=f"Rates by threads at scale {scale}",
+                              subtitle=["median over the cycles; bars: minimum to maximum"]),
+        description="Rate over the number of threads, one line per archive.",
+    )  # fmt: skip
+
+
+def _by_threads(comparison: Comparison) -> dict[str, dict[int, Mapping[int, Span]]]:
+    """Label of a line to threads to scale to median, lowest and highest rate."""
+    curves: dict[str, dict[int, Mapping[int, Span]]] = {}
+    others = [name for name in comparison.differences if name != "spec.threads"]
+    named: dict[tuple[str, ...], str] = {}
+    for number, label in enumerate(comparison.labels):
+        key = (comparison.sides[number].runs[0].spec.label, *(comparison.differences[name][number] for name in others))
+        line = named.setdefault(key, re.sub(r", threads \d+\b", "", label))
+        for section in comparison.sections:
+            for one in section.evaluations[number][:1]:
+                rates_of = {x: _cycles(one, section, x) for x in section.compared[number].medians}
+                spans = {x: (section.compared[number].medians[x], *_ends([r])) for x, r in rates_of.items()}
+                curves.setdefault(line, {})[one.threads] = spans
+    return curves
+
+
+def _cycles(one: Evaluation, section: Section, scale: int) -> Sequence[float]:
+    """The rates of the cycles in what ``section`` counts; empty where the scale is missing."""
+    if section.measure != "tps":
+        return one.nopm[scale].by_cycle if scale in one.nopm else ()
+    rates_tps: Sequence[float] = one.cycle_rates.get(scale, np.empty(0)).tolist()
+    return rates_tps
+
+
+def _ends(cycles: Sequence[Sequence[float]]) -> tuple[float, float]:
+    values = [value for some in cycles for value in some]
+    return min(values), max(values)
+
+
+def _within(factor: Interval) -> Span:
+    """A factor without an interval has no bar."""
+    low, high = (end if math.isfinite(end) else factor.value for end in (factor.low, factor.high))
+    return factor.value, low, high
+
+
+def _dsi(runs: Sequence[Evaluation]) -> str:
+    found = [one.index.dsi.value for one in runs if one.index.dsi is not None]
+    return f"{sum(found) / len(found):.2f}" if found else ""
+
+
+def _notes(section: Section, note: str) -> list[str]:
+    return textwrap.wrap(f"{section.heading}; {note}" if section.heading else note, _LINE)
+
+
+def versus(courses: Sequence[tuple[float, Interval]], difference: float) -> Spec:
+    """``courses``: of each block its ratio B / A, and what was known after it; ``difference``: share that counts."""
+    last = courses[-1][1]
+    bounds = [last.low, last.high] if last.low > 0 else []
+    shown = [*(one for one, _ in courses), *bounds, 1 - difference, 1 + difference]
+    low, high = min(shown), max(shown)
+    margin = 0.08 * (high - low)
+    # Whoever has seen two blocks knows nothing: such an interval would make all others a line.
+    y = alt.Y("ratio:Q", title="rate of B / rate of A",
+              scale=alt.Scale(domain=[low - margin, high + margin], zero=False, nice=False))  # fmt: skip
+    rows: list[Row] = [
+        {"block": number, "ratio": one, "mean": found.value, "low": max(found.low, low - margin),
+         "high": min(found.high, high + margin)}
+        for number, (one, found) in enumerate(courses, 1)
+    ]  # fmt: skip
+    base = alt.Chart(alt.NamedData("blocks"))
+    axis = alt.Axis(title="block of four runs", tickMinStep=1, format="d", labelFlush=True, labelExpr=WHOLE)
+    x = alt.X("block:Q", axis=axis, scale=alt.Scale(domain=[0.5, len(rows) + 0.5], nice=False))
+    bare = alt.X("block:Q", axis=None)
+    level = alt.Chart(alt.NamedData("one"))
+    layers = [
+        level.mark_rect(color=GREY, opacity=0.12).encode(y=alt.Y("low:Q"), y2="high:Q"),
+        level.mark_rule(color=GREY, strokeDash=[4, 3]).encode(y="value:Q"),
+        base.mark_rule(color=HUES[0], strokeWidth=7, opacity=0.35).encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
+        base.mark_tick(color=HUES[0], thickness=2.5, size=16).encode(x=bare, y=alt.Y("mean:Q")),
+        base.mark_point(color=RED, filled=True, size=46, opacity=1).encode(
+            x=bare, y=y, tooltip=[alt.Tooltip("block:Q"), *(alt.Tooltip(f"{name}:Q", format=".4f")
+                                                         for name in ("ratio", "mean", "low", "high"))],
+        ),
+    ]  # fmt: skip
+    note = f"points: each block; bars: {last.level:.0%} interval as it was after that block; grey: ±{difference:.1%}"
+    return finish(
+        layers, name="ab", archive="the comparison",
+        data={"blocks": rows, "one": [{"value": 1.0, "low": 1 / (1 + difference), "high": 1 + difference}]},
+        title=alt.TitleParams(text=f"B has {last.value:.3f} times the rate of A", subtitle=[note]),
+        description="Ratio of the rates of B and A by block, with the interval of their mean so far.",
+    )
+
+
+_WRAP = 84
+
+
+def history(found: History) -> Spec:
+    """Rates over the number of the run; lines are the medians between changes, which have their size beside them."""
+    rates = np.array([result.rate_tps for result in found.results])
+    ends = [0, *(told.change.at for told in found.changes), rates.size]
+    rows: list[Row] = [
+        {"number": n, "rate": one.rate_tps, "archive": one.archive, "label": one.label, "started": one.started[:16]}
+        for n, one in enumerate(found.results, 1)
+    ]
+    levels: list[Row] = [{"from": a + 0.5, "to": b + 0.5, "level": float(np.median(rates[a:b]))}
+                         for a, b in itertools.pairwise(ends)]  # fmt: skip
+    low, high = float(rates.min()), float(rates.max())
+    margin = 0.12 * (high - low) or 0.05 * high
+    marks: list[Row] = [
+        {"at": told.change.at + 0.5, "words": f"{told.change.ratio.value - 1:+.1%} {told.result.label}".strip()[:30],
+         "worse": told.change.ratio.value < 1, "top": high + margin}
+        for told in found.changes
+    ]  # fmt: skip
+    x = alt.X("number:Q", scale=alt.Scale(domain=[0.5, rates.size + 0.5], nice=False),
+              axis=alt.Axis(title="run, in the order in which they were made", tickMinStep=1, format="d",
+                            labelExpr=WHOLE))  # fmt: skip
+    y = alt.Y("rate:Q", title="transaction rate [tps]",
+              scale=alt.Scale(domain=[max(low - margin, 0), high + 1.6 * margin], nice=False, zero=False),
+              axis=alt.Axis(labelExpr=number_labels()))  # fmt: skip
+    colour = alt.condition("datum.worse", alt.value(RED), alt.value(GREEN))
+    at = alt.X("at:Q", axis=None)
+    layers = [
+        alt.Chart(alt.NamedData("changes")).mark_rule(strokeDash=[4, 3]).encode(x=at, color=colour),
+        alt.Chart(alt.NamedData("levels")).mark_rule(color=GREY, strokeWidth=2).encode(
+            x=alt.X("from:Q", axis=None), x2="to:Q", y=alt.Y("level:Q")),
+        alt.Chart(alt.NamedData("results")).mark_point(color=HUES[0], filled=True, size=40, opacity=1).encode(
+            x=x, y=y, tooltip=[alt.Tooltip(f"{name}:N") for name in ("archive", "label", "started")]
+            + [alt.Tooltip("rate:Q", format=",.4~r")]),
+        alt.Chart(alt.NamedData("changes")).mark_text(align="left", dx=4, dy=4).encode(
+            x=at, y=alt.Y("top:Q"), text="words:N", color=colour),
+    ]  # fmt: skip
+    return finish(
+        layers, name="trend", archive="the folder", data={"results": rows, "levels": levels, "changes": marks},
+        title=alt.TitleParams(text=f"{counted(len(found.changes), 'change')} in {rates.size} runs" if found.changes
+                              else f"no change in {rates.size} runs", subtitle=textwrap.wrap(found.name, _WRAP)),
+        description="Transaction rate of each run in their order; vertical lines are changes of the level.",
+    )  # fmt: skip
+
+
+COLOURS: Final = (RED, *HUES, "#117733", "#882255", "#999933", "#332288")
+Span = tuple[float, float, float]
+"""Middle, lower and upper end: median, lowest and highest rate, or a factor with its interval."""
+
+DASHES: Final = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3])
+"""When the colours are used up they come again with another line."""
+
+
+def compared(
+    labels: Sequence[str], rates: Sequence[Mapping[int, Span]], headline: str, notes: Sequence[str], *,
+    title: str = "transaction rate [tps]", linear: bool = False, more: Mapping[str, str] | None = None,
+    level: float | None = None,
+) -> Spec | None:
+    """``rates`` gives the values by scale for each label; ``None`` when there is nothing to draw.
+
+    Both axes are logarithmic, or ``linear`` the one of the values. Lines join the middles, bars span from end to end.
+    ``more`` is said of a label in the legend, ``level`` draws a line at a value.
+    """
+    rows: list[Row] = [
+        {"archive": label, "scale": scale, "rate": median, "low": low if low > 0 else median, "high": high}
+        for label, curve in zip(labels, rates, strict=True)
+        for scale, (median, low, high) in sorted(curve.items())
+        if math.isfinite(median) and median > 0
+    ]
+    if not rows:
+        return None
+    scales = tuple(sorted({row["scale"] for row in rows}))
+    x = ScaleAxis(scales, tuple(math.nan for _ in scales))
+    for row in rows:
+        row["beside"] = x.scale_at(x.pixel(row["scale"]) + _aside(labels.index(row["archive"]), len(labels)))
+    make = ValueAxis.linear if linear else ValueAxis.logarithmic
+    y = make(title, [row[name] for row in rows for name in ("low", "high")] + ([level] if level else []))
+    layers = _layers(x, y, looks(labels, more), title.partition(" [")[2].removesuffix("]"))
+    if level:
+        rule = alt.Chart(alt.NamedData("level")).mark_rule(color=GREY, strokeDash=[4, 3]).encode(y="value:Q")
+        layers.append(rule)
+    return finish(
+        layers, name="compared", archive="the comparison",
+        data={"rates": rows, **({"level": [{"value": level}]} if level else {})},
+        title=alt.TitleParams(text=headline, subtitle=list(notes)),
+        description=f"{title} over the scale, one line per archive; bars span its cycles, or its interval.",
+    )
+
+
+def _aside(number: int, count: int) -> float:
+    """How many pixels from its scale the marks of an archive stand, so that bars do not cover each other."""
+    return (number - (count - 1) / 2) * min(3.5, 24 / count)
+
+
+class Looks(NamedTuple):
+    """How archives are told apart."""
+
+    colour: alt.Color
+    shape: alt.Shape
+    dash: alt.StrokeDash
+
+
+def looks(labels: Sequence[str], more: Mapping[str, str] | None = None) -> Looks:
+    """Colours, shapes and lines of ``labels``, with what ``more`` says of them in the legend."""
+    each = [
+        (COLOURS[i % len(COLOURS)], SHAPES[i % len(SHAPES)], DASHES[i // len(COLOURS) % len(DASHES)])
+        for i in range(len(labels))
+    ]
+    names = list(labels)
+    shown = {name: f"{name}: {words}" for name, words in (more or {}).items()}
+    legend = alt.Legend(
+        title=None, orient="bottom", columns=_columns([shown.get(name, name) for name in names]), labelLimit=420,
+        symbolSize=70, symbolDash=[1, 0], labelExpr=f"({json.dumps(shown)})[datum.label] || datum.label",
+    )
+    shared: dict[str, Any] = {"sort": names, "legend": legend}
+    return Looks(
+        alt.Color("archive:N", scale=alt.Scale(domain=names, range=[look[0] for look in each]), **shared),
+        alt.Shape("archive:N", scale=alt.Scale(domain=names, range=[look[1] for look in each]), **shared),
+        alt.StrokeDash("archive:N", scale=alt.Scale(domain=names, range=[look[2] for look in each]), legend=None),
+    )
+
+
+def _layers(x: ScaleAxis, y: ValueAxis, look: Looks, unit: str) -> list[alt.Chart]:
+    base = alt.Chart(alt.NamedData("rates"))
+    colour, shape, dash = look
+    tips = [
+        alt.Tooltip("archive:N"), alt.Tooltip("scale:Q", format="d"),
+        *(alt.Tooltip(f"{name}:Q", title=f"{title} [{unit}]" if unit else title, format=",.4~r")
+          for name, title in (("rate", "middle"), ("low", "from"), ("high", "to"))),
+    ]
+    return [
+        base.mark_line(strokeWidth=1.8).encode(
+            x=x.x("below", "beside"), y=y.y("rate"), color=colour, strokeDash=dash
+        ),
+        base.mark_rule(strokeWidth=1.1, opacity=0.75).encode(
+            x=x.x(field="beside"), y="low:Q", y2="high:Q", color=colour
+        ),
+        base.mark_point(filled=True, size=46, opacity=1).encode(
+            x=x.x(field="beside"), y="rate:Q", color=colour, shape=shape, tooltip=tips
+        ),
+    ]
+
+
+def _columns(labels: Sequence[str]) -> int:
+    """As many columns of the legend as fit below the plot."""
+    longest = max((len(label) for label in labels), default=0)
+    return max(1, min(3, len(labels), 84 // (longest + 6)))
