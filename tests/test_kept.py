@@ -153,7 +153,7 @@ def versus() -> Any:
             for archive in block["archives"]:
                 shutil.copy(next(studied), out / f"{archive}.zip")
         sides = ("mock:?latency_us=200", "mock:?latency_us=250")
-        sizes = ("--scales", "1", "--cycles", "2", "--duration", "0.3", "--threads", "1", "--most-blocks", "4")
+        sizes = ("--scales", "1", "--cycles", "2", "--duration", "0.3", "--threads", "1", "--seed", "1", "--most-blocks", "4")
         return read_json("ab", *sides, *sizes, "--resume", "--out", out, "--json", "-q", exits=4)
 
 
@@ -200,7 +200,14 @@ def test_a_loss_would_be_seen() -> None:
 
 @pytest.mark.parametrize(
     ("code", "arguments"),
-    [(1, ["show", "nothing.zip"]), (2, ["show", "--nothing"]), (2, ["nothing"]), (2, ["run", "--scales", "0"]), (0, ["--version"])],
+    [
+        (0, ["--version"]),
+        (1, ["run", "postgresql://127.0.0.1:1/nothing"]),
+        (2, ["show", "nothing.zip"]),
+        (2, ["show", "--nothing"]),
+        (2, ["nothing"]),
+        (2, ["run", "--scales", "0"]),
+    ],
 )
 def test_exit_codes(code: int, arguments: list[str], tmp_path: Path) -> None:
     with chdir(tmp_path):
