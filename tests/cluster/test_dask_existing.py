@@ -100,7 +100,7 @@ def test_a_killed_worker_of_an_existing_dask_voids_no_finished_cycle(dask: Dask)
     assert {state for (cycle, _), state in states.items() if cycle == 1} == {"complete"}
     one, other = sorted(state for (cycle, _), state in states.items() if cycle == 2)
     assert (one, other) in (("complete", "lost"), ("absent", "complete")), "before or after its start"
-    assert "is lost: " in log(dask)
+    assert "is lost: its connection ended" in log(dask)
 
 
 def log(dask: Dask) -> str:

@@ -45,6 +45,7 @@ _REJOIN_S: Final = 60.0  # How long a run without any node left waits for one to
 _CALL_S: Final = 10.0  # How long a node may take for an answer that it has at once
 _FAREWELL_S: Final = 3.0
 _LOOK_S: Final = 0.25  # How often the scheduler is asked for workers that are no nodes yet
+_ENDED: Final = "its connection ended"
 _AT_ONCE: Final = 4  # Clocks that are compared at the same time: answers must not queue
 
 _Count = Annotated[int, Field(ge=0, lt=2**53)]
@@ -81,6 +82,11 @@ class Member:
     totals: tuple[str, int, int, int] = ("", 0, 0, 0)
     """The turn under way: clients connected, transactions committed and failed."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    @property
+    def gone(self) -> bool:
+        """Whether the scheduler has seen the end of its worker: then Dask gives up its actor at once."""
+        return bool(self.future.status != "finished")
 
     async def call(self, method: str, *arguments: Any) -> Any:
         """What the node answers at once."""
@@ -345,7 +351,9 @@ class Nodes:
                 self._news.put(f"the coordinator itself stood still for {away:.1f} s")
                 continue
             for member in self.here:
-                if now - member.beat_s >= lease_s:
+                if member.gone:
+                    await self.lose(member, _ENDED)
+                elif now - member.beat_s >= lease_s:
                     await self.lose(member, f"no beat for {now - member.beat_s:.1f} s, its lease is {lease_s:g} s")
             if now - looked >= _LOOK_S and (self._own or len(self.here) < self._spec.nodes):
                 looked = now
@@ -356,9 +364,6 @@ class Nodes:
         """Asks workers that are not nodes yet to join."""
         workers = await self._dask.workers(self._client)
         self._asked = {address: at for address, at in self._asked.items() if address in workers}
-        for member in self.here:
-            if member.address not in workers:
-                await self.lose(member, "its connection ended")
         known = {member.address for member in self.here}
         fresh = [one for one in workers.items() if one[0] not in known and self._asked.get(one[0], 0.0) <= now]
         if not self._own:  # Of an existing Dask some workers may stay idle: those are not even asked.
@@ -486,8 +491,8 @@ class Nodes:
                 words = f"it failed: {plain(repr(error), 300)}"
                 if isinstance(error, ValidationError):
                     words = "it said what no node says"
-                elif isinstance(error, OSError):  # of Dask, TimeoutError too
-                    words = "its connection ended"
+                elif isinstance(error, OSError) or member.gone:  # OSError is of Dask, TimeoutError too
+                    words = _ENDED
                 await self.lose(member, words)
 
         self._go_on(member.tasks, do())
