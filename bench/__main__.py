@@ -25,7 +25,7 @@ from bench.places import UNFLUSHED, Place, populated
 from bench.population import PRODUCTS, section
 from bench.results import Finished, Kept, sweep
 from dsbench.drivers.peers import PEERS
-from dsbench.measure.stack import application, core, system
+from dsbench.measure.stack import machine
 
 FOLDER = ROOT / "docs" / "performance"
 QUICK = ROOT / "target" / "bench-quick.json"
@@ -152,25 +152,25 @@ def keep(
         lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no reason was given"]
         made["failure"] = next((line for line in lines if re.search("error|fatal", line, re.IGNORECASE)), lines[-1])
     took_s, at = round(time.monotonic() - began, 1), f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC"
-    source = application.commit(Path(dsbench.__file__).parent)
+    source = machine.commit(Path(dsbench.__file__).parent)
     finished.add(name, Finished(amounts, took_s, at, source, server, **made))
     return finished[name]
 
 
 def _machine() -> str:
     """Of the machine's files: machines of one kind share it, whoever has them."""
-    words = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((?:R|TM)\)", "", core.model()).lower()).strip("-")
+    words = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((?:R|TM)\)", "", machine.model()).lower()).strip("-")
     return f"{words}-{psutil.cpu_count()}-cpus-{_kind()}"
 
 
 def _kind() -> str:
-    return "virtual" if system.items().get("virtual machine") else "physical"
+    return "virtual" if machine.describe_system().get("virtual machine") else "physical"
 
 
 def _description() -> list[str]:
     """Lines for the page: the machine, the kernel, the peers."""
-    about, cpus, memory = system.items(), psutil.cpu_count(), psutil.virtual_memory().total / 2**30
-    facts = [f"{cpus} CPUs ({core.model()})", f"{memory:.0f} GiB memory", f"{_kind()} machine", about["kernel"]]
+    about, cpus, memory = machine.describe_system(), psutil.cpu_count(), psutil.virtual_memory().total / 2**30
+    facts = [f"{cpus} CPUs ({machine.model()})", f"{memory:.0f} GiB memory", f"{_kind()} machine", about["kernel"]]
     facts += [f"clock source {about['clock source']}"] if "clock source" in about else []
     peers = [peer.version for peer in PEERS.values() if not peer.missing]
     return [f"- machine: {', '.join(facts)}", f"- peers: {', '.join(peers)}", ""]

@@ -13,7 +13,7 @@ import dsbench
 from dsbench import orphans, storage
 from dsbench.check import doctor
 from dsbench.check.doctor import Finding
-from dsbench.measure.stack import core, system
+from dsbench.measure.stack import machine
 from dsbench.servers.folder import MARK
 from dsbench.servers.postgresql import binaries
 from dsbench.storage import Mount
@@ -91,13 +91,13 @@ def test_the_limit_of_open_files_is_judged(limit: tuple[int, int], ok: bool, mon
 
 @pytest.mark.parametrize(("governor", "ok"), [("performance", True), ("powersave", False), ("", True)])
 def test_the_governor_is_judged(governor: str, ok: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core, "governor", lambda: governor)
+    monkeypatch.setattr(machine, "governor", lambda: governor)
     assert _named(doctor.findings(), "CPU frequency").ok is ok
 
 
 def test_huge_pages_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     for value, ok in (("always", False), ("madvise", True), ("never", True)):
-        monkeypatch.setattr(system, "huge_pages", lambda value=value: value)
+        monkeypatch.setattr(machine, "huge_pages", lambda value=value: value)
         assert _named(doctor.findings(), "transparent huge pages").ok is ok
 
 

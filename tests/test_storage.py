@@ -98,13 +98,13 @@ def test_a_loop_device_is_found_below_its_file_system(loop: tuple[str, Path]) ->
 
 
 def test_what_is_built_on_it_is_told(loop: tuple[str, Path], tmp_path: Path) -> None:
-    from dsbench.measure.stack import backend
+    from dsbench.measure.stack import storage
 
     _, point = loop
     below = device_of(tmp_path)
     if below is None:
         pytest.skip("the temporary directory lies on no block device")
-    items = backend.items(point)
+    items = storage.describe_backend(point)
     assert items["device"] == f"loop device (file) on {below.name}"
     assert list(items) == ["device", f"disk {below.disk.name}"]
     assert str(tmp_path) not in str(items)

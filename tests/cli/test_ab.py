@@ -19,7 +19,7 @@ from dsbench.library.ab import BEFORE, Block, Versus, versus
 from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
-from dsbench.measure.ladder import Outcome
+from dsbench.measure.run import Outcome
 from dsbench.read.stats.ratio import Verdict, order_of
 from dsbench.spec import RunSpec, SpecError, build
 from fixtures.archives import MS, cycle_row, run_json, write

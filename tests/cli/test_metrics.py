@@ -20,7 +20,7 @@ from dsbench.cli.metrics import exported, text
 from dsbench.cli.otlp import sending
 from dsbench.cli.series import Metrics
 from dsbench.measure.events import Moment, Silent
-from dsbench.measure.ladder import execute
+from dsbench.measure.run import execute
 from dsbench.spec import SpecError, build
 from fixtures.waiting import until
 

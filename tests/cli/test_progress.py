@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from dsbench.measure.events import Moment
-from dsbench.measure.moment_text import clock, course, describe
-from dsbench.measure.remaining import TimeLeft
+from dsbench.measure.events import Moment, TimeLeft, describe_moment, draw_rates, format_time
 from dsbench.spec import build
 
 
 def test_a_line_says_scale_cycle_rate_and_failures() -> None:
     moment = Moment(5, 3, 3, "cycle", 2, 10, done=4000, failed=7, elapsed_s=2.0)
-    assert describe(moment) == "scale 5 (3/3), cycle 2/10: 2 s, 2,000 tps, 7 failed"
+    assert describe_moment(moment) == "scale 5 (3/3), cycle 2/10: 2 s, 2,000 tps, 7 failed"
     seen = Moment(5, 3, 3, "cycle", 2, 10, done=4000, elapsed_s=2.0, times=[(0.001, 0.2)], cpus=(0.25, 1.5))
-    assert describe(seen) == (
+    assert describe_moment(seen) == (
         "scale 5 (3/3), cycle 2/10: 2 s, 2,000 tps, p50 1 ms, p99 200 ms, 0 failed, CPUs 1.5 (own 0.2)"
     )
-    assert describe(Moment(5, 3, 3, "populate", done=1, total=4)) == "scale 5 (3/3): populate 25 %"
-    assert "1 of 4 clients" in describe(Moment(5, 3, 3, "connect", 1, 10, done=1, total=4))
+    assert describe_moment(Moment(5, 3, 3, "populate", done=1, total=4)) == "scale 5 (3/3): populate 25 %"
+    assert "1 of 4 clients" in describe_moment(Moment(5, 3, 3, "connect", 1, 10, done=1, total=4))
 
 
 def test_the_course_of_a_cycle_is_as_wide_as_there_is_room() -> None:
-    assert course([0.0, 50.0, 100.0], 8) == "▁▅█ 100 tps at most"
-    assert course([9999.0, 50.0, 100.0], 2) == "▅█ 100 tps at most"
-    assert course([], 8) == course([0.0], 8) == ""
+    assert draw_rates([0.0, 50.0, 100.0], 8) == "▁▅█ 100 tps at most"
+    assert draw_rates([9999.0, 50.0, 100.0], 2) == "▅█ 100 tps at most"
+    assert draw_rates([], 8) == draw_rates([0.0], 8) == ""
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(42, "42 s"), (600, "10 min"), (7800, "2 h 10 min")])
 def test_a_length_of_time_in_words(seconds: float, words: str) -> None:
-    assert clock(seconds) == words
+    assert format_time(seconds) == words
 
 
 def test_the_time_left_counts_the_cycles_that_are_left() -> None:

@@ -17,7 +17,7 @@ from dsbench.measure import opening
 from dsbench.measure.cycle import seed_of
 from dsbench.measure.loaders import Bench, Target
 from dsbench.measure.loaders.parts import MISSED
-from dsbench.measure.monitors import network
+from dsbench.measure.monitors import system
 from dsbench.read.evaluation import evaluate
 from fixtures.network import Network
 from fixtures.nodes import Bed, ended, history
@@ -51,7 +51,7 @@ def test_two_nodes_are_merged_into_one_archive(postgresql: servers.Server, tmp_p
     # All nodes share one clock here, so the true offset is 0 and must lie within the error that is claimed.
     assert all(abs(r["clock_offset_ns"]) <= r["clock_error_ns"] for r in took_part)
     assert [n.name for n in archive.run.nodes] == ["alba", "syrtis"]
-    assert [n.network for n in archive.run.nodes] == [network.identity()] * 2, "bytes that both count are told once"
+    assert [n.network for n in archive.run.nodes] == [system.identity()] * 2, "bytes that both count are told once"
     assert {"local", "alba", "syrtis"} == set(archive.table("monitors").column("node").to_pylist())
     machines = archive.table("machine").to_pylist()
     assert Counter(r["node"] for r in machines) == dict.fromkeys(("local", "alba", "syrtis"), 4)
@@ -160,8 +160,8 @@ def test_a_start_that_is_always_missed_is_the_nodes_fault_not_the_servers(tmp_pa
 
 
 def test_the_hint_names_the_nodes_when_the_database_was_well() -> None:
-    assert opening.ended("cycle 1", "why", [None, None]).remedy == opening.NODES
-    assert opening.ended("cycle 1", "why", []).remedy == opening.NODES
+    assert opening.explain_cycle("cycle 1", "why", [None, None]).remedy == opening.NODES
+    assert opening.explain_cycle("cycle 1", "why", []).remedy == opening.NODES
 
 
 @pytest.mark.parametrize(

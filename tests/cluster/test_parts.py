@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsbench.archive.columns import COUNTERS
-from dsbench.measure.counts import Counts
 from dsbench.measure.loaders import SECOND_WORDS, UNCOUNTED, CoreError, CycleResult
 from dsbench.measure.loaders.parts import MISSED, Course, NodeResult, Part, missed
 from dsbench.measure.nodes import outcome
 from dsbench.measure.nodes.nodes import Nodes, Turn, _said_of_itself
 from dsbench.measure.nodes.outcome import DamagedError, Fit, decode, encode
+from dsbench.measure.scale import Counts
 from dsbench.read.stats import histogram
 from dsbench.read.stats.machine import MachineUse, Program, Used
 from dsbench.spec import RunSpec

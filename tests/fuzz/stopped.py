@@ -9,18 +9,18 @@ from unittest.mock import patch
 import typer.main
 
 from dsbench.measure import loaders as generator
-from dsbench.measure.opening import told
+from dsbench.measure.opening import explain_errors
 from dsbench.spec import RunSpec
 
 from . import bundles
 from .sandbox import Accepted
 
 _WORK = (
-    "dsbench.servers.start", "dsbench.measure.check_target", "dsbench.cli.calibrate.calibrate",
+    "dsbench.servers.start", "dsbench.measure.keeping.check_target", "dsbench.cli.calibrate.calibrate",
     "dsbench.check.doctor.findings", "dsbench.servers.installations", "dsbench.servers.variants",
     "dsbench.check.conformance.conform", "dsbench.cli.servers._conform_apart", "dsbench.servers.acquire.carry_out",
     "dsbench.measure.nodes.serving.serve", "dsbench.measure.nodes.launch._up", "dsbench.measure.nodes.bundle.issue",
-    "dsbench.measure.nodes.dask_setup.try_port", "dsbench.measure.ladder.place.lock",
+    "dsbench.measure.nodes.dask_setup.try_port", "dsbench.measure.run.place.lock",
 )  # fmt: skip
 """Where commands begin what is not tried here: servers, nodes, load, certificates."""
 
@@ -33,7 +33,7 @@ def stop_commands() -> None:
     bundles.samples()  # While certificates can be made.
     for name in _WORK:
         patch(name, side_effect=Accepted).start()
-    patch("dsbench.measure.ladder.opened", _parsed).start()
+    patch("dsbench.measure.run.open_target", _parsed).start()
     patch("dsbench.read.draw.render._pictures", lambda _stem, _spec: {}).start()
     # The limit of this process would refuse every run before its input is read.
     patch("dsbench.read.draw.render.try_memory", lambda: None).start()
@@ -43,6 +43,6 @@ def stop_commands() -> None:
 def _parsed(spec: RunSpec, _tell: object = None) -> Any:
     """The core reads the URL; it connects only when it is asked something."""
     if spec.target.private is None:
-        with told(spec.target.redacted):
+        with explain_errors(spec.target.redacted):
             generator.Target(spec.target.url).close()
     raise Accepted

@@ -11,11 +11,7 @@ import psutil
 import pytest
 
 from dsbench.measure.monitors import SERVER, Known, Monitor, monitors_for
-from dsbench.measure.monitors.calls import SystemCalls
-from dsbench.measure.monitors.client import Client
-from dsbench.measure.monitors.device import StorageDevice
-from dsbench.measure.monitors.network import Network
-from dsbench.measure.monitors.os import OperatingSystem
+from dsbench.measure.monitors.system import Client, Network, OperatingSystem, StorageDevice, SystemCalls
 
 INTERRUPTS = Path("/proc/interrupts")
 CALLS = [] if SystemCalls.allowed() is None else ["calls"]

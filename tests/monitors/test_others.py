@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from dsbench.measure.monitors import RUN, SERVER, Known, between, look, proc, with_sessions
-from dsbench.measure.monitors.calls import SystemCalls, numbered
-from dsbench.measure.monitors.device import Disks
+from dsbench.measure.monitors.system import Disks, SystemCalls, numbered
 from dsbench.read.report.cost_table import NO_CALLS
 from dsbench.read.stats.machine import Program
 

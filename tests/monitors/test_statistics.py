@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import measure, servers
+from dsbench import servers
 from dsbench.archive import Archive
+from dsbench.measure.events import Silent
 from dsbench.measure.loaders import Target
 from dsbench.measure.monitors import statistics_of
-from dsbench.measure.monitors.statistics.figure import figures
+from dsbench.measure.monitors.monitor import figures
+from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
 from dsbench.spec import Target as Private
 from dsbench.spec import build
@@ -54,7 +56,7 @@ def test_firebird_reads_the_header_first_and_takes_what_is_there() -> None:
 @pytest.mark.parametrize("url", ["private:postgresql", "private:mariadb"])
 def test_a_run_keeps_what_the_database_said_before_and_after(tmp_path: Path, url: str) -> None:
     spec = build({"target": {"url": url}, "scales": (1,), "cycles": 2, "duration": 0.4, "threads": 2, "seed": 3})
-    outcome = measure.execute(spec, tmp_path, measure.Silent())
+    outcome = execute(spec, tmp_path, Silent())
     assert outcome.status == "complete"
     archive = Archive.open(outcome.archive)
     rows = archive.table("statistics").to_pylist()
@@ -105,10 +107,10 @@ class Counting:
 
 def test_each_load_stage_is_looked_at_before_and_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counting = Counting()
-    monkeypatch.setattr("dsbench.measure.ladder.statistics_of", lambda *_: counting)
+    monkeypatch.setattr("dsbench.measure.run.statistics_of", lambda *_: counting)
     target = {"url": "mock:?latency_us=300"}
     spec = build({"target": target, "workload": "rehearsal", "scales": (1,), "duration": 0.5, "threads": 1})
-    outcome = measure.execute(spec, tmp_path, measure.Silent())
+    outcome = execute(spec, tmp_path, Silent())
     found = evaluate(Archive.open(outcome.archive)).series
     looks = {key.stage: [(c.before, c.after) for c in part.changes[1]] for key, part in found.items()}
     assert looks == {"load": [(1, 2)], "query": [(3, 4)]}
@@ -122,9 +124,9 @@ class Refusing:
 
 
 def test_a_login_that_may_not_read_them_does_not_end_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dsbench.measure.ladder.statistics_of", lambda *_: Refusing())
+    monkeypatch.setattr("dsbench.measure.run.statistics_of", lambda *_: Refusing())
     spec = build({"target": {"url": "mock:"}, "scales": (1,), "cycles": 2, "duration": 0.2, "threads": 1})
-    outcome = measure.execute(spec, tmp_path, measure.Silent())
+    outcome = execute(spec, tmp_path, Silent())
     assert outcome.status == "complete"
     told = ("statistics", "the database's statistics cannot be read: you may not")
     assert warned(Archive.open(outcome.archive)) == [told]

@@ -9,7 +9,7 @@ import pytest
 
 import dsbench
 from dsbench.archive import Archive
-from dsbench.measure import promised
+from dsbench.measure import surroundings
 from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects.checklist import checklist
 from dsbench.spec import SpecError
@@ -44,7 +44,7 @@ def test_a_check_elsewhere_and_flushes_that_were_none_are_doubts_of_the_run() ->
     for host, more, doubt in (
         ("there", {}, ""), ("", {}, ""), ("here", {}, "checked on the machine there"), ("there", {"flushes": flushes}, "in memory"),
     ):  # fmt: skip
-        kept = promised.noted({**said, "durability": None, **more}, "", (), host)
+        kept = surroundings.compare_checked({**said, "durability": None, **more}, "", (), host)
         (answer,) = [one for one in checklist(sample.run(promised=kept), evaluation) if "tried out" in one.question]
         assert answer.verdict == ("beware" if doubt else "good")
         assert doubt in answer.answer

@@ -11,9 +11,10 @@ import pytest
 from dsbench import spec
 from dsbench.archive import Archive
 from dsbench.measure import calibration
-from dsbench.measure.calibration import MOCK, NULL, calibrate, lines, of_run
+from dsbench.measure.calibration import MOCK, NULL, TCP, UNIX, calibrate, lines, null_postgresql, of_run
+from dsbench.measure.events import Silent
 from dsbench.measure.loaders import CoreError, Target
-from dsbench.measure.null import TCP, UNIX, null_postgresql
+from dsbench.measure.run import execute
 from dsbench.servers.folder import MARK
 from fixtures.kept import warned
 from fixtures.program import Program
@@ -84,11 +85,10 @@ def test_a_client_that_cannot_calibrate_still_runs(monkeypatch: pytest.MonkeyPat
     def fail(*_: object) -> None:
         raise OSError("no room")
 
-    from dsbench import measure
 
     monkeypatch.setattr(calibration, "of_run", fail)
     values = {"target": {"url": "mock:"}, "scales": (1,), "cycles": 1, "duration": 0.1, "threads": 1}
-    outcome = measure.execute(spec.build(values), tmp_path, measure.Silent())
+    outcome = execute(spec.build(values), tmp_path, Silent())
     archive = Archive.open(outcome.archive)
     assert (archive.run.calibration, [code for code, _ in warned(archive)]) == (None, ["calibration"])
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from dsbench.archive import LOCAL
-from dsbench.measure.counts import Counts
 from dsbench.measure.loaders import NULL_SERVER, Bench, Target, now_ns
 from dsbench.measure.loaders.parts import NodeResult, Part
+from dsbench.measure.scale import Counts
 from dsbench.spec import build
 from fixtures.waiting import until
 

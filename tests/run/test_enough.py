@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import dsbench
-from dsbench.measure import trial
-from dsbench.measure.enough import Enough, wanted
+from dsbench.measure import stopping
 from dsbench.measure.loaders import Stage
 from dsbench.measure.plan import Planned, planned
+from dsbench.measure.stopping import Enough, wanted_precision
 from dsbench.read.naming import conduct
 from dsbench.read.stats.index import share
 from dsbench.read.stats.precision import enough
@@ -41,12 +41,12 @@ def test_cycles_go_on_until_the_rate_is_known_or_the_most_are_made(tmp_path: Pat
 
 def test_the_precision_of_the_index_asks_less_of_scales_that_carry_less_of_it() -> None:
     spec = build({"scales": (1, 2, 100), "cycles": 5, "precision": 3, "precision_of": "index", "duration": 1.0})
-    found = [wanted(spec, x) for x in spec.scales]
+    found = [wanted_precision(spec, x) for x in spec.scales]
     assert found == [share(0.03, spec.scales, x) for x in spec.scales]
     assert found[0] > found[2] > found[1] > 0.03
     of_rates = spec.model_copy(update={"precision_of": "rates"})
-    assert {wanted(of_rates, x) for x in spec.scales} == {0.03}
-    assert wanted(of_rates.model_copy(update={"precision": None}), 1) is None
+    assert {wanted_precision(of_rates, x) for x in spec.scales} == {0.03}
+    assert wanted_precision(of_rates.model_copy(update={"precision": None}), 1) is None
     with pytest.raises(SpecError, match="goes with --precision"):
         build({"precision_of": "index"})
 
@@ -55,16 +55,16 @@ def test_a_run_that_goes_on_knows_what_it_knew(tmp_path: Path) -> None:
     spec = build({"scales": (1,), "cycles": 2, "most_cycles": 10, "precision": 5, "duration": 1.0, "threads": [2, 4]})
     rows = [cycle_row(1, n, [MS] * 100, threads=2) for n in range(1, 6)] + [cycle_row(1, 11, [MS] * 50, threads=4)]
     path = write(tmp_path, run_json({"scales": [1]}), {"cycles": rows}).path
-    left = Enough.of(spec, path, 1).left(planned([LOAD], spec, 11))
+    left = Enough.read(spec, path, 1).select_needed(planned([LOAD], spec, 11))
     assert [(cycle.number, cycle.threads) for cycle in left] == [(n, 4) for n in range(12, 21)]
     without = spec.model_copy(update={"precision": None})
-    assert len(Enough.of(without, path, 1).left(planned([LOAD], without))) == 4
+    assert len(Enough.read(without, path, 1).select_needed(planned([LOAD], without))) == 4
 
 
 def test_the_ramp_up_that_a_trial_shows_is_that_of_the_cycles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     course = np.array([1.0, *[100.0] * 9])
-    monkeypatch.setattr(trial, "LEAST_S", 0)
-    monkeypatch.setattr(trial, "course", lambda _parts, _seconds: course)
+    monkeypatch.setattr(stopping, "LEAST_S", 0)
+    monkeypatch.setattr(stopping, "sum_seconds", lambda _parts, _seconds: course)
     archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.2, threads=1, find_ramp_up=True, out=tmp_path)
     assert archive.table("groups")["ramp_up_ns"].to_pylist() == [10**9]
     assert archive.table("cycles")["cycle"].to_pylist() == [1]
@@ -73,9 +73,9 @@ def test_the_ramp_up_that_a_trial_shows_is_that_of_the_cycles(tmp_path: Path, mo
 
 
 def test_cycles_have_the_length_that_a_trial_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "LEAST_S", 0)
-    monkeypatch.setattr(trial, "course", lambda _parts, _seconds: np.full(2, 100.0))
-    monkeypatch.setattr(trial, "shortest", lambda counts, least: least if counts.size == 2 else 0)
+    monkeypatch.setattr(stopping, "LEAST_S", 0)
+    monkeypatch.setattr(stopping, "sum_seconds", lambda _parts, _seconds: np.full(2, 100.0))
+    monkeypatch.setattr(stopping, "shortest", lambda counts, least: least if counts.size == 2 else 0)
     asked = {"scales": (1,), "cycles": 1, "most_cycles": 1, "duration": 1.2, "threads": 1, "shortest": 1, "seed": 1}
     archive = dsbench.run("mock:?latency_us=300", precision="50%", out=tmp_path, **asked)
     assert set(archive.table("groups")["duration_ns"].to_pylist()) == {10**9}
@@ -83,7 +83,7 @@ def test_cycles_have_the_length_that_a_trial_shows(tmp_path: Path, monkeypatch: 
     found = archive.evaluate()
     assert found.cycle_rates[1].max() < 1 / 300e-6, "a rate is by the length that its cycle has"
     met = iter((0.0, 1.0))
-    monkeypatch.setattr(trial, "_checkpoints", lambda _setting: next(met))
+    monkeypatch.setattr(stopping, "_count_checkpoints", lambda _setting: next(met))
     archive = dsbench.run("mock:", precision="50%", out=tmp_path, **asked)
     assert set(archive.table("groups")["duration_ns"].to_pylist()) == {12 * 10**8}, "each is to have a checkpoint"
 

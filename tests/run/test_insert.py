@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import measure, servers
+from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.measure import opening
+from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import Bench, CoreError, Target
+from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
 from dsbench.spec import RunSpec, build, merged
 from dsbench.spec import Target as TargetSpec
@@ -44,7 +46,7 @@ def test_a_run_leaves_all_stages_and_tables_that_hold_what_was_written(product: 
     # One product runs the stages of all rates, which are of one form.
     reading, rates = (READING, "all") if product == "sqlite" else (READING[-2:], "1000")
     asked = spec(url, settings, workload_settings={"writes": "2000", "rates": rates})
-    outcome = measure.execute(asked, tmp_path, measure.Silent())
+    outcome = execute(asked, tmp_path, Silent())
     assert (outcome.status, outcome.void_scales) == ("complete", ())
     archive = Archive.open(outcome.archive)
     groups = {(row["stage"], row["group"]): row for row in archive.table("groups").to_pylist()}
@@ -81,7 +83,7 @@ def test_a_run_leaves_all_stages_and_tables_that_hold_what_was_written(product: 
 
 def test_its_database_cannot_be_kept_as_no_later_run_could_work_on_it(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="--keep: the stages of insert need a database that is made for them") as refused:
-        measure.execute(spec(f"sqlite:///{tmp_path}/file.db", keep=True), tmp_path, measure.Silent())
+        execute(spec(f"sqlite:///{tmp_path}/file.db", keep=True), tmp_path, Silent())
     assert refused.value.usage
     assert not list(tmp_path.iterdir())
 
@@ -105,7 +107,7 @@ def test_without_a_word_of_size_it_takes_one_scale_and_a_minute() -> None:
 
 
 def test_numbers_with_gaps_between_rows_are_refused(tmp_path: Path) -> None:
-    outcome = measure.execute(spec("private:mariadb", {"auto_increment_increment": "2"}), tmp_path, measure.Silent())
+    outcome = execute(spec("private:mariadb", {"auto_increment_increment": "2"}), tmp_path, Silent())
     assert outcome.error is not None
     assert outcome.error.usage
     assert "rows are numbered in steps of 2 here" in str(outcome.error)

@@ -13,11 +13,15 @@ from typing import Any
 import psutil
 import pytest
 
-from dsbench import measure, servers
+from dsbench import servers
 from dsbench.archive import Archive
-from dsbench.measure import kept, place
-from dsbench.measure.events import Moment
+from dsbench.measure import place
+from dsbench.measure.events import Moment, Observer, Silent
+from dsbench.measure.interrupts import Stop
+from dsbench.measure.journal import RunError
+from dsbench.measure.keeping import check_target, drop_target
 from dsbench.measure.loaders import Target
+from dsbench.measure.run import Outcome, execute, resume
 from dsbench.spec import SpecError, build
 from dsbench.spec import Target as TargetSpec
 from fixtures.program import Program
@@ -45,10 +49,10 @@ def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         yield running.url
 
 
-def run(url: str, out: Path, observer: measure.Observer | None = None, **more: Any) -> measure.Outcome:
+def run(url: str, out: Path, observer: Observer | None = None, **more: Any) -> Outcome:
     target = more.pop("target", {"url": url})
     spec = build({**LITTLE, "target": target, **more})
-    return measure.execute(spec, out, observer or measure.Silent())
+    return execute(spec, out, observer or Silent())
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
@@ -56,7 +60,7 @@ def test_a_kept_database_is_run_on_and_dropped(url: str, workload: str, tmp_path
     more = {"workload": workload, **WORKLOADS[workload]}
     first = Archive.open(run(url, tmp_path, keep=True, **more).archive).run
     assert (first.status, first.broken, first.kept and first.kept.runs) == ("complete", {}, 1)
-    with pytest.raises(measure.RunError, match="a database is kept on this target") as error:
+    with pytest.raises(RunError, match="a database is kept on this target") as error:
         run(url, tmp_path / "none", **more)
     assert "--reuse" in error.value.remedy
     assert "dsbench drop" in error.value.remedy
@@ -69,11 +73,11 @@ def test_a_kept_database_is_run_on_and_dropped(url: str, workload: str, tmp_path
     assert f"aged by 1 run, {first.kept.transactions} transactions" in second.warnings[0].message
     assert {row["phase"] for row in again.table("phases").to_pylist()} >= {"reuse", "check"}
     assert not any(row["phase"] in ("populate", "drop") for row in again.table("phases").to_pylist())
-    standing = measure.check_target(TargetSpec(url=url), {})
+    standing = check_target(TargetSpec(url=url), {})
     assert all(condition.holds for condition in standing.conditions)
     assert f"{workload} at scale 1, made by the run {first.name}, aged by 2 runs" in standing.words
-    assert measure.drop_target(TargetSpec(url=url), lambda _words: False) == ""
-    assert "aged by 2 runs" in measure.drop_target(TargetSpec(url=url), lambda _words: True)
+    assert drop_target(TargetSpec(url=url), lambda _words: False) == ""
+    assert "aged by 2 runs" in drop_target(TargetSpec(url=url), lambda _words: True)
     with closing(Target(url)) as target:
         assert target.state() == ("absent", "")
 
@@ -87,14 +91,14 @@ def test_a_database_that_was_only_read_can_be_written_to_next_and_not_the_other_
     assert f"aged by 1 run, {read.kept.transactions} transactions" in written.warnings[0].message
     assert written.kept is not None
     assert written.kept.transactions > read.kept.transactions > 0
-    with pytest.raises(measure.RunError, match="its workload is tpcb, asked for is select"):
+    with pytest.raises(RunError, match="its workload is tpcb, asked for is select"):
         run(url, tmp_path, reuse=True, workload="select")
 
 
 def test_a_kept_database_that_does_not_fit_is_refused_whole(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/file.db"
     run(url, tmp_path, keep=True)
-    with pytest.raises(measure.RunError) as error:
+    with pytest.raises(RunError) as error:
         run(url, tmp_path, reuse=True, workload="tpcc", scales=(1, 2))
     assert "its workload is tpcb, asked for is tpcc; its scale is 1, asked for is 1,2" in str(error.value)
     assert "--workload tpcb --scales 1" in error.value.remedy
@@ -106,17 +110,17 @@ def test_a_kept_database_that_does_not_fit_is_refused_whole(tmp_path: Path) -> N
     outcome = run(url, tmp_path, reuse=True)
     assert "history rows = committed transactions" in str(outcome.error)
     with closing(Target(url)) as target:
-        left = kept.of_mark(target.state()[1])
+        left = place.read_mark(target.state()[1])
     assert (state, left and left.runs) == ("marked", 2), "it is still there"
-    assert measure.drop_target(TargetSpec(url=url), lambda _words: True)
+    assert drop_target(TargetSpec(url=url), lambda _words: True)
 
 
 def test_a_run_on_a_kept_database_that_is_stopped_leaves_it(tmp_path: Path) -> None:
     """What it did is not known: the next check says so, and compares what it can."""
     url = f"sqlite:///{tmp_path}/file.db"
-    stop = measure.Stop()
+    stop = Stop()
 
-    class Stopping(measure.Silent):
+    class Stopping(Silent):
         refused = False
 
         def moment(self, moment: Moment) -> None:
@@ -125,7 +129,7 @@ def test_a_run_on_a_kept_database_that_is_stopped_leaves_it(tmp_path: Path) -> N
                     owner = json.loads(target.state()[1])
                 # Another process has another number.
                 other = json.dumps({**owner, "pid": 1, "process_started": psutil.Process(1).create_time()})
-                with pytest.raises(measure.RunError, match="is using this target"):
+                with pytest.raises(RunError, match="is using this target"):
                     place._check_not_in_use(other)
                 self.refused = True
                 stop.request()
@@ -133,9 +137,9 @@ def test_a_run_on_a_kept_database_that_is_stopped_leaves_it(tmp_path: Path) -> N
     run(url, tmp_path, keep=True)
     spec = build({**LITTLE, "duration": 30, "target": {"url": url}, "reuse": True})
     observer = Stopping()
-    outcome = measure.execute(spec, tmp_path, observer, stop=stop)
+    outcome = execute(spec, tmp_path, observer, stop=stop)
     assert (outcome.status, observer.refused) == ("cut-short", True)
-    standing = measure.check_target(TargetSpec(url=url), {})
+    standing = check_target(TargetSpec(url=url), {})
     assert "aged by 2 runs, at least" in standing.words
     assert all(condition.holds for condition in standing.conditions)
     assert run(url, tmp_path, reuse=True).void_scales == ()
@@ -159,10 +163,10 @@ def test_a_private_server_keeps_its_database_in_a_named_folder(product: str, tmp
     second = run(where, tmp_path / "out", reuse=True)
     assert (second.status, second.void_scales) == ("complete", ()), second.error
     target = TargetSpec(url=where)
-    assert "aged by 2 runs" in measure.check_target(target, {}).words
-    assert str(home) in measure.drop_target(target, lambda _words: True)
+    assert "aged by 2 runs" in check_target(target, {}).words
+    assert str(home) in drop_target(target, lambda _words: True)
     assert list(base.iterdir()) == []
-    assert measure.drop_target(target, lambda _words: True) == ""
+    assert drop_target(target, lambda _words: True) == ""
 
 
 def test_a_run_that_died_once_its_database_was_kept_goes_on_to_its_end(tmp_path: Path) -> None:
@@ -172,11 +176,11 @@ def test_a_run_that_died_once_its_database_was_kept_goes_on_to_its_end(tmp_path:
     described = json.loads(path.read_text())
     age = described.pop("kept")
     path.write_text(json.dumps({**described, "status": "running", "process": {}}))
-    assert measure.resume(archive, None, measure.Silent()).status == "complete"
+    assert resume(archive, None, Silent()).status == "complete"
     again = Archive.open(archive).run
     assert again.kept is not None
     assert again.kept.described() == age
-    assert measure.drop_target(TargetSpec(url=url), lambda _words: True)
+    assert drop_target(TargetSpec(url=url), lambda _words: True)
 
 
 def test_drop_asks_and_touches_nothing_that_is_not_ours(called: Program, tmp_path: Path, monkeypatch: Any) -> None:

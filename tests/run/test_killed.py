@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dsbench import measure
-from dsbench.measure.events import Moment
+from dsbench.measure.events import Moment, Silent
+from dsbench.measure.run import Outcome, execute, resume
 from dsbench.spec import RunSpec, build
 from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import Program, described, only_archive
@@ -41,7 +41,7 @@ SERVERS = [
 KEPT = "finished cycles are kept; once the server works again: dsbench run --resume ARCHIVE"
 
 
-class Killer(measure.Silent):
+class Killer(Silent):
     """Kills the server of the run that it listens to, in ``phase`` (of ``cycle``), once it is at work there.
 
     The run stands in the same place each time, however slow the machine is.
@@ -70,7 +70,7 @@ class Killer(measure.Silent):
     def _left(self) -> list[psutil.Process]:
         return [process for process in servers_of(os.getpid(), self._program) if process not in self._others]
 
-    def check(self, outcome: measure.Outcome, where: str, cycles: list[int]) -> None:
+    def check(self, outcome: Outcome, where: str, cycles: list[int]) -> None:
         """What holds of every run whose server was killed."""
         assert self.killed, f"the run never came to {self._phase}"
         assert (outcome.status, outcome.error is not None) == ("failed", True), outcome
@@ -99,11 +99,11 @@ def test_a_killed_server_costs_what_was_not_finished(
     archive = None
     for phase, cycle, where, kept in kills:
         killer = Killer(program, phase, cycle)
-        begun = measure.resume(archive, None, killer) if archive else measure.execute(asked(target, settings), tmp_path, killer)
+        begun = resume(archive, None, killer) if archive else execute(asked(target, settings), tmp_path, killer)
         killer.check(begun, where, kept)
         archive = begun.archive
     assert archive is not None
-    resumed = measure.resume(archive, None, measure.Silent())
+    resumed = resume(archive, None, Silent())
     assert (resumed.status, resumed.error, resumed.void_scales) == ("complete", None, ())
     assert finished(archive) == [1, 2]
     # Behind what was kept: where that was everything, the check alone was made, on another database.

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import measure
-from dsbench.measure.load import with_password
+from dsbench.measure.events import Silent
+from dsbench.measure.journal import RunError
+from dsbench.measure.load import Joining, with_password
+from dsbench.measure.run import execute
 from dsbench.spec import SpecError, build
 
 
@@ -37,8 +39,8 @@ def test_a_spent_invitation_is_refused_before_anything_is_begun(tmp_path: Path) 
     folder.mkdir()
     (folder / "node-1.bundle").write_text("{}")
     spec = build({"target": {"url": "mock:"}, "nodes": 1})
-    with pytest.raises(measure.RunError, match="were used for a run that has ended") as told:
-        measure.execute(spec, tmp_path / "out", measure.Silent(), measure.Joining(folder))
+    with pytest.raises(RunError, match="were used for a run that has ended") as told:
+        execute(spec, tmp_path / "out", Silent(), Joining(folder))
     assert "dsbench cluster invite" in told.value.remedy
     assert not (tmp_path / "out").exists()
 

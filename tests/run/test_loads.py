@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import dsbench
-from dsbench.measure.loads import in_words
+from dsbench.measure.cycle import describe_load
 
 
 def test_loads_are_gains_between_the_first_sample_and_the_last() -> None:
@@ -19,11 +19,11 @@ def test_loads_are_gains_between_the_first_sample_and_the_last() -> None:
         *at(4, "os", cpu_user=103, cpu_system=51, cpu_idle=13, cpu_iowait=6, cpu_steal=0),
         *at(4, "device", read_bytes=7e9, write_bytes=51e6),
     ]
-    assert in_words(samples) == "CPU 50% (system 12%, waiting 12%), read 0 MB/s, wrote 12.5 MB/s"
-    assert in_words([]) == ""
+    assert describe_load(samples) == "CPU 50% (system 12%, waiting 12%), read 0 MB/s, wrote 12.5 MB/s"
+    assert describe_load([]) == ""
     ramped = [*at(-9, "os", cpu_user=0, cpu_system=0, cpu_idle=0), *at(0, "os", cpu_user=9, cpu_system=0, cpu_idle=0)]
     after = at(2, "os", cpu_user=10, cpu_system=0, cpu_idle=3)
-    assert in_words([*ramped, *after]) == "CPU 25% (system 0%, waiting 0%)", "the load before the clock is not the cycle's"
+    assert describe_load([*ramped, *after]) == "CPU 25% (system 0%, waiting 0%)", "the load before the clock is not the cycle's"
 
 
 def test_the_log_tells_the_load_of_each_cycle(tmp_path: Path) -> None:

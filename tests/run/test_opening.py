@@ -10,7 +10,7 @@ import pytest
 
 from dsbench import servers
 from dsbench.archive import Writer
-from dsbench.measure import ladder, opening
+from dsbench.measure import opening, run
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import CoreError, Target
 from dsbench.spec import build
@@ -24,7 +24,7 @@ from fixtures.psql import Psql
 )
 def test_what_was_asked_for_wrongly_is_not_to_be_resumed(kinds: tuple[str | None, ...], usage: bool) -> None:
     failures = [CoreError(kind, "", "so it is") if kind else None for kind in kinds]
-    error = opening.ended("scale 1, cycle 2", "so it is", failures)
+    error = opening.explain_cycle("scale 1, cycle 2", "so it is", failures)
     assert str(error) == "scale 1, cycle 2: so it is"
     assert error.usage is usage
     assert ("--resume" in error.remedy) is not usage
@@ -37,10 +37,10 @@ def test_the_log_of_a_server_is_kept_without_its_password(tmp_path: Path) -> Non
         def log_tail(self, _lines: int) -> list[str]:
             return ["login of root", "with ge@heim or ge%40heim"]
 
-    climb = ladder._Ladder.__new__(ladder._Ladder)
+    made = run._Run.__new__(run._Run)
     spec = build({"target": {"url": Talkative.url}})
-    climb.__dict__.update(spec=spec, server=Talkative(), journal=SimpleNamespace(writer=Writer(tmp_path)))
-    climb._keep_server_log("failed")
+    made.__dict__.update(spec=spec, server=Talkative(), journal=SimpleNamespace(writer=Writer(tmp_path)))
+    made._keep_server_log("failed")
     assert (tmp_path / "server.log").read_text() == "login of root\nwith *** or ***\n"
 
 
@@ -53,7 +53,7 @@ def test_the_log_of_a_server_is_kept_without_its_password(tmp_path: Path) -> Non
     ],
 )  # fmt: skip
 def test_the_doctor_is_asked_about_this_machine_only(target: str, code: str, words: str) -> None:
-    with pytest.raises(RunError) as told, opening.told(target):
+    with pytest.raises(RunError) as told, opening.explain_errors(target):
         raise CoreError("setup", code, "no entry")
     assert words in told.value.remedy
     assert ("doctor" in told.value.remedy) is target.startswith("private:")
@@ -70,12 +70,12 @@ def test_the_doctor_is_asked_about_this_machine_only(target: str, code: str, wor
     ],
 )
 def test_an_error_that_ends_with_its_remedy_is_told_with_that(kind: str, words: str, problem: str, remedy: str) -> None:
-    assert opening.parted(CoreError(kind, "42501", words)) == (problem, remedy)
+    assert opening.split_remedy(CoreError(kind, "42501", words)) == (problem, remedy)
 
 
 def test_a_full_disk_is_nothing_that_a_server_says() -> None:
     failed = CoreError("other", "13", "commit: database or disk is full (13)")
-    error = opening.ended("scale 1, cycle 1", f"load: the last one: {failed}", [failed])
+    error = opening.explain_cycle("scale 1, cycle 1", f"load: the last one: {failed}", [failed])
     assert error.remedy.startswith("free space where the database lies")
     with pytest.raises(RunError) as told, opening.during("scale 1, populate", cast("Target", SimpleNamespace(state=list))):
         raise failed

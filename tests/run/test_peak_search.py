@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import dsbench
-from dsbench import measure, spec
+from dsbench import spec
 from dsbench.archive import Archive
+from dsbench.measure.events import Silent
+from dsbench.measure.journal import RunError
+from dsbench.measure.run import execute, resume
 from dsbench.read.report.tables import peak_lines, results_txt, to_json
 from dsbench.spec.checks import peak_numbers
 
@@ -42,21 +45,21 @@ def test_a_run_tries_a_few_numbers_and_tells_the_best(tmp_path: Path) -> None:
     assert (told["threads"], told["at_the_end"], told["sure"], told["neighbours"][0][0]) == (6, True, False, 4)
 
 
-class _Impatient(measure.Silent):
+class _Impatient(Silent):
     """Ends the run when its second cycle is kept."""
 
     def message(self, text: str) -> None:
         if text.startswith("scale 1, cycle 2,"):
-            raise measure.RunError("enough", "go on")
+            raise RunError("enough", "go on")
 
 
 def test_a_search_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
     asked = spec.build({"target": {"url": TARGET}, **LITTLE})
-    cut = measure.execute(asked, tmp_path, _Impatient())
+    cut = execute(asked, tmp_path, _Impatient())
     assert cut.status == "failed"
     before = tried(Archive.open(cut.archive))
     assert sum(map(len, before.values())) == 2
-    again = measure.resume(cut.archive, None, measure.Silent())
+    again = resume(cut.archive, None, Silent())
     assert again.status == "complete"
     after = tried(Archive.open(again.archive))
     assert all(cycles <= after[n] for n, cycles in before.items())

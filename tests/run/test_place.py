@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import measure, servers
+from dsbench import servers
 from dsbench.measure import place
-from dsbench.measure.events import Moment
+from dsbench.measure.events import Moment, Silent
+from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import TAKEN, CoreError, Target
+from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, build
 from dsbench.spec import Target as TargetSpec
 from fixtures.told import kept
@@ -35,14 +37,14 @@ def _spec(url: str) -> RunSpec:
 def test_a_second_run_is_refused_and_the_first_goes_on(server: servers.Server, tmp_path: Path) -> None:
     refused: list[str] = []
 
-    class Second(measure.Silent):
+    class Second(Silent):
         def message(self, text: str) -> None:
             if kept(text, 1, 1):
-                with pytest.raises(measure.RunError, match="using this target") as error:
-                    measure.execute(_spec(server.url), tmp_path / "second", measure.Silent())
+                with pytest.raises(RunError, match="using this target") as error:
+                    execute(_spec(server.url), tmp_path / "second", Silent())
                 refused.append(error.value.remedy)
 
-    outcome = measure.execute(_spec(server.url), tmp_path / "first", Second())
+    outcome = execute(_spec(server.url), tmp_path / "first", Second())
     assert (outcome.status, outcome.void_scales, len(refused)) == ("complete", (), 1)
     assert "name another database" in refused[0]
     assert not (tmp_path / "second").exists(), "no archive was begun"
@@ -55,11 +57,11 @@ def test_a_run_from_another_host_is_seen(server: servers.Server, tmp_path: Path)
     place.lock(other)
     other.create(json.dumps({"run": "far", "host": "elsewhere", "pid": 1, "process_started": 1.0}))
     other.fetch("select 1 as one from rdb$database" if server.url.startswith("firebird") else "select 1 as one")
-    with pytest.raises(measure.RunError, match="using this target"):
-        measure.execute(_spec(server.url), tmp_path / "refused", measure.Silent())
+    with pytest.raises(RunError, match="using this target"):
+        execute(_spec(server.url), tmp_path / "refused", Silent())
     assert other.state()[0] == "marked", "nothing was dropped"
     other.close()
-    outcome = measure.execute(_spec(server.url), tmp_path / "next", measure.Silent())
+    outcome = execute(_spec(server.url), tmp_path / "next", Silent())
     assert outcome.status == "complete", "what it left when it died is dropped"
 
 
@@ -93,7 +95,7 @@ def seize(target: Target) -> None:
     while True:
         try:
             return place.lock(target)
-        except measure.RunError:
+        except RunError:
             assert time.monotonic() < give_up
             time.sleep(0.01)
 
@@ -102,7 +104,7 @@ def test_a_lost_session_is_opened_again_with_its_lock(holder: tuple[Target, Targ
     first, second = holder
     first.hold()
     first.check_claim()
-    with pytest.raises(measure.RunError, match="another run of dsbench is using this target"):
+    with pytest.raises(RunError, match="another run of dsbench is using this target"):
         place.lock(second)
 
 
@@ -120,7 +122,7 @@ def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path:
     """In the middle of a cycle, by monitors that notice that their session is gone."""
     with closing(Target(postgresql.url)) as other:
 
-        class Thief(measure.Silent):
+        class Thief(Silent):
             taken = False
 
             def moment(self, moment: Moment) -> None:
@@ -130,7 +132,7 @@ def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path:
                     seize(other)
 
         long = build({"target": {"url": postgresql.url}, "scales": (1,), "cycles": 1, "duration": 60, "threads": 2})
-        outcome = measure.execute(long, tmp_path, Thief())
+        outcome = execute(long, tmp_path, Thief())
     assert (outcome.status, outcome.error is not None) == ("failed", True)
     assert outcome.error is not None
     assert str(outcome.error).startswith("scale 1, cycle 1: ")
@@ -141,7 +143,7 @@ def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path:
 def test_a_private_firebird_is_described_before_its_load(tmp_path: Path) -> None:
     wanted = {"url": "private:firebird", "version": "3", "settings": {"page_size": "4096", "forced_writes": "off"}}
     spec = build({"target": wanted, "scales": (1,), "cycles": 1, "duration": 0.5, "threads": 1})
-    outcome = measure.execute(spec, tmp_path, measure.Silent())
+    outcome = execute(spec, tmp_path, Silent())
     described = json.loads((outcome.archive / "run.json").read_text())
     items = {name: value for layer in described["stack"] for name, value in layer["items"].items()}
     assert items["page size"] == "4 KiB"
@@ -152,8 +154,8 @@ def test_a_private_firebird_is_described_before_its_load(tmp_path: Path) -> None
 
 def test_a_file_whose_folder_is_missing_is_refused_before_anything_begins(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/missing/a.db"
-    with pytest.raises(measure.RunError, match="missing is no folder") as error:
-        measure.execute(_spec(url), tmp_path / "out", measure.Silent())
+    with pytest.raises(RunError, match="missing is no folder") as error:
+        execute(_spec(url), tmp_path / "out", Silent())
     assert error.value.usage
     assert error.value.remedy.startswith("make it, and note")
     assert not (tmp_path / "out").exists()

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import measure
+from dsbench.measure.events import Silent
 from dsbench.measure.loaders import Bench, CoreError, Counted, PhaseResult, Target
 from dsbench.measure.loaders.cycle import Watch
+from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, merged
 from fixtures.damage import served
 
@@ -297,7 +298,7 @@ def test_what_is_planted_is_found_by_the_check(
             return found
 
         monkeypatch.setattr(Bench, "check", planting)
-        outcome = measure.execute(spec, tmp_path / "out", measure.Silent())
+        outcome = execute(spec, tmp_path / "out", Silent())
         assert (outcome.status, outcome.void_scales, outcome.error) == ("complete", (), None)
     for what, was_found in seen.items():
         print(f"{product} | {name} | {what} | {'found' if was_found else 'unseen'}")

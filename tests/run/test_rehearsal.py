@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import measure as runner
 from dsbench.archive import Archive
-from dsbench.measure import resumption
+from dsbench.measure import run
+from dsbench.measure.events import Moment, Silent
 from dsbench.measure.loaders import Bench, CoreError, Target
+from dsbench.measure.run import execute, resume
 from dsbench.read.evaluation import Series, evaluate
 from dsbench.read.report import finish
 from dsbench.spec import RunSpec, build
@@ -28,7 +29,7 @@ def spec(**more: object) -> RunSpec:
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
-    outcome = runner.execute(spec(), tmp_path_factory.mktemp("out"), runner.Silent())
+    outcome = execute(spec(), tmp_path_factory.mktemp("out"), Silent())
     assert (outcome.status, outcome.void_scales) == ("complete", ())
     finish.write(outcome.archive)
     return Archive.open(outcome.archive)
@@ -119,16 +120,16 @@ def test_each_stage_is_evaluated_by_itself(archive: Archive) -> None:
 
 
 def test_a_run_that_was_cut_in_a_chain_begins_its_scale_anew(tmp_path: Path) -> None:
-    class Impatient(runner.Silent):
-        def moment(self, moment: runner.Moment) -> None:
+    class Impatient(Silent):
+        def moment(self, moment: Moment) -> None:
             if moment.stage == "query" and moment.elapsed_s > 0.1:
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        runner.execute(spec(scales=(1,)), tmp_path, Impatient())
+        execute(spec(scales=(1,)), tmp_path, Impatient())
     (path,) = tmp_path.iterdir()
-    assert resumption.finished(path) == {1: 1}
-    outcome = runner.resume(path, None, runner.Silent())
+    assert run.count_finished(path) == {1: 1}
+    outcome = resume(path, None, Silent())
     assert outcome.status == "complete"
     rows = {(row["cycle"], row["stage"]) for row in Archive.open(path).table("groups").to_pylist()}
     assert rows == {(1, "load"), (2, "load"), (3, "query")}

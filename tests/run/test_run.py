@@ -14,11 +14,14 @@ import numpy as np
 import psutil
 import pytest
 
-from dsbench import measure as runner
 from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.measure.cycle import seed_of
+from dsbench.measure.events import Silent
+from dsbench.measure.journal import RunError
+from dsbench.measure.keeping import check_target
 from dsbench.measure.loaders import Bench, Cycle, Target, now_ns
+from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, build
 from dsbench.spec import Target as TargetSpec
 from fixtures.program import described
@@ -38,7 +41,7 @@ def columns(archive: Archive, table: str, *names: str) -> list[np.ndarray]:
 @pytest.mark.parametrize("workload", ["tpcb", "select"])
 @pytest.mark.parametrize("call", ["procedure", "statements"])
 def test_a_ladder_on_postgresql(postgresql: servers.Server, tmp_path: Path, workload: str, call: str) -> None:
-    outcome = runner.execute(spec_for(postgresql.url, workload=workload, call=call), tmp_path, runner.Silent())
+    outcome = execute(spec_for(postgresql.url, workload=workload, call=call), tmp_path, Silent())
     assert (outcome.status, outcome.error, outcome.void_scales) == ("complete", None, ())
     archive = Archive.open(outcome.archive)
     assert (archive.run.call, archive.run.engine) == (call, "postgres")
@@ -54,7 +57,7 @@ def test_a_ladder_on_postgresql(postgresql: servers.Server, tmp_path: Path, work
 
 @pytest.mark.parametrize("url", ["private:sqlite", "private:postgresql"])
 def test_histograms_counters_course_and_history_agree(tmp_path: Path, url: str) -> None:
-    outcome = runner.execute(spec_for(url, trace=True, threads=4), tmp_path, runner.Silent())
+    outcome = execute(spec_for(url, trace=True, threads=4), tmp_path, Silent())
     assert outcome.status == "complete"
     archive = Archive.open(outcome.archive)
     scale, committed, late = columns(archive, "cycles", "scale", "committed", "late_commits")
@@ -74,7 +77,7 @@ def test_histograms_counters_course_and_history_agree(tmp_path: Path, url: str) 
 
 
 def test_residence_times_of_the_trace_are_those_of_the_histogram(tmp_path: Path) -> None:
-    outcome = runner.execute(spec_for("mock:?latency_us=300", trace=True), tmp_path, runner.Silent())
+    outcome = execute(spec_for("mock:?latency_us=300", trace=True), tmp_path, Silent())
     archive = Archive.open(outcome.archive)
     trace = archive.table("trace")
     started, ended = (np.asarray(trace.column(n)) for n in ("started_ns", "ended_ns"))
@@ -109,7 +112,7 @@ def test_options_of_the_loop_on_postgresql(postgresql: servers.Server, tmp_path:
         )
     ):
         spec = spec_for(postgresql.url, scales=(1,), cycles=1, **options)
-        outcome = runner.execute(spec, tmp_path / str(number), runner.Silent())
+        outcome = execute(spec, tmp_path / str(number), Silent())
         assert (outcome.status, outcome.void_scales) == ("complete", ()), options
         archive = Archive.open(outcome.archive)
         failed, retries, missed, committed = columns(archive, "cycles", "failed", "retries", "missed", "committed")
@@ -133,8 +136,8 @@ def test_a_place_without_the_mark_is_refused_and_kept(postgresql: servers.Server
 
     sql("create schema dsbench; create table dsbench.mine(a int)")
     try:
-        with pytest.raises(runner.RunError, match="dsbench") as refused:
-            runner.execute(spec_for(postgresql.url), tmp_path, runner.Silent())
+        with pytest.raises(RunError, match="dsbench") as refused:
+            execute(spec_for(postgresql.url), tmp_path, Silent())
         assert refused.value.usage
         assert sql("select count(*) from dsbench.mine") == "0"
         assert list(tmp_path.iterdir()) == [], "no archive was begun"
@@ -148,7 +151,7 @@ def test_a_password_is_written_nowhere(postgresql: servers.Server, tmp_path: Pat
     url = postgresql.url.replace("postgres@", f"postgres:{secret}@")
     if spelled != "login":
         url = f"{postgresql.url}{'&' if '?' in postgresql.url else '?'}{spelled}={secret}"
-    outcome = runner.execute(spec_for(url, scales=(1,), cycles=1), tmp_path, runner.Silent())
+    outcome = execute(spec_for(url, scales=(1,), cycles=1), tmp_path, Silent())
     assert outcome.status == "complete"
     for file in outcome.archive.rglob("*"):
         if file.is_file():
@@ -160,12 +163,12 @@ def test_a_void_scale_is_told(postgresql: servers.Server, tmp_path: Path) -> Non
     """A fault planted in the middle of a run is caught by the check."""
     planted = Target(postgresql.url)
 
-    class Saboteur(runner.Silent):
+    class Saboteur(Silent):
         def message(self, text: str) -> None:
             if kept(text, 1, 1):
                 planted.fetch("UPDATE dsbench.teller SET tbalance = tbalance + 1 WHERE tid = 3")
 
-    outcome = runner.execute(spec_for(postgresql.url), tmp_path, Saboteur())
+    outcome = execute(spec_for(postgresql.url), tmp_path, Saboteur())
     assert (outcome.status, outcome.void_scales) == ("complete", (1,))
     broken = [c["name"] for c in described(outcome.archive)["checks"]["1"] if not c["holds"]]
     assert "account sum = teller sum" in broken
@@ -175,14 +178,14 @@ def test_two_runs_against_one_target_do_not_touch_each_other(postgresql: servers
     """A run that is refused drops nothing, and the run that has the target goes on."""
     refused: list[str] = []
 
-    class Second(runner.Silent):
+    class Second(Silent):
         def message(self, text: str) -> None:
             if kept(text, 1, 1):
-                with pytest.raises(runner.RunError, match="using this target") as error:
-                    runner.execute(spec_for(postgresql.url), tmp_path / "second", runner.Silent())
+                with pytest.raises(RunError, match="using this target") as error:
+                    execute(spec_for(postgresql.url), tmp_path / "second", Silent())
                 refused.append(str(error.value))
 
-    outcome = runner.execute(spec_for(postgresql.url, scales=(1,)), tmp_path / "first", Second())
+    outcome = execute(spec_for(postgresql.url, scales=(1,)), tmp_path / "first", Second())
     assert (outcome.status, len(refused)) == ("complete", 1)
     assert not (tmp_path / "second").exists()
 
@@ -194,13 +197,13 @@ def test_a_place_with_the_mark_of_a_living_process_is_refused(tmp_path: Path) ->
     target = Target(f"sqlite:///{file}")
     target.create(json.dumps(owner))
     target.close()
-    with pytest.raises(runner.RunError, match="run other"):
-        runner.execute(spec_for(f"sqlite:///{file}"), tmp_path / "out", runner.Silent())
+    with pytest.raises(RunError, match="run other"):
+        execute(spec_for(f"sqlite:///{file}"), tmp_path / "out", Silent())
     assert target.state()[0] == "marked"
     target.drop()
     target.create(json.dumps({**owner, "process_started": 5}))
     target.close()
-    outcome = runner.execute(spec_for(f"sqlite:///{file}", scales=(1,), cycles=1), tmp_path / "out", runner.Silent())
+    outcome = execute(spec_for(f"sqlite:///{file}", scales=(1,), cycles=1), tmp_path / "out", Silent())
     assert outcome.status == "complete", "what a dead run left is dropped"
     assert not file.exists()
 
@@ -224,9 +227,9 @@ def test_a_slow_first_sample_does_not_eat_the_cycle(tmp_path: Path, monkeypatch:
 
     begin = Cycle.start
     monkeypatch.setattr(Cycle, "start", start)
-    monkeypatch.setattr("dsbench.measure.ladder.monitors_for", lambda *_: (Slow(),))
+    monkeypatch.setattr("dsbench.measure.run.monitors_for", lambda *_: (Slow(),))
     spec = spec_for("mock:?latency_us=100", scales=(1,), cycles=1, rate=1000.0, arrival="constant")
-    archive = Archive.open(runner.execute(spec, tmp_path, runner.Silent()).archive)
+    archive = Archive.open(execute(spec, tmp_path, Silent()).archive)
     samples, at_ns = started[-1]  # those before are of the calibration
     assert samples == 1, "the first sample is taken before the clients are told when to start"
     assert at_ns > sampled[0], "starts before the sample was taken would all be late"
@@ -238,31 +241,31 @@ def test_a_server_that_falls_silent_fails_the_cycle(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("dsbench.measure.cycle._GRACE_S", 0.5)
     stalls = "mock:?latency_us=100&stall_at=100&stall_ms=3000"
     spec = spec_for(stalls, scales=(1,), cycles=1, threads=1, duration=1.0)
-    outcome = runner.execute(spec, tmp_path, runner.Silent())
+    outcome = execute(spec, tmp_path, Silent())
     assert outcome.status == "failed"
     assert "did not answer" in str(outcome.error)
     assert Archive.open(outcome.archive).table("cycles").num_rows == 0
 
 
 def test_an_unexpected_error_leaves_no_database(postgresql: servers.Server, tmp_path: Path) -> None:
-    class Broken(runner.Silent):
+    class Broken(Silent):
         def message(self, text: str) -> None:
             if kept(text, 1, 1):
                 raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        runner.execute(spec_for(postgresql.url), tmp_path, Broken())
+        execute(spec_for(postgresql.url), tmp_path, Broken())
     assert Target(postgresql.url).state()[0] == "absent"
 
 
 def test_a_consistent_database_passes_the_check_by_itself(postgresql: servers.Server, tmp_path: Path) -> None:
     found: list[bool] = []
 
-    class Check(runner.Silent):
+    class Check(Silent):
         def message(self, text: str) -> None:
             if kept(text, 1, 2):
-                found.extend(c.holds for c in runner.check_target(TargetSpec(url=postgresql.url), {"scales": (1,)}).conditions)
+                found.extend(c.holds for c in check_target(TargetSpec(url=postgresql.url), {"scales": (1,)}).conditions)
 
-    runner.execute(spec_for(postgresql.url, scales=(1,)), tmp_path, Check())
+    execute(spec_for(postgresql.url, scales=(1,)), tmp_path, Check())
     assert len(found) >= 8
     assert all(found)

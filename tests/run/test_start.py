@@ -79,7 +79,7 @@ def test_a_late_start_is_a_warning_of_the_run(tmp_path: Path) -> None:
         setting = cast(cycle.Setting, SimpleNamespace(journal=journal, spec=spec(nodes=nodes)))
         for number, start_ns in ((1, 250 * MS), (2, 3 * MS)):
             wanted = cast(Wanted, SimpleNamespace(scale=7, number=number))
-            cycle._check_start(setting, wanted, load(spec()), [Part("local", "", NodeResult("local", result([start_ns])), True)])
+            cycle._warn_of_late_start(setting, wanted, load(spec()), [Part("local", "", NodeResult("local", result([start_ns])), True)])
     (warning,) = journal.record.warnings
     assert (warning.code, warning.scale) == ("late-start", 7)
     assert warning.message.startswith("cycle 1 of scale 7 began 250.0 ms late")
@@ -124,5 +124,5 @@ def test_the_whole_lead_is_left_when_the_start_is_told(monkeypatch: pytest.Monke
     given = {"spec": spec(ramp_up=ramp_up), "bench": None, "load": slow, "monitors": (), "known": Known({})}
     setting = SimpleNamespace(**given, watch=lambda *_: None)
     wanted = Wanted(setting.spec, BENCH, BENCH.load(""), 1, 1, 1, None)
-    cycle._measure(cast(cycle.Setting, setting), wanted)
+    cycle._measure_once(cast(cycle.Setting, setting), wanted)
     assert slow.left_ns == 20 * MS + round(ramp_up * 1e9)

@@ -8,8 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsbench import measure, servers, workloads
+from dsbench import servers, workloads
 from dsbench.archive import Archive
+from dsbench.measure.events import Silent
+from dsbench.measure.journal import RunError
+from dsbench.measure.run import execute, resume
 from dsbench.read.evaluation import evaluate
 from dsbench.read.report import finish
 from dsbench.spec import RunSpec, build
@@ -31,7 +34,7 @@ WHOLE = [(x, 2 * place + i, n) for x in (1, 2) for place, n in enumerate((1, 2, 
 
 
 def test_the_cycles_of_every_scale_are_run_at_each_number_of_threads(tmp_path: Path) -> None:
-    outcome = measure.execute(spec_for("mock:?latency_us=3000"), tmp_path, measure.Silent())
+    outcome = execute(spec_for("mock:?latency_us=3000"), tmp_path, Silent())
     assert outcome.status == "complete"
     assert cycles_of(outcome.archive) == WHOLE
     archive = Archive.open(outcome.archive)
@@ -68,15 +71,15 @@ def test_the_cycles_of_every_scale_are_run_at_each_number_of_threads(tmp_path: P
 
 
 def test_a_run_is_resumed_at_the_number_of_threads_it_had_reached(tmp_path: Path) -> None:
-    class Impatient(measure.Silent):
+    class Impatient(Silent):
         def message(self, text: str) -> None:
             if kept(text, 1, 3, threads=2):
-                raise measure.RunError("enough", "go on")
+                raise RunError("enough", "go on")
 
-    outcome = measure.execute(spec_for("mock:?latency_us=500"), tmp_path, Impatient())
+    outcome = execute(spec_for("mock:?latency_us=500"), tmp_path, Impatient())
     assert outcome.status == "failed"
     assert cycles_of(outcome.archive) == WHOLE[:3]
-    resumed = measure.resume(outcome.archive, None, measure.Silent())
+    resumed = resume(outcome.archive, None, Silent())
     assert resumed.status == "complete"
     assert cycles_of(outcome.archive) == WHOLE
     begun = [(s["scale"], s["first_cycle"]) for s in described(outcome.archive)["segments"]]
@@ -89,7 +92,7 @@ def test_a_run_is_resumed_at_the_number_of_threads_it_had_reached(tmp_path: Path
 @pytest.mark.parametrize("url", ["private:sqlite", "private:postgresql"])
 def test_what_the_ramp_up_committed_is_in_the_database_and_nowhere_else(tmp_path: Path, url: str) -> None:
     spec = spec_for(url, threads=3, ramp_up=0.5, scales=(2,), cycles=1, trace=True)
-    outcome = measure.execute(spec, tmp_path, measure.Silent())
+    outcome = execute(spec, tmp_path, Silent())
     assert (outcome.status, outcome.void_scales) == ("complete", ()), "the check knows of the early ones"
     archive = Archive.open(outcome.archive)
     early, committed, late, remote, count = (
@@ -106,7 +109,7 @@ def test_what_the_ramp_up_committed_is_in_the_database_and_nowhere_else(tmp_path
 
 def test_a_workload_without_a_pace_has_no_terminals(postgresql: servers.Server, tmp_path: Path) -> None:
     spec = spec_for(postgresql.url, threads=2, scales=(1,), cycles=1, pace="terminals")
-    with pytest.raises(measure.RunError, match="no keying and thinking times") as refused:
-        measure.execute(spec, tmp_path, measure.Silent())
+    with pytest.raises(RunError, match="no keying and thinking times") as refused:
+        execute(spec, tmp_path, Silent())
     assert refused.value.usage
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dsbench
-from dsbench.measure import sizing
+from dsbench.measure import stopping
 from dsbench.read import bounds
 from dsbench.read.report import bounds as report
 from dsbench.read.report.tables import DEFINITIONS, summary_text
@@ -23,13 +23,13 @@ def test_a_number_grows_until_it_takes_the_duration_at_the_fastest_number_of_thr
         tried.append((count, threads))
         return round(count / {1: 1000, 4: 3000}[threads] * 1e9)
 
-    found = sizing.number(1536, 60_000_000_000, [1, 4], took)
+    found = stopping.choose_number(1536, 60_000_000_000, [1, 4], took)
     assert found % 1536 == 0
     assert 60 <= found / 3000 < 60 * 1.5, "as long as the duration at the faster one, and not much longer"
     assert tried == [(1536, 1), (1536, 4), (4608, 4)]
-    assert sizing.number(1536, 60_000_000_000, [1], lambda count, _: count * 100_000_000) == 1536, "slow enough"
-    assert sizing.number(1536, 500_000_000, [1], lambda count, _: count * 350_000) == 3072, "a fifth to spare"
-    assert sizing.number(10, 1_000_000, [1], lambda count, _: count * 1_000_000) == 10
+    assert stopping.choose_number(1536, 60_000_000_000, [1], lambda count, _: count * 100_000_000) == 1536, "slow enough"
+    assert stopping.choose_number(1536, 500_000_000, [1], lambda count, _: count * 350_000) == 3072, "a fifth to spare"
+    assert stopping.choose_number(10, 1_000_000, [1], lambda count, _: count * 1_000_000) == 10
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from dsbench.archive import Archive, Writer
-from dsbench.measure import cycle, resumption, rows
+from dsbench.measure import cycle, rows, run
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import Bench, CycleResult, Target, now_ns
@@ -88,7 +88,7 @@ def test_a_cycle_that_was_cut_between_its_nodes_does_not_count(
     with pytest.raises(Died):
         _write(setting, parts)
     path = setting.journal.writer.path
-    assert resumption.finished(path) == {}
+    assert run.count_finished(path) == {}
     archive = Archive.open(path)
     assert [archive.table(name).num_rows for name in (*rows.DETAILS, "cycles")] == [0] * (len(rows.DETAILS) + 1)
 
@@ -108,7 +108,7 @@ def test_what_a_killed_attempt_left_is_not_in_the_next(
     assert [_nodes(archive, name) for name in ("cycles", "seconds", "buckets", "errors", "nodes")] == [
         ["n1"], ["n1"], ["n1"], ["n1"], ["n1", "n2"],
     ]  # fmt: skip
-    assert resumption.finished(path) == {1: 1}
+    assert run.count_finished(path) == {1: 1}
 
 
 def test_all_nodes_are_in_one_part_and_archives_with_one_for_each_are_read(
@@ -124,7 +124,7 @@ def test_all_nodes_are_in_one_part_and_archives_with_one_for_each_are_read(
     for node in ("n1", "n2"):
         older = [{**row, "cycle": 2} for row in written.to_pylist() if row["node"] == node]
         writer.rows("cycles", f"scale-00001_cycle-00002_{node}", older)
-    assert resumption.finished(writer.path) == {1: 2}
+    assert run.count_finished(writer.path) == {1: 2}
     assert Archive.open(writer.path).table("cycles").num_rows == 2 * written.num_rows
 
 

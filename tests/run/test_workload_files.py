@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import dsbench
 from dsbench import workloads
-from dsbench.measure.standing import check_target
+from dsbench.measure.keeping import check_target
 from dsbench.read.report.kind_text import kind_lines
 from dsbench.read.report.page.command import command_line
 from dsbench.spec import SpecError, build, examples, merged, taking

@@ -17,7 +17,7 @@ import dsbench
 from dsbench import servers, spec, storage
 from dsbench.measure.events import Silent
 from dsbench.measure.interrupts import Stop
-from dsbench.measure.ladder import Outcome
+from dsbench.measure.run import Outcome
 from dsbench.servers import ServerError, folder, volumes
 from dsbench.spec import RunSpec
 from dsbench.storage import ageing

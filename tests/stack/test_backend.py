@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dsbench.measure.stack import backend
+from dsbench.measure.stack import storage
 from dsbench.storage import Device
 
 
@@ -27,8 +27,8 @@ def _on(upper: Device, *lower: Device) -> None:
 
 
 def _items(monkeypatch: pytest.MonkeyPatch, device: Device | None) -> dict[str, str]:
-    monkeypatch.setattr(backend, "device_of", lambda _path: device)
-    return backend.items(Path("/data"))
+    monkeypatch.setattr(storage, "device_of", lambda _path: device)
+    return storage.describe_backend(Path("/data"))
 
 
 def test_a_partition_of_a_solid_state_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,12 +13,12 @@ import pytest
 
 import dsbench
 from dsbench import control_groups
-from dsbench.measure.stack import application, core, described, filesystem, system
+from dsbench.measure.stack import described, machine, storage
 from dsbench.storage import Mount
 
 
 def test_the_core_is_that_of_the_machine() -> None:
-    items = core.items(None)
+    items = machine.describe_core(None)
     assert items["threads"] == str(psutil.cpu_count())
     assert items["CPU"]
     assert items["RAM"] == described.size(psutil.virtual_memory().total)
@@ -26,8 +26,8 @@ def test_the_core_is_that_of_the_machine() -> None:
 
 
 def test_lists_of_processors_are_counted() -> None:
-    assert core._count("0-3,8,10-11") == 7
-    assert core._count("") == 0
+    assert machine._count("0-3,8,10-11") == 7
+    assert machine._count("") == 0
 
 
 @pytest.mark.parametrize(
@@ -83,48 +83,48 @@ def test_without_control_groups_there_is_no_limit(tmp_path: Path, monkeypatch: p
 
 
 def test_the_system_is_named() -> None:
-    items = system.items()
+    items = machine.describe_system()
     assert items["kernel"] == f"Linux {platform.release()}"
     assert items["distribution"]
     assert all(items.values())
 
 
 def test_the_chosen_word_is_the_one_in_brackets() -> None:
-    assert system._chosen("always [madvise] never") == "madvise"
+    assert machine._chosen("always [madvise] never") == "madvise"
 
 
 def test_the_file_system_of_a_folder(tmp_path: Path) -> None:
-    items = filesystem.items(tmp_path)
+    items = storage.describe_file_system(tmp_path)
     said = subprocess.run(["stat", "-f", "-c", "%S", str(tmp_path)], capture_output=True, text=True, check=True)
     assert items["block size"] == described.size(int(said.stdout))
     assert items["type"]
     assert items["options"].startswith("rw")
-    assert filesystem.durability(tmp_path) == [] or items["type"] == "tmpfs"
+    assert storage.durability(tmp_path) == [] or items["type"] == "tmpfs"
 
 
 def test_memory_keeps_nothing() -> None:
-    (switch,) = filesystem.durability(Path("/dev/shm"))
+    (switch,) = storage.durability(Path("/dev/shm"))
     assert (switch["value"], switch["safe"]) == ("tmpfs", False)
 
 
 def test_switched_off_barriers_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     mount = Mount(Path("/"), "/dev/sda1", "ext4", ("rw", "nobarrier"))
-    monkeypatch.setattr(filesystem, "mount_of", lambda _path: mount)
-    (switch,) = filesystem.durability(Path("/data"))
+    monkeypatch.setattr(storage, "mount_of", lambda _path: mount)
+    (switch,) = storage.durability(Path("/data"))
     assert (switch["switch"], switch["value"], switch["safe"]) == ("mount option", "nobarrier", False)
 
 
 def test_options_and_sources_that_name_people_and_machines_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     options = ("rw", "vers=3.0", "username=ada", "addr=10.0.0.7", "password=hush", "upperdir=/home/ada/x")
     mount = Mount(Path("/"), "//files/ada", "cifs", options)
-    monkeypatch.setattr(filesystem, "mount_of", lambda _path: mount)
-    items = filesystem.items(Path("/tmp"))
+    monkeypatch.setattr(storage, "mount_of", lambda _path: mount)
+    items = storage.describe_file_system(Path("/tmp"))
     assert items["options"] == "rw,vers=3.0"
     assert items["source"] == "network share"
 
 
 def test_the_commit_is_that_of_dsbench_and_of_nothing_around_it(tmp_path: Path) -> None:
-    assert application.items()["dsbench"] == dsbench.__version__
+    assert machine.describe_application()["dsbench"] == dsbench.__version__
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path)]
     installed = tmp_path / "venv/lib/python3/site-packages/dsbench"
     checkout = tmp_path / "python/dsbench"
@@ -133,12 +133,12 @@ def test_the_commit_is_that_of_dsbench_and_of_nothing_around_it(tmp_path: Path) 
     subprocess.run([*git, "init", "-q"], check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
     head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
-    assert application.commit(installed) == ""
-    assert application.commit(checkout) == head[:12]
+    assert machine.commit(installed) == ""
+    assert machine.commit(checkout) == head[:12]
 
 
 def test_no_layer_names_the_machine_or_its_user(tmp_path: Path) -> None:
-    told = str([core.items(None), system.items(), filesystem.items(tmp_path), application.items()])
+    told = str([machine.describe_core(None), machine.describe_system(), storage.describe_file_system(tmp_path), machine.describe_application()])
     names = {socket.gethostname(), getpass.getuser(), str(Path.home())}
     # Short names (vm, root) may be parts of other words.
     assert [name for name in names if len(name) > 5 and name in told] == []

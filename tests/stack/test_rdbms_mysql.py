@@ -10,7 +10,7 @@ from dsbench import servers, spec
 from dsbench.measure import stack
 from dsbench.measure.loaders import Target
 from dsbench.measure.stack.described import Described, Switch
-from dsbench.measure.stack.rdbms import mysql, mysql_durability
+from dsbench.measure.stack.rdbms import mysql
 
 _SETTINGS = {
     "innodb_buffer_pool_size": "64M", "innodb_flush_log_at_trx_commit": "2", "innodb_doublewrite": "off",
@@ -87,7 +87,7 @@ def test_a_switch_that_gives_up_safety_is_told(described: Described) -> None:
 
 def test_every_value_of_a_switch_has_its_meaning(queries: Target) -> None:
     def safe(engine: str = "innodb", **known: str) -> bool:
-        (found, *_) = mysql_durability.switches(queries, known, engine)
+        (found, *_) = mysql.switches(queries, known, engine)
         return found["safe"]
 
     assert safe(innodb_flush_log_at_trx_commit="1")
@@ -99,7 +99,7 @@ def test_every_value_of_a_switch_has_its_meaning(queries: Target) -> None:
     assert not safe("rocksdb", rocksdb_write_disable_wal="ON")
     assert not safe(log_bin="ON", sync_binlog="0")
     assert not safe("aria")
-    assert mysql_durability.switches(queries, {"log_bin": "OFF", "sync_binlog": "0"}, "innodb") == []
+    assert mysql.switches(queries, {"log_bin": "OFF", "sync_binlog": "0"}, "innodb") == []
 
 
 def test_the_data_directory_is_told_when_the_server_is_here(server: servers.Server, queries: Target) -> None:

@@ -20,7 +20,7 @@ from dsbench.library import studies
 from dsbench.measure.events import Moment, Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
-from dsbench.measure.ladder import Outcome
+from dsbench.measure.run import Outcome
 from dsbench.spec import RunSpec
 from dsbench.study import Study, Trial, begin, conduct, load
 from dsbench.study.record import make_folder

@@ -15,7 +15,7 @@ import dsbench
 from dsbench import servers, spec, storage
 from dsbench.measure import loaders as generator
 from dsbench.measure.monitors import Known, Look, beside, between, look
-from dsbench.measure.stack import core, described, system
+from dsbench.measure.stack import described, machine
 from dsbench.problem import how_to_install
 from dsbench.read.stats.machine import RESOURCES, noticed, others, programs
 from dsbench.servers import cache
@@ -187,7 +187,7 @@ def _open_files() -> list[Finding]:
 
 
 def _clock() -> list[Finding]:
-    source, cost_ns = system.clock_source(), _clock_cost_ns()
+    source, cost_ns = machine.clock_source(), _clock_cost_ns()
     named = f"{source}, " if source else ""
     found = f"{named}{cost_ns:.0f} ns a reading from Python"
     if cost_ns < _SLOW_CLOCK_NS:
@@ -208,7 +208,7 @@ def _clock_cost_ns() -> float:
 
 
 def _governor() -> list[Finding]:
-    governor = core.governor()
+    governor = machine.governor()
     if not governor:
         return [Finding("CPU frequency", True, "not chosen here: fixed, or the hypervisor's choice")]
     ok = governor == "performance"
@@ -217,7 +217,7 @@ def _governor() -> list[Finding]:
 
 
 def _huge_pages() -> list[Finding]:
-    value = system.huge_pages()
+    value = machine.huge_pages()
     if not value:
         return []
     ok = value != "always"

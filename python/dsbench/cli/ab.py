@@ -9,11 +9,13 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from dsbench import measure, spec
+from dsbench import spec
 from dsbench.archive import try_out
 from dsbench.cli import errors, run, settings
 from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress
+from dsbench.measure.events import Observer
+from dsbench.measure.interrupts import Stop
 from dsbench.read.naming import counted
 from dsbench.read.stats.ratio import Verdict
 
@@ -64,7 +66,7 @@ def command(
     if most_blocks < blocks:
         raise spec.SpecError("--most-blocks", f"has to be {blocks} or more, as --blocks is the least", "raise it")
     try_out(out)
-    stop = measure.Stop(signals=True)
+    stop = Stop(signals=True)
     with _Shown(quiet) as shown:
         found = versus(
             of_a, of_b, out, names=(_named(a), _named(b)), difference=share, blocks=blocks, most_blocks=most_blocks,
@@ -108,7 +110,7 @@ class _Shown:
     def __exit__(self, *error: Any) -> None:
         self._end()
 
-    def of(self, asked: spec.RunSpec) -> measure.Observer:
+    def of(self, asked: spec.RunSpec) -> Observer:
         """The progress of the next run."""
         self._end()
         self._now = Progress(asked, quiet=self._quiet)

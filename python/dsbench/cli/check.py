@@ -11,13 +11,14 @@ from typing import Annotated
 import typer
 
 from dsbench import check as promises
-from dsbench import measure, spec, workloads
+from dsbench import spec, workloads
 from dsbench.check.conformance import conform
 from dsbench.cli import errors, settings
 from dsbench.cli.options import completing
 from dsbench.cli.progress import Counting
 from dsbench.measure.interrupts import listening
 from dsbench.measure.journal import RunError
+from dsbench.measure.keeping import check_target
 from dsbench.measure.loaders import CoreError, Stopped
 
 _DEFAULT: str = spec.RunSpec.model_fields["workload"].default
@@ -112,7 +113,7 @@ def _consistent(
             "out what it promises: --promises"
         )
         raise spec.SpecError("TARGET", "a private server is gone with its run: there is nothing to check", remedy)
-    found = measure.check_target(where, {name: value for name, value in asked.items() if value})
+    found = check_target(where, {name: value for name, value in asked.items() if value})
     if as_json:
         print(json.dumps([{"name": c.name, "holds": c.holds, "detail": c.detail} for c in found.conditions], indent=2))
     else:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from dsbench import measure, spec
+from dsbench import spec
 from dsbench.cli import errors
+from dsbench.measure.keeping import drop_target
 
 EPILOG = (
     "Examples: dsbench drop postgresql://me@host/db | dsbench drop sqlite:///file.db --yes | "
@@ -32,7 +33,7 @@ def command(
         return not refused
 
     asked = spec.build({"target": {"url": target}}).target
-    removed = measure.drop_target(asked, agreed)
+    removed = drop_target(asked, agreed)
     if refused:
         errors.tell("nothing was removed")
         sys.exit(errors.FAILED)

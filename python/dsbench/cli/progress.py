@@ -13,9 +13,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from dsbench.measure.events import Moment
-from dsbench.measure.moment_text import clock, course, describe
-from dsbench.measure.remaining import TimeLeft
+from dsbench.measure.events import Moment, TimeLeft, describe_moment, draw_rates, format_time
 from dsbench.spec import RunSpec
 
 _PLAIN_EVERY_S = 5.0
@@ -54,14 +52,14 @@ class Progress:
         if self._quiet:
             return
         left = self._left.seconds(moment)
-        line = describe(moment) + (f", about {clock(left)} left" if left > 0 else "")
+        line = describe_moment(moment) + (f", about {format_time(left)} left" if left > 0 else "")
         if not self.live(line, moment):
             self._plain(moment, line)
 
     def live(self, line: str, moment: Moment) -> bool:
         """Shows ``line`` where the last lines are alive, and below it the course of a cycle; whether they are."""
         if self._live is not None:
-            bars = course(moment.seconds, max(self._console.width - 24, 8))
+            bars = draw_rates(moment.seconds, max(self._console.width - 24, 8))
             lines = [line, *([bars] if bars else [])]
             self._live.update(Group(*(Text(one, no_wrap=True, overflow="ellipsis") for one in lines)))
         return self._live is not None

@@ -10,13 +10,17 @@ from typing import Annotated, Any
 
 import typer
 
-from dsbench import library, measure, spec
+from dsbench import library, spec
 from dsbench.cli import errors, example, settings
 from dsbench.cli.metrics import exported
 from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress
 from dsbench.library.repeating import earlier
-from dsbench.measure.ahead_text import in_brief, text_of
+from dsbench.measure.ahead import in_brief, look_ahead, text_of
+from dsbench.measure.interrupts import Stop
+from dsbench.measure.journal import RunError
+from dsbench.measure.load import Joining
+from dsbench.measure.run import Outcome
 from dsbench.spec import about
 from dsbench.storage.filesystems import joined
 
@@ -121,7 +125,7 @@ def command(
     if example_config:
         print(example.text(), end="")
         return
-    joining = measure.Joining(cluster, patience, dask, dask_tls)
+    joining = Joining(cluster, patience, dask, dask_tls)
     if resume is not None:
         _refuse_changes(context)
         _resume(resume, target, joining, (metrics, otlp), as_json, quiet, trust)
@@ -130,10 +134,10 @@ def command(
     if not asked.spec.nodes and (idle := _given(context, "cluster", "dask", "dask_tls", "patience")):
         raise spec.SpecError(", ".join(idle), "nothing to do for it: the load is made here", "add --nodes N")
     if dry_run:
-        ahead = measure.look_ahead(asked)
+        ahead = look_ahead(asked)
         print(json.dumps(ahead.described(), indent=2, ensure_ascii=False) if as_json else text_of(ahead))
         return
-    stop = measure.Stop(signals=True)
+    stop = Stop(signals=True)
     with (
         Progress(asked.spec, in_brief(asked), quiet=quiet) as progress,
         exported(progress, asked.spec, metrics, otlp) as observer,
@@ -178,16 +182,16 @@ def _given(context: typer.Context, *names: str) -> list[str]:
 
 
 def _resume(
-    path: Path, target: str | None, joining: measure.Joining, told: tuple[str, str], as_json: bool, quiet: bool,
+    path: Path, target: str | None, joining: Joining, told: tuple[str, str], as_json: bool, quiet: bool,
     trust: bool,
 ) -> None:
-    stop, begun = measure.Stop(signals=True), library.open(path).spec
+    stop, begun = Stop(signals=True), library.open(path).spec
     with Progress(begun, quiet=quiet) as progress, exported(progress, begun, *told) as observer:
         finished = library.going_on(path, target, observer, stop, joining, trust=trust)
     _tell(finished, stop, as_json)
 
 
-def _tell(finished: library.Finished, stop: measure.Stop, as_json: bool) -> None:
+def _tell(finished: library.Finished, stop: Stop, as_json: bool) -> None:
     """Prints the result and ends with the run's exit code."""
     outcome, shown = finished.outcome, finished.shown
     if as_json:
@@ -209,7 +213,7 @@ def _tell(finished: library.Finished, stop: measure.Stop, as_json: bool) -> None
         sys.exit(errors.FAILED)
 
 
-def _exit_code(outcome: measure.Outcome, error: measure.RunError, stop: measure.Stop) -> int:
+def _exit_code(outcome: Outcome, error: RunError, stop: Stop) -> int:
     """128 + signal where a signal ended the run, as shells have it; wrong usage may show in the middle only."""
     if outcome.status == "cut-short" and stop.signal is not None:
         return 128 + stop.signal

@@ -14,9 +14,8 @@ import typer
 from dsbench.archive import ArchiveError, claimed, try_out
 from dsbench.cli import errors
 from dsbench.cli.progress import Progress
-from dsbench.measure.events import Moment, Observer
+from dsbench.measure.events import Moment, Observer, describe_moment, format_time
 from dsbench.measure.interrupts import Stop
-from dsbench.measure.moment_text import clock, describe
 from dsbench.spec import RunSpec, SpecError
 
 if TYPE_CHECKING:
@@ -247,7 +246,7 @@ class _Watch:
                 f"{factor.name} {level}" for factor, level in zip(study.factors, trial.levels, strict=True)
             )
             place = f"trial {trial.number} of {len(study.trials)}, block {trial.block}"
-            print(f"{place}: {what} (about {clock(self._left_s(left))} left)", file=sys.stderr, flush=True)
+            print(f"{place}: {what} (about {format_time(self._left_s(left))} left)", file=sys.stderr, flush=True)
         self._progress = _OfTrial(spec, f"trial {trial.number}/{len(study.trials)}", quiet=self._quiet)
         return self._progress.__enter__()
 
@@ -275,7 +274,7 @@ class _OfTrial(Progress):
 
     def moment(self, moment: Moment) -> None:
         """Shows where the run is."""
-        self.live(f"{self._where}: {describe(moment)}", moment)
+        self.live(f"{self._where}: {describe_moment(moment)}", moment)
 
     def message(self, text: str) -> None:
         """Nothing: it is in the archive's log."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 from dsbench.archive import ArchiveError
 from dsbench.library.archive import Archive, open
 from dsbench.library.running import Finished, going_on, perform, resume, run, specify
-from dsbench.measure.events import Moment, Observer, Silent
+from dsbench.measure.events import Moment, Observer, Silent, TimeLeft
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
 from dsbench.measure.load import Joining
-from dsbench.measure.remaining import TimeLeft
 from dsbench.spec import RunSpec, SpecError, Target
 
 __all__ = [

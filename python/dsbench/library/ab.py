@@ -19,7 +19,7 @@ from dsbench.library.running import perform
 from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
-from dsbench.measure.ladder import try_target
+from dsbench.measure.run import try_target
 from dsbench.read.evaluation import evaluate
 from dsbench.read.settings import flat
 from dsbench.read.stats.comparison import differing, mean_lg

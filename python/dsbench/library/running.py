@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbench import measure
 from dsbench.archive import ArchiveError, claimed
 from dsbench.library.archive import Archive
 from dsbench.library.repeating import earlier
 from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
-from dsbench.measure.ladder import Outcome
 from dsbench.measure.load import Joining
+from dsbench.measure.run import Outcome, execute
+from dsbench.measure.run import resume as go_on
 from dsbench.spec import RunSpec, SpecError, Target, merged, refuse_unused
 from dsbench.spec.trust import refuse
 
@@ -105,7 +105,7 @@ def perform(
     _load_report()
     # Until the archive is sealed: a signal that comes then finds a run that is over, and lets it be written.
     with listening(stop) as stop, ExitStack() as held:
-        return _finished(measure.execute(spec, out, _Writing(observer, held), joining, stop))
+        return _finished(execute(spec, out, _Writing(observer, held), joining, stop))
 
 
 def going_on(
@@ -122,7 +122,7 @@ def going_on(
             asked = Archive.open(path).spec
             again = Target(**{**asked.target.model_dump(), "url": target})
             refuse_unused(again, asked.workload)
-        return _finished(measure.resume(path, again, _Writing(observer), joining, stop))
+        return _finished(go_on(path, again, _Writing(observer), joining, stop))
 
 
 def _load_report() -> None:

@@ -8,7 +8,7 @@ from dsbench import study as room
 from dsbench.library.running import perform
 from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
-from dsbench.measure.ladder import Outcome
+from dsbench.measure.run import Outcome
 from dsbench.spec import RunSpec
 from dsbench.study import Study, Watch
 

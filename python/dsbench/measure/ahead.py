@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,13 +13,14 @@ from typing import Any, Final
 import psutil
 
 from dsbench import servers, workloads
+from dsbench.measure.events import format_time
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import Bench, Target
-from dsbench.measure.opening import told
+from dsbench.measure.opening import explain_errors
 from dsbench.measure.plan import can_go_on, planned
 from dsbench.redaction import redact
 from dsbench.servers import volumes
-from dsbench.spec import OPTIONS, Limits, Merged, RunSpec
+from dsbench.spec import OPTIONS, Limits, Merged, RunSpec, dsi_seconds
 from dsbench.spec import Target as TargetSpec
 from dsbench.storage.filesystems import Storage
 
@@ -186,7 +188,7 @@ def _too_many_files(spec: RunSpec) -> list[str]:
 
 
 def _scales(spec: RunSpec) -> tuple[ScaleAhead, ...]:
-    with told(spec.target.redacted):
+    with explain_errors(spec.target.redacted):
         target = Target(_url(spec), existing=spec.existing)
         pairs = zip(spec.scales, (0, *spec.scales), strict=False)
         return tuple(_scale(spec, target, scale, before if spec.grows else 0) for scale, before in pairs)
@@ -273,3 +275,73 @@ def _clean_s(spec: RunSpec, size: tuple[int, int] | None, cycles: int) -> tuple[
     fast = size[0] / _READ_PER_S[0] + cycles * samples[0] / _PAGES_PER_S[0]
     slow = size[1] / _READ_PER_S[1] + cycles * samples[1] / _PAGES_PER_S[1]
     return (fast, fast) if in_memory else (fast, slow)
+
+
+def text_of(ahead: Ahead) -> str:
+    """Settings with their origins, the plan, its time and its space."""
+    rows = [(one.name, _printable(one.shown) or "–", one.origin) for one in ahead.settings]
+    wide = max(len(name) for name, _shown, _origin in rows)
+    value = min(max(len(shown) for _name, shown, _origin in rows), 60)
+    lines = ["settings"]
+    lines += [f"  {name:{wide}}  {shown:{value}}  ({origin})" for name, shown, origin in rows]
+    lines.append("plan")
+    lines += [f"  {_describe_scale(one)}" for one in ahead.scales]
+    counted = any(stage.cycles and stage.cycle_s is None for one in ahead.scales for stage in one.stages)
+    lines.append(f"time: {format_time(ahead.load_s)} of load" + (", and what ends by count" if counted else ""))
+    if any(ahead.populate_s):
+        lines[-1] += f"; {_range(format_time, ahead.populate_s)} to populate; checks are not counted"
+    if ahead.clean_s[1] >= 1:
+        lines[-1] += f"; {_range(format_time, ahead.clean_s)} of VACUUM and ANALYZE before cycles"
+    size = "not known" if ahead.size_bytes is None else _range(_gigabytes, ahead.size_bytes)
+    free = "the server knows how much is free"
+    if ahead.free_bytes is not None:
+        free = f"{_gigabytes(ahead.free_bytes)} free in {ahead.where}"
+    when = "with the rows of its load" if ahead.scales[-1].loaded else "before its load"
+    lines.append(f"space: {size} at scale {ahead.scales[-1].scale}, {when}; {free}")
+    lines += [f"warning: {one}" for one in ahead.warnings]
+    return "\n".join(lines)
+
+
+def _printable(text: str) -> str:
+    """``text`` of a script, say, which may hold what a terminal takes for commands."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
+def in_brief(asked: Merged) -> list[str]:
+    """What will be done, in a line, and what is special about it, in another one."""
+    spec = asked.spec
+    several, cycles = spec.thread_numbers, f"{spec.cycles} cycle" + "s" * (spec.cycles != 1)
+    threads = f"{', '.join(map(str, several))} thread" + "s" * (several != (1,))
+    of = f" (profile {spec.profile})" if spec.profile else ""
+    scales = "scales " if len(spec.scales) > 1 else "scale "
+    lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {cycles} of {spec.duration:g} s; {threads}; "
+             f"{spec.isolation}"]  # fmt: skip
+    if asked.glimpse:
+        hours = format_time(dsi_seconds())
+        lines.append(f"a first look; comparable figures: --profile dsi ({hours} and the time to populate)")
+    elif asked.origins["isolation"] == f"profile {spec.profile}" and not spec.retry:
+        lines.append(f"{spec.isolation}, as the paper has it: what the server ends for a collision counts as failed")
+    return lines
+
+
+def _describe_scale(one: ScaleAhead) -> str:
+    size = "" if one.size_bytes is None else f", {_range(_gigabytes, one.size_bytes)}"
+    return f"scale {one.scale}: {one.rows:,} rows{size}: " + ", ".join(_describe_stage(stage) for stage in one.stages)
+
+
+def _describe_stage(stage: StageAhead) -> str:
+    if not stage.cycles:
+        return stage.name
+    threads = ",".join(str(number) for number in dict.fromkeys(stage.threads))
+    took = f" of {stage.cycle_s:g} s" if stage.cycle_s is not None else ", ended by count,"
+    cycles = "cycle" if stage.cycles == 1 else "cycles"
+    return f"{stage.name} ({stage.cycles} {cycles}{took} with {threads} threads)"
+
+
+def _range(shown: Callable[[float], str], ends: tuple[float, float]) -> str:
+    least, most = (shown(end) for end in ends)
+    return least if least == most else f"{least} to {most}"
+
+
+def _gigabytes(size: float) -> str:
+    return f"{size / 1e9:.3g} GB"

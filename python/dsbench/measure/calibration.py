@@ -7,17 +7,20 @@ system calls, and its own small cost, so that the ceiling is somewhat lower than
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 import psutil
 
-from dsbench.measure.loaders import Bench, CoreError, Target, Watch, measuring, now_ns
-from dsbench.measure.null import TCP, UNIX, null_postgresql
+from dsbench.measure.loaders import NULL_SERVER, Bench, CoreError, Target, Watch, measuring, now_ns
 from dsbench.measure.rows import group_rows
+from dsbench.servers.child import python
+from dsbench.servers.folder import Folder
 from dsbench.spec import RunSpec
 
 MOCK: Final = "mock engine"
@@ -163,3 +166,29 @@ def lines(found: Calibration) -> Iterator[str]:
     yield f"recording a transaction     {cost['recording_ns']:.0f} ns"
     late = [f"{cost[f'late_{name}_ns'] / 1e3:.0f}" for name in ("p50", "p99", "max")]
     yield f"timed wake-ups are late by  {late[0]} µs (median), {late[1]} µs (99 %), {late[2]} µs (longest)"
+
+
+UNIX, TCP = "unix socket", "TCP"
+
+
+@contextmanager
+def null_postgresql() -> Iterator[dict[str, str]]:
+    """Transport (``UNIX`` or ``TCP``, on this machine) to the URL by which the server is reached.
+
+    ``OSError`` when it cannot be started. It ends with the block, and with this process in any case.
+    """
+    with ExitStack() as ending:
+        # Marked, so that a later run removes it where this program is killed.
+        home = Folder.create(Path(tempfile.gettempdir()).resolve(), "null")
+        ending.callback(home.remove)
+        process = python(NULL_SERVER, str(home.path / ".s.PGSQL.5432"))
+        with process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            port = process.stdout.readline().strip()
+            if not port:
+                raise OSError("the null server did not start")
+            yield {
+                UNIX: f"postgresql://null@/null?host={home.path}&port=5432",
+                TCP: f"postgresql://null@127.0.0.1:{port}/null?sslmode=disable",
+            }

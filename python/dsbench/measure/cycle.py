@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 from dsbench.archive import LOCAL
 from dsbench.archive.columns import COUNTERS
-from dsbench.measure.events import Moment
+from dsbench.measure.events import Cpus, Moment, Observer, Seconds
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import Journal
 from dsbench.measure.load import Loader
 from dsbench.measure.loaders import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Second, Target, now_ns
-from dsbench.measure.loaders.parts import Course, Part, Wanted, missed
-from dsbench.measure.loads import in_words
+from dsbench.measure.loaders.parts import Course, Part, Wanted, missed, whole_results
 from dsbench.measure.monitors import Known, Monitor, Sampler, between, look, with_sessions
-from dsbench.measure.opening import WRONG, during, ended, is_lost, is_session_lost, lost
+from dsbench.measure.opening import WRONG, during, explain_cycle, is_lost, is_session_lost, name_loss
 from dsbench.measure.plan import Planned, several_loads
-from dsbench.measure.probing import Probes
 from dsbench.measure.rows import DETAILS, Names, group_rows, write_cycle, write_use
-from dsbench.measure.snapshots import Snapshots
-from dsbench.measure.surroundings import with_nodes
-from dsbench.measure.watching import Watching
+from dsbench.measure.surroundings import Probes, Snapshots, with_nodes
 from dsbench.read.stats.machine import Used
 from dsbench.spec import RunSpec
 
@@ -59,7 +55,7 @@ class Setting:
     snapshots: Snapshots
     probes: Probes
 
-    def of(self, cycle: Planned) -> Setting:
+    def narrow(self, cycle: Planned) -> Setting:
         """The same for one cycle: with its number of threads, where the run takes several, and its stage."""
         stage = cycle.stage.name if several_loads(self.bench.stages) else ""
         if cycle.threads is None or not self.spec.several_threads:
@@ -88,6 +84,41 @@ class Setting:
         return Watching(self.journal.observer, check, moment, began, told)
 
 
+class Watching:
+    """Looks at a phase while it goes on, and tells where it is."""
+
+    def __init__(
+        self,
+        observer: Observer,
+        check: Callable[[], None],
+        moment: Moment,
+        began: float,
+        told: Callable[[int], Sequence[Second]] | None,
+    ) -> None:
+        """``check`` raises when the run has to end; a cycle began at ``began`` of the monotonic clock, in s."""
+        self._observer, self._check, self._moment, self._began, self._told = observer, check, moment, began, told
+        self._seconds, self._times, self._cpus = Seconds(), list[tuple[float, float]](), Cpus()
+
+    def __call__(self, done: int, other: int) -> None:
+        """``done`` of ``other`` are done; in a cycle ``done`` are committed and ``other`` attempts have failed."""
+        self._check()
+        elapsed, told, moment = monotonic() - self._began if self._began else 0.0, self._told, self._moment
+        total, failed = (0, other) if moment.phase == "cycle" else (other, 0)
+        if moment.phase == "cycle" and self._seconds.look(elapsed, done):
+            moment = replace(moment, cpus=self._cpus.look())
+            self._times.extend((p50 / 1e9, p99 / 1e9) for _, _, p50, p99, _ in (told(len(self._times)) if told else ()))
+        moment = replace(moment, done=done, total=total, failed=failed, elapsed_s=elapsed)
+        self._tell(replace(moment, seconds=self._seconds, times=self._times))
+
+    def end(self, committed: int, failed: int, duration_s: float) -> None:
+        """What a cycle counted in all, which the last look did not see yet."""
+        self._tell(replace(self._moment, done=committed, failed=failed, elapsed_s=duration_s))
+
+    def _tell(self, moment: Moment) -> None:
+        self._moment = moment
+        self._observer.moment(moment)
+
+
 @dataclass(frozen=True)
 class _Measured:
     """What a cycle left."""
@@ -107,7 +138,7 @@ def seed_of(seed: int, scale: int, cycle: int) -> int:
 
 def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = True) -> list[Part]:
     """Runs a cycle and writes its results, if they are ``recorded``. ``RunError`` when no node could finish it."""
-    setting, number = setting.of(cycle), cycle.number
+    setting, number = setting.narrow(cycle), cycle.number
     journal = setting.journal
     setting.target.hold()
     if cycle.stage.cleaned:
@@ -120,9 +151,9 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
     wanted = Wanted(setting.spec, setting.bench, cycle.stage, scale, number, seed, trace, setting.known.roots)
     try:
         with setting.during("cycle", number):
-            measured = _measured(setting, wanted)
+            measured = _measure(setting, wanted)
         parts, load = measured.parts, measured.load
-        _check_finished(setting, scale, number, parts)
+        _refuse_unfinished(setting, scale, number, parts)
         if not recorded:
             return parts
     except BaseException:
@@ -132,10 +163,10 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
     threads = load.threads if cycle.threads is None else cycle.threads
     key = {"scale": scale, "stage": cycle.stage.name, "cycle": number, "threads": threads}
     _write(setting, key, measured)
-    _check_start(setting, wanted, load, parts)
-    _check_stood_still(setting, wanted, load, parts)
-    _check_aborted(setting, wanted, parts)
-    _say(setting, wanted, measured)
+    _warn_of_late_start(setting, wanted, load, parts)
+    _warn_of_standstill(setting, wanted, load, parts)
+    _warn_of_aborted_clients(setting, wanted, parts)
+    _log_rate(setting, wanted, measured)
     return parts
 
 
@@ -162,136 +193,19 @@ def _cleaned(setting: Setting, scale: int, number: int) -> PhaseResult:
     return setting.bench.phase("clean", setting.watch("clean", number))
 
 
-def _say(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
-    """The line of a cycle in the log."""
-    whole = [part.found.result for part in measured.parts if part.found and not part.why]
-    if untraced := sum(result.untraced for result in whole):
-        words = f"cycle {wanted.number}: {untraced} transactions are missing in the trace, which was written too slowly"
-        remedy = "name a folder on a faster disk with --out; the rates are not touched"
-        setting.journal.warn("trace", words, remedy, wanted.scale)
-    duration_ns = max(group["duration_ns"] for group in group_rows(measured.load, whole))
-    rate = sum(result.total("committed") for result in whole) / max(duration_ns, 1) * 1e9
-    failed = sum(result.total("failed") for result in whole)
-    moment = setting.moment
-    where = (f", {moment.stage}" if moment.stage else "") + (f", {moment.threads} threads" if moment.threads else "")
-    words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:.1f} tps, {failed} failed"
-    setting.journal.say("; ".join(part for part in (words, in_words(measured.samples)) if part))
-
-
-def late_start_ns(load: CycleLoad, result: CycleResult) -> int:
-    """Nanoseconds by which all clients of this machine began after the start of their cycle; 0 where that is no doubt.
-
-    Only the closed loop begins at the start, and a ramp-up covers a late one. Waking up takes its time on a busy
-    machine, and whatever is a small part of the cycle does not show in its rate.
-    """
-    if load.ramp_up_ns > 0 or any(group.pacing != "closed" for group in load.groups):
-        return 0
-    counted = result.counters[:, :, COUNTERS.index("last_end_ns")] > 0
-    starts = result.counters[:, :, COUNTERS.index("first_start_ns")][counted]
-    late_ns = int(starts.min()) if starts.size else 0
-    duration_ns = load.duration_ns or int(result.counters[:, :, COUNTERS.index("last_end_ns")].max())
-    return late_ns if late_ns > max(_LATE_SHARE * duration_ns, _LATE_NS) else 0
-
-
-def _check_start(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
-    """Tells of a late start here; what nodes say of theirs is judged with the archive."""
-    for part in parts if not setting.spec.nodes else ():
-        late_ns = late_start_ns(load, part.found.result) if part.found else 0
-        if late_ns:
-            which = f"cycle {wanted.number} of scale {wanted.scale}"
-            words = f"{which} began {late_ns / 1e6:.1f} ms late, which lowers its rate"
-            remedy = "leave the client more CPU, and repeat the scale"
-            setting.journal.warn("late-start", words, remedy, wanted.scale)
-
-
-def _check_stood_still(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
-    """Tells of a process that was stopped, or a machine that slept, for a noticeable part of the cycle."""
-    for part in parts:
-        still_ns = part.found.course.still_ns if part.found and not part.why else 0
-        if still_ns > _LATE_SHARE * (load.duration_ns or 0):
-            who = "dsbench" if part.node == LOCAL else f"node {part.node}"
-            words = f"{who} stood still for {still_ns / 1e9:.2g} s of cycle {wanted.number} of scale {wanted.scale}: "
-            remedy = "keep the program and its machine from being stopped or put to sleep, and repeat the scale"
-            told = "its rate is too low and its longest times are not the database's"
-            setting.journal.warn("stood-still", words + told, remedy, wanted.scale)
-
-
-def _check_aborted(setting: Setting, wanted: Wanted, parts: list[Part]) -> None:
-    """Tells of clients that an error of their script ended: no other attempt fails by such an error."""
-    results = [part.found.result for part in parts if part.found and not part.why]
-    found = [(count, example) for result in results for *_, kind, _code, count, example in result.errors
-             if kind == WRONG]  # fmt: skip
-    if clients := sum(count for count, _ in found):
-        which = f"cycle {wanted.number} of scale {wanted.scale}"
-        of = f"{clients} of {wanted.spec.clients} clients " + ("was" if clients == 1 else "were")
-        words = f"{which}: {of} aborted, so that its results are incomplete: {found[0][1]}"
-        setting.journal.warn(ABORTED, words, "mend the script; --exit-on-abort ends the run at the first", wanted.scale)
-
-
-def _check_finished(setting: Setting, scale: int, cycle: int, parts: list[Part]) -> None:
-    if all(part.why for part in parts):
-        why = "; ".join(_why(setting, part) for part in parts)
-        failures = [part.found.result.failure for part in parts if part.found]
-        raise ended(f"scale {scale}, cycle {cycle}", why, failures)
-
-
-def _why(setting: Setting, part: Part) -> str:
-    """Why ``part`` is not whole; a server that was gone before its clients were connected is lost, too."""
-    failure = part.found.result.failure if part.found else None
-    words = lost(part.why) if failure is not None and is_lost(failure, setting.target) else part.why
-    return words if part.node == LOCAL else f"node {part.node}: {words}"
-
-
-def _write(setting: Setting, key: dict[str, Any], measured: _Measured) -> None:
-    """Everything of one cycle, or nothing: what an earlier attempt at it or a failing one left is taken away."""
-    parts, samples = measured.parts, measured.samples
-    writer, name = setting.journal.writer, f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}"
-    by_node = {LOCAL: samples} | {part.node: list(part.found.samples) for part in parts if part.found and not part.why}
-    if not setting.spec.nodes:
-        by_node = {LOCAL: samples}
-    used = {part.node: part.found.machine for part in parts if part.found and not part.why} | {LOCAL: measured.machine}
-    results = [({**key, "node": part.node}, part.found.result) for part in parts if part.found and not part.why]
-    writer.forget(DETAILS, name)
-    try:
-        for node, rows in by_node.items():
-            writer.rows("monitors", f"{name}_{node}", [{**key, "node": node, **row} for row in rows])
-        for node, use in used.items():
-            if use is not None:
-                write_use(writer, f"{name}_{node}", {**key, "node": node}, use)
-        if setting.spec.nodes:
-            writer.rows("nodes", name, [{**key, **_took_part(part)} for part in parts])
-        rows = group_rows(measured.load, [result for _key, result in results])
-        writer.rows("groups", name, [{**key, **row} for row in rows])
-        write_cycle(writer, name, Names(setting.bench.kinds, measured.load.groups, setting.bench.statements), results)
-    except BaseException:
-        if not writer.has("cycles", name):
-            writer.forget(DETAILS, name)
-        raise
-    for part in parts:
-        if part.why:
-            setting.journal.say(f"scale {key['scale']}, cycle {key['cycle']}: without node {part.node}: {part.why}")
-
-
-def _took_part(part: Part) -> dict[str, object]:
-    """The row of one node in the table ``nodes``."""
-    course = asdict(part.found.course if part.found else Course(""))
-    course.pop("ended")
-    return {"node": part.node, "state": part.state, "why": part.why, **course}
-
-
-def _measured(setting: Setting, wanted: Wanted) -> _Measured:
+def _measure(setting: Setting, wanted: Wanted) -> _Measured:
     """The cycle, once more when no node was ready for its start: they were told of it too late."""
-    found = _measure(setting, wanted)
+    measured = _measure_once(setting, wanted)
     for _ in range(_STARTS - 1):
-        if not missed(found.parts):
+        if not missed(measured.parts):
             break
         words = "no node was ready for the common start; trying again with a longer lead"
         setting.journal.say(f"scale {wanted.scale}, cycle {wanted.number}: {words}")
-        found = _measure(setting, wanted)
-    return found
+        measured = _measure_once(setting, wanted)
+    return measured
 
 
-def _measure(setting: Setting, wanted: Wanted) -> _Measured:
+def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
     spec, number = wanted.spec, wanted.number
     cycle = setting.load.cycle(wanted, setting.watch("connect", number))
     sampler = Sampler(setting.monitors)
@@ -315,11 +229,159 @@ def _measure(setting: Setting, wanted: Wanted) -> _Measured:
         raise
     samples = sampler.stop()
     parts = cycle.join()
-    whole = [part.found.result for part in parts if part.found and not part.why]
-    if whole:
+    if whole := whole_results(parts):
         committed, failed = (sum(result.total(counter) for result in whole) for counter in ("committed", "failed"))
-        watching.ended(committed, failed, max(group["duration_ns"] for group in group_rows(cycle.load, whole)) / 1e9)
+        watching.end(committed, failed, max(group["duration_ns"] for group in group_rows(cycle.load, whole)) / 1e9)
     for note in sampler.notes:
         setting.journal.warn("monitor", note, "the figures of this monitor are missing; the rates are not touched")
     machine = with_sessions(between(before, after, known), samples) if before and after else None
     return _Measured(parts, samples, machine, cycle.load)
+
+
+def _log_rate(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
+    """The line of a cycle in the log."""
+    whole = whole_results(measured.parts)
+    if untraced := sum(result.untraced for result in whole):
+        words = f"cycle {wanted.number}: {untraced} transactions are missing in the trace, which was written too slowly"
+        remedy = "name a folder on a faster disk with --out; the rates are not touched"
+        setting.journal.warn("trace", words, remedy, wanted.scale)
+    duration_ns = max(group["duration_ns"] for group in group_rows(measured.load, whole))
+    rate = sum(result.total("committed") for result in whole) / max(duration_ns, 1) * 1e9
+    failed = sum(result.total("failed") for result in whole)
+    moment = setting.moment
+    where = (f", {moment.stage}" if moment.stage else "") + (f", {moment.threads} threads" if moment.threads else "")
+    words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:.1f} tps, {failed} failed"
+    setting.journal.say("; ".join(part for part in (words, describe_load(measured.samples)) if part))
+
+
+def late_start_ns(load: CycleLoad, result: CycleResult) -> int:
+    """Nanoseconds by which all clients of this machine began after the start of their cycle; 0 where that is no doubt.
+
+    Only the closed loop begins at the start, and a ramp-up covers a late one. Waking up takes its time on a busy
+    machine, and whatever is a small part of the cycle does not show in its rate.
+    """
+    if load.ramp_up_ns > 0 or any(group.pacing != "closed" for group in load.groups):
+        return 0
+    counted = result.counters[:, :, COUNTERS.index("last_end_ns")] > 0
+    starts = result.counters[:, :, COUNTERS.index("first_start_ns")][counted]
+    late_ns = int(starts.min()) if starts.size else 0
+    duration_ns = load.duration_ns or int(result.counters[:, :, COUNTERS.index("last_end_ns")].max())
+    return late_ns if late_ns > max(_LATE_SHARE * duration_ns, _LATE_NS) else 0
+
+
+def _warn_of_late_start(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
+    """Tells of a late start here; what nodes say of theirs is judged with the archive."""
+    for part in parts if not setting.spec.nodes else ():
+        late_ns = late_start_ns(load, part.found.result) if part.found else 0
+        if late_ns:
+            which = f"cycle {wanted.number} of scale {wanted.scale}"
+            words = f"{which} began {late_ns / 1e6:.1f} ms late, which lowers its rate"
+            remedy = "leave the client more CPU, and repeat the scale"
+            setting.journal.warn("late-start", words, remedy, wanted.scale)
+
+
+def _warn_of_standstill(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
+    """Tells of a process that was stopped, or a machine that slept, for a noticeable part of the cycle."""
+    for part in parts:
+        still_ns = part.found.course.still_ns if part.found and not part.why else 0
+        if still_ns > _LATE_SHARE * (load.duration_ns or 0):
+            who = "dsbench" if part.node == LOCAL else f"node {part.node}"
+            words = f"{who} stood still for {still_ns / 1e9:.2g} s of cycle {wanted.number} of scale {wanted.scale}: "
+            remedy = "keep the program and its machine from being stopped or put to sleep, and repeat the scale"
+            told = "its rate is too low and its longest times are not the database's"
+            setting.journal.warn("stood-still", words + told, remedy, wanted.scale)
+
+
+def _warn_of_aborted_clients(setting: Setting, wanted: Wanted, parts: list[Part]) -> None:
+    """Tells of clients that an error of their script ended: no other attempt fails by such an error."""
+    found = [(count, example) for result in whole_results(parts) for *_, kind, _code, count, example in result.errors
+             if kind == WRONG]  # fmt: skip
+    if clients := sum(count for count, _ in found):
+        which = f"cycle {wanted.number} of scale {wanted.scale}"
+        of = f"{clients} of {wanted.spec.clients} clients " + ("was" if clients == 1 else "were")
+        words = f"{which}: {of} aborted, so that its results are incomplete: {found[0][1]}"
+        setting.journal.warn(ABORTED, words, "mend the script; --exit-on-abort ends the run at the first", wanted.scale)
+
+
+def _refuse_unfinished(setting: Setting, scale: int, cycle: int, parts: list[Part]) -> None:
+    if all(part.why for part in parts):
+        why = "; ".join(_explain_part(setting, part) for part in parts)
+        failures = [part.found.result.failure for part in parts if part.found]
+        raise explain_cycle(f"scale {scale}, cycle {cycle}", why, failures)
+
+
+def _explain_part(setting: Setting, part: Part) -> str:
+    """Why ``part`` is not whole; a server that was gone before its clients were connected is lost, too."""
+    failure = part.found.result.failure if part.found else None
+    words = name_loss(part.why) if failure is not None and is_lost(failure, setting.target) else part.why
+    return words if part.node == LOCAL else f"node {part.node}: {words}"
+
+
+def _write(setting: Setting, key: dict[str, Any], measured: _Measured) -> None:
+    """Everything of one cycle, or nothing: what an earlier attempt at it or a failing one left is taken away."""
+    parts, samples = measured.parts, measured.samples
+    writer, name = setting.journal.writer, f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}"
+    by_node = {LOCAL: samples} | {part.node: list(part.found.samples) for part in parts if part.found and not part.why}
+    if not setting.spec.nodes:
+        by_node = {LOCAL: samples}
+    used = {part.node: part.found.machine for part in parts if part.found and not part.why} | {LOCAL: measured.machine}
+    results = [({**key, "node": part.node}, part.found.result) for part in parts if part.found and not part.why]
+    writer.forget(DETAILS, name)
+    try:
+        for node, rows in by_node.items():
+            writer.rows("monitors", f"{name}_{node}", [{**key, "node": node, **row} for row in rows])
+        for node, use in used.items():
+            if use is not None:
+                write_use(writer, f"{name}_{node}", {**key, "node": node}, use)
+        if setting.spec.nodes:
+            writer.rows("nodes", name, [{**key, **_node_row(part)} for part in parts])
+        rows = group_rows(measured.load, [result for _key, result in results])
+        writer.rows("groups", name, [{**key, **row} for row in rows])
+        write_cycle(writer, name, Names(setting.bench.kinds, measured.load.groups, setting.bench.statements), results)
+    except BaseException:
+        if not writer.has("cycles", name):
+            writer.forget(DETAILS, name)
+        raise
+    for part in parts:
+        if part.why:
+            setting.journal.say(f"scale {key['scale']}, cycle {key['cycle']}: without node {part.node}: {part.why}")
+
+
+def _node_row(part: Part) -> dict[str, object]:
+    """The row of one node in the table ``nodes``."""
+    course = asdict(part.found.course if part.found else Course(""))
+    course.pop("ended")
+    return {"node": part.node, "state": part.state, "why": part.why, **course}
+
+
+_BUSY: Final = ("cpu_user", "cpu_system")
+_IDLE: Final = ("cpu_idle", "cpu_iowait", "cpu_steal")
+
+
+def describe_load(samples: Iterable[Mapping[str, Any]]) -> str:
+    """CPU and storage load from the last sample before the cycle's clock started to the last of all; empty where no
+    monitor told them.
+
+    ``samples`` are rows of the table ``monitors`` of one cycle, without its key. CPU: share of all CPUs that worked,
+    that worked for the system, that waited for storage. Storage: MB (10^6 bytes) per second of the data's device.
+    """
+    gained: dict[tuple[str, str], tuple[float, float]] = {}
+    first: dict[tuple[str, str], tuple[int, float]] = {}
+    for row in samples:
+        key = (row["monitor"], row["metric"])
+        if row["at_ns"] <= 0:  # Before it there was a ramp-up, or nothing.
+            first[key] = (row["at_ns"], row["value"])
+        at_ns, value = first.setdefault(key, (row["at_ns"], row["value"]))
+        gained[key] = (row["value"] - value, (row["at_ns"] - at_ns) / 1e9)
+    cpu = {name: gained.get(("os", name), (0.0, 0.0))[0] for name in (*_BUSY, *_IDLE)}
+    total = sum(cpu.values())
+    words = []
+    if total > 0:
+        busy = sum(cpu[name] for name in _BUSY) / total
+        system, waiting = (cpu[name] / total for name in ("cpu_system", "cpu_iowait"))
+        words.append(f"CPU {busy:.0%} (system {system:.0%}, waiting {waiting:.0%})")
+    for metric, verb in (("read_bytes", "read"), ("write_bytes", "wrote")):
+        count, span_s = gained.get(("device", metric), (0.0, 0.0))
+        if span_s > 0:
+            words.append(f"{verb} {count / span_s / 1e6:.3g} MB/s")
+    return ", ".join(words)

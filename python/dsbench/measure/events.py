@@ -6,9 +6,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import psutil
+
+from dsbench.spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -125,3 +127,81 @@ class Silent(Observer):
 
     def scale_done(self, path: Path) -> None:
         """Says nothing."""
+
+
+def describe_moment(moment: Moment) -> str:
+    """One line about where the run is."""
+    where = f"scale {moment.scale} ({moment.scale_number}/{moment.scales})"
+    where += f", {moment.stage}" if moment.stage else ""
+    where += f", {moment.threads} threads" if moment.threads else ""
+    if moment.phase == "cycle":
+        if moment.elapsed_s < 0:
+            return f"{where}, cycle {moment.cycle}/{moment.cycles}: ramp-up, {-moment.elapsed_s:.0f} s left"
+        parts = [f"{moment.elapsed_s:.0f} s", f"{moment.rate_tps:,.0f} tps", *_times(moment)]
+        parts.append(f"{moment.failed:,} failed")
+        if moment.cpus[1]:
+            parts.append(f"CPUs {moment.cpus[1]:.1f} (own {moment.cpus[0]:.1f})")
+        return f"{where}, cycle {moment.cycle}/{moment.cycles}: {', '.join(parts)}"
+    if moment.phase in ("nodes", "prepare"):
+        return f"{moment.done} of {moment.total} nodes {'are here' if moment.phase == 'nodes' else 'are ready'}"
+    if moment.phase == "connect":
+        return f"{where}, cycle {moment.cycle}/{moment.cycles}: {moment.done} of {moment.total} clients connected"
+    phase = moment.phase.replace("_", " ")
+    share = f" {100 * moment.done / moment.total:.0f} %" if moment.total else ""
+    cycle = f", cycle {moment.cycle}/{moment.cycles}" if moment.cycle else ""
+    return f"{where}{cycle}: {phase}{share}"
+
+
+def _times(moment: Moment) -> list[str]:
+    """The quantiles of the last second that is known."""
+    named = zip(("p50", "p99"), moment.times[-1], strict=True) if moment.times else ()
+    return [f"{name} {1e3 * time:.3g} ms" for name, time in named]
+
+
+_BARS: Final = "▁▂▃▄▅▆▇█"
+
+
+def draw_rates(rates: Sequence[float], width: int) -> str:
+    """The last ``width`` seconds of a cycle as bars from 0 to the greatest rate, which stands behind them."""
+    shown = rates[-width:]
+    top = max(shown, default=0.0)
+    if top <= 0:
+        return ""
+    bars = "".join(_BARS[min(int(rate / top * len(_BARS)), len(_BARS) - 1)] for rate in shown)
+    return f"{bars} {top:,.0f} tps at most"
+
+
+def format_time(seconds: float) -> str:
+    """A length of time in words: '42 s', '12 min', '3 h 10 min'."""
+    if seconds < 99:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class TimeLeft:
+    """Estimates the time a run still takes, from its demanded durations and what phases took so far."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        self._spec = spec
+        self._scale_began: dict[int, float] = {}
+        self._build_s_per_scale_unit = 0.0
+        self._building = 0
+
+    def seconds(self, moment: Moment) -> float:
+        """Seconds left; 0 while it cannot be told."""
+        now = time.monotonic()
+        began = self._scale_began.setdefault(moment.scale, now)
+        if moment.cycle == 0 and moment.phase != "check" and moment.phase != "drop":
+            self._building = moment.scale
+        elif self._building == moment.scale:
+            # The build has just ended: it takes time in proportion to the scale.
+            self._build_s_per_scale_unit = (now - began) / moment.scale
+            self._building = 0
+        spec = self._spec
+        per_cycle = spec.ramp_up + spec.duration + 0.3
+        cycles = spec.largest * len(spec.thread_numbers)
+        later = [x for x in spec.scales if x > moment.scale and moment.scale in spec.scales]
+        left = sum(cycles * per_cycle + self._build_s_per_scale_unit * x for x in later)
+        finished = max(moment.cycle - 1, 0) if moment.phase not in ("check", "drop") else cycles
+        return left + max((cycles - finished) * per_cycle - moment.elapsed_s, 0.0)

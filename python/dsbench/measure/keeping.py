@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
 from dsbench import servers
 from dsbench.archive.record import Age
-from dsbench.measure import kept, place
+from dsbench.measure import place
+from dsbench.measure.interrupts import listening
 from dsbench.measure.journal import Journal, RunError, this_process
-from dsbench.measure.kept import Kept
-from dsbench.measure.loaders import Bench, CoreError, Counted, Target
-from dsbench.spec import RunSpec, needs_pgbench
+from dsbench.measure.loaders import Bench, Condition, CoreError, Counted, Target
+from dsbench.measure.opening import explain_errors, open_target
+from dsbench.measure.place import Kept
+from dsbench.spec import RunSpec, SpecError, build, named_as, needs_pgbench
+from dsbench.spec import Target as TargetSpec
 
 
 def base_of(spec: RunSpec, target: Target, server: servers.Server | None, name: str = "") -> Base:
@@ -21,9 +31,9 @@ def base_of(spec: RunSpec, target: Target, server: servers.Server | None, name: 
     if spec.existing:
         return Existing(spec, target, server, None)
     if spec.reuse:
-        return Base(spec, target, server, place.reusable(target, spec))
-    text = place.unused(target) if spec.keep and name else None
-    if text is not None and (own := kept.of_mark(text)) is not None and own.run == name:
+        return Base(spec, target, server, place.find_reusable(target, spec))
+    text = place.take_unused(target) if spec.keep and name else None
+    if text is not None and (own := place.read_mark(text)) is not None and own.run == name:
         return Base(spec, target, server, None, own)
     place.check_free(target)
     return Base(spec, target, server, None)
@@ -64,7 +74,7 @@ def rehearse(spec: RunSpec, target: Target, bench: Bench) -> str:
     if spec.existing or spec.reuse:
         bench.rehearse(spec.prepare, fresh=False)
         return ""
-    mark = place.mark("a rehearsal")
+    mark = place.make_mark("a rehearsal")
     words = place.make(target, mark)
     try:
         bench.phase("create", lambda _done, _total: None)
@@ -104,7 +114,7 @@ class Base:
         """The run has its name: a kept database gets its mark, and the archive tells how old it is."""
         name = journal.record.name
         self._journal = journal
-        self.mark = place.mark(name)
+        self.mark = place.make_mark(name)
         if self._left is not None:
             journal.note(kept=_age(self._left))
         if self._found is None:
@@ -134,7 +144,7 @@ class Base:
         if not spec.grows or after is None:
             return False
         bench = Bench(self.target, spec.workload, after, spec.call, spec.workload_settings, spec.clients)
-        engine = kept.wanted_of(spec, self.target, after).layout.get("storage_engine", "InnoDB")
+        engine = place.describe_wanted(spec, self.target, after).layout.get("storage_engine", "InnoDB")
         other = "" if engine.lower() == "innodb" else f"tables of {engine} are left with another layout"
         if why := bench.lacks(scale) or other:
             journal.say(f"scale {after} is made anew and does not grow: {why}")
@@ -153,7 +163,7 @@ class Base:
 
     def keep(self, journal: Journal, scale: int, counted: Counted) -> None:
         """Leaves the database to later runs, after all that was ``counted`` on it."""
-        before = self._found or kept.wanted_of(self._spec, self.target, scale, journal.record.name)
+        before = self._found or place.describe_wanted(self._spec, self.target, scale, journal.record.name)
         left = before.after(counted, len(counted[0]))
         place.hand_over(self.target, self.mark, left.marked({}))
         self._left = left
@@ -192,3 +202,89 @@ class Existing(Base):
 
 def _age(found: Kept) -> Age:
     return Age(run=found.run, scale=found.scale, runs=found.runs, transactions=found.transactions)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A database that dsbench has made, and its check."""
+
+    words: str
+    """What it is; empty where nothing but its rows tells."""
+    conditions: tuple[Condition, ...]
+
+
+def check_target(target: TargetSpec, asked: Mapping[str, Any]) -> Standing:
+    """The workload's conditions against the database at ``target``.
+
+    ``asked`` are ``workload``, ``workload_settings`` and ``scales`` by name, which a kept database tells itself. What
+    runs counted on such a one is compared, too. ``RunError`` where nothing of dsbench's is there or ``asked`` is
+    something else, ``SpecError`` where ``asked`` says too little.
+    """
+    private = {"reuse": True} if target.private is not None else {}
+    spec = build({**asked, **private, "target": target})
+    with listening() as stop, open_target(spec) as (found, _server), explain_errors("check"):
+        state, text = found.state()
+        if state != "marked":
+            problem = text or "nothing of dsbench's is there"
+            raise RunError(problem, "check a target in which a run has left its database", usage=True)
+        there = place.read_mark(text)
+        if there is not None:
+            _refuse_unnamed(there, asked.get("workload_settings") or {})
+            named = {"workload": there.workload, "workload_settings": there.settings, "scales": (there.scale,), **asked}
+            named["threads"] = there.clients
+            spec = build({**named, "target": target, **private})
+            there.check_fits(spec, place.describe_wanted(spec, found, spec.scales[-1]))
+        elif "scales" not in asked:
+            raise SpecError("--scale", "it is missing", "only a database that was kept tells its scale itself")
+        bench = _bench(spec, found)
+        result = bench.check(there.counted if there else None, lambda _done, _total: stop.check())
+        return Standing(_words(there) if there else "", result.conditions)
+
+
+def _refuse_unnamed(there: Kept, given: Mapping[str, str]) -> None:
+    """``RunError`` where the mark has but name and digest of the files that the database was made by."""
+    for name, text in there.settings.items():
+        if re.search(r" #[0-9a-f]{12}$", text) and name not in given:
+            file = text.partition(" #")[0]
+            remedy = f"name that file: --workload {named_as(text)}"
+            raise RunError(f"the database was made by {file}", remedy, usage=True)
+
+
+def drop_target(target: TargetSpec, agreed: Callable[[str], bool]) -> str:
+    """Removes what carries dsbench's mark at ``target`` once ``agreed`` has seen what it is; gives what it was.
+
+    Empty where nothing is there or it was not agreed. ``RunError`` while a run uses it, or where it is not dsbench's.
+    """
+    if target.private is not None:
+        return servers.drop(target, agreed)
+    with listening(), explain_errors(target.redacted), closing(Target(target.url)) as found:
+        place.lock(found)
+        text = place.take_unused(found)
+        if text is None:
+            return ""
+        words = f"{target.redacted}: {_described(text)}, {found.size_bytes() / 1e9:.3f} GB"
+        if not agreed(words):
+            return ""
+        back = place.remove(found, text)
+        return f"{words}; the server has {back}" if back else words
+
+
+def _bench(spec: RunSpec, target: Target) -> Bench:
+    return Bench(target, spec.workload, spec.scales[-1], spec.call, spec.workload_settings, spec.clients)
+
+
+def _words(there: Kept) -> str:
+    return f"kept database: {there.workload} at scale {there.scale}, made by the run {there.run}, aged by {there.age}"
+
+
+def _described(text: str) -> str:
+    try:
+        there = place.read_mark(text)
+    except RunError:
+        return "a database that another version of dsbench kept"
+    if there is not None:
+        return _words(there)
+    try:
+        return f"what the run {json.loads(text)['run']} left when it died"
+    except (ValueError, TypeError, KeyError):
+        return "a database of dsbench's"

@@ -14,9 +14,9 @@ from dsbench.measure import calibration
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import Bench, CoreError, Cycle, CycleLoad, Second, Target, Watch
 from dsbench.measure.loaders.parts import Course, NodeResult, Part, Wanted
-from dsbench.measure.monitors import network
+from dsbench.measure.monitors import system
 from dsbench.measure.nodes.errors import ClusterError
-from dsbench.measure.stack import core
+from dsbench.measure.stack import machine
 from dsbench.problem import how_to_install
 from dsbench.spec import RunSpec
 
@@ -220,7 +220,7 @@ def describe(spec: RunSpec, target: Target, url: str) -> Mapping[str, Any]:
         found = calibration.of_run(spec, target.dialect.name, url, call, lambda _done, _total: None).described()
     except (CoreError, OSError) as error:
         found = {"problem": str(error)}
-    return {"calibration": found, "core": core.items(None), "network": network.identity()}
+    return {"calibration": found, "core": machine.describe_core(None), "network": system.identity()}
 
 
 def with_password(url: str) -> str:

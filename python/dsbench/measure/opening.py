@@ -60,17 +60,17 @@ _LOSSES = ("disconnected", "unknown")
 
 
 @contextmanager
-def opened(
+def open_target(
     spec: RunSpec, tell: Callable[[str], None] = volumes.on_screen
 ) -> Iterator[tuple[Target, servers.Server | None]]:
     """The target of ``spec``; a private server is started for it and is gone afterwards: ``tell`` hears what is not."""
     if spec.target.private is None:
         servers.clean_for(spec.target)
-        with told(spec.target.redacted), closing(Target(spec.target.url, existing=spec.existing)) as target:
+        with explain_errors(spec.target.redacted), closing(Target(spec.target.url, existing=spec.existing)) as target:
             yield target, None
         return
     with (
-        told(spec.target.url),
+        explain_errors(spec.target.url),
         _place(spec, tell) as place,
         _started(spec, place, tell) as server,
         closing(Target(server.url)) as target,
@@ -120,14 +120,14 @@ def sessions(spec: RunSpec) -> int:
 
 
 @contextmanager
-def told(doing: str) -> Iterator[None]:
+def explain_errors(doing: str) -> Iterator[None]:
     """Errors of the rooms below while ``doing`` something, as ``RunError`` with a remedy."""
     try:
         yield
     except CoreError as error:
         if is_of_script(error):
             raise RunError(str(error).removeprefix("script: "), _MEND, usage=True) from None
-        words, remedy = parted(error)
+        words, remedy = split_remedy(error)
         words = words.removeprefix("configuration: ")
         if not remedy and error.kind == "setup" and "://" in doing:
             # A code is what the server itself said.
@@ -158,15 +158,15 @@ def during(where: str, target: Target) -> Iterator[None]:
         if is_of_script(error):
             raise RunError(f"{where}: {error}", _MEND, usage=True) from None
         if is_lost(error, target):
-            raise RunError(f"{where}: {lost(str(error))}", KEPT) from None
-        words, remedy = parted(error)
+            raise RunError(f"{where}: {name_loss(str(error))}", KEPT) from None
+        words, remedy = split_remedy(error)
         if _IS_FULL.search(words):
             remedy = _FULL
         remedy = remedy or _REMEDIES_MEANWHILE.get(error.kind, _GO_ON)
         raise RunError(f"{where}: {words}", remedy, usage=error.kind == WRONG) from None
 
 
-def parted(error: CoreError) -> tuple[str, str]:
+def split_remedy(error: CoreError) -> tuple[str, str]:
     """What ``error`` says, and apart from it the remedy with which its words end; empty where they have none."""
     if error.kind not in (WRONG, "setup"):
         return str(error), ""
@@ -180,7 +180,7 @@ def parted(error: CoreError) -> tuple[str, str]:
     return str(error), ""
 
 
-def ended(where: str, words: str, failures: Iterable[CoreError | None]) -> RunError:
+def explain_cycle(where: str, words: str, failures: Iterable[CoreError | None]) -> RunError:
     """The error of a cycle that no node could finish: ``words`` say why, ``failures`` are those of its clients.
 
     Without any of these the database was well, and the nodes could not take part.
@@ -221,6 +221,6 @@ def is_session_lost(error: CoreError, target: Target) -> bool:
     return True
 
 
-def lost(words: str) -> str:
+def name_loss(words: str) -> str:
     """``words`` of an error that is a loss, saying so: the loop's own do already, those of a connect do not."""
     return words if LOST in words else f"{LOST} ({words})"

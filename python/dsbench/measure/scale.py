@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 
-from dsbench.archive import LOCAL
-from dsbench.measure.counts import Counts
+from dsbench.archive import LOCAL, Archive
+from dsbench.archive.record import Segment
 from dsbench.measure.cycle import Setting, run_cycle
-from dsbench.measure.enough import Enough
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import Base
-from dsbench.measure.kept import DROP
-from dsbench.measure.loaders import Condition, PhaseResult, Stage, now_ns
+from dsbench.measure.loaders import IN_DATABASE, UNCOUNTED, Condition, Counted, CycleResult, PhaseResult, Stage, now_ns
+from dsbench.measure.loaders.parts import NodeResult, Part
 from dsbench.measure.monitors import Sampler
-from dsbench.measure.peak import chosen
+from dsbench.measure.place import DROP
 from dsbench.measure.plan import Planned
-from dsbench.measure.sizing import sized
-from dsbench.measure.trial import Trials
+from dsbench.measure.stopping import Enough, Trials, choose_cycles, size_cycles
 
 
 class Scale:
@@ -119,26 +119,28 @@ class Scale:
         cycles = [cycle for cycle in self._cycles if cycle.stage == stage]
         setting = self._setting
         if cycles and stage.transactions is not None:
-            trial = (self._scale, 0)
-            setting = sized(setting, stage.transactions, cycles, lambda parts: self._counts.add(trial, parts))
-        trials = Trials(setting, self._scale, self._counts)
+            setting = size_cycles(setting, stage.transactions, cycles, self._count_trial)
+        trials = Trials(setting, self._scale, self._count_trial)
         last = cycles[0].number - 1 if cycles else 0
         if cycles:
             setting.probes.measure(self._scale, stage.name, last, "before")
-        for wanted in chosen(setting, self._scale, cycles):
+        for wanted in choose_cycles(setting, self._scale, cycles):
             # The stage of a bench with another number of transactions is another one.
             cycle = replace(wanted, stage=setting.bench.load(stage.name))
             if self._known.reached(cycle):
                 continue
-            parts = run_cycle(trials.before(cycle), self._scale, cycle)
+            parts = run_cycle(trials.set_up(cycle), self._scale, cycle)
             last = cycle.number
             self._counts.add((self._scale, last), parts)
             self._known.add(cycle, parts)
             if self._known.reached(cycle):
-                setting.journal.say(f"scale {self._scale}: {self._known.told(cycle)}")
+                setting.journal.say(f"scale {self._scale}: {self._known.describe(cycle)}")
         if cycles:
             self._setting.snapshots.after(stage.name)
             setting.probes.measure(self._scale, stage.name, last, "after")
+
+    def _count_trial(self, parts: Sequence[Part]) -> None:
+        self._counts.add((self._scale, 0), parts)
 
     def _work(self, stage: Stage) -> None:
         setting = self._setting
@@ -211,3 +213,69 @@ def _timed(phase: Callable[[], None]) -> PhaseResult:
     began = now_ns()
     phase()
     return PhaseResult(now_ns() - began)
+
+
+Cycle = tuple[int, int]
+"""(scale, number)"""
+
+UNTOLD = ("partial", "lost")
+"""States of a node's part in a cycle that has no rows in the table ``cycles`` and left something in the database."""
+
+
+class Counts:
+    """Everything that is known to be in the database, whether a rate counts it or not."""
+
+    def __init__(self, kinds: int, before: Counted | None = None) -> None:
+        """``kinds``: how many kinds of transactions the workload has; ``before``: what earlier runs did."""
+        committed, unknown, sums = before or ([0] * kinds, [0] * kinds, [])
+        self._committed, self._unknown = list(committed), list(unknown)
+        self._sums: Counter[str] = Counter(dict(sums))
+        self._lost: set[tuple[Cycle, str]] = set()
+
+    @classmethod
+    def of(cls, archive: Path, kinds: Sequence[str], segment: Segment) -> Counts:
+        """What the cycles of ``segment``, which was the last one, have committed as the archive tells."""
+        found, opened = cls(len(kinds)), Archive.open(archive)
+        scale, first = segment.scale, segment.first_cycle
+        rows = {
+            table: [row for row in opened.table(table).to_pylist() if row["scale"] == scale and row["cycle"] >= first]
+            for table in ("cycles", "sums", "nodes")
+        }
+        for row in rows["cycles"]:
+            kind = kinds.index(row["kind"])
+            found._committed[kind] += sum(row[name] for name in IN_DATABASE)
+            found._unknown[kind] += row["unknown"]
+        for row in rows["sums"]:
+            found._sums[row["name"]] += row["value"]
+        # Of a part that is not counted the archive does not tell what it committed.
+        found._lost = {((scale, row["cycle"]), row["node"]) for row in rows["nodes"] if row["state"] in UNTOLD}
+        return found
+
+    def add(self, cycle: Cycle, parts: Sequence[Part]) -> None:
+        """The parts of a cycle that has ended."""
+        for part in parts:
+            if part.found is not None:
+                self._take(part.found.result)
+        self._lost |= {(cycle, part.node) for part in parts if part.state == "lost"}
+
+    def settle(self, cycle: Cycle, found: NodeResult) -> None:
+        """A part that came late: the rates leave it out, the database does not."""
+        if (cycle, found.node) in self._lost:
+            self._lost.remove((cycle, found.node))
+            self._take(found.result)
+
+    def _take(self, result: CycleResult) -> None:
+        self._committed = [a + b for a, b in zip(self._committed, result.committed_in_database(), strict=True)]
+        self._unknown = [a + b for a, b in zip(self._unknown, result.by_kind("unknown"), strict=True)]
+        self._sums.update(result.sums)
+
+    def unknown(self) -> Iterator[str]:
+        """In words, the nodes of which nobody knows what they committed."""
+        for (_scale, cycle), node in sorted(self._lost):
+            yield f"node {node} was lost in cycle {cycle}: what it committed there is not known"
+
+    def counted(self) -> Counted:
+        """As the check wants it."""
+        # A node that was lost may have committed any number of each kind.
+        unknown = [n + (UNCOUNTED if self._lost else 0) for n in self._unknown]
+        return self._committed, unknown, sorted(self._sums.items())

@@ -1,21 +1,30 @@
-"""What else this machine does: which processes are the run's, and what is said of the others before the first cycle."""
+"""What a run notes of what is around it: the target, its server and its machine before the first cycle, what a check
+found of the target, and around the cycles the storage and what the database says of itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+import platform
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any, Final
 
-from dsbench import storage
+from dsbench import servers, storage
+from dsbench.measure import stack
 from dsbench.measure.journal import Journal
 from dsbench.measure.load import Loader
 from dsbench.measure.loaders import Target
-from dsbench.measure.monitors import RUN, Known, beside, between, look
+from dsbench.measure.monitors import RUN, Known, Statistics, beside, between, look
+from dsbench.measure.stack import Described, Switch
 from dsbench.read.stats.machine import noticed
+from dsbench.spec import Limits, RunSpec, SpecError
+from dsbench.storage import probes
+from dsbench.storage.claims import StorageError
 
 
-def known(target: Target, pids: Iterable[int], session: int | None, directory: Path | None) -> Known:
+def known_processes(target: Target, pids: Iterable[int], session: int | None, directory: Path | None) -> Known:
     """The processes of dsbench and of the database of ``target``: of a private server the ``pids``, else those around
     its process ``session``, ``None`` where there is none to see. ``directory`` holds the data."""
     private = list(pids)
@@ -30,10 +39,169 @@ def with_nodes(given: Known, pids: Iterable[int]) -> Known:
 
 
 @contextmanager
-def watched(given: Known, journal: Journal, load: Loader) -> Iterator[None]:
+def watch_others(given: Known, journal: Journal, load: Loader) -> Iterator[None]:
     """Says what other programs did meanwhile, when that would lower the rates; the run goes on."""
     before = look(given)
     yield
     after, of_run = look(given), with_nodes(given, load.pids())
     for words, remedy in noticed(between(before, after, of_run), {}) if before and after else ():
         journal.say(f"warning: {words}; hint: {remedy}")
+
+
+def note_system(
+    spec: RunSpec, target: Target, server: servers.Server | None, journal: Journal, described: Described
+) -> None:
+    """Puts what was ``described`` into ``run.json``.
+
+    Warns of another version than that of the beginning, of what the server said of its settings, and of limits that
+    fall short.
+    """
+    version = described.server_version or (server.version if server else "")
+    before = journal.record.server_version
+    if before not in ("", version):
+        words = f"resumed on {version}, begun on {before}"
+        journal.warn("resumed", words, "repeat the run on one version")
+    journal.note(
+        engine=target.dialect.name,
+        dialect=asdict(target.dialect),
+        embedded=target.dialect.embedded,
+        # With one writer at a time every level comes out as the strictest.
+        isolation="serializable" if target.dialect.single_writer else spec.isolation,
+        server_version=version,
+        stack=stack.by_client(described.layers, spec.client),
+        settings=described.settings,
+        durability=described.durability,
+        marks=described.marks,
+    )
+    if spec.checked and journal.record.promised is None:
+        host = platform.node() if server or target.dialect.embedded else ""
+        checked = read_checked(spec.checked)
+        journal.note(promised=compare_checked(checked, version, described.durability, host))
+    if target.pooled:
+        words = f"a pooler of {target.pooled} stands before the server: its time is part of the figures"
+        journal.warn("pooler", words, "name the server itself as TARGET to measure it alone")
+    for note in server.notes if server else []:
+        journal.warn("server", note, "see dsbench doctor")
+    pids = server.pids() if server else []
+    for words in stack.fall_short(Limits.of(spec.limits), pids[0] if pids else None):
+        journal.warn("limits", words, "see the limits around dsbench, such as those of its container")
+
+
+class Probes:
+    """Measures where the data of a run lie; a tool that fails is told, and the run goes on."""
+
+    def __init__(self, spec: RunSpec, place: Path | None, journal: Journal) -> None:
+        self._tools = probes.tools(spec.probes)
+        self._place = place
+        self._journal = journal
+        if self._tools and place is None:
+            words = "the storage tools were left out: only a private server tells a place beside its data"
+            journal.warn("probes", words, "leave --probes out, or use private:PRODUCT")
+
+    def measure(self, scale: int, stage: str, cycle: int, moment: str) -> None:
+        """Runs the tools, "before" or "after" the cycles of a stage, of which ``cycle`` was the last made."""
+        if not self._tools or self._place is None:
+            return
+        rows = []
+        try:
+            with probes.folder_in(self._place) as folder:
+                for one in probes.measure(folder, self._tools):
+                    rows.append({"scale": scale, "stage": stage, "cycle": cycle, "moment": moment, "tool": one.tool,
+                                 "test": one.test, "unit": one.unit, "value": one.value})  # fmt: skip
+        except (StorageError, OSError) as error:
+            remedy = error.remedy if isinstance(error, StorageError) else "see the space and rights there"
+            self._journal.warn("probes", f"{moment} the cycles: {error}", remedy, scale)
+        part = f"scale-{scale:05d}_{len(self._journal.record.segments):03d}_{stage}_{moment}"
+        self._journal.writer.rows("probes", part, rows)
+
+
+class Snapshots:
+    """Writes the statistics of one scale into the archive; ``statistics`` is ``None`` where the engine has none."""
+
+    def __init__(self, journal: Journal, statistics: Statistics | None, scale: int, segment: int) -> None:
+        self._journal = journal
+        self._statistics = statistics
+        self._scale = scale
+        self._segment = segment
+        self._begun: set[str] = set()
+
+    def before(self, stage: str) -> None:
+        """Called when a cycle of ``stage`` is about to start, after the cleaning: the first call counts."""
+        if stage not in self._begun:
+            self._begun.add(stage)
+            self._take("before", stage)
+
+    def after(self, stage: str) -> None:
+        """Called after the last cycle of ``stage``, before another stage, or the check, reads whatever there is."""
+        self._take("after", stage)
+
+    def _take(self, moment: str, stage: str) -> None:
+        if self._statistics is None:
+            return
+        key = {"scale": self._scale, "stage": stage, "segment": self._segment, "moment": moment}
+        try:
+            found = self._statistics.take()
+        except Exception as error:  # no right, a version without the view: the run does not fail for it
+            words = f"the database's statistics cannot be read: {error}"
+            self._journal.warn("statistics", words, "see whether the login may read them; the rates are not touched")
+            self._statistics = None
+            return
+        rows = [{**key, "object": of, "metric": name, "unit": unit, "value": value} for of, name, unit, value in found]
+        self._journal.writer.rows("statistics", f"scale-{self._scale:05d}_{self._segment:03d}_{stage}_{moment}", rows)
+
+
+_LARGEST: Final = 2**20
+_KEPT = ("version", "settings", "at", "host", "dsbench", "holds", "verdict")
+_FIGURES = ("storage", "writers", "acknowledged", "lost", "torn")
+
+
+def read_checked(file: str) -> dict[str, Any]:
+    """The content of ``file``; empty without one. ``SpecError`` where it is none that a check wrote."""
+    if not file:
+        return {}
+    remedy = "name a file that dsbench check TARGET --durability --out FILE wrote"
+    try:
+        if Path(file).exists() and not Path(file).is_file():
+            raise ValueError("it is no regular file")
+        with Path(file).open("rb") as opened:
+            text = opened.read(_LARGEST + 1)
+        if len(text) > _LARGEST:
+            raise ValueError(f"it has more than {_LARGEST} bytes")
+        found = json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise SpecError("--checked", f"{file} cannot be read: {error}", remedy) from None
+    if not isinstance(found, dict) or not {*_KEPT, "durability"} <= found.keys() or not _is_whole(found):
+        raise SpecError("--checked", f"{file} is no result of a check", remedy)
+    return found
+
+
+def _is_whole(found: Mapping[str, Any]) -> bool:
+    """Whether the parts that are taken up are there: what a check did not try out is ``None``."""
+    parts = {"durability": {"version", "switches", "rounds", *_FIGURES}, "flushes": {"suspicion"}}
+    return all(isinstance(part, dict) and names <= part.keys()
+               for name, names in parts.items() if (part := found.get(name)) is not None)  # fmt: skip
+
+
+def compare_checked(
+    found: Mapping[str, Any], version: str, switches: Iterable[Switch], host: str = ""
+) -> dict[str, Any]:
+    """What ``run.json`` keeps of the file of a check.
+
+    ``version``, ``switches`` and the ``host`` of the data are those of the run: where the check had others, ``differs``
+    says so. Without a ``host`` the server is anywhere, and so may the check be.
+    """
+    durability = found.get("durability") or {}
+    checked = {one["switch"]: one["value"] for one in durability.get("switches", ())}
+    differs = []
+    if durability and durability.get("version") != version:
+        differs.append(f"checked on {durability.get('version')}")
+    if host not in ("", found["host"]):
+        differs.append(f"checked on the machine {found['host']}")
+    for one in switches:
+        name, value = one["switch"], one["value"]
+        if name in checked and checked[name] != value:
+            differs.append(f"{name} was {checked[name]}, is {value}")
+    figures = {name: durability[name] for name in _FIGURES if durability}
+    rounds = {"kills": len(durability["rounds"])} if durability else {}
+    suspicion = (found.get("flushes") or {}).get("suspicion", "")
+    return {**{name: found[name] for name in _KEPT}, **figures, **rounds, "suspicion": suspicion, "differs": differs}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dsbench.measure.moment_text import clock
+from dsbench.measure.events import format_time
 from dsbench.study import Estimate, Study
 from dsbench.study.notes import IN_ORDER, in_common, in_order, reasons
 
@@ -25,7 +25,7 @@ def ahead_of(study: Study, expected: Estimate, *, whole: bool) -> str:
     again = {reason: trials for reason, trials in reasons(study, "planned").items() if reason}
     lines += [f"no longer left out: {in_common(study, trials)} (was: {reason})" for reason, trials in again.items()]
     lines += [f"left out: {in_common(study, one)}: {reason}" for reason, one in reasons(study, "left out").items()]
-    first, last = (clock(seconds) for seconds in expected.time_s)
+    first, last = (format_time(seconds) for seconds in expected.time_s)
     runs = f" ({expected.runs} runs, with those that age a database)" if expected.runs > expected.trials else ""
     if expected.trials:
         lines.append(

@@ -15,8 +15,8 @@ from dsbench.archive import ArchiveError
 from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
-from dsbench.measure.ladder import Outcome
-from dsbench.measure.opening import told
+from dsbench.measure.opening import explain_errors
+from dsbench.measure.run import Outcome
 from dsbench.servers import volumes
 from dsbench.servers.folder import Folder
 from dsbench.spec import RunSpec, SpecError
@@ -116,7 +116,7 @@ def lasting(spec: RunSpec) -> Iterator[Path]:
     """A folder for a private server that outlives a run, on the file system that ``spec`` asks for. ``RunError``."""
     servers.clean_for(spec.target)
     with (
-        told(spec.target.url),
+        explain_errors(spec.target.url),
         volumes.mounted(servers.base_directory(spec.target), spec.storage, spec.erase) as place,
         _shared(place, own=bool(spec.storage)) as folder,
     ):

@@ -90,6 +90,11 @@ class Part:
         return "lost" if self.loaded else "absent"
 
 
+def whole_results(parts: Sequence[Part]) -> list[CycleResult]:
+    """What the nodes did whose parts count."""
+    return [part.found.result for part in parts if part.found is not None and not part.why]
+
+
 def missed(parts: Sequence[Part]) -> bool:
     """Whether a cycle has come to nothing because its nodes were not ready for the start: it can be tried again."""
     return all(part.why and _idle(part) for part in parts) and any(part.why == MISSED for part in parts)

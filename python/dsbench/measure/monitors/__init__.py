@@ -1,50 +1,37 @@
 """What a transaction costs: counters of the system under test, sampled once per second beside the load.
 
-Adding a monitor: one module with a class like the others, and one word in ``monitors_for`` or ``_ENGINES``.
+``sampler`` reads the monitors: ``system`` those of the machine, ``tasks`` those of processes, and one module per engine
+its counters and its statistics, which are dearer (sizes of tables, dead rows, the age of transactions) and read once
+before the cycles of a scale and once after them. ``machine`` says what else the machine does around a cycle.
+
+Adding a monitor: a class like the others, and one word in ``monitors_for`` or one line in ``_ENGINES``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from dsbench.measure.monitors.calls import SystemCalls
-from dsbench.measure.monitors.client import Client
-from dsbench.measure.monitors.device import Disks, StorageDevice
-from dsbench.measure.monitors.firebird import Firebird
+from dsbench.measure.monitors import firebird, mysql, postgres
 from dsbench.measure.monitors.machine import RUN, SERVER, Known, Look, beside, between, look, with_sessions
-from dsbench.measure.monitors.monitor import Lagging, Monitor, Queries, Value
-from dsbench.measure.monitors.mysql import Mysql
-from dsbench.measure.monitors.network import Network
-from dsbench.measure.monitors.os import OperatingSystem
-from dsbench.measure.monitors.postgres import Postgres
+from dsbench.measure.monitors.monitor import Figure, Lagging, Monitor, Queries, Value
 from dsbench.measure.monitors.sampler import Sampler
 from dsbench.measure.monitors.sizes import Sizes
-from dsbench.measure.monitors.statistics import Statistics, statistics_of
+from dsbench.measure.monitors.system import Client, Disks, Network, OperatingSystem, StorageDevice, SystemCalls
 from dsbench.measure.monitors.tasks import Interrupts, Tasks
 
 __all__ = [
-    "RUN",
-    "SERVER",
-    "Known",
-    "Lagging",
-    "Look",
-    "Monitor",
-    "Queries",
-    "Sampler",
-    "Sizes",
-    "Statistics",
-    "Value",
-    "beside",
-    "between",
-    "look",
-    "monitors_for",
-    "statistics_of",
-    "with_sessions",
-]
+    "RUN", "SERVER", "Known", "Lagging", "Look", "Monitor", "Queries", "Sampler", "Sizes", "Statistics", "Value",
+    "beside", "between", "look", "monitors_for", "statistics_of", "with_sessions",
+]  # fmt: skip
 
-
-_ENGINES: dict[str, Callable[[Queries], Monitor]] = {"postgres": Postgres, "mysql": Mysql, "firebird": Firebird}
+_ENGINES: Final[dict[str, tuple[Callable[[Queries], Monitor], Callable[[Queries], list[Figure]]]]] = {
+    "postgres": (postgres.Postgres, postgres.take_statistics),
+    "mysql": (mysql.Mysql, mysql.take_statistics),
+    "firebird": (firebird.Firebird, firebird.take_statistics),
+}
 
 
 def monitors_for(
@@ -69,5 +56,22 @@ def monitors_for(
     if device is not None:
         monitors.append(device)
     if engine in _ENGINES and queries is not None:
-        monitors.append(_ENGINES[engine](queries))
+        monitors.append(_ENGINES[engine][0](queries))
     return tuple(monitors)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Reads the statistics of one database."""
+
+    queries: Queries
+    ask: Callable[[Queries], list[Figure]]
+
+    def take(self) -> list[Figure]:
+        """The figures now. It may raise."""
+        return self.ask(self.queries)
+
+
+def statistics_of(engine: str, queries: Queries) -> Statistics | None:
+    """The statistics of an engine, ``None`` where it keeps none that can be read beside a run."""
+    return Statistics(queries, _ENGINES[engine][1]) if engine in _ENGINES else None

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from dsbench.measure.monitors import proc
-from dsbench.measure.monitors.device import SECTOR_BYTES
 from dsbench.measure.monitors.proc import Pressure, Process, Times
+from dsbench.measure.monitors.system import SECTOR_BYTES
 from dsbench.read.stats.machine import MachineUse, Program, Used
 from dsbench.storage import Device
 

@@ -1,7 +1,8 @@
-"""What a monitor is."""
+"""What a monitor is, and a figure of the statistics that a database keeps of itself."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
 Value = tuple[str, str, float]
@@ -57,3 +58,26 @@ class Queries(Protocol):
 
     def fetch(self, sql: str) -> list[dict[str, str | None]]:
         """Rows by column name, all text."""
+
+
+Figure = tuple[str, str, str, float]
+"""Object, metric, unit and value. The object is a table, or empty for the database or the server."""
+
+
+def figures(of: str, row: Mapping[str, str | None], units: Mapping[str, str]) -> list[Figure]:
+    """The columns of ``row`` that ``units`` names and that hold a number."""
+    found: Iterable[tuple[str, str, str | None]] = ((name, unit, row.get(name)) for name, unit in units.items())
+    return [(of, name, unit, float(value)) for name, unit, value in found if value is not None and _numeric(value)]
+
+
+def fetch_figures(queries: Queries, sql: str, units: Mapping[str, str]) -> list[Figure]:
+    """Those of all rows of a query; a column ``object`` names what each row is of."""
+    return [figure for row in queries.fetch(sql) for figure in figures(row.get("object") or "", row, units)]
+
+
+def _numeric(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True

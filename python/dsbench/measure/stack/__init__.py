@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from dsbench import control_groups, drivers, spec
-from dsbench.measure.stack import application, backend, core, filesystem, rdbms, system
+from dsbench.measure.stack import machine, rdbms, storage
 from dsbench.measure.stack.described import Described, Items, Layer, Queries, Switch, size
 
 __all__ = ["Described", "Layer", "Queries", "Switch", "by_client", "data_directory", "describe", "fall_short"]
@@ -33,23 +33,23 @@ def describe(engine: str, directory: Path | None, queries: Queries, url: str = "
     engine keeps settings there that show in no query before the database exists.
     """
     database = rdbms.describe(engine, queries, url)
-    server = database.pid
+    server, here = database.pid, database.here
     layers = [
-        _layer("core", core.items(server) if database.here else {"client": core.model(), "server": _ELSEWHERE}),
-        _layer("storage backend", _of_data(database.here, directory, lambda found: backend.items(found, server))),
-        _layer("operating system", system.items() if database.here else {"server": _ELSEWHERE}),
-        _layer("file system", _of_data(database.here, directory, filesystem.items)),
+        _layer("core", machine.describe_core(server) if here else {"client": machine.model(), "server": _ELSEWHERE}),
+        _layer("storage backend", _of_data(here, directory, lambda data: storage.describe_backend(data, server))),
+        _layer("operating system", machine.describe_system() if here else {"server": _ELSEWHERE}),
+        _layer("file system", _of_data(here, directory, storage.describe_file_system)),
         _layer("RDBMS", database.items),
         _layer("API", database.api),
         _layer("driver", database.driver),
-        _layer("application", application.items()),
+        _layer("application", machine.describe_application()),
     ]
     ram = control_groups.memory(server) or psutil.virtual_memory().total
-    memory = {"RAM": ram, "swap": psutil.swap_memory().total} if database.here else {}
+    memory = {"RAM": ram, "swap": psutil.swap_memory().total} if here else {}
     return Described(
         layers=[layer for layer in layers if layer["items"]],
         settings=dict(database.settings),
-        durability=[*database.durability, *filesystem.durability(directory if database.here else None)],
+        durability=[*database.durability, *storage.durability(directory if here else None)],
         marks={name: size for name, size in {**memory, **database.marks}.items() if size > 0},
         server_version=database.version,
         server_pid=server,

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import psutil
 from nicegui import ui
 
-from dsbench.measure.moment_text import clock
+from dsbench.measure.events import format_time
 from dsbench.web.course import Course, svg
 from dsbench.web.house import House
 from dsbench.web.parts import button, fields, link, number, problem, table, tag
@@ -140,7 +140,7 @@ class _Watching:
         cycle = f"{state.cycle} of {state.cycles}" if state.cycle else "–"
         self._set("cycle", cycle, f"{elapsed}{threads}".strip(", "))
         self._set("failed", f"{state.failed:,}", "attempts in this cycle")
-        self._set("time left", clock(state.left_s) if state.goes_on and state.left_s else "–", "about")
+        self._set("time left", format_time(state.left_s) if state.goes_on and state.left_s else "–", "about")
         rate, times = self._pictures.values()
         if state.seconds or not rate.content:  # Between cycles the last one stays.
             p50s, p99s = ([1e3 * pair[at] for pair in state.times] for at in (0, 1))

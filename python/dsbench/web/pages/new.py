@@ -9,7 +9,7 @@ from nicegui import run, ui
 
 from dsbench import servers, workloads
 from dsbench.library import RunError, SpecError
-from dsbench.measure.ahead_text import text_of
+from dsbench.measure.ahead import text_of
 from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, examples
 from dsbench.spec.about import GROUPS
 from dsbench.spec.trust import Untrusted

@@ -1,4 +1,4 @@
-"""The ladder of a run: the stages of one scale after another.
+"""A run from its specification to its archive: its target is opened, described, and worked on scale by scale.
 
 ``execute`` starts a new run, ``resume`` goes on with one that was cut short. Whatever happens, the
 archive stays readable, and no server and no database of dsbench's is left behind.
@@ -18,24 +18,21 @@ from typing import Final
 from dsbench import servers
 from dsbench.archive import Archive, ArchiveError, Writer
 from dsbench.drivers import OWN
-from dsbench.measure import calibration, keeping, place, promised, resumption, stack, surroundings
+from dsbench.measure import calibration, keeping, place, stack, surroundings
 from dsbench.measure.ahead import refuse_full
-from dsbench.measure.counts import Counts
 from dsbench.measure.cycle import ABORTED, Setting
-from dsbench.measure.described import noted
-from dsbench.measure.enough import Enough
 from dsbench.measure.events import Moment, Observer
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import Journal, RunError, now
 from dsbench.measure.load import Joining, Loader, loader_of
 from dsbench.measure.loaders import Bench, CoreError, Stopped, Target
 from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
-from dsbench.measure.opening import during, opened, told
+from dsbench.measure.opening import during, explain_errors, open_target
+from dsbench.measure.place import owner_alive
 from dsbench.measure.plan import Planned, can_go_on, planned
-from dsbench.measure.probing import Probes
-from dsbench.measure.refine import next_scale
-from dsbench.measure.scale import Scale
-from dsbench.measure.snapshots import Snapshots
+from dsbench.measure.scale import Counts, Scale
+from dsbench.measure.stopping import Enough, choose_scale
+from dsbench.measure.surroundings import Probes, Snapshots
 from dsbench.redaction import redact_words, secrets_of
 from dsbench.spec import RunSpec, SpecError
 from dsbench.spec import Target as TargetSpec
@@ -63,20 +60,20 @@ def execute(
     ``stop`` ends the run early; without one, signals do. Raises ``RunError`` (or ``SpecError``) while nothing was
     begun; afterwards errors are in the outcome.
     """
-    promised.read(spec.checked)  # Before a server is started for nothing.
+    surroundings.read_checked(spec.checked)  # Before a server is started for nothing.
     refuse_full(spec)
-    with listening(stop) as stop, opened(spec, observer.message) as (target, server):
+    with listening(stop) as stop, open_target(spec, observer.message) as (target, server):
         spec = keeping.claimed(spec, target)
         base = keeping.base_of(spec, target, server)
-        bench = _bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
+        bench = _open_bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
         words = keeping.rehearse(spec, target, bench)
         load = loader_of(spec, joining or Joining())
-        writer = Writer.create(out, _name(spec, target))
+        writer = Writer.create(out, _name_archive(spec, target))
         journal = Journal.begin(writer, observer, spec)
         observer.archive(writer.path)
         if words:
             journal.say(f"the server has {words}")
-        return _Ladder(spec, base, journal, stop, load).climb({})
+        return _Run(spec, base, journal, stop, load).make({})
 
 
 def try_target(spec: RunSpec) -> None:
@@ -84,12 +81,12 @@ def try_target(spec: RunSpec) -> None:
 
     ``SpecError`` or ``RunError`` for what is wrong. A file system of its own is not made for it.
     """
-    promised.read(spec.checked)
+    surroundings.read_checked(spec.checked)
     tried = spec.model_copy(update={"storage": {}, "keep": False})
-    with opened(tried) as (target, server):
+    with open_target(tried) as (target, server):
         tried = keeping.claimed(tried, target)
         keeping.base_of(tried, target, server)
-        _bench(tried, target, tried.scales[0])
+        _open_bench(tried, target, tried.scales[0])
 
 
 def resume(
@@ -99,7 +96,7 @@ def resume(
 
     ``target`` is named again where its URL holds a password, which no archive keeps; ``stop`` is that of ``execute``.
     """
-    spec = resumption.specification(path)
+    spec = _read_specification(path)
     begun = Archive.open(path).run
     if begun.status == "complete":  # Its report is missing, and needs no database.
         with suppress(SpecError):  # The folder of its server may be gone, too.
@@ -110,23 +107,23 @@ def resume(
     elif "***" in spec.target.url:
         remedy = "name TARGET again: dsbench run TARGET --resume ARCHIVE"
         raise RunError("an archive keeps no password", remedy, usage=True)
-    done = resumption.finished(path)
-    with listening(stop) as stop, opened(spec, observer.message) as (found, server):
-        keeping.claimed(spec, found)  # Its scale stays that of the beginning.
-        base = keeping.base_of(spec, found, server, begun.name)
-        _bench(spec, found, spec.scales[0])  # The target may be another than that of the beginning.
+    done = count_finished(path)
+    with listening(stop) as stop, open_target(spec, observer.message) as (database, server):
+        keeping.claimed(spec, database)  # Its scale stays that of the beginning.
+        base = keeping.base_of(spec, database, server, begun.name)
+        _open_bench(spec, database, spec.scales[0])  # The target may be another than that of the beginning.
         load = loader_of(spec, joining or Joining())
         journal = Journal.go_on(Writer(path), observer)
         observer.archive(path)
-        return _Ladder(spec, base, journal, stop, load).climb(done)
+        return _Run(spec, base, journal, stop, load).make(done)
 
 
 _DIRECTORIES: Final = frozenset({"postgres", "mysql"})
 """Engines whose servers have a data directory for themselves."""
 
 
-class _Ladder:
-    """One climb: the state that its scales share."""
+class _Run:
+    """A run under way: the state that its scales share."""
 
     def __init__(self, spec: RunSpec, base: keeping.Base, journal: Journal, stop: Stop, load: Loader) -> None:
         self.spec = spec
@@ -142,33 +139,33 @@ class _Ladder:
         self.statistics: Statistics | None = None
         self.probes: Probes
 
-    def climb(self, done: dict[int, int]) -> Outcome:
+    def make(self, done: dict[int, int]) -> Outcome:
         """All scales, without the ``done`` first cycles of each."""
         status, error = "failed", None  # Also for an exception that is not expected.
         try:
-            with told("run"):
+            with explain_errors("run"):
                 with during("before the first scale", self.target):
                     self.base.begin(self.journal)
                     with place.visible(self.target, self.base.mark, there=self.base.there):
-                        self._describe()
+                        self._describe_system()
                 self.probes = Probes(self.spec, self.server.folder if self.server else None, self.journal)
-                with surroundings.watched(self.known, self.journal, self.load):
-                    self.load.begin(self.journal, self._url(), self._progress)
+                with surroundings.watch_others(self.known, self.journal, self.load):
+                    self.load.begin(self.journal, self._url(), self._show_progress)
                     if not self.spec.nodes and self.spec.client == OWN:
-                        self._calibrate()
+                        self._measure_ceiling()
                 for number, scale in enumerate(self.spec.scales, start=1):
-                    if not self._finished(scale, done.get(scale, 0)):
-                        self._scale(number, scale, done.get(scale, 0))
+                    if not self._is_finished(scale, done.get(scale, 0)):
+                        self._run_scale(number, scale, done.get(scale, 0))
                         self.journal.observer.scale_done(self.journal.writer.path)
-                self._refine()
+                self._run_further_scales()
             status = "complete"
         except Stopped as stopped:
             status, error = "cut-short", RunError(str(stopped), "go on with: dsbench run --resume ARCHIVE")
         except RunError as failed:
-            error = self._explained(failed)
+            error = self._explain(failed)
         finally:
             self.load.end(status)
-            self._leave_nothing()
+            self._drop_place()
         with suppress(ArchiveError):  # A full disk: what was written before stays, and the error is shown.
             if error is not None:
                 self.journal.writer.log(f"{now()} {status}: {error}")  # The screen has it from the outcome.
@@ -177,12 +174,12 @@ class _Ladder:
         aborted = (warning.message for warning in self.journal.record.warnings if warning.code == ABORTED)
         return Outcome(self.journal.writer.path, status, error, tuple(self.void), next(aborted, ""))
 
-    def _explained(self, failed: RunError) -> RunError:
+    def _explain(self, failed: RunError) -> RunError:
         """``failed`` with what the system did to the server's processes, where it ended some."""
         why = self.server.killed() if self.server is not None else ""
         return RunError(f"{failed}; {why}", "raise --limit memory, or lower the server's buffers") if why else failed
 
-    def _refine(self) -> None:
+    def _run_further_scales(self) -> None:
         """Further scales where the rate falls most; one that was begun before the run was resumed comes first."""
         spec, path = self.spec, self.journal.writer.path
         if spec.refine == "none":
@@ -190,19 +187,19 @@ class _Ladder:
         begun = [one.scale for one in self.journal.record.segments if one.scale not in spec.scales]
         waiting = list(dict.fromkeys(begun))
         for number in itertools.count(len(spec.scales) + 1):
-            scale = waiting.pop(0) if waiting else next_scale(spec, path)
+            scale = waiting.pop(0) if waiting else choose_scale(spec, path)
             if scale is None or (scale in self.void):
                 return
-            done = resumption.finished(path).get(scale, 0)
-            if not self._finished(scale, done):
-                self._scale(number, scale, done)
+            done = count_finished(path).get(scale, 0)
+            if not self._is_finished(scale, done):
+                self._run_scale(number, scale, done)
                 self.journal.observer.scale_done(path)
 
-    def _scale(self, number: int, scale: int, done: int) -> None:
+    def _run_scale(self, number: int, scale: int, done: int) -> None:
         spec, journal = self.spec, self.journal
-        bench = _bench(spec, self.target, scale)
-        known = Enough.of(spec, journal.writer.path, scale)
-        cycles = known.left(planned(bench.stages, spec, done))
+        bench = _open_bench(spec, self.target, scale)
+        known = Enough.read(spec, journal.writer.path, scale)
+        cycles = known.select_needed(planned(bench.stages, spec, done))
         last, of = cycles[-1].number if cycles else 0, max(len(spec.scales), number)
         moment = Moment(scale, number, of, "create", cycles=last)
         stages = [{"name": one.name, "work": one.work, "repeated": one.repeated} for one in bench.stages]
@@ -214,17 +211,17 @@ class _Ladder:
             spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots,
             self.probes,
         )
-        of_scale = Scale(setting, scale, cycles, self.base, known)
-        if not (of_scale.run() if cycles else of_scale.check(*self._unchecked(bench, scale))):
+        running = Scale(setting, scale, cycles, self.base, known)
+        if not (running.run() if cycles else running.check(*self._find_unchecked(bench, scale))):
             self.void.append(scale)
 
-    def _unchecked(self, bench: Bench, scale: int) -> tuple[Planned, Counts | None]:
+    def _find_unchecked(self, bench: Bench, scale: int) -> tuple[Planned, Counts | None]:
         """The last cycle of a scale that was killed before its check, and what its database holds if it is there."""
         last, segment = planned(bench.stages, self.spec)[-1], self.journal.record.segments[-1]
         if self.spec.reuse:  # Its mark tells that a run died on it.
             return last, Counts(len(bench.kinds), self.base.counted)
         whole = not any(stage.transactions for stage in bench.stages)  # Trials are in the database, not in the archive.
-        if whole and segment.first_cycle <= last.number and place.left(self.target, self.base.mark):
+        if whole and segment.first_cycle <= last.number and place.is_own(self.target, self.base.mark):
             return last, Counts.of(self.journal.writer.path, bench.kinds, segment)
         words = f"scale {scale}: the run was killed before the check, and the database of its cycles is gone"
         remedy = f"the check was made on another database after the load of cycle {last.number}, which is not counted"
@@ -232,46 +229,46 @@ class _Ladder:
         self.journal.segment(scale, last.number + 1)
         return last, None
 
-    def _finished(self, scale: int, done: int) -> bool:
+    def _is_finished(self, scale: int, done: int) -> bool:
         """Whether nothing of ``scale`` is left to do when so many cycles of it are there."""
-        stages = _bench(self.spec, self.target, scale).stages
+        stages = _open_bench(self.spec, self.target, scale).stages
         if not can_go_on(stages):
-            return scale in resumption.dropped(self.journal.writer.path)
+            return scale in _find_dropped(self.journal.writer.path)
         checks = any(stage.work == "check" for stage in stages)
         handed = self.journal.record.kept is not None or not self.base.stays(scale)
-        known = Enough.of(self.spec, self.journal.writer.path, scale)
-        left = known.left(planned(stages, self.spec, done))
+        known = Enough.read(self.spec, self.journal.writer.path, scale)
+        left = known.select_needed(planned(stages, self.spec, done))
         # Where a peak is searched, its end shows in the check only.
         left = () if self.spec.peak and scale in self.journal.record.checks else left
         return not left and handed and (scale in self.journal.record.checks or not checks)
 
-    def _describe(self) -> None:
+    def _describe_system(self) -> None:
         """The system stack, before the load."""
         name, queries = self.target.dialect.name, self.target
         directory = self.server.directory if self.server else stack.data_directory(name, queries, self.spec.target)
         self.statistics = statistics_of(name, queries)
         described = stack.describe(name, directory, queries, self._url())
         pids = self.server.pids() if self.server else []
-        self.known = surroundings.known(self.target, pids, described.server_pid, directory)
+        self.known = surroundings.known_processes(self.target, pids, described.server_pid, directory)
         self.monitors = monitors_for(name, directory, queries, self.known, self.load.pids)
         # The files of a database without a server may lie in a folder among others.
         own = directory if self.server or name in _DIRECTORIES else None
         if self.target.dialect.keeps_data and not self.spec.existing:
             self.monitors += (Sizes(self.target.size_bytes, own, self.known),)
-        noted(self.spec, self.target, self.server, self.journal, described)
+        surroundings.note_system(self.spec, self.target, self.server, self.journal, described)
 
     def _url(self) -> str:
         return self.server.url if self.server else self.spec.target.url
 
-    def _progress(self, phase: str, done: int, total: int) -> None:
+    def _show_progress(self, phase: str, done: int, total: int) -> None:
         """Shows how far the nodes are, before the first scale."""
         self.stop.check()
         moment = Moment(self.spec.scales[0], 1, len(self.spec.scales), phase, done=done, total=total)
         self.journal.observer.moment(moment)
 
-    def _calibrate(self) -> None:
+    def _measure_ceiling(self) -> None:
         """The client's own ceiling here, against which the rates are judged; a run does not fail for it."""
-        call = _bench(self.spec, self.target, self.spec.scales[0]).call
+        call = _open_bench(self.spec, self.target, self.spec.scales[0]).call
         name = self.target.dialect.name
         try:
             found = calibration.of_run(self.spec, name, self._url(), call, lambda _done, _total: self.stop.check())
@@ -281,7 +278,7 @@ class _Ladder:
             return
         self.journal.note(calibration=found.described())
 
-    def _leave_nothing(self) -> None:
+    def _drop_place(self) -> None:
         """Drops the place, where it is not kept."""
         try:
             self.base.end()
@@ -312,7 +309,7 @@ def _refuse_pooled(spec: RunSpec, pooled: str) -> None:
         raise RunError(words, f"leave --prepare out, set its pool_mode to session, or {server}", usage=True)
 
 
-def _bench(spec: RunSpec, target: Target, scale: int) -> Bench:
+def _open_bench(spec: RunSpec, target: Target, scale: int) -> Bench:
     bench = Bench(
         target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients, existing=spec.existing
     )
@@ -325,17 +322,47 @@ def _bench(spec: RunSpec, target: Target, scale: int) -> Bench:
     return bench
 
 
-def _name(spec: RunSpec, target: Target) -> str:
+def _name_archive(spec: RunSpec, target: Target) -> str:
     start = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     label = re.sub(r"[^\w.+-]+", "-", spec.label).strip("-.")
-    parts = (start, platform.node() or "host", _product(spec, target), spec.workload, label)
+    parts = (start, platform.node() or "host", _name_product(spec, target), spec.workload, label)
     return "_".join(part for part in parts if part)
 
 
-def _product(spec: RunSpec, target: Target) -> str:
+def _name_product(spec: RunSpec, target: Target) -> str:
     """The database as people call it: MariaDB and MySQL speak one protocol."""
     engine = target.dialect.name
     if engine != "mysql":
         return {"postgres": "postgresql"}.get(engine, engine)
     said = spec.target.private or str(target.fetch("select version() as version")[0]["version"])
     return "mariadb" if "mariadb" in said.lower() else engine
+
+
+def _read_specification(path: Path) -> RunSpec:
+    """The specification of the archive at ``path``; ``RunError`` when there is nothing to resume."""
+    if not path.is_dir():
+        raise RunError(f"{path} is no folder", "name the archive's folder; unpack a .zip first", usage=True)
+    archive = Archive.open(path)
+    data = archive.run
+    if data.status == "complete" and archive.sealed:
+        raise RunError(f"{path} is complete", "there is nothing to resume", usage=True)
+    if data.status == "running" and owner_alive(data.process):
+        raise RunError(f"the run of {path} is still going on", "wait until it has ended", usage=True)
+    # Where the password stood in the authority it may come from the environment; in the query it cannot.
+    return data.asked(url=data.spec.target.url.replace(":***@", "@"))
+
+
+def count_finished(path: Path) -> dict[int, int]:
+    """Scale to the number of its last finished cycle; through all threads and stages they are numbered on."""
+    table = Archive.open(path).table("cycles")
+    last: dict[int, int] = {}
+    for scale, cycle in zip(table["scale"].to_pylist(), table["cycle"].to_pylist(), strict=True):
+        if scale is not None and cycle is not None:
+            last[scale] = max(last.get(scale, 0), cycle)
+    return last
+
+
+def _find_dropped(path: Path) -> set[int]:
+    """Scales whose last stage, which drops the database, was reached."""
+    rows = Archive.open(path).table("phases").to_pylist()
+    return {int(row["scale"]) for row in rows if row["phase"] == "drop"}

@@ -1,0 +1,295 @@
+"""What decides how much a run does: which cycles are still needed, with how many threads, how long, and which scales.
+
+- ``Enough``: no more cycles of a series whose median rate is known precisely enough (``--precision``);
+- ``choose_cycles``: numbers of threads until the greatest rate is known (``--peak``);
+- ``Trials``: ramp-up and length of cycles by a cycle on trial (``--find-ramp-up``, ``--shortest``);
+- ``size_cycles``: how many transactions a cycle of a fixed number takes;
+- ``choose_scale``: further scales where the rate falls most (``--refine``).
+
+When the user wants a run to end, ``interrupts`` says so.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from math import ceil
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from dsbench.archive import Archive
+from dsbench.measure.cycle import Setting, run_cycle
+from dsbench.measure.loaders import Bench, CoreError
+from dsbench.measure.loaders.parts import Part, whole_results
+from dsbench.measure.plan import Planned
+from dsbench.measure.rows import measured_ns
+from dsbench.read.evaluation import evaluate
+from dsbench.read.stats.cutoff import between
+from dsbench.read.stats.index import share
+from dsbench.read.stats.peak import next_number
+from dsbench.read.stats.precision import enough, half_width, ramp_up, shortest
+from dsbench.read.stats.values import Floats
+from dsbench.spec import RunSpec
+
+Count = Callable[[Sequence[Part]], None]
+"""Hears what a trial left in the database, which no archive has and the check has to know."""
+_Series = tuple[str, int | None]
+"""Stage, threads of each node."""
+
+
+def wanted_precision(spec: RunSpec, scale: int) -> float | None:
+    """How precisely (share 0-1) the rate of ``scale`` has to be known; ``None`` where the number of cycles is given."""
+    if spec.precision is None:
+        return None
+    asked = spec.precision / 100
+    return share(asked, spec.scales, scale) if spec.precision_of == "index" else asked
+
+
+class Enough:
+    """The cycles of one scale so far."""
+
+    def __init__(self, spec: RunSpec, scale: int) -> None:
+        self._spec = spec
+        self._wanted = wanted_precision(spec, scale)
+        self._committed: dict[_Series, list[int]] = defaultdict(list)
+
+    @classmethod
+    def read(cls, spec: RunSpec, archive: Path, scale: int) -> Enough:
+        """With the cycles that the archive of a run already has."""
+        known = cls(spec, scale)
+        if spec.precision is None:
+            return known
+        totals: dict[tuple[str, int, int], int] = defaultdict(int)
+        for row in Archive.open(archive).table("cycles").to_pylist():
+            if row["scale"] == scale:
+                totals[row["stage"], row["threads"], row["cycle"]] += row["committed"]
+        for stage, threads, cycle in sorted(totals, key=lambda key: key[2]):
+            known._committed[stage, threads].append(totals[stage, threads, cycle])
+        return known
+
+    def add(self, cycle: Planned, parts: Sequence[Part]) -> None:
+        """The parts of a cycle that has ended."""
+        committed = sum(result.total("committed") for result in whole_results(parts))
+        self._committed[cycle.stage.name, cycle.threads].append(committed)
+
+    def select_needed(self, cycles: Sequence[Planned]) -> tuple[Planned, ...]:
+        """Those of ``cycles`` that are still needed."""
+        return tuple(cycle for cycle in cycles if not self.reached(cycle))
+
+    def reached(self, cycle: Planned) -> bool:
+        """Whether the series of ``cycle`` needs no further one; a stage that is not repeated needs its own."""
+        if self._wanted is None or cycle.threads is None:
+            return False
+        return enough(self._rates(cycle), self._wanted, self._spec.cycles)
+
+    def describe(self, cycle: Planned) -> str:
+        """The state of the series of ``cycle`` in words, for the log."""
+        rates = self._rates(cycle)
+        known = f"the median rate is known within ±{half_width(rates):.1%} (95 %) after {rates.size} cycles"
+        of_index = self._wanted is not None and self._spec.precision_of == "index"
+        return known + (f"; its share of the index is ±{self._wanted:.1%}" if of_index else "")
+
+    def _rates(self, cycle: Planned) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        committed = self._committed.get((cycle.stage.name, cycle.threads), [])
+        return np.array(committed, dtype=float) / self._spec.duration
+
+
+def choose_cycles(setting: Setting, scale: int, cycles: Sequence[Planned]) -> Iterator[Planned]:
+    """``cycles`` as they are, or, where a peak is searched, as many of them as that takes, with its numbers of threads.
+
+    The rates so far are read from the archive, so that a run which is resumed goes on where it was.
+    """
+    if not setting.spec.peak or not cycles or not cycles[0].stage.repeated:
+        yield from cycles
+        return
+    for cycle in cycles:
+        threads = next_number(setting.spec.thread_numbers, _read_rates(setting, scale), setting.spec.cycles)
+        if threads is None:
+            return
+        yield replace(cycle, threads=threads)
+
+
+def _read_rates(setting: Setting, scale: int) -> dict[int, list[float]]:
+    """By number of threads, the rates of its cycles so far."""
+    archive = Archive.open(setting.journal.writer.path)
+    duration_ns: dict[int, int] = {}
+    for row in archive.table("groups").to_pylist():
+        if row["scale"] == scale:
+            duration_ns[row["cycle"]] = max(row["duration_ns"] or 1, duration_ns.get(row["cycle"], 1))
+    committed: dict[tuple[int, int], int] = {}
+    for row in archive.table("cycles").to_pylist():
+        if row["scale"] == scale:
+            key = (row["cycle"], row["threads"])
+            committed[key] = committed.get(key, 0) + row["committed"]
+    rates: dict[int, list[float]] = {}
+    for (cycle, threads), count in sorted(committed.items()):
+        rates.setdefault(threads, []).append(count / duration_ns[cycle] * 1e9)
+    return rates
+
+
+_SECOND, _COUNT = 1, 3
+"""Columns of ``CycleResult.seconds``."""
+LEAST_S = 10
+"""Seconds of a course below which nothing can be found in it."""
+
+
+class Trials:
+    """Gives each cycle of a load stage the ramp-up and the length that a cycle on trial before its series showed.
+
+    Where neither ``find_ramp_up`` nor ``shortest`` asks for a trial, the cycles stay as the user wants them.
+    """
+
+    def __init__(self, setting: Setting, scale: int, count: Count) -> None:
+        self._setting = setting
+        self._scale = scale
+        self._count = count
+        self._tried: int | None = None
+        self._with = setting
+
+    def set_up(self, cycle: Planned) -> Setting:
+        """What ``cycle`` is run with; after its trial, where it is the first of its series."""
+        spec = self._setting.spec
+        wants_trial = (spec.find_ramp_up or spec.shortest is not None) and cycle.threads is not None
+        if wants_trial and cycle.threads != self._tried:
+            self._tried = cycle.threads
+            found = self._read(cycle) or self._try(cycle)
+            self._with = replace(self._setting, spec=spec.model_copy(update=found))
+        return self._with
+
+    def _read(self, cycle: Planned) -> dict[str, float]:
+        """What the cycles have that a run which goes on finds of this series; empty where it finds none."""
+        rows = Archive.open(self._setting.journal.writer.path).table("groups").to_pylist()
+        here = (self._scale, cycle.stage.name, cycle.threads)
+        found = [row for row in rows if (row["scale"], row["stage"], row["threads"]) == here]
+        return {"ramp_up": found[0]["ramp_up_ns"] / 1e9, "duration": found[0]["duration_ns"] / 1e9} if found else {}
+
+    def _try(self, cycle: Planned) -> dict[str, float]:
+        """What the course of a cycle on trial shows."""
+        spec, begun = self._setting.spec, _count_checkpoints(self._setting)
+        # Cycle 0 has inputs that no cycle repeats.
+        parts = run_cycle(self._setting, self._scale, replace(cycle, number=0), recorded=False)
+        self._count(parts)
+        per_second = sum_seconds(parts, int(spec.duration))
+        ramp_up, settled = self._find_ramp_up(per_second) if spec.find_ramp_up else (spec.ramp_up, True)
+        found = {"ramp_up": float(ramp_up)}
+        if spec.shortest is not None:
+            rest = per_second[int(ramp_up) if spec.find_ramp_up else 0 :]
+            met = _count_checkpoints(self._setting) > begun
+            found["duration"] = self._find_length(rest, spec.shortest, met) if settled else spec.duration
+        return found
+
+    def _find_ramp_up(self, counts: Floats) -> tuple[int, bool]:
+        journal = self._setting.journal
+        found, settled = ramp_up(counts) if counts.size >= LEAST_S else (0, False)
+        if settled:
+            journal.say(f"{self._at}: ramp-up of {found} s, by the course of a cycle on trial (MSER-5)")
+        else:
+            words = f"a cycle of {self._setting.spec.duration:g} s is too short to show when the rate has settled"
+            remedy = "use longer cycles, or say --ramp-up"
+            journal.warn("ramp-up", f"{self._at}: {words}: each cycle has a ramp-up of {found} s", remedy, self._scale)
+        return found, settled
+
+    def _find_length(self, counts: Floats, least: int, checkpoint: bool) -> float:
+        """Seconds of the cycles; a checkpoint in the trial keeps them as long as they were asked for."""
+        asked = self._setting.spec.duration
+        found = asked if checkpoint or counts.size < LEAST_S else min(float(shortest(counts, least)), asked)
+        why = "the cycle on trial had a checkpoint" if checkpoint else "by the course of a cycle on trial"
+        self._setting.journal.say(f"{self._at}: cycles of {found:g} s, {why}")
+        return found
+
+    @property
+    def _at(self) -> str:
+        threads = f", {self._tried} threads" if self._setting.spec.several_threads else ""
+        return f"scale {self._scale}{threads}"
+
+
+def _count_checkpoints(setting: Setting) -> float:
+    """How many the server has begun since it counts; 0 where it does not."""
+    count = 0.0
+    for monitor in setting.monitors:
+        with suppress(CoreError):  # Where the login may not read them, the monitor of the cycles says so.
+            values = monitor.sample() if monitor.name == "server" else []
+            count += sum(value for metric, _unit, value in values if metric.startswith("checkpoints_"))
+    return count
+
+
+def sum_seconds(parts: Sequence[Part], seconds: int) -> Floats:
+    """Transactions of each of the first whole ``seconds`` of a cycle, of all nodes together."""
+    counts = np.zeros(seconds)
+    for result in whole_results(parts):
+        inside = result.seconds[result.seconds[:, _SECOND] < seconds]
+        np.add.at(counts, inside[:, _SECOND].astype(int), inside[:, _COUNT].astype(float))
+    return counts
+
+
+_TRIAL_NS: Final = 1_000_000_000
+"""A trial that took less tells too little."""
+_MORE: Final = 1.2
+"""By how much a number goes beyond what the trials ask for: they may have been disturbed, and first ones are slower."""
+_MOST_TRIALS: Final = 6
+
+Took = Callable[[int, int], int]
+"""Transactions and threads to the nanoseconds that they took."""
+
+
+def size_cycles(setting: Setting, least: int, cycles: Sequence[Planned], count: Count) -> Setting:
+    """``setting`` with the number of transactions for ``cycles``, which are of one stage.
+
+    It is ``least``, as the workload says, or more, so that a cycle is no burst: a rate over too short a time has its
+    writes in caches, and cannot be sustained. The number is raised until a cycle lasts as long as ``--duration`` at the
+    fastest number of threads, and is the same for all of them. A run that is resumed goes on with its number.
+    """
+    stage, scale = cycles[0].stage, setting.bench.scale
+    known = _read_number(setting, scale)
+    if not known:
+
+        def took(transactions: int, threads: int) -> int:
+            trial = set_number(setting, scale, transactions)
+            parts = run_cycle(trial, scale, Planned(0, trial.bench.load(stage.name), threads), recorded=False)
+            count(parts)
+            return measured_ns(0, whole_results(parts))
+
+        numbers = dict.fromkeys(cycle.threads or setting.spec.threads for cycle in cycles)
+        known = choose_number(least, round(setting.spec.duration * 1e9), list(numbers), took)
+        setting.journal.say(f"scale {scale}: {known} transactions in each cycle, of all threads together")
+    return set_number(setting, scale, known)
+
+
+def choose_number(asked: int, duration_ns: int, threads: Sequence[int], took: Took) -> int:
+    """The least multiple of ``asked`` that takes ``duration_ns`` at each of ``threads``, by trials with ``took``."""
+    most = asked
+    for clients in threads:
+        count = asked
+        for _ in range(_MOST_TRIALS):
+            lasted_ns = max(took(count, clients), 1)
+            if lasted_ns >= min(duration_ns, _TRIAL_NS):
+                break
+            count = asked * ceil(count * _MORE * min(duration_ns, _TRIAL_NS) / lasted_ns / asked)
+        most = max(most, asked * ceil(_MORE * count * min(duration_ns / lasted_ns, 1e6) / asked))
+    return most
+
+
+def set_number(setting: Setting, scale: int, transactions: int) -> Setting:
+    """``setting`` with so many transactions in each cycle; nodes learn it from the workload's setting."""
+    spec = setting.spec
+    settings = {**spec.workload_settings, "transactions": str(transactions)}
+    bench = Bench(setting.target, spec.workload, scale, spec.call, settings, spec.clients)
+    return replace(setting, spec=spec.model_copy(update={"workload_settings": settings}), bench=bench)
+
+
+def _read_number(setting: Setting, scale: int) -> int:
+    rows = Archive.open(setting.journal.writer.path).table("groups").to_pylist()
+    counts = (row["until_count"] for row in rows if row["scale"] == scale and row["until_of"] == "share")
+    return max(counts, default=0)
+
+
+def choose_scale(spec: RunSpec, archive: Path) -> int | None:
+    """The scale to be run next, by what ``archive`` holds; ``None`` where the cut-off is known, or there is none."""
+    known = evaluate(Archive.open(archive))
+    rates = {x: float(np.median(rates)) for x, rates in known.cycle_rates.items() if x not in known.void_scales}
+    scale = between(rates, spec.scales)
+    return None if scale in known.cycle_rates else scale
