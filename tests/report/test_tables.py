@@ -17,6 +17,7 @@ from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.report import tables
 from dsbench.read.report.document import page
 from dsbench.read.stats.values import Doubt, ScaleResult, result_columns
+from dsbench.read.subjects import rate
 from fixtures import small
 from fixtures.archives import write
 from fixtures.sample import replace
@@ -142,14 +143,14 @@ def test_scales_that_the_index_leaves_out_are_named(evaluation: Evaluation) -> N
     """``over scales 1-10`` alone would count a void scale in."""
     without = replace(evaluation.index, left_out={2: "its check failed", 5: "its check failed", 20: "no cycle was finished"})
     told = "scales 1-10, without 2 and 5: its check failed, without 20: no cycle was finished"
-    assert told in tables.index_lines(without)[0]
+    assert told in rate.index_lines(without)[0]
     assert told in index_note(without)
-    assert "scale 2 was left out: its check failed" in tables.index_lines(replace(without, dsi=None))[0]
+    assert "scale 2 was left out: its check failed" in rate.index_lines(replace(without, dsi=None))[0]
 
 
 def test_an_undefined_index_is_said_in_words(evaluation: Evaluation) -> None:
     alone = replace(evaluation.index, dsi=None, crossing=12.3456, crossing_note="")
-    assert tables.index_lines(alone) == [
+    assert rate.index_lines(alone) == [
         "DSI not defined: it needs two scales, each with a rate above 0",
         "T = X (TPC-B clause 4.1): 12.35 tps",
     ]

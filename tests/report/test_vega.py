@@ -8,7 +8,7 @@ import pytest
 import vl_convert
 
 from dsbench import caches
-from dsbench.read.report.page import vega
+from dsbench.read.draw import vega
 
 SPEC = {"$schema": "https://vega.github.io/schema/vega-lite/v6.4.json"}
 

@@ -12,7 +12,8 @@ import dsbench
 from dsbench.measure import stopping
 from dsbench.read import bounds
 from dsbench.read.report import bounds as report
-from dsbench.read.report.tables import DEFINITIONS, summary_text
+from dsbench.read.report.tables import summary_text
+from dsbench.read.subjects.rate import DEFINITIONS
 from fixtures.program import Program
 
 

@@ -30,6 +30,11 @@ class Column:
         """Name and unit."""
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
+    @property
+    def short_head(self) -> str:
+        """The same for a terminal, where a column is as wide as its head."""
+        return f"{self.name} {self.unit}".strip()
+
     def show(self, value: Any) -> str:
         """A cell; a dash where there is no value."""
         return value if isinstance(value, str) else format_number(value, self.times, self.digits, self.form)

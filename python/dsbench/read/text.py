@@ -41,16 +41,16 @@ def _lines(block: Block) -> Iterator[str]:
 
 def _stack_rows(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> Iterator[str]:
     """Texts too long to stand beside each other: a line for each cell, all but the first indented below its row."""
-    width = max(len(column.head) for column in columns)
+    width = max(len(column.short_head) for column in columns)
     for row in rows:
-        cells = [(column.head, column.show(value)) for column, value in zip(columns, row, strict=True)]
+        cells = [(column.short_head, column.show(value)) for column, value in zip(columns, row, strict=True)]
         yield cells[0][1]
         yield from (f"  {head:{width}}  {shown}" for head, shown in cells[1:] if shown)
 
 
 def align_rows(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> list[str]:
     """Heads and cells in columns, numbers to the right."""
-    cells = [[column.head for column in columns]]
+    cells = [[column.short_head for column in columns]]
     cells += [[column.show(value) for column, value in zip(columns, row, strict=True)] for row in rows]
     widths = [max(len(row[at]) for row in cells) for at in range(len(columns))]
     # Texts of the last column end where they end.

@@ -14,7 +14,6 @@ from dsbench.read.draw.vega import vega
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import render_section
 from dsbench.read.naming import subject
-from dsbench.read.report.model_text import section_of_models
 from dsbench.read.report.page import (
     conditions,
     course,
@@ -47,7 +46,8 @@ _CAPTIONS: Final = {
 }
 _ZOOMED: Final = ("cycle", "freq", "kinds")
 _LINKS: Final = (
-    ("doubts", "Doubts"), ("summary", "Summary"), ("connections", "Connections"), ("kinds", "Kinds"),
+    ("warnings", "Warnings"), ("rate", "Rate"), ("latency", "Latency"),
+    ("connections", "Connections"), ("kinds", "Kinds"),
     ("per-statement", "Statements"),
     ("diagrams", "Diagrams"), ("models", "Models"), ("results", "Results"), ("stages", "Stages"),
     ("resources", "Resources"),
@@ -65,7 +65,7 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     of_statements, statistics = kind_sections.statements(evaluation), kind_sections.statistics(evaluation)
     of_machines = _section("machine", evaluation)
     of_nodes = _section("nodes", evaluation)
-    of_models = section_of_models(evaluation)
+    of_models = _section("models", evaluation)
     of_stages = stage_section.section_of_stages(evaluation, run)
     optional = {
         "stages": of_stages, "connections": of_connections, "kinds": of_kinds, "per-statement": of_statements,
@@ -76,8 +76,9 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         "main",
         results.headline(evaluation, run, figure("rate", _CAPTIONS["rate"]) if "rate" in specs else None),
         _contents(absent),
-        results.doubts(evaluation),
-        results.summary(evaluation),
+        _section("warnings", evaluation) or "",
+        _section("rate", evaluation) or "",
+        _section("latency", evaluation) or "",
         of_connections or "",
         of_kinds or "",
         of_statements or "",

@@ -8,8 +8,10 @@ from typing import Final
 
 from dsbench.archive import RunRecord
 from dsbench.read import draw as diagrams
+from dsbench.read import subjects
 from dsbench.read.draw import render
 from dsbench.read.evaluation import Evaluation
+from dsbench.read.html import render_blocks
 from dsbench.read.report.page import kind_sections, results
 from dsbench.read.report.page.markup import Html, tag
 
@@ -46,9 +48,13 @@ def page(evaluation: Evaluation, run: RunRecord) -> str:
     """HTML for a cell of a notebook; its styles touch nothing else there."""
     images = tag("div", *_images(evaluation, run), cls="pictures")
     return str(tag(
-        "div", tag("style", Html(_STYLE)), results.headline(evaluation, run), results.doubts(evaluation),
-        kind_sections.by_connections(evaluation) or "", results.summary(evaluation), images, cls="dsbench",
+        "div", tag("style", Html(_STYLE)), results.headline(evaluation, run), _shown("warnings", evaluation),
+        kind_sections.by_connections(evaluation) or "", _shown("rate", evaluation), images, cls="dsbench",
     ))  # fmt: skip
+
+
+def _shown(subject: str, evaluation: Evaluation) -> Html:
+    return Html(render_blocks(list(subjects.load(subject).tell(evaluation))))
 
 
 def _images(evaluation: Evaluation, run: RunRecord) -> Iterator[Html]:

@@ -11,16 +11,16 @@ import numpy as np
 
 from dsbench.archive import RunRecord
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.naming import conduct, index_scales, limited, listed, pacing
+from dsbench.read.naming import conduct, limited, listed, pacing
 from dsbench.read.report.cost_table import waking_lines
 from dsbench.read.report.kind_text import kind_lines
-from dsbench.read.report.model_text import model_lines
-from dsbench.read.series import headings, labels
+from dsbench.read.series import each_series, headings, labels
 from dsbench.read.stats.efficiency import BORDERS, Efficiency
-from dsbench.read.stats.peak import Peak, in_words, peak
-from dsbench.read.stats.precision import FEWEST
-from dsbench.read.stats.values import Doubt, Index, Interval, ScaleResult, percent, result_columns
-from dsbench.read.subjects import readers
+from dsbench.read.stats.values import ScaleResult, percent, result_columns
+from dsbench.read.subjects import rate, readers
+from dsbench.read.subjects.models import summarize_models
+from dsbench.read.subjects.warnings import list_warnings
+from dsbench.read.text import render_text
 from dsbench.workloads import Entry
 
 DIGITS = 9
@@ -43,10 +43,6 @@ _LARGE: Final = frozenset({
 def results() -> tuple[str, ...]:
     """Names of the results that the JSON holds as they are."""
     return (*_KNOWN, *(name for name in readers(whole=False) if name not in _LARGE | set(_KNOWN)))
-_BEFORE, _BEHIND = ("scale", "size GB", "tps", "±95 %", "min–max tps", "failed", "f"), ("populate s",)
-_WIDE = 10
-"""Share beyond which an interval says nothing but that it is wide."""
-_TIMES = {0.5: "p50 ms", 0.99: "p99 ms", 1.0: "max ms"}
 
 
 def results_txt(evaluation: Evaluation, run: RunRecord) -> str:
@@ -96,125 +92,20 @@ def _csv(evaluation: Evaluation) -> list[str]:
     return [",".join(_number(value, missing="") for value in _values(row)) for row in evaluation.scales]
 
 
-def summary_heads(evaluation: Evaluation) -> tuple[str, ...]:
-    """The heads of the summary. In the open loop they say which times these are: waiting for the start is in them."""
-    which = "response " if evaluation.response else ""
-    return (*_BEFORE, *(which + name for name in _TIMES.values()), *_BEHIND)
-
-
-def summary_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
-    """The cells of the summary, one row per scale; a void scale carries an exclamation mark."""
-    return [_summary_row(evaluation, row) for row in evaluation.scales]
-
-
 def summary_text(evaluation: Evaluation) -> str:
-    """The summary as plain text, without colour or frame; one table for each series."""
+    """The summary as plain text, without colour or frame: a table for each series, then what they say together."""
     lines = []
-    names = headings(evaluation.series)
-    for key, part in evaluation.series.items():
-        lines += [names[key], *_summary_lines(part), ""]
-    lines = lines or _summary_lines(evaluation)
-    lines += [DEFINITIONS, ""] if evaluation.definitions else []
-    return "\n".join([*lines, *model_lines(evaluation), *summary_notes(evaluation)]) + "\n"
-
-
-def _summary_lines(evaluation: Evaluation) -> list[str]:
-    rows = [summary_heads(evaluation), *summary_rows(evaluation)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    more = [GROWN] if evaluation.grown else []
-    more += [*_service_lines(evaluation), *_definition_lines(evaluation), *kind_lines(evaluation)]
-    return [*(_aligned(row, widths) for row in rows), *more, *([""] if more else [])]
-
-
-GROWN: Final = "populate s with +: of the rows that the scale adds to the database of the one before it (--grow)"
-DEFINITIONS: Final = (
-    "The sum of the streams' own rates is marginally higher and nearer to a steady state; from the first start to the "
-    "last end there is time as well in which only some streams run (McDonell, 1987)."
-)
-
-
-def definitions(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
-    """By scale, TPS of a fixed number of transactions by both definitions, and how far the former is above the latter;
-    they differ as far as streams end apart."""
-    found = ((str(x), *both) for x, both in evaluation.definitions.items() if both[1])
-    return [(x, _short(streams), _short(span), f"{streams / span - 1:+.1%}") for x, streams, span in found]
-
-
-def _definition_lines(evaluation: Evaluation) -> list[str]:
-    told = [f"  scale {scale}: {one}; {other} ({more})" for scale, one, other, more in definitions(evaluation)]
-    head = "tps by two definitions: sum of the streams' own rates; first start to last end of all:"
-    return [head, *told] if told else []
-
-
-def _service_lines(evaluation: Evaluation) -> list[str]:
-    """In the open loop the times of the summary are response times; the others hide how long transactions waited."""
-    if not evaluation.response:
-        return []
-    lines = ["response times: from the intended start; residence times, from the actual one:"]
-    for row in evaluation.scales:
-        if curve := evaluation.frequency.get(row.scale):
-            p50, p99, most = (_short(curve.told(q) / 1e6) for q in _TIMES)
-            lines.append(f"  scale {row.scale}: p50 {p50} ms, p99 {p99} ms, max {most} ms")
-    return lines
+    for heading, part in each_series(evaluation):
+        more = [render_text(blocks), *kind_lines(part)] if (blocks := list(rate.tell_scales(part, heading))) else []
+        lines += [*more, ""]
+    return "\n".join([*lines, *summarize_models(evaluation), *summary_notes(evaluation)]) + "\n"
 
 
 def summary_notes(evaluation: Evaluation) -> list[str]:
-    """The lines below the summary: index, rating, doubts with their remedies.
-
-    Doubts of one kind with one remedy share their lines: those of the first scale are told, the other scales named.
-    """
-    groups: dict[tuple[str, str, bool], list[Doubt]] = {}
-    for doubt in evaluation.doubts:
-        # Doubts about the whole run differ in what they are about: each stands for itself.
-        key = (doubt.code, doubt.remedy if doubt.scale is not None else doubt.message, doubt.severe)
-        groups.setdefault(key, []).append(doubt)
-    names = headings(evaluation.series)
-    index = [f"{names[key]}: {line}" for key, part in evaluation.series.items() for line in _index_lines(part)
-             if not evaluation.staged or part.index.dsi is not None]  # fmt: skip
-    told = [*peak_lines(evaluation), *(line for group in groups.values() for line in _doubt_lines(group))]
-    waking = [f"{names[key]}, {line}" for key, part in evaluation.series.items() for line in waking_lines(part)]
-    if not evaluation.series:
-        index = _index_lines(evaluation)
-    return [*index, *(waking or waking_lines(evaluation)), *told]
-
-
-def peak_lines(evaluation: Evaluation) -> list[str]:
-    """For each scale that was run at several numbers of threads, that with the greatest rate, and how sure it is."""
-    return [f"scale {scale}: {in_words(found)}" for scale, found in _peaks(evaluation).items()]
-
-
-def _peaks(evaluation: Evaluation) -> dict[int, Peak]:
-    parts = [part for key, part in evaluation.series.items() if key.stage == evaluation.stage]
-    scales = sorted({x for part in parts for x in part.cycle_rates if x not in part.void_scales})
-    peaks = {
-        x: peak({part.threads: part.cycle_rates[x].tolist() for part in parts if x in part.cycle_rates}) for x in scales
-    }
-    return {x: found for x, found in peaks.items() if found is not None}
-
-
-def _index_lines(evaluation: Evaluation) -> list[str]:
-    """Where there is another headline, such as NOPM, or no cycle, the lack of these ratings is no news."""
-    if not evaluation.cycle_rates:
-        return []
-    lines = index_lines(evaluation.index)
-    if not evaluation.nopm:
-        return lines
-    return lines[:1] if evaluation.index.dsi is not None else []
-
-
-def index_lines(index: Index) -> list[str]:
-    """DSI with its interval and range, and the rating where T(X) = X, in words."""
-    if index.dsi is None:
-        without = "".join(f"; scale {scale} was left out: {why}" for scale, why in index.left_out.items())
-        first = "DSI not defined: it needs two scales, each with a rate above 0" + without
-    else:
-        within = f" (no interval below {FEWEST} cycles)"
-        if isfinite(index.dsi.low):
-            within = f" [{index.dsi.low:.2f}, {index.dsi.high:.2f}] ({index.dsi.level:.0%}, over the cycles)"
-        ladder = "" if index.comparable else "; not comparable: not the settings of profile dsi"
-        first = f"DSI {index.dsi.value:.2f}{within} over {index_scales(index)}{ladder}"
-    rating = f"{index.crossing:.4g} tps" if index.crossing is not None else f"none; {index.crossing_note}"
-    return [first, f"T = X (TPC-B clause 4.1): {rating}"]
+    """The lines below the summary: index, rating, which number of threads is best, warnings with their remedies."""
+    waking = [f"{heading}, {line}" if heading else line
+              for heading, part in each_series(evaluation) for line in waking_lines(part)]  # fmt: skip
+    return [*rate.describe_indexes(evaluation), *waking, *rate.peak_lines(evaluation), *list_warnings(evaluation)]
 
 
 def to_json(evaluation: Evaluation) -> dict[str, Any]:
@@ -234,7 +125,7 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
         ]
         for scale, rows in evaluation.kinds.items()
     }
-    result["peak"] = {str(x): {**_plain(found), "sure": found.sure} for x, found in _peaks(evaluation).items()}
+    result["peak"] = {str(x): {**_plain(found), "sure": found.sure} for x, found in rate.read_peaks(evaluation).items()}
     result["efficiency"] = {
         str(scale): _efficiency(one) for scale, one in evaluation.efficiency.items()
     }
@@ -319,46 +210,3 @@ def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
 def _workload(entry: Entry) -> str:
     """Its name, and what the figures are not: ``tpcb (TPC-B-like, no result in the sense of the TPC)``."""
     return f"{entry.name} ({entry.label}, {entry.disclaimer})" if entry.disclaimer else entry.name
-
-
-def _doubt_lines(doubts: Sequence[Doubt]) -> list[str]:
-    first = doubts[0]
-    where = f" at scale {first.scale}" if first.scale is not None else ""
-    others = ", ".join(dict.fromkeys(str(doubt.scale) for doubt in doubts if doubt.scale != first.scale))
-    also = f" (also at {others})" if others else ""
-    word = "VOID" if first.severe else "doubt"
-    hint = [f"  hint: {first.remedy}"] if first.remedy else []
-    told = [doubt for doubt in doubts if doubt.scale == first.scale]
-    return [*(f"{word}{where}{also}: {doubt.message}" for doubt in told), *hint]
-
-
-def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[str, ...]:
-    share = evaluation.success_share.get(row.scale)
-    curve = evaluation.response.get(row.scale) or evaluation.frequency.get(row.scale)
-    times = {q: curve.told(q) / 1e6 if curve else np.nan for q in _TIMES}
-    return (
-        f"{row.scale}!" if row.scale in evaluation.void_scales else str(row.scale),
-        _short(row.database_size_gb),
-        _short(row.rate_median_tps),
-        _within(evaluation.intervals.get(row.scale)),
-        f"{_short(row.rate_min_tps)}–{_short(row.rate_max_tps)}" if row.transactions else "–",
-        f"{1 - share:.1%}" if share is not None else "–",
-        _short(row.rate_multiplier),
-        *(_short(time) for time in times.values()),
-        _short(row.populate_s) + ("+" if row.scale in evaluation.grown else ""),
-    )
-
-
-def _within(interval: Interval | None) -> str:
-    """By how much an interval reaches beyond its middle, in per cent; a dash where it has no ends."""
-    if interval is None or not isfinite(interval.high):
-        return "–"
-    share = interval.reach
-    return f"{share:.1%}" if share < _WIDE else f"> {_WIDE:.0%}"
-
-
-def _short(value: float) -> str:
-    """Three significant digits without an exponent in the usual range; a dash when missing."""
-    if isnan(value):
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

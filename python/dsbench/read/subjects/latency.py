@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -10,13 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.read.arrow import whole
+from dsbench.read.blocks import Block, Column, Table
 from dsbench.read.measured import Measured
+from dsbench.read.series import each_series
 from dsbench.read.stats import histogram as hist
 from dsbench.read.stats.values import Frequency
 from dsbench.read.subject import Subject
 
 if TYPE_CHECKING:
-    pass
+    from dsbench.read.evaluation import Evaluation
 
 OTHER_QUANTILES: Final = (0.5, 0.9, 0.99, 0.999, 1.0)
 """Quantiles beside the confidence levels, whatever those are; TPC-B's limit of 2 s is one for 0.9."""
@@ -38,8 +40,34 @@ def frequency(
     return result
 
 
+_SHOWN: Final = {0.5: "p50", 0.9: "p90", 0.99: "p99", 0.999: "p99.9", 1.0: "max"}
+_MEASURES: Final = {
+    "response": "Response times, from the intended start", "frequency": "Latency, from the start of the first attempt",
+}  # fmt: skip
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    """Quantiles by scale; in the open loop of response times, too."""
+    columns = (Column("scale"), Column("transactions"), *(Column(name, "ms", 1e-6) for name in _SHOWN.values()))
+    for heading, part in each_series(evaluation):
+        for result, title in _MEASURES.items():
+            curves: Mapping[int, Frequency] = getattr(part, result)
+            rows = [(x, one.count, *(one.told(q) for q in _SHOWN)) for x, one in sorted(curves.items())]
+            if rows:
+                yield Table(f"{title}, {heading}" if heading else title, columns, rows)
+
+
+def _of_quantile(quantile: float) -> Callable[[Evaluation], Mapping[int, float]]:
+    def measure(evaluation: Evaluation) -> Mapping[int, float]:
+        curves = evaluation.response or evaluation.frequency
+        return {x: one.told(quantile) / 1e6 for x, one in curves.items()}
+
+    return measure
+
+
 SUBJECT: Final = Subject(
-    "latency", "Latency",
+    "latency", "Latency", tell=_tell, nothing="No transaction was committed.",
+    measures={name: _of_quantile(q) for q, name in _SHOWN.items()},
     reads={
         "frequency": lambda evaluation: frequency(
             evaluation.rows.buckets, "residence", evaluation.rows.load, evaluation.levels

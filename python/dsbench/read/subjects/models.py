@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import isfinite
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from dsbench.archive import RunRecord
+from dsbench.read.blocks import Block, Column, Part, Sentence, Table
+from dsbench.read.format import format_number
 from dsbench.read.groups import Makers, Series
-from dsbench.read.stats.fits import Fit, collisions, memory, scalability
-from dsbench.read.stats.values import Collision, Floats, ScaleResult
+from dsbench.read.stats.cutoff import Fall
+from dsbench.read.stats.fits import Fit, Parameter, collisions, memory, scalability
+from dsbench.read.stats.values import Collision, Floats, ScaleResult, percent
 from dsbench.read.subject import Subject
 
 if TYPE_CHECKING:
@@ -70,4 +73,70 @@ def _read_all_models(evaluation: Evaluation) -> tuple[Fit, ...]:
     return (*over_clients(evaluation.series, evaluation.run), *last.models)
 
 
-SUBJECT: Final = Subject("models", "Models", reads={"models": _read_models}, whole={"models": _read_all_models})
+TITLES: Final = {
+    "scalability": "Universal Scalability Law, T(N) = λN / (1 + σ(N - 1) + κN(N - 1))",
+    "memory": "end of the memory, t(X) = t_hit + (t_miss - t_hit)(1 - X_0 / X) beyond X_0",
+    "collisions": "collisions, q(X) = 1 / (1 + κ(K - 1) / X)",
+}
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    """Where the rate falls, then each model: its parameters with intervals, and its residuals point by point."""
+    falls = describe_falls(evaluation)
+    yield from (Sentence(line[:1].upper() + line[1:] + ".") for line in falls)
+    for fit in evaluation.models:
+        blocks: list[Block] = []
+        residuals = f"; residuals {fit.rms:.1%} (rms)" if fit.fits else ""
+        blocks.append(Sentence(f"{fit.conclusion[:1].upper()}{fit.conclusion[1:]}{residuals}."))
+        if fit.fits:
+            heads = (Column("parameter", left=True), Column("meaning", left=True), Column("95 % interval", left=True))
+            rows = [(one.symbol, one.meaning, show_parameter(one)) for one in fit.parameters]
+            blocks.append(Table("", heads, rows))
+        points = (Column(fit.over, digits=6), Column("measured"), Column("model"), Column("residual", form="+.1%"))
+        series = (fit.at, fit.measured, fit.modelled, fit.residuals)
+        values = list(zip(*(map(float, column) for column in series), strict=True))
+        blocks.append(Part("Residuals", [Table("", points, values)], folded=True))
+        yield Part(TITLES[fit.model], blocks)
+    if falls or evaluation.models:
+        words = "Intervals at 95 % by drawing the residuals anew: they do not know what the model misses everywhere."
+        yield Sentence(words, "note")
+
+
+def summarize_models(evaluation: Evaluation) -> list[str]:
+    """Where the rate falls and each model in three lines; one that does not fit has no parameters."""
+    lines = describe_falls(evaluation)
+    for fit in evaluation.models:
+        lines.append(f"model: {TITLES[fit.model]}")
+        if fit.fits:
+            lines.append("  " + "; ".join(f"{one.symbol} {show_parameter(one)}" for one in fit.parameters))
+        lines.append(f"  {fit.conclusion}" + (f"; residuals {fit.rms:.1%} (rms)" if fit.fits else ""))
+    return lines
+
+
+def describe_falls(evaluation: Evaluation) -> list[str]:
+    """Where the rate falls most, and where it does at each confidence level, with the sizes of the database there."""
+    if evaluation.fall is None:
+        return []
+    sizes = {row.scale: row.database_size_gb for row in evaluation.scales}
+    at = {f"  at the level {percent(level)} %": found for level, found in evaluation.falls_at.items()}
+    return [f"{which} {_fall(found, sizes)}" for which, found in {"the rate falls most": evaluation.fall, **at}.items()]
+
+
+def _fall(fall: Fall, sizes: Mapping[int, float]) -> str:
+    low, high = sizes.get(fall.low, nan), sizes.get(fall.high, nan)
+    where = f" ({low:.3g} to {high:.3g} GB)" if isfinite(low) and isfinite(high) else ""
+    rates = f"from {format_number(fall.before_tps)} to {format_number(fall.after_tps)} tps"
+    return f"between scale {fall.low} and {fall.high}{where}: {rates}"
+
+
+def show_parameter(one: Parameter) -> str:
+    """``1,200 tps [1,150, 1,260]``."""
+    found = one.interval
+    within = f" [{format_number(found.low)}, {format_number(found.high)}]" if isfinite(found.low) else ""
+    return f"{format_number(found.value)}{f' {one.unit}' if one.unit else ''}{within}"
+
+
+SUBJECT: Final = Subject(
+    "models", "Models", reads={"models": _read_models}, whole={"models": _read_all_models}, tell=_tell,
+    nothing="There are too few scales and numbers of threads for a model.",
+)  # fmt: skip

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from dsbench.archive import Asked
+from dsbench.read.blocks import Block, Column, Listed, Sentence, Table
+from dsbench.read.format import NONE, format_number
 from dsbench.read.groups import placement_of
 from dsbench.read.measured import Measured
+from dsbench.read.naming import index_scales
+from dsbench.read.series import each_series
 from dsbench.read.stats import equations as eq
 from dsbench.read.stats.cutoff import STEEP, Fall, falls
 from dsbench.read.stats.fits import FEWEST_OF_MEMORY
 from dsbench.read.stats.index import index
-from dsbench.read.stats.precision import median_interval
-from dsbench.read.stats.values import Floats, Frequency, Index, ScaleResult
+from dsbench.read.stats.peak import Peak, in_words, peak
+from dsbench.read.stats.precision import FEWEST, median_interval
+from dsbench.read.stats.values import Floats, Frequency, Index, Interval, ScaleResult
 from dsbench.read.subject import Subject
 from dsbench.spec import PROFILES
 
@@ -198,8 +204,131 @@ def _read_falls_at(evaluation: Evaluation) -> dict[float, Fall]:
     return found
 
 
+GROWN: Final = "populate s with +: of the rows that the scale adds to the database of the one before it (--grow)"
+DEFINITIONS: Final = (
+    "The sum of the streams' own rates is marginally higher and nearer to a steady state; from the first start to the "
+    "last end there is time as well in which only some streams run (McDonell, 1987)."
+)
+_QUANTILES: Final = {0.5: "p50", 0.99: "p99", 1.0: "max"}
+_WIDE: Final = 10
+"""Share beyond which an interval says nothing but that it is wide."""
+
+
+def summary_columns(evaluation: Evaluation) -> tuple[Column, ...]:
+    """Of the table of scales. In the open loop they say which times these are: waiting for the start is in them."""
+    which = "response " if evaluation.response else ""
+    return (
+        Column("scale", about="size of the database in units of the workload"), Column("size", "GB"),
+        Column("tps", about="median over the cycles"), Column("±95 %", about="interval of the median over the cycles"),
+        Column("min–max", "tps", about="of the cycles"), Column("failed", form=".1%", about="share of the attempts"),
+        Column("f", about="transactions under way on average (eq. 11)"),
+        *(Column(which + name, "ms", 1e-6) for name in _QUANTILES.values()), Column("populate", "s"),
+    )  # fmt: skip
+
+
+def summary_rows(evaluation: Evaluation) -> list[tuple[object, ...]]:
+    """The cells of that table; a void scale carries an exclamation mark."""
+    return [_summary_row(evaluation, row) for row in evaluation.scales]
+
+
+def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[object, ...]:
+    share = evaluation.success_share.get(row.scale)
+    curve = evaluation.response.get(row.scale) or evaluation.frequency.get(row.scale)
+    between = f"{format_number(row.rate_min_tps)}–{format_number(row.rate_max_tps)}" if row.transactions else NONE
+    populate = format_number(row.populate_s) + ("+" if row.scale in evaluation.grown else "")
+    return (
+        f"{row.scale}!" if row.scale in evaluation.void_scales else str(row.scale), row.database_size_gb,
+        row.rate_median_tps, _reach(evaluation.intervals.get(row.scale)), between,
+        None if share is None else 1 - share, row.rate_multiplier,
+        *(curve.told(q) if curve else None for q in _QUANTILES), populate,
+    )  # fmt: skip
+
+
+def _reach(interval: Interval | None) -> str:
+    """By how much an interval reaches beyond its middle, in per cent; a dash where it has no ends."""
+    if interval is None or not isfinite(interval.high):
+        return NONE
+    return f"{interval.reach:.1%}" if interval.reach < _WIDE else f"> {_WIDE:.0%}"
+
+
+def tell_scales(evaluation: Evaluation, heading: str = "") -> Iterator[Block]:
+    """The table of one series, with what belongs to its figures."""
+    void = frozenset(at for at, row in enumerate(evaluation.scales) if row.scale in evaluation.void_scales)
+    yield Table(heading, summary_columns(evaluation), summary_rows(evaluation), void)
+    if evaluation.grown:
+        yield Sentence(GROWN, "note")
+    if evaluation.response:
+        heads = (Column("scale"), *(Column(name, "ms", 1e-6) for name in _QUANTILES.values()))
+        curves = ((row.scale, evaluation.frequency.get(row.scale)) for row in evaluation.scales)
+        rows = [(str(x), *(curve.told(q) for q in _QUANTILES)) for x, curve in curves if curve]
+        yield Table("Latency from the actual start: response times above begin at the intended one", heads, rows)
+    if found := [(str(x), *both, both[0] / both[1] - 1) for x, both in evaluation.definitions.items() if both[1]]:
+        heads = (
+            Column("scale"), Column("sum of the streams' own rates", "tps"), Column("first start to last end", "tps"),
+            Column("the former above", form="+.1%"),
+        )  # fmt: skip
+        yield Table("tps by two definitions", heads, found)
+        yield Sentence(DEFINITIONS, "note")
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    """Rate, times and sizes by scale; the index and the rating; which number of threads is best."""
+    for heading, part in each_series(evaluation):
+        yield from tell_scales(part, heading)
+    yield Listed([*describe_indexes(evaluation), *peak_lines(evaluation)])
+
+
+def describe_indexes(evaluation: Evaluation) -> list[str]:
+    """DSI and rating of each series in words."""
+    if not evaluation.series:
+        return _describe_index(evaluation)
+    return [f"{heading}: {line}" for heading, part in each_series(evaluation) for line in _describe_index(part)
+            if not evaluation.staged or part.index.dsi is not None]  # fmt: skip
+
+
+def _describe_index(evaluation: Evaluation) -> list[str]:
+    """Where there is another headline, such as NOPM, or no cycle, the lack of these ratings is no news."""
+    if not evaluation.cycle_rates:
+        return []
+    lines = index_lines(evaluation.index)
+    if not evaluation.nopm:
+        return lines
+    return lines[:1] if evaluation.index.dsi is not None else []
+
+
+def index_lines(index: Index) -> list[str]:
+    """DSI with its interval and range, and the rating where T(X) = X, in words."""
+    if index.dsi is None:
+        without = "".join(f"; scale {scale} was left out: {why}" for scale, why in index.left_out.items())
+        first = "DSI not defined: it needs two scales, each with a rate above 0" + without
+    else:
+        within = f" (no interval below {FEWEST} cycles)"
+        if isfinite(index.dsi.low):
+            within = f" [{index.dsi.low:.2f}, {index.dsi.high:.2f}] ({index.dsi.level:.0%}, over the cycles)"
+        ladder = "" if index.comparable else "; not comparable: not the settings of profile dsi"
+        first = f"DSI {index.dsi.value:.2f}{within} over {index_scales(index)}{ladder}"
+    rating = f"{index.crossing:.4g} tps" if index.crossing is not None else f"none; {index.crossing_note}"
+    return [first, f"T = X (TPC-B clause 4.1): {rating}"]
+
+
+def peak_lines(evaluation: Evaluation) -> list[str]:
+    """For each scale that was run at several numbers of threads, that with the greatest rate, and how sure it is."""
+    return [f"scale {scale}: {in_words(found)}" for scale, found in read_peaks(evaluation).items()]
+
+
+def read_peaks(evaluation: Evaluation) -> dict[int, Peak]:
+    """By scale, where it was run at several numbers of threads."""
+    parts = [part for key, part in evaluation.series.items() if key.stage == evaluation.stage]
+    scales = sorted({x for part in parts for x in part.cycle_rates if x not in part.void_scales})
+    peaks = {
+        x: peak({part.threads: part.cycle_rates[x].tolist() for part in parts if x in part.cycle_rates}) for x in scales
+    }
+    return {x: found for x, found in peaks.items() if found is not None}
+
+
 SUBJECT: Final = Subject(
-    "rate", "Rate",
+    "rate", "Rate", tell=_tell, nothing="No scale was begun.",
+    measures={"rate": lambda evaluation: {row.scale: row.rate_median_tps for row in evaluation.scales}},
     reads={
         "scales": _read_results,
         "void_scales": lambda evaluation: frozenset(evaluation.rows.run.broken),

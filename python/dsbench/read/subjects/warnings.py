@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from dsbench.archive import Asked, RunRecord
+from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.groups import Makers, Series
 from dsbench.read.measured import Measured
 from dsbench.read.series import phrases
@@ -281,8 +282,54 @@ def of_all_series(parts: Mapping[Series, Evaluation], noticed: Sequence[Doubt]) 
     return tuple(sorted(found, key=lambda doubt: not doubt.severe))
 
 
+def group_warnings(found: Sequence[Doubt]) -> list[list[Doubt]]:
+    """Warnings of one kind with one remedy together, those that void figures first.
+
+    Warnings about the whole run differ in what they are about: each stands for itself.
+    """
+    groups: dict[tuple[str, str, bool], list[Doubt]] = {}
+    for doubt in found:
+        key = (doubt.code, doubt.remedy if doubt.scale is not None else doubt.message, doubt.severe)
+        groups.setdefault(key, []).append(doubt)
+    return sorted(groups.values(), key=lambda group: not group[0].severe)
+
+
+def list_warnings(evaluation: Evaluation) -> list[str]:
+    """A line for each group with the scales, its remedy below it."""
+    return [line for group in group_warnings(evaluation.doubts) for line in _lines(group)]
+
+
+def _lines(group: Sequence[Doubt]) -> Iterator[str]:
+    first, scales = group[0], list(dict.fromkeys(doubt.scale for doubt in group if doubt.scale is not None))
+    where = f" at scale {first.scale}" if first.scale is not None else ""
+    others = ", ".join(str(scale) for scale in scales[1:])
+    also = f" (also at {others})" if others else ""
+    word = "VOID" if first.severe else "warning"
+    yield from (f"{word}{where}{also}: {doubt.message}" for doubt in group if doubt.scale == first.scale)
+    if first.remedy:
+        yield f"  hint: {first.remedy}"
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    """By kind: the scales, what is known of each, and the remedy."""
+    if not evaluation.doubts:
+        return
+    if any(doubt.severe for doubt in evaluation.doubts):
+        yield Sentence("Figures marked VOID must not be used.", "warning")
+    heads = (Column("warning", left=True), Column("scales", left=True), Column("what to do", left=True))
+    rows: list[tuple[str, str, str]] = []
+    void: set[int] = set()
+    for group in group_warnings(evaluation.doubts):
+        first, word = group[0], "VOID: " if group[0].severe else ""
+        scales = ", ".join(dict.fromkeys(str(doubt.scale) for doubt in group if doubt.scale is not None)) or "all"
+        messages = [doubt.message for doubt in group if doubt.scale == first.scale]
+        void |= {len(rows)} if first.severe else set()
+        rows.append((f"{word}{'; '.join(messages)}", scales, first.remedy))
+    yield Table("Warnings", heads, rows, frozenset(void))
+
+
 SUBJECT: Final = Subject(
-    "warnings", "Warnings",
+    "warnings", "Warnings", tell=_tell, nothing="There is no warning.",
     reads={"doubts": _read_warnings},
     whole={"doubts": lambda evaluation: of_all_series(evaluation.series, noticed(evaluation.run))},
 )

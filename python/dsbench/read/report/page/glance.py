@@ -8,7 +8,7 @@ from dsbench.archive import RunRecord
 from dsbench.read import glance
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.report.page.markup import Html, join, tag, terms
-from dsbench.read.report.tables import peak_lines
+from dsbench.read.subjects.rate import peak_lines
 
 
 def answers(evaluation: Evaluation, run: RunRecord) -> Html:
@@ -20,7 +20,7 @@ def answers(evaluation: Evaluation, run: RunRecord) -> Html:
     return terms([
         ("limited by", "" if limit.foreign else limit.words), ("failed", glance.failures(evaluation, found)),
         ("how sure", glance.sureness(found)),
-        ("doubts", _doubts(evaluation)), *(("peak", line) for line in peak_lines(evaluation)),
+        ("warnings", _doubts(evaluation)), *(("peak", line) for line in peak_lines(evaluation)),
     ])  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def _doubts(evaluation: Evaluation) -> Html:
     if not count:
         return Html("none was found")
     words = f"{count} to read" + (f", {severe} of them void figures" if severe else "")
-    return tag("a", words, href="#doubts")
+    return tag("a", words, href="#warnings")
 
 
 _SWITCHED: Final = frozenset({"rate", "cycle", "connections", "response", "kinds", "relative", "linear", "threads"})

@@ -15,10 +15,9 @@ from dsbench.read.naming import index_scales, server, subject
 from dsbench.read.report import cost_table
 from dsbench.read.report.page.glance import answers, warning
 from dsbench.read.report.page.markup import Html, join, number, section, table, tag, terms
-from dsbench.read.report.tables import DEFINITIONS, GROWN, definitions
-from dsbench.read.series import headings, phrases
+from dsbench.read.series import phrases
 from dsbench.read.stats.precision import FEWEST
-from dsbench.read.stats.values import Doubt, Index, ScaleResult, result_columns
+from dsbench.read.stats.values import Index, result_columns
 from dsbench.workloads import Headline
 
 
@@ -125,67 +124,6 @@ def _moment(text: object) -> datetime | None:
         return datetime.fromisoformat(str(text))
     except ValueError:
         return None
-
-
-def doubts(evaluation: Evaluation) -> Html:
-    """Every doubt with its remedy, those that void figures first and in red."""
-    ordered = sorted(evaluation.doubts, key=lambda doubt: not doubt.severe)
-    if not ordered:
-        return section("Doubts", tag("p", "None was found.", cls="fine"), key="doubts")
-    severe = any(doubt.severe for doubt in ordered)
-    note = "Figures marked VOID must not be used." if severe else "Read the figures with these in mind."
-    box = tag("div", tag("p", note), tag("ul", *(_doubt(d) for d in ordered)), cls="box severe" if severe else "box")
-    return section("Doubts", box, key="doubts")
-
-
-def _doubt(doubt: Doubt) -> Html:
-    where = f"scale {doubt.scale}: " if doubt.scale is not None else ""
-    word = [tag("strong", "VOID "), ""] if doubt.severe else []
-    remedy = [tag("div", "Remedy: ", doubt.remedy, cls="remedy")] if doubt.remedy else []
-    return tag("li", *word, where, doubt.message, *remedy, cls="severe" if doubt.severe else None)
-
-
-def summary(evaluation: Evaluation) -> Html:
-    """The figures that matter, one row per scale; in the open loop response and service times."""
-    waits = bool(evaluation.response)
-    kinds = ("response times, ", "service times, ") if waits else ("",)
-    times = [f"{kind}{name} [ms]" for kind in kinds for name in ("50 % within", "99 % within", "slowest")]
-    heads = (
-        "scale", "size [GB]", "rate, median [tps]", "min to max [tps]", "failed attempts", *times, "multiplier f",
-        "populate [s]",
-    )  # fmt: skip
-    rows = [_summary_row(evaluation, r) for r in evaluation.scales]
-    shown = table("Summary by scale", heads, rows, marked=_void_rows(evaluation))
-    words = "Response times begin at the intended start, service times at the actual one: the difference is waiting."
-    note = [tag("p", words, cls="note")] if waits else []
-    note += [tag("p", GROWN, cls="note")] if evaluation.grown else []
-    return section("Summary", shown, *note, *_definitions(evaluation), key="summary")
-
-
-def _definitions(evaluation: Evaluation) -> list[Html]:
-    """TPS by both definitions, where a cycle is a fixed number of transactions."""
-    names = headings(evaluation.series)
-    parts = [(names[key], part) for key, part in evaluation.series.items()] or [("", evaluation)]
-    rows = [(f"{scale}, {name}" if name else scale, *told)
-            for name, part in parts for scale, *told in definitions(part)]  # fmt: skip
-    heads = ("scale", "sum of the streams' own rates [tps]", "first start to last end of all [tps]", "the former above")
-    shown = [table("TPS by two definitions", heads, rows), tag("p", DEFINITIONS, cls="note")]
-    return shown if rows else []
-
-
-def _summary_row(evaluation: Evaluation, r: ScaleResult) -> list[object]:
-    share = evaluation.success_share.get(r.scale)
-    curves = [evaluation.response.get(r.scale)] if evaluation.response else []
-    quantiles = [
-        curve.told(q) / 1e6 if curve else math.nan
-        for curve in (*curves, evaluation.frequency.get(r.scale)) for q in (0.5, 0.99, 1.0)
-    ]  # fmt: skip
-    between = f"{number(r.rate_min_tps)} to {number(r.rate_max_tps)}" if math.isfinite(r.rate_min_tps) else "–"
-    return [
-        _scale(evaluation, r.scale), number(r.database_size_gb, 3), number(r.rate_median_tps), between,
-        f"{(1 - share) * 100:.3g} %" if share is not None else "–", *(number(q, 3) for q in quantiles),
-        number(r.rate_multiplier), number(r.populate_s, 3) + ("+" if r.scale in evaluation.grown else ""),
-    ]  # fmt: skip
 
 
 def columns(evaluation: Evaluation) -> Html:
