@@ -1,7 +1,9 @@
 //! The suite that every engine passes, on SQLite; and that it finds what engines may do wrong.
 #![cfg(feature = "sqlite")]
 
-use std::sync::atomic::{AtomicU32, Ordering};
+#[path = "common/folder.rs"]
+mod folder;
+
 use std::sync::Arc;
 
 use dsbench_conformance::Suite;
@@ -11,40 +13,25 @@ use dsbench_core::engine::{
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Table, Value};
 
-/// A file of SQLite's that is gone in the end.
-struct File(std::path::PathBuf);
+use folder::Folder;
 
-impl File {
-    fn new() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        Self(std::env::temp_dir().join(format!("dsbench-conformance-{}-{number}.db", std::process::id())))
-    }
-
-    fn engine(&self) -> Box<dyn Engine> {
-        dsbench_engines::open(&format!("sqlite:///{}", self.0.display())).unwrap()
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
+fn on_file(folder: &Folder) -> Box<dyn Engine> {
+    dsbench_engines::open(&format!("sqlite:///{}/file.db", folder.0.display())).unwrap()
 }
 
 #[test]
 fn the_conformance_suite_on_sqlite() {
-    let file = File::new();
-    assert_eq!(Suite::failures(file.engine().into(), None).unwrap(), [""; 0]);
-    assert!(!file.0.exists(), "the suite takes away what it made");
+    let folder = Folder::new("conformance");
+    assert_eq!(Suite::failures(on_file(&folder).into(), None).unwrap(), [""; 0]);
+    assert!(std::fs::read_dir(&folder.0).unwrap().next().is_none(), "the suite takes away what it made");
 }
 
 #[test]
 fn a_place_that_is_there_is_left_alone() {
-    let file = File::new();
-    let engine = file.engine();
+    let folder = Folder::new("conformance");
+    let engine = on_file(&folder);
     engine.place().create("mine").unwrap();
-    let error = Suite::new(file.engine().into()).err().unwrap();
+    let error = Suite::new(on_file(&folder).into()).err().unwrap();
     assert!(error.kind == ErrorKind::Setup && error.to_string().contains("mine"), "{error}");
     assert_eq!(engine.place().state().unwrap(), PlaceState::Marked("mine".into()));
     engine.place().drop().unwrap();
@@ -213,8 +200,8 @@ impl Connection for FaultyConnection {
 #[test]
 fn the_suite_finds_what_engines_do_wrong() {
     for (fault, case) in FOUND {
-        let file = File::new();
-        let mut suite = Suite::new(Arc::new(Faulty(file.engine(), *fault))).unwrap();
+        let folder = Folder::new("conformance");
+        let mut suite = Suite::new(Arc::new(Faulty(on_file(&folder), *fault))).unwrap();
         let mut reports = suite.by_ref().filter(|row| !row.passed()).map(|row| row.to_string());
         assert!(reports.any(|report| report.contains(case)), "{fault:?} is not found");
     }

@@ -10,6 +10,8 @@ mod bed;
 mod bulk;
 #[path = "firebird/conformance.rs"]
 mod conformance;
+#[path = "common/folder.rs"]
+mod folder;
 #[path = "firebird/isolation.rs"]
 mod isolation;
 #[path = "firebird/loss.rs"]

@@ -9,6 +9,8 @@
 //! -p dsbench-engines --test fuzz -- --nocapture` tries more, and says how many were taken and refused.
 #![cfg(all(target_os = "linux", feature = "mysql", feature = "postgres"))]
 
+#[path = "common/folder.rs"]
+mod folder;
 #[path = "fuzz/handshake.rs"]
 mod handshake;
 #[path = "fuzz/mutator.rs"]
@@ -30,7 +32,7 @@ use tally::Tally;
 
 #[test]
 fn damaged_answers_of_a_server_are_refused_in_words() {
-    let folder = player::Folder::new();
+    let folder = folder::Folder::new("fuzz");
     let sessions = session::all(&folder);
     let mut tally = Tally::new("answers", 4_000);
     while let Some(mut random) = tally.next() {
@@ -42,7 +44,7 @@ fn damaged_answers_of_a_server_are_refused_in_words() {
 
 #[test]
 fn damaged_handshakes_of_tls_are_refused_in_words() {
-    let folder = player::Folder::new();
+    let folder = folder::Folder::new("fuzz");
     let handshake = handshake::Handshake::new(&folder);
     let mut tally = Tally::new("handshakes", 200);
     while let Some(mut random) = tally.next() {

@@ -8,6 +8,16 @@ use dsbench_core::engine::Dialect;
 use dsbench_core::error::{Error, Result};
 use dsbench_core::workload::Workload;
 
+/// The SQL of each dialect, in files beside the module that names them; the mock is sent SQLite's.
+macro_rules! sql_files {
+    () => {
+        sql_files!("postgres" "postgres.sql", "mysql" "mysql.sql", "firebird" "firebird.sql", "sqlite" "sqlite.sql", "mock" "sqlite.sql")
+    };
+    ($($dialect:literal $file:literal),+) => {
+        &[$(($dialect, concat!(include_str!($file), include_str!("shared.sql")))),+]
+    };
+}
+
 pub use dsbench_core::sql;
 pub use entry::Entry;
 pub use settings::Settings;

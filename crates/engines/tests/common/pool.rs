@@ -1,9 +1,36 @@
 //! Servers that tests use one after another: a start takes longer than most tests.
 
+use std::fs;
 use std::net::TcpListener;
 use std::ops::{Deref, DerefMut};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
+
+/// Root, whom servers refuse, runs them as `user`, else as nobody; `None` for everybody else.
+fn runner(user: &'static str) -> Option<&'static str> {
+    let root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let known = fs::read_to_string("/etc/passwd").unwrap();
+    let known = known.lines().any(|line| line.starts_with(&format!("{user}:")));
+    root.then_some(if known { user } else { "nobody" })
+}
+
+/// A program of a server's, run by somebody without privileges.
+pub fn unprivileged(program: &Path, user: &'static str) -> Command {
+    let Some(user) = runner(user) else { return Command::new(program) };
+    let mut command = Command::new("setpriv");
+    command.args([&format!("--reuid={user}"), "--regid=nogroup", "--clear-groups"]).arg(program).current_dir("/");
+    command
+}
+
+/// Gives a folder and all in it to who runs the server.
+pub fn give_away(folder: &Path, user: &'static str) {
+    if let Some(user) = runner(user) {
+        assert!(Command::new("chown").args(["-R", user]).arg(folder).status().unwrap().success());
+    }
+}
 
 /// Ports below those that the kernel gives to outgoing connections, which come and go while a server starts.
 const PORTS: std::ops::Range<u32> = 10_000..32_000;
@@ -22,7 +49,7 @@ pub fn free_port() -> u16 {
 }
 
 /// The most servers that wait for a test: each takes memory, a MySQL some 400 MB.
-const MOST_IDLE: usize = 6;
+const MOST_IDLE: usize = 8;
 
 /// A server that can be used again.
 pub trait Reusable: Sized + 'static {

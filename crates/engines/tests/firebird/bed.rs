@@ -5,7 +5,8 @@ use std::sync::Once;
 use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session, Statement, StatementId};
 use dsbench_core::value::Type;
 
-use crate::server::{Folder, Server, PASSWORD};
+use crate::folder::Folder;
+use crate::server::{Server, PASSWORD};
 
 /// Where a test's database lies.
 pub enum Bed {
@@ -28,7 +29,7 @@ impl Bed {
         // Read by the library when it is first used. Of root's own, so that no other user's server is disturbed.
         LOCKS.call_once(|| std::env::set_var("FIREBIRD_LOCK", std::env::temp_dir().join("dsbench-fb-locks")));
         std::fs::create_dir_all(std::env::temp_dir().join("dsbench-fb-locks")).unwrap();
-        Self::Embedded(Folder::new())
+        Self::Embedded(Folder::new("embedded"))
     }
 
     /// The URL of its one database, which is not written through unless `parameters` say so: tests hurry.

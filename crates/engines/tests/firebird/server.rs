@@ -2,36 +2,20 @@
 
 use std::fs;
 use std::net::TcpStream;
-use std::os::unix::fs::{symlink, MetadataExt};
+use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::pool::{free_port, Lent, Pool, Reusable};
+use crate::folder::Folder;
+use crate::pool::{free_port, give_away, unprivileged, Lent, Pool, Reusable};
 
 /// Debian's folder of the version under test.
 const INSTALLED: &str = "/usr/lib/x86_64-linux-gnu/firebird/3.0";
 
-/// A folder of one test, removed at its end.
-pub struct Folder(pub PathBuf);
-
-impl Folder {
-    pub fn new() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("dsbench-fb-{}-{number}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+/// Who runs the server when we are root.
+const USER: &str = "firebird";
 
 /// A server that a test has for itself.
 pub type Server = Lent<Running>;
@@ -71,7 +55,7 @@ impl Reusable for Running {
 
 fn make_data(folder: &Path) {
     fs::create_dir(folder).unwrap();
-    give_away(folder);
+    give_away(folder, USER);
 }
 
 impl Lent<Running> {
@@ -83,7 +67,7 @@ impl Lent<Running> {
 
 impl Running {
     fn start(mode: &str) -> Self {
-        let folder = Folder::new();
+        let folder = Folder::new(USER);
         let root = &folder.0;
         let port = free_port();
         for name in ["plugins", "intl", "firebird.msg", "plugins.conf"] {
@@ -102,10 +86,10 @@ impl Running {
             root.join("tmp").display()
         );
         fs::write(root.join("firebird.conf"), conf).unwrap();
-        give_away(root);
+        give_away(root, USER);
         secure(root, &security);
         let log = fs::File::create(root.join("out")).unwrap();
-        let mut command = unprivileged("/usr/sbin/firebird", root);
+        let mut command = program("/usr/sbin/firebird", root);
         // So that its end is that of the processes that it starts, too.
         command.process_group(0);
         let process = command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
@@ -160,7 +144,7 @@ fn secure(root: &Path, security: &Path) {
         security.display()
     );
     fs::write(root.join("secure.sql"), script).unwrap();
-    let mut command = unprivileged("/usr/bin/isql-fb", root);
+    let mut command = program("/usr/bin/isql-fb", root);
     let done = command.args(["-q", "-user", "sysdba", "-i"]).arg(root.join("secure.sql")).output().unwrap();
     assert!(
         done.status.success(),
@@ -170,33 +154,10 @@ fn secure(root: &Path, security: &Path) {
     );
 }
 
-/// A program of Firebird's with its own root, run by somebody without privileges.
-fn unprivileged(program: &str, root: &Path) -> Command {
-    let mut command = if is_root() { Command::new("setpriv") } else { Command::new(program) };
-    if is_root() {
-        let reuid = format!("--reuid={}", user());
-        command.args([&reuid, "--regid=nogroup", "--clear-groups", program]);
-    }
+/// A program of Firebird's with its own root.
+fn program(program: &str, root: &Path) -> Command {
+    let mut command = unprivileged(Path::new(program), USER);
     command.current_dir("/").env_remove("ISC_USER").env_remove("ISC_PASSWORD");
     command.env("FIREBIRD", root).env("FIREBIRD_LOCK", root.join("lock")).env("FIREBIRD_TMP", root.join("tmp"));
     command
-}
-
-fn is_root() -> bool {
-    fs::metadata("/proc/self").unwrap().uid() == 0
-}
-
-fn user() -> &'static str {
-    let known = fs::read_to_string("/etc/passwd").unwrap();
-    if known.lines().any(|line| line.starts_with("firebird:")) {
-        "firebird"
-    } else {
-        "nobody"
-    }
-}
-
-fn give_away(folder: &Path) {
-    if is_root() {
-        assert!(Command::new("chown").args(["-R", user()]).arg(folder).status().unwrap().success());
-    }
 }

@@ -11,9 +11,10 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion};
 
 use super::mutator::{change, Framing};
-use super::player::{Folder, Player};
+use super::player::Player;
 use super::session::PASSWORD;
 use super::work;
+use crate::folder::Folder;
 
 /// Bytes of the client's request for TLS.
 const REQUEST: usize = 36;

@@ -8,8 +8,9 @@ use dsbench_core::random::Stream;
 use ring::{hmac, pbkdf2};
 
 use super::mutator::{change, Framing};
-use super::player::{self, Folder, Player};
+use super::player::{self, Player};
 use super::work;
+use crate::folder::Folder;
 
 /// The password of the recorded sessions, of no use elsewhere.
 pub const PASSWORD: &str = "only-for-fuzzing";

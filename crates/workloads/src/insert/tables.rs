@@ -10,13 +10,7 @@ use super::settle::first;
 use crate::sql::Sections;
 use crate::Options;
 
-const FILES: &[(&str, &str)] = &[
-    ("postgres", concat!(include_str!("postgres.sql"), include_str!("shared.sql"))),
-    ("mysql", concat!(include_str!("mysql.sql"), include_str!("shared.sql"))),
-    ("firebird", concat!(include_str!("firebird.sql"), include_str!("shared.sql"))),
-    ("sqlite", concat!(include_str!("sqlite.sql"), include_str!("shared.sql"))),
-    ("mock", concat!(include_str!("sqlite.sql"), include_str!("shared.sql"))),
-];
+const FILES: &[(&str, &str)] = sql_files!();
 
 const LARGEST_SCALE: u32 = 1_000_000;
 

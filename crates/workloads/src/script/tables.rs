@@ -10,13 +10,7 @@ use crate::loaded::{compare, pieces, Beside, Off, Reading};
 use crate::sql::Sections;
 use crate::steps::{numbers, of_unknown_end, Counted};
 
-const FILES: &[(&str, &str)] = &[
-    ("postgres", concat!(include_str!("postgres.sql"), include_str!("shared.sql"))),
-    ("mysql", concat!(include_str!("mysql.sql"), include_str!("shared.sql"))),
-    ("firebird", concat!(include_str!("firebird.sql"), include_str!("shared.sql"))),
-    ("sqlite", concat!(include_str!("sqlite.sql"), include_str!("shared.sql"))),
-    ("mock", concat!(include_str!("sqlite.sql"), include_str!("shared.sql"))),
-];
+const FILES: &[(&str, &str)] = sql_files!();
 
 /// From this scale on pgbench gives accounts numbers of 64 bits.
 const WIDE: u32 = 20_000;

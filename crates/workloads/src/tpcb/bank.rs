@@ -12,13 +12,7 @@ use crate::sql::Sections;
 use crate::steps;
 
 /// The SQL of each dialect.
-const FILES: &[(&str, &str)] = &[
-    ("postgres", concat!(include_str!("postgres.sql"), include_str!("shared.sql"))),
-    ("mysql", concat!(include_str!("mysql.sql"), include_str!("shared.sql"))),
-    ("firebird", concat!(include_str!("firebird.sql"), include_str!("shared.sql"))),
-    ("sqlite", concat!(include_str!("sqlite.sql"), include_str!("shared.sql"))),
-    ("mock", concat!(include_str!("sqlite.sql"), include_str!("shared.sql"))),
-];
+const FILES: &[(&str, &str)] = sql_files!();
 
 /// Accounts of a unit of scale.
 pub const ACCOUNTS: u64 = 100_000;
@@ -101,10 +95,12 @@ impl Bank {
         let wide = scale > LARGEST_OF_32_BITS || always_wide;
         // What keeps no data organises none: a run asks it for the stages before there is a database.
         let history = if dialect.keeps_data { shape.history } else { "heap" };
-        // SQLite's integers have the length of their value, and no other type is the number of the row itself.
-        let accounts = ACCOUNTS / shape.branches;
+        // No entry names this setting: tests, which check small banks again and again, open them past the entry.
+        let of_unit = settings.get("accounts").and_then(|accounts| accounts.parse().ok()).unwrap_or(ACCOUNTS);
+        let accounts = of_unit / shape.branches;
         let (of_branch, made) = (accounts.to_string(), (1 + TELLERS + accounts).to_string());
         let mut words = vec![("{accounts}", of_branch.as_str()), ("{made}", made.as_str())];
+        // SQLite's integers have the length of their value, and no other type is the number of the row itself.
         if wide && !compact_integers(dialect) {
             words.push(("{aid}", "bigint"));
         }

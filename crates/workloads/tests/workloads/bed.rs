@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dsbench_core::clock::{Monotonic, Nanos};
-use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session, Statement};
-use dsbench_core::error::{ErrorKind, Result};
+use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session};
+use dsbench_core::error::Result;
 use dsbench_core::generator::Conduct;
 use dsbench_core::placement::Placement;
 use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until};
-use dsbench_core::value::{Rows, Type, Value};
 use dsbench_core::workload::{ClientId, End, Expected, Part, Population, Progress, Shape, Workload};
 use dsbench_workloads::{Call, Options, Settings};
 
@@ -31,6 +30,26 @@ pub fn open_with(
 ) -> Box<dyn Workload> {
     let settings = Settings::new(settings.iter().map(|(name, value)| (name.to_string(), value.to_string())));
     dsbench_workloads::open(name, &Options { scale, dialect: engine.dialect(), call, clients: 2, settings }).unwrap()
+}
+
+/// Opens a workload on a bank with a tenth of the accounts, where checks are run again and again: by a setting that the
+/// entry does not name and [`dsbench_workloads::open`] refuses.
+pub fn open_few(
+    engine: &dyn Engine,
+    name: &str,
+    call: Call,
+    scale: u32,
+    settings: &[(&str, &str)],
+) -> Box<dyn Workload> {
+    let settings = settings.iter().chain([&("accounts", "10000")]);
+    let settings = Settings::new(settings.map(|(name, value)| (name.to_string(), value.to_string())));
+    let options = Options { scale, dialect: engine.dialect(), call, clients: 2, settings };
+    (dsbench_workloads::find(name).unwrap().open)(&options).unwrap()
+}
+
+/// The one cell of an administrative query.
+pub fn cell(conn: &mut dyn Connection, sql: &str) -> String {
+    conn.fetch(sql).unwrap().rows[0][0].clone().unwrap().trim().to_string()
 }
 
 /// Creates the place and runs every step up to the first cycle; bulk parts run side by side.
@@ -80,35 +99,6 @@ pub fn run(engine: &dyn Engine, workload: &dyn Workload, clients: u64, count: u6
         }
     }
     Expected { committed, sums: sums.into_iter().collect(), ..Expected::default() }
-}
-
-/// Builds a bank whose accounts have numbers of 64 bits, adds the last branch of scale 30,000 by `populate`, and books
-/// to one of its accounts by `call`.
-pub fn accounts_have_numbers_beyond_32_bits(engine: &dyn Engine, how: Call, populate: &[&str], call: &[&str]) {
-    let workload = open_with(engine, "tpcb", how, 1, &[("keys", "64")]);
-    let by = if engine.dialect().procedures { Population::Procedure } else { Population::Bulk };
-    let mut conn = build(engine, &*workload, by, 1);
-    let expected = run(engine, &*workload, 2, 50);
-    assert_eq!(broken(&*workload, &mut *conn, &expected), [""; 0]);
-    let rows = |conn: &mut dyn Connection| conn.fetch("SELECT count(*) FROM account").unwrap().rows[0][0].clone();
-    for sql in populate.iter().chain(call) {
-        // What is fetched from Firebird is read in a transaction that changes nothing.
-        match engine.dialect().name {
-            "firebird" => conn.script(&[sql]).unwrap(),
-            _ => drop(conn.fetch(sql).unwrap()),
-        }
-    }
-    assert!(rows(&mut *conn).unwrap().parse::<u64>().unwrap() > 100_000);
-    let parameter = if engine.dialect().name == "postgres" { "$1" } else { "?" };
-    let sql =
-        format!("SELECT a.abalance, h.aid FROM account a JOIN history h ON h.aid = a.aid WHERE a.aid = {parameter}");
-    for when in [Prepare::Once, Prepare::Never] {
-        let columns = [Type::Int64, Type::Int64];
-        let read = conn.prepare(&Statement { sql: &sql, params: &[Type::Int64], columns: &columns }, when).unwrap();
-        let mut found = Rows::new();
-        conn.query(read, &[Value::Int(2_999_950_000)], &mut found).unwrap();
-        assert_eq!((found.int(0, 0).unwrap(), found.int(0, 1).unwrap()), (5, 2_999_950_000));
-    }
 }
 
 /// One transaction by hand.
@@ -201,50 +191,4 @@ fn expected_of(outcome: &CycleOutcome, kinds: usize) -> Expected {
 pub fn broken(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) -> Vec<String> {
     let conditions = workload.check(conn, Some(expected)).unwrap();
     conditions.into_iter().filter(|condition| !condition.holds).map(|condition| condition.name).collect()
-}
-
-/// Adding the foreign keys finds each of `orphans`, a statement that inserts a row whose other row is missing.
-pub fn none_refers_to_nothing(engine: &dyn Engine, workload: &dyn Workload, orphans: &[&str]) {
-    for orphan in orphans {
-        engine.place().drop().unwrap();
-        engine.place().create("test").unwrap();
-        let mut conn = engine.connect(LOAD).unwrap();
-        workload.create(&mut *conn).unwrap();
-        workload.foreign_keys(&mut *conn, &Progress::default()).unwrap();
-        conn.script(&["SET SESSION foreign_key_checks = 0, SESSION sql_mode = ''", orphan]).unwrap();
-        let found = workload.foreign_keys(&mut *conn, &Progress::default()).unwrap_err();
-        assert!(found.to_string().contains("1 rows have no row to refer to"), "{orphan}: {found}");
-    }
-}
-
-/// A transaction whose branch, teller or account is missing fails as one and leaves the bank as it was.
-pub fn misses_change_nothing(engine: &dyn Engine, call: Call) {
-    let bank = open(engine, "tpcb", call, 1);
-    build(engine, &*bank, Population::Bulk, 1);
-    // Clients of a larger bank than there is: half of what they name is missing.
-    let larger = open(engine, "tpcb", call, 2);
-    let mut conn = engine.connect(LOAD).unwrap();
-    let mut client = larger.client(ClientId::alone(0), 3);
-    client.prepare(&mut *conn, Prepare::Once).unwrap();
-    let mut failed = 0;
-    for number in 0..100 {
-        let drawn = client.draw(number);
-        let words = client.describe();
-        let numbers: Vec<i64> = words.split(['=', ' ']).filter_map(|word| word.parse().ok()).collect();
-        let there = numbers[0] <= 100_000 && numbers[1] <= 10;
-        let result = transact(&mut *conn, &mut *client, drawn.shape);
-        assert_eq!(result.is_ok(), there, "{words}: {result:?}");
-        match result {
-            Ok(_) => client.committed(),
-            Err(error) => {
-                assert_eq!(error.kind, ErrorKind::Statement, "{error}");
-                failed += 1;
-            }
-        }
-    }
-    let sums = client.sums().into_iter().map(|(name, sum)| (name.to_string(), sum)).collect();
-    let expected = Expected { committed: vec![100 - failed], unknown: vec![0], sums };
-    assert!((20..80).contains(&failed));
-    let mut conn = engine.connect(LOAD).unwrap();
-    assert!(broken(&*bank, &mut *conn, &expected).is_empty(), "{call:?}");
 }

@@ -15,7 +15,7 @@ const ACCOUNTS: &str = "sum of accounts' numbers in the history = that of the cl
 const LOADED: [&str; 3] =
     ["account as loaded, but for balances", "teller as loaded, but for balances", "branch as loaded, but for balances"];
 
-/// What is done to a bank of two branches after some hundred transactions, and what must break. Rows are
+/// What is done to a bank of two branches with 10,000 accounts each after some hundred transactions, and what must break. Rows are
 /// chosen by `=` and from the history alone: whether an account has a history would be found out anew for
 /// each of them where no index helps (MyRocks has no foreign keys, so that the history has none), which
 /// takes minutes. The account after the last one in the history has none.
@@ -99,7 +99,7 @@ const PLANTED: &[(&str, &str, &[&str])] = &[
     (
         "an account is there under another number",
         "DELETE FROM account WHERE aid = (SELECT max(aid) + 1 FROM history); \
-         INSERT INTO account SELECT 200001, 2, 0, filler FROM account WHERE aid = 77",
+         INSERT INTO account SELECT 20001, 2, 0, filler FROM account WHERE aid = 77",
         &[PLACES, LOADED[0]],
     ),
     ("a filler is cut off", "UPDATE teller SET filler = 'x' WHERE tid = 3", &[FILLERS, LOADED[1]]),

@@ -7,7 +7,12 @@ use dsbench_core::stage::{Stage, Until, Work};
 use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress, Workload};
 use dsbench_workloads::Call;
 
-use crate::bed::{broken, build, open_with, transact, LOAD};
+use crate::bed::{broken, build, cell, open_with, transact, LOAD};
+use crate::home::Product;
+
+on!([postgres, innodb, myrocks, firebird, sqlite] [
+    the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault,
+]);
 
 const INSERT: usize = 0;
 const DELETE: usize = 1;
@@ -18,9 +23,64 @@ const SMALL: [u8; 2] = [2, 4];
 const READING: [u8; 2] = [5, 6];
 const CLIENTS: u64 = 2;
 
+const COLUMNS: &str = "dateandtime, cashregisterid, customerid, productid, price, data";
+
+fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault(product: Product) {
+    let home = product.home();
+    let engine = home.engine();
+    if [Product::Postgres, Product::Sqlite].contains(&product) {
+        stages_are_as_published(&*engine);
+    }
+    nodes_that_share_a_table_delete_what_they_insert(&*engine);
+    let settled: &[&str] = match product {
+        Product::Postgres => &["vacuum", "checkpoint"],
+        Product::InnoDb => &["analyze", "dirty pages"],
+        Product::MyRocks => &["analyze", "flush", "compaction"],
+        Product::Firebird => &["sweep", "statistics"],
+        Product::Sqlite => &["analyze", "checkpoint"],
+    };
+    drop(whole(&*engine, "shared", settled));
+    let (workload, mut conn, expected) = whole(&*engine, "each", settled);
+    faults_are_found(&*workload, &mut *conn, &expected);
+    drop(conn);
+    if product == Product::InnoDb {
+        changed_pages_are_written_out(&*engine, &*workload);
+    }
+    damaged_indexes_are_found(product, &*engine, &*workload, &expected);
+}
+
+/// Takes an entry from an index, where that can be done.
+fn damage(product: Product, conn: &mut dyn Connection, index: &str) -> bool {
+    let row = format!("INSERT INTO pi1 ({COLUMNS}) SELECT {COLUMNS} FROM pi1 LIMIT 1");
+    match product {
+        // An index that is not ready gets no entry of a new row; nor does it lose that of a row that is deleted.
+        Product::Postgres => {
+            let ready =
+                |ready| format!("UPDATE pg_index SET indisready = {ready} WHERE indexrelid = '{index}'::regclass");
+            conn.script(&[&ready(false), &row, &ready(true)]).unwrap();
+        }
+        // An index that the schema does not know of gets none either.
+        Product::Sqlite => conn
+            .script(&[
+                &format!("CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name = '{index}'"),
+                "PRAGMA writable_schema = ON",
+                &format!("DELETE FROM sqlite_schema WHERE name = '{index}'"),
+                "PRAGMA writable_schema = RESET",
+                &row,
+                "PRAGMA writable_schema = ON",
+                "INSERT INTO sqlite_schema SELECT * FROM kept",
+                "PRAGMA writable_schema = RESET",
+                "DROP TABLE kept",
+            ])
+            .unwrap(),
+        _ => return false,
+    }
+    true
+}
+
 /// What clients did until now.
 #[derive(Default)]
-pub struct Done(Expected, BTreeMap<String, i64>);
+struct Done(Expected, BTreeMap<String, i64>);
 
 impl Done {
     /// Each of two clients of each role runs `count` transactions; those of several roles take turns.
@@ -68,11 +128,7 @@ fn worked(engine: &dyn Engine, workload: &dyn Workload, stage: &str) -> Progress
 }
 
 /// All stages, a few transactions in each. Gives what is expected of the database then.
-pub fn whole(
-    engine: &dyn Engine,
-    tables: &str,
-    settled: &[&str],
-) -> (Box<dyn Workload>, Box<dyn Connection>, Expected) {
+fn whole(engine: &dyn Engine, tables: &str, settled: &[&str]) -> (Box<dyn Workload>, Box<dyn Connection>, Expected) {
     let workload = open_with(engine, "insert", Call::Statements, 1, &[("tables", tables)]);
     let mut conn = build(engine, &*workload, Population::Bulk, 1);
     let mut done = Done::default();
@@ -115,7 +171,7 @@ fn ranges_and_points_are_read(engine: &dyn Engine, workload: &dyn Workload) {
 }
 
 /// InnoDB is told to write out its changed pages, and has the limits that it had afterwards.
-pub fn changed_pages_are_written_out(engine: &dyn Engine, workload: &dyn Workload) {
+fn changed_pages_are_written_out(engine: &dyn Engine, workload: &dyn Workload) {
     let mut conn = engine.connect(LOAD).unwrap();
     let mut limits = || {
         let names = ["innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"];
@@ -128,18 +184,17 @@ pub fn changed_pages_are_written_out(engine: &dyn Engine, workload: &dyn Workloa
     log.script(&["SET GLOBAL general_log = OFF"]).unwrap();
     let written_out =
         "SELECT count(*) FROM mysql.general_log WHERE argument = 'SET GLOBAL innodb_max_dirty_pages_pct = 1'";
-    assert_eq!(log.fetch(written_out).unwrap().rows[0][0].as_deref(), Some("1"));
+    assert_eq!(cell(&mut *log, written_out), "1");
     assert_eq!(limits(), before);
 }
 
 /// Plants faults in the first table, each within a transaction that is rolled back, and names what must find it.
-pub fn faults_are_found(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) {
+fn faults_are_found(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) {
     let [rows, newest, oldest] =
         ["rows = inserted - deleted", "largest number = rows inserted", "numbers below the smallest = rows deleted"];
     let (made, between) = ("rows are those that clients made", "numbers missing between rows");
-    let columns = "dateandtime, cashregisterid, customerid, productid, price, data";
     let moved = format!(
-        "INSERT INTO pi2 (transactionid, {columns}) SELECT 100000000, {columns} FROM pi1 WHERE transactionid = 1900; \
+        "INSERT INTO pi2 (transactionid, {COLUMNS}) SELECT 100000000, {COLUMNS} FROM pi1 WHERE transactionid = 1900; \
          DELETE FROM pi1 WHERE transactionid = 1900"
     );
     for (sql, names) in [
@@ -171,16 +226,13 @@ pub fn faults_are_found(workload: &dyn Workload, conn: &mut dyn Connection, expe
 }
 
 /// Two nodes whose clients share a table: each row is deleted once, and as many go as come.
-pub fn nodes_that_share_a_table_delete_what_they_insert(engine: &dyn Engine) {
+fn nodes_that_share_a_table_delete_what_they_insert(engine: &dyn Engine) {
     let open = || open_with(engine, "insert", Call::Statements, 1, &[("tables", "shared")]);
     let nodes = [open(), open()];
     let mut conn = build(engine, &*nodes[0], Population::Bulk, 1);
     let mut done = Done::default();
     done.run(engine, &*nodes[0], &[LOADING], 30);
-    let count = |conn: &mut dyn Connection| {
-        let row = conn.fetch("SELECT count(*) FROM pi1").unwrap().rows.remove(0);
-        row[0].as_ref().unwrap().trim().parse::<u64>().unwrap()
-    };
+    let count = |conn: &mut dyn Connection| cell(conn, "SELECT count(*) FROM pi1").parse::<u64>().unwrap();
     let before = count(&mut *conn);
     // What a process knows of the deletes of its table another one does not.
     let mut players: Vec<_> = (0..CLIENTS)
@@ -205,26 +257,17 @@ pub fn nodes_that_share_a_table_delete_what_they_insert(engine: &dyn Engine) {
     assert_eq!(count(&mut *conn), before);
 }
 
-/// Takes entries from an index by its name.
-pub type Damage<'a> = &'a dyn Fn(&mut dyn Connection, &str);
-
-/// An index that is gone is found, as is one that has not all entries where `damage` can bring that about.
-pub fn damaged_indexes_are_found(
-    engine: &dyn Engine,
-    workload: &dyn Workload,
-    expected: &Expected,
-    drop: &dyn Fn(&str) -> String,
-    damage: Option<Damage<'_>>,
-) {
+/// An index that is gone is found, as is one that has not all entries.
+fn damaged_indexes_are_found(product: Product, engine: &dyn Engine, workload: &dyn Workload, expected: &Expected) {
     // Each on a connection of its own: Firebird drops no index that a statement of any session knows of.
     let on = || engine.connect(LOAD).unwrap();
+    let table = if engine.dialect().name == "mysql" { " ON pi2" } else { "" };
     for name in ["marketsegment", "registersegment", "pdc"] {
         let condition = format!("entries of {name} = rows");
-        if let Some(damage) = damage {
-            damage(&mut *on(), &format!("pi1_{name}"));
+        if damage(product, &mut *on(), &format!("pi1_{name}")) {
             assert!(broken(workload, &mut *on(), expected).contains(&condition), "{name}");
         }
-        on().script(&[&drop(&format!("pi2_{name}"))]).unwrap();
+        on().script(&[&format!("DROP INDEX pi2_{name}{table}")]).unwrap();
         let found = workload.check(&mut *on(), Some(expected)).unwrap();
         assert!(found.iter().any(|found| !found.holds && found.name == "indexes are there, valid and whole"));
         let of_index = found.iter().find(|found| found.name == condition).unwrap();
@@ -233,7 +276,7 @@ pub fn damaged_indexes_are_found(
 }
 
 /// The stages are the published ones: their names, who works in them, what ends them.
-pub fn stages_are_as_published(engine: &dyn Engine) {
+fn stages_are_as_published(engine: &dyn Engine) {
     let of = |settings: &[(&str, &str)]| open_with(engine, "insert", Call::Statements, 300, settings).stages();
     let load = |stages: &[Stage], name: &str| {
         let found = stages.iter().find(|stage| stage.name == name).unwrap().work.clone();

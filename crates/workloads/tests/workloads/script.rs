@@ -1,11 +1,22 @@
 //! Scripts, the same on every product.
 
-use dsbench_core::engine::{Connection, Engine, Prepare};
+use dsbench_core::engine::{Engine, Prepare};
 use dsbench_core::error::ErrorKind;
 use dsbench_core::workload::{ClientId, Expected, Population};
 use dsbench_workloads::{Call, Options, Settings};
 
-use crate::bed::{broken, build, open_with, run, LOAD};
+use crate::bed::{broken, build, cell, open_with, run, LOAD};
+use crate::home::Product;
+
+on!([postgres, innodb, myrocks, firebird, sqlite][scripts_do_what_they_say]);
+
+fn scripts_do_what_they_say(product: Product) {
+    let home = product.home();
+    let engine = home.engine();
+    builtins_pass_and_fail_their_check(&*engine);
+    a_script_does_what_it_says(&*engine);
+    faults_have_file_and_line(&*engine);
+}
 
 /// Variables of all types, a result that decides, a rollback, a text and NULL.
 const SCRIPT: &str = "\\set n random(1, 9)
@@ -24,12 +35,8 @@ INSERT INTO pgbench_history (tid, bid, aid, delta, filler) VALUES (:n, :nothing,
 END;
 \\endif";
 
-fn one(conn: &mut dyn Connection, sql: &str) -> String {
-    conn.fetch(sql).unwrap().rows[0][0].clone().unwrap()
-}
-
 /// The builtin scripts leave what their check wants, and it finds what they did not do.
-pub fn builtins_pass_and_fail_their_check(engine: &dyn Engine) {
+fn builtins_pass_and_fail_their_check(engine: &dyn Engine) {
     let mix = [("builtin", "tpcb-like,simple-update,select-only@2")];
     let workload = open_with(engine, "scripted", Call::Statements, 1, &mix);
     let mut conn = build(engine, &*workload, Population::Bulk, 1);
@@ -46,7 +53,7 @@ pub fn builtins_pass_and_fail_their_check(engine: &dyn Engine) {
 }
 
 /// A script of every kind of statement does what it says.
-pub fn a_script_does_what_it_says(engine: &dyn Engine) {
+fn a_script_does_what_it_says(engine: &dyn Engine) {
     // A limit has to be a number: what a result may be is no text for that.
     let limit = if engine.dialect().name == "firebird" { "ROWS :n" } else { "LIMIT :n" };
     // PostgreSQL gets the text as it is where statements are not prepared: both of that and of a value has to be one.
@@ -57,19 +64,19 @@ pub fn a_script_does_what_it_says(engine: &dyn Engine) {
     let workload = open_with(engine, "scripted", Call::Statements, 1, &settings);
     let mut conn = build(engine, &*workload, Population::Bulk, 1);
     run(engine, &*workload, 2, 30);
-    let sum = one(&mut *conn, "SELECT sum(tid) FROM pgbench_history");
-    assert_eq!(one(&mut *conn, "SELECT bbalance FROM pgbench_branches"), sum, "what was rolled back is not there");
+    let sum = cell(&mut *conn, "SELECT sum(tid) FROM pgbench_history");
+    assert_eq!(cell(&mut *conn, "SELECT bbalance FROM pgbench_branches"), sum, "what was rolled back is not there");
     assert!((10..=20).contains(&sum.parse::<u32>().unwrap()), "{sum}");
     let wrong = "SELECT count(*) FROM pgbench_history WHERE bid IS NOT NULL OR delta <> 1 OR filler <> 'it''s'";
-    assert_eq!(one(&mut *conn, wrong), "0");
+    assert_eq!(cell(&mut *conn, wrong), "0");
     assert_eq!(
-        one(&mut *conn, "SELECT min(aid) FROM pgbench_history").parse::<u32>().unwrap(),
+        cell(&mut *conn, "SELECT min(aid) FROM pgbench_history").parse::<u32>().unwrap(),
         20 - sum.parse::<u32>().unwrap()
     );
 }
 
 /// What is wrong is told with file and line: when a script is opened, when it is prepared, when it runs.
-pub fn faults_have_file_and_line(engine: &dyn Engine) {
+fn faults_have_file_and_line(engine: &dyn Engine) {
     let open = |text: &str| {
         let settings = Settings::new([("scripts".to_string(), format!("{} x.sql\n{text}", text.len()))]);
         let options = Options { scale: 1, dialect: engine.dialect(), call: Call::Statements, clients: 1, settings };
@@ -131,11 +138,4 @@ pub fn faults_have_file_and_line(engine: &dyn Engine) {
         conn.begin().unwrap();
         conn.rollback().unwrap();
     }
-}
-
-/// All of it.
-pub fn works(engine: &dyn Engine) {
-    builtins_pass_and_fail_their_check(engine);
-    a_script_does_what_it_says(engine);
-    faults_have_file_and_line(engine);
 }

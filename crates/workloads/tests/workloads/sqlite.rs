@@ -1,81 +1,19 @@
-//! On SQLite.
+//! What one product is enough for: SQLite, which is the fastest.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::Arc;
-
-use dsbench_core::engine::{Connection, Engine, Prepare};
+use dsbench_core::engine::Prepare;
 use dsbench_core::error::ErrorKind;
 use dsbench_core::value::Table;
 use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress};
 use dsbench_workloads::{Call, Options, Settings};
 
-use crate::bed::{self, broken, build, cycle, open, run, transact, LOAD};
-use crate::catalogue;
-use crate::faults;
-use crate::insert;
-use crate::tp1;
-
-/// A folder with a database, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("dsbench-workloads-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    /// Durability is not what these tests are about.
-    fn engine(&self) -> Box<dyn Engine> {
-        dsbench_engines::open(&format!("sqlite:///{}/bank.db?synchronous=off", self.0.display())).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).unwrap();
-    }
-}
-
-#[test]
-fn tpcb_leaves_a_consistent_bank_and_finds_every_fault() {
-    let folder = Folder::new();
-    let engine = folder.engine();
-    let workload = open(&*engine, "tpcb", Call::Statements, 2);
-    let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
-    assert!(broken(&*workload, &mut *conn, &Expected::default()).is_empty(), "nothing ran, nothing is there");
-    let expected = run(&*engine, &*workload, 2, 200);
-    assert!(expected.sums.iter().any(|(name, remote)| name == "remote" && (30..=90).contains(remote)), "{expected:?}");
-    assert!(broken(&*workload, &mut *conn, &expected).is_empty());
-    faults::are_all_found(&*workload, &mut *conn, &expected);
-    faults::of_counting_are_found(&*workload, &mut *conn, &expected);
-}
-
-#[test]
-fn tp1_and_its_parts_find_every_fault() {
-    let folder = Folder::new();
-    tp1::is_consistent_and_finds_every_fault(folder.engine(), &["heap", "indexed"]);
-}
-
-#[test]
-fn clients_that_compete_leave_a_consistent_bank() {
-    let folder = Folder::new();
-    let engine: Arc<dyn Engine> = folder.engine().into();
-    let workload: Arc<_> = open(&*engine, "tpcb", Call::Statements, 1).into();
-    let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
-    let expected = cycle(Arc::clone(&engine), Arc::clone(&workload) as _);
-    assert!(expected.committed[0] > 0);
-    assert!(broken(&*workload, &mut *conn, &expected).is_empty());
-}
+use crate::bed::{self, broken, build, open, run, transact, LOAD};
+use crate::home::Product;
 
 #[test]
 fn four_parts_make_the_same_rows_as_one() {
     let contents = [1, 4].map(|parts| {
-        let folder = Folder::new();
-        let engine = folder.engine();
+        let home = Product::Sqlite.home();
+        let engine = home.engine();
         let workload = open(&*engine, "tpcb", Call::Statements, 1);
         let mut conn = build(&*engine, &*workload, Population::Bulk, parts);
         ["branch", "teller", "account", "history"]
@@ -89,8 +27,8 @@ fn four_parts_make_the_same_rows_as_one() {
 
 #[test]
 fn select_finds_rows_that_are_missing_or_were_written_to() {
-    let folder = Folder::new();
-    let engine = folder.engine();
+    let home = Product::Sqlite.home();
+    let engine = home.engine();
     let workload = open(&*engine, "select", Call::Statements, 1);
     let mut conn = build(&*engine, &*workload, Population::Bulk, 2);
     let expected = run(&*engine, &*workload, 2, 200);
@@ -116,8 +54,8 @@ fn select_finds_rows_that_are_missing_or_were_written_to() {
 
 #[test]
 fn a_transaction_that_misses_a_row_fails_and_changes_nothing() {
-    let folder = Folder::new();
-    let engine = folder.engine();
+    let home = Product::Sqlite.home();
+    let engine = home.engine();
     let workload = open(&*engine, "tpcb", Call::Statements, 1);
     let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
     for missing in ["account", "teller", "branch"] {
@@ -139,8 +77,8 @@ fn a_transaction_that_misses_a_row_fails_and_changes_nothing() {
 
 #[test]
 fn a_row_without_its_branch_stops_the_foreign_keys() {
-    let folder = Folder::new();
-    let engine = folder.engine();
+    let home = Product::Sqlite.home();
+    let engine = home.engine();
     let workload = open(&*engine, "tpcb", Call::Statements, 1);
     let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
     conn.script(&["PRAGMA foreign_keys=off", "UPDATE account SET bid = 9 WHERE aid IN (4, 5)"]).unwrap();
@@ -150,8 +88,8 @@ fn a_row_without_its_branch_stops_the_foreign_keys() {
 
 #[test]
 fn a_wish_to_stop_ends_the_population_and_leaves_no_half_chunk() {
-    let folder = Folder::new();
-    let engine = folder.engine();
+    let home = Product::Sqlite.home();
+    let engine = home.engine();
     let workload = open(&*engine, "tpcb", Call::Statements, 1);
     engine.place().create("test").unwrap();
     let mut conn = engine.connect(LOAD).unwrap();
@@ -165,8 +103,8 @@ fn a_wish_to_stop_ends_the_population_and_leaves_no_half_chunk() {
 
 #[test]
 fn what_cannot_be_is_refused_with_a_remedy() {
-    let folder = Folder::new();
-    let engine = folder.engine();
+    let home = Product::Sqlite.home();
+    let engine = home.engine();
     let dialect = engine.dialect();
     let refused = |name, scale, call| {
         let error =
@@ -192,9 +130,24 @@ fn what_cannot_be_is_refused_with_a_remedy() {
 }
 
 #[test]
+fn calls_are_procedures_where_the_engine_has_them() {
+    for (url, call) in [
+        ("postgresql://localhost/", Call::Procedure),
+        ("mysql://me@localhost/", Call::Procedure),
+        ("mariadb://me@localhost/", Call::Procedure),
+        ("sqlite:///run.db", Call::Statements),
+    ] {
+        let engine = dsbench_engines::open(url).unwrap();
+        for workload in ["tpcb", "select"] {
+            assert_eq!(dsbench_workloads::default_call(workload, engine.dialect()), call);
+        }
+    }
+}
+
+#[test]
 fn inputs_are_a_function_of_seed_client_and_number() {
-    let folder = Folder::new();
-    let engine = folder.engine();
+    let home = Product::Sqlite.home();
+    let engine = home.engine();
     // The rehearsal draws none, and a stream of T1 amends the same row each time.
     for name in dsbench_workloads::names().into_iter().filter(|name| !["rehearsal", "t1"].contains(name)) {
         let workload = open(&*engine, name, Call::Statements, 50);
@@ -215,62 +168,11 @@ fn inputs_are_a_function_of_seed_client_and_number() {
     }
 }
 
-#[test]
-fn accounts_have_numbers_beyond_32_bits() {
-    let folder = Folder::new();
-    let populate = [
-        "INSERT INTO branch VALUES (30000, 0, '')",
-        "INSERT INTO teller VALUES (299995, 30000, 0, '')",
-        "INSERT INTO account VALUES (2999950000, 30000, 0, '')",
-    ];
-    let call = [
-        "UPDATE account SET abalance = 5 WHERE aid = 2999950000",
-        "INSERT INTO history VALUES (299995, 30000, 2999950000, 5, 0, '')",
-    ];
-    bed::accounts_have_numbers_beyond_32_bits(&*folder.engine(), Call::Statements, &populate, &call);
-}
-
-#[test]
-fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault() {
-    let folder = Folder::new();
-    let engine = folder.engine();
-    insert::stages_are_as_published(&*engine);
-    insert::nodes_that_share_a_table_delete_what_they_insert(&*engine);
-    drop(insert::whole(&*engine, "shared", &["analyze", "checkpoint"]));
-    let (workload, mut conn, expected) = insert::whole(&*engine, "each", &["analyze", "checkpoint"]);
-    insert::faults_are_found(&*workload, &mut *conn, &expected);
-    drop(conn);
-    // An index that the schema does not know of gets no entry of a new row.
-    let damage = |conn: &mut dyn Connection, index: &str| {
-        let columns = "dateandtime, cashregisterid, customerid, productid, price, data";
-        conn.script(&[
-            &format!("CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name = '{index}'"),
-            "PRAGMA writable_schema = ON",
-            &format!("DELETE FROM sqlite_schema WHERE name = '{index}'"),
-            "PRAGMA writable_schema = RESET",
-            &format!("INSERT INTO pi1 ({columns}) SELECT {columns} FROM pi1 LIMIT 1"),
-            "PRAGMA writable_schema = ON",
-            "INSERT INTO sqlite_schema SELECT * FROM kept",
-            "PRAGMA writable_schema = RESET",
-            "DROP TABLE kept",
-        ])
-        .unwrap();
-    };
-    let dropped = |name: &str| format!("DROP INDEX {name}");
-    insert::damaged_indexes_are_found(&*engine, &*workload, &expected, &dropped, Some(&damage));
-}
-
-#[test]
-fn scripts_do_what_they_say() {
-    let folder = Folder::new();
-    crate::script::works(&*folder.engine());
-}
-
 /// SQLite keeps a transaction open whose COMMIT it refused.
 #[test]
 fn a_script_whose_commit_fails_leaves_no_transaction_open() {
-    let folder = Folder::new();
-    let engine = folder.engine();
+    let home = Product::Sqlite.home();
+    let engine = home.engine();
     let tables = bed::open_with(&*engine, "scripted", Call::Statements, 1, &[("builtin", "select-only")]);
     let mut conn = build(&*engine, &*tables, Population::Bulk, 1);
     conn.script(&["CREATE TABLE child (bid integer REFERENCES pgbench_branches (bid) DEFERRABLE INITIALLY DEFERRED)"])
@@ -285,16 +187,4 @@ fn a_script_whose_commit_fails_leaves_no_transaction_open() {
     conn.begin().unwrap();
     conn.rollback().unwrap();
     assert_eq!(conn.fetch("SELECT count(*) FROM child").unwrap().rows[0][0].as_deref(), Some("0"));
-}
-
-#[test]
-fn damaged_indexes_and_keys_are_found_in_the_catalogue() {
-    let folder = Folder::new();
-    let faults = [
-        "DROP INDEX t_bc; CREATE INDEX t_bc ON t (b, c) WHERE b > 100",
-        "DROP INDEX t_bc; CREATE INDEX t_bc ON t (b, lower(c))",
-        "DROP TABLE t; CREATE TABLE t (a integer NOT NULL PRIMARY KEY, b integer NOT NULL, c varchar(20) NOT NULL, d \
-         integer NOT NULL); CREATE INDEX t_bc ON t (b, c); CREATE UNIQUE INDEX t_d ON t (d)",
-    ];
-    catalogue::faults_are_found(&*folder.engine(), &faults);
 }

@@ -7,13 +7,30 @@ use dsbench_core::engine::{Connection, Engine};
 use dsbench_core::workload::{Expected, Population, Workload};
 use dsbench_workloads::{Call, Options, Settings};
 
-use crate::bed::{broken, build, cycle, open_with, run};
+use crate::bed::{broken, build, cell, cycle, open_few, run};
+use crate::home::Product;
 
 /// Rows of history that are there before.
 const BEFORE: &str = "1000";
 
 /// The greatest change. MySQL takes a table that a statement changes as a derived one only.
 const MOST: &str = "(SELECT most FROM (SELECT max(delta) AS most FROM history) h)";
+
+on!([postgres, innodb, myrocks, firebird, sqlite][tp1_and_its_parts_find_every_fault]);
+
+fn tp1_and_its_parts_find_every_fault(product: Product) {
+    is_consistent_and_finds_every_fault(
+        product.home().engine(),
+        match product {
+            Product::Postgres => &["heap", "indexed", "hashed", "partitioned"],
+            Product::InnoDb | Product::MyRocks => PARTITIONED,
+            Product::Firebird | Product::Sqlite => &["heap", "indexed"],
+        },
+    );
+}
+
+/// Ways to organise the history that MariaDB and MySQL have.
+pub const PARTITIONED: &[&str] = &["heap", "indexed", "partitioned"];
 
 /// TP1, T1 and T2 with each way to organise the history that the engine has; the others are refused.
 pub fn is_consistent_and_finds_every_fault(engine: Box<dyn Engine>, histories: &[&str]) {
@@ -35,10 +52,10 @@ fn tp1(engine: &Arc<dyn Engine>, settings: &[(&str, &str)]) {
     // Each call once: the parts of the transaction are the same for all histories.
     let by_procedure = engine.dialect().procedures && settings[0].1 == "heap";
     let call = if by_procedure { Call::Procedure } else { Call::Statements };
-    let workload: Arc<_> = open_with(&**engine, "tp1", call, 1, settings).into();
+    let workload: Arc<_> = open_few(&**engine, "tp1", call, 1, settings).into();
     let mut conn = build(&**engine, &*workload, Population::Bulk, 2);
-    assert_eq!(count(&mut *conn, "SELECT count(*) FROM history"), BEFORE);
-    assert_eq!(count(&mut *conn, "SELECT count(*) FROM branch"), "10");
+    assert_eq!(cell(&mut *conn, "SELECT count(*) FROM history"), BEFORE);
+    assert_eq!(cell(&mut *conn, "SELECT count(*) FROM branch"), "10");
     assert!(broken(&*workload, &mut *conn, &Expected::default()).is_empty(), "{settings:?}");
     let expected = run(&**engine, &*workload, 2, 200);
     assert_eq!(broken(&*workload, &mut *conn, &expected), [""; 0], "{settings:?} {call:?}");
@@ -55,7 +72,7 @@ fn tp1(engine: &Arc<dyn Engine>, settings: &[(&str, &str)]) {
 
 fn t1(engine: &Arc<dyn Engine>) {
     let of = |conflict| -> Arc<dyn Workload> {
-        open_with(&**engine, "t1", Call::Statements, 1, &[("conflict", conflict)]).into()
+        open_few(&**engine, "t1", Call::Statements, 1, &[("conflict", conflict)]).into()
     };
     let mut conn = build(&**engine, &*of("same"), Population::Bulk, 2);
     let mut before = Expected { committed: vec![0], unknown: vec![0], sums: Vec::new() };
@@ -64,7 +81,7 @@ fn t1(engine: &Arc<dyn Engine>) {
         let workload = of(conflict);
         let expected = with(&before, run(&**engine, &*workload, 2, 50));
         assert_eq!(broken(&*workload, &mut *conn, &expected), [""; 0], "{conflict}");
-        assert_eq!(count(&mut *conn, "SELECT count(*) FROM account WHERE abalance <> 0"), keys);
+        assert_eq!(cell(&mut *conn, "SELECT count(*) FROM account WHERE abalance <> 0"), keys);
         let elsewhere =
             "UPDATE account SET abalance = abalance + CASE aid WHEN 1 THEN -250 ELSE 1 END WHERE aid <= 251";
         let by_number = "sum of balance * number = that of the clients";
@@ -93,7 +110,7 @@ fn t1(engine: &Arc<dyn Engine>) {
 }
 
 fn t2(engine: &Arc<dyn Engine>) {
-    let workload: Arc<_> = open_with(&**engine, "t2", Call::Statements, 1, &[("before", "10")]).into();
+    let workload: Arc<_> = open_few(&**engine, "t2", Call::Statements, 1, &[("before", "10")]).into();
     let mut conn = build(&**engine, &*workload, Population::Bulk, 2);
     let expected = run(&**engine, &*workload, 2, 50);
     assert_eq!(broken(&*workload, &mut *conn, &expected), [""; 0]);
@@ -127,10 +144,6 @@ fn planted(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expect
     let found = broken(workload, conn, expected);
     conn.rollback().unwrap();
     found.into_iter().collect()
-}
-
-fn count(conn: &mut dyn Connection, sql: &str) -> String {
-    conn.fetch(sql).unwrap().rows[0][0].clone().unwrap()
 }
 
 /// Why it cannot be opened.
