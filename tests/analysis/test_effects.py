@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dsbench.read.stats.designs import full, one_at_a_time, screening
-from dsbench.read.stats.effects import Effects, effects
+from dsbench.read.stats.effects import Effects, effects, full, one_at_a_time, screening
 from dsbench.read.stats.values import Floats
 
 

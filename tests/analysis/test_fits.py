@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsbench.read.stats.fits import BEYOND, Fit, collisions, memory, scalability
-from dsbench.read.stats.models import fit_collision, success_share
+from dsbench.read.stats.fits import BEYOND, Fit, collisions, fit_collision, memory, scalability, success_share
 from dsbench.read.stats.values import Floats
 
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)

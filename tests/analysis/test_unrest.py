@@ -11,8 +11,7 @@ import pytest
 from dsbench.read.stats.doubts import doubts
 from dsbench.read.stats.facts import ScaleFacts
 from dsbench.read.stats.machine import CycleUse, MachineUse, Program, Used, cycles_named, noticed, use_doubts
-from dsbench.read.stats.scatter import Scatter, scatter
-from dsbench.read.stats.steady import Drift, Verdict, over_cycles, stalls
+from dsbench.read.stats.steady import Drift, Scatter, Verdict, over_cycles, scatter, stalls
 from dsbench.read.stats.values import Floats
 from fixtures.facts import RUN, SCALE
 

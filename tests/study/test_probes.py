@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dsbench
-from dsbench.read.stats.ranks import spearman
+from dsbench.read.stats.effects import spearman
 from dsbench.storage import probes
 from dsbench.study import Study, outcomes
 from dsbench.study import report as shown

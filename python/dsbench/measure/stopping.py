@@ -28,8 +28,7 @@ from dsbench.measure.loaders.parts import Part, whole_results
 from dsbench.measure.plan import Planned
 from dsbench.measure.rows import measured_ns
 from dsbench.read.evaluation import evaluate
-from dsbench.read.stats.cutoff import between
-from dsbench.read.stats.index import share
+from dsbench.read.stats.index import between, share
 from dsbench.read.stats.peak import next_number
 from dsbench.read.stats.precision import enough, half_width, ramp_up, shortest
 from dsbench.read.stats.values import Floats

@@ -8,10 +8,10 @@ from typing import Any
 from dsbench.archive import Archive, RunRecord
 from dsbench.read.groups import Series
 from dsbench.read.rows import RunRows, SeriesRows
-from dsbench.read.stats.cutoff import Fall
 from dsbench.read.stats.efficiency import Efficiency
 from dsbench.read.stats.fairness import Evenness
 from dsbench.read.stats.fits import Fit
+from dsbench.read.stats.index import Fall
 from dsbench.read.stats.kinds import KindResult
 from dsbench.read.stats.machine import CycleUse
 from dsbench.read.stats.statements import StatementResult

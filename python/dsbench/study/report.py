@@ -15,8 +15,7 @@ from dsbench.read.draw import render
 from dsbench.read.draw.theme import Spec
 from dsbench.read.report.page.markup import number
 from dsbench.read.report.several import aligned
-from dsbench.read.stats.effects import LEVEL, Effect, Effects, Share
-from dsbench.read.stats.ranks import spearman
+from dsbench.read.stats.effects import LEVEL, Effect, Effects, Share, spearman
 from dsbench.study import Outcomes, mean
 from dsbench.study.diagrams import specs
 from dsbench.study.notes import SHORT, incomparable, notes

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dsbench.read.stats.designs import MOST_SCREENED
+from dsbench.read.stats.effects import MOST_SCREENED
 from dsbench.redaction import redact_values
 from dsbench.spec import SpecError, parsed_toml, plain, printed
 from dsbench.study import rules

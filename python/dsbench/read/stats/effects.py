@@ -18,10 +18,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
+from typing import Final, NamedTuple
 
 import numpy as np
 from scipy import stats
+from scipy.linalg import hadamard
 
 from dsbench.read.stats.values import Floats, Interval, Ints
 
@@ -253,3 +255,83 @@ def _shares(model: _Model, y: Floats) -> list[Share]:
     shares += [Share((), "blocks", (unblocked - whole) / total), Share((), "rest", whole / total)]
     mixed = 1 - sum(one.share for one in shares)
     return [*shares, Share((), "mixed", mixed)] if mixed > _MIXED else shares
+
+
+class RankCorrelation(NamedTuple):
+    """Spearman's rho of two figures over the same trials."""
+
+    rho: float
+    """-1 to 1; nan where fewer than three pairs are known, or one figure is the same in all of them."""
+    p: float
+    """Chance of a rho so far from 0 where neither figure tells anything of the other, from permutations of the ranks;
+    nan as rho."""
+    pairs: int
+
+
+def spearman(first: Floats, second: Floats, *, seed: int = 1, draws: int = 5000) -> RankCorrelation:
+    """Rank correlation of two figures of equal length, ties at their mean rank; pairs with a nan are left out.
+
+    Spearman (1904). The chance is that of ``draws`` random orders, the observed one included, which holds for the few
+    trials of a study as well, where tables of large samples do not.
+    """
+    known = np.isfinite(first) & np.isfinite(second)
+    pairs = int(known.sum())
+    if pairs < 3 or np.ptp(first[known]) == 0 or np.ptp(second[known]) == 0:
+        return RankCorrelation(float("nan"), float("nan"), pairs)
+    from scipy import stats  # Late: it takes most of a second.
+
+    one, other = (stats.rankdata(values[known]) for values in (first, second))
+    one, other = one - one.mean(), other - other.mean()
+    scale = float(np.sqrt((one**2).sum() * (other**2).sum()))
+    rho = float(one @ other) / scale
+    random = np.random.default_rng(seed)
+    drawn = np.abs(random.permuted(np.tile(other, (draws, 1)), axis=1) @ one) / scale
+    return RankCorrelation(rho, float((1 + (drawn >= abs(rho) - 1e-12).sum()) / (1 + draws)), pairs)
+
+
+_FIRST_ROWS: Final = {
+    12: "++-+++---+-",
+    20: "++--++++-+-+----++-",
+    24: "+++++-+-++--++--+-+----",
+}
+"""Of Plackett and Burman, by the number of rows; the other rows are this one turned round, and one of ``-``."""
+MOST_SCREENED: Final = 31
+
+
+def full(counts: Sequence[int]) -> list[tuple[int, ...]]:
+    """Every combination; ``counts`` are the levels of each factor."""
+    return list(product(*(range(count) for count in counts)))
+
+
+def one_at_a_time(counts: Sequence[int], references: Sequence[int]) -> list[tuple[int, ...]]:
+    """The combination of all references, then each other level of each factor beside the references of the rest."""
+    base = tuple(references)
+    others = [
+        (*base[:factor], level, *base[factor + 1 :])
+        for factor, count in enumerate(counts) for level in range(count) if level != base[factor]
+    ]  # fmt: skip
+    return [base, *others]
+
+
+def screening(factors: int) -> list[tuple[int, ...]]:
+    """Rows of 0 and 1 in which every two columns are balanced: main effects of many factors by few trials.
+
+    The number of rows is the least of 4, 8, 12, 16, 20, 24 and 32 above ``factors`` (1 to 31). With a power of two it
+    is a fractional factorial, else Plackett and Burman's. With 2 factors, and with 4, no main effect is mixed with an
+    interaction of two others. With all other numbers it is, wholly or in part: what is found may be an interaction.
+    """
+    rows = next(size for size in (4, 8, 12, 16, 20, 24, 32) if size > factors)
+    signs = _plackett_burman(rows) if rows in _FIRST_ROWS else _fractional(rows)
+    return [tuple(int(sign > 0) for sign in row[:factors]) for row in signs]
+
+
+def _plackett_burman(rows: int) -> Ints:
+    first = np.array([1 if sign == "+" else -1 for sign in _FIRST_ROWS[rows]])
+    turned = [np.roll(first, shift) for shift in range(rows - 1)]
+    return np.vstack([*turned, -np.ones(rows - 1, dtype=int)]).astype(np.int64)
+
+
+def _fractional(rows: int) -> Ints:
+    """Columns of the Hadamard matrix: the factors of a full design first, then products of odd numbers of them."""
+    order = sorted(range(1, rows), key=lambda n: (n.bit_count() != 1, n.bit_count() % 2 == 0, n.bit_count(), n))
+    return np.asarray(hadamard(rows)[:, order], dtype=np.int64)

@@ -8,8 +8,7 @@ import numpy as np
 
 from dsbench.read.stats.fairness import Evenness
 from dsbench.read.stats.machine import CycleUse
-from dsbench.read.stats.scatter import Scatter
-from dsbench.read.stats.steady import Drift
+from dsbench.read.stats.steady import Drift, Scatter
 from dsbench.read.stats.values import Ints
 from dsbench.workloads import Entry
 

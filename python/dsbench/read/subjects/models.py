@@ -13,8 +13,8 @@ from dsbench.archive import RunRecord
 from dsbench.read.blocks import Block, Column, Part, Sentence, Table
 from dsbench.read.format import format_number
 from dsbench.read.groups import Makers, Series
-from dsbench.read.stats.cutoff import Fall
 from dsbench.read.stats.fits import Fit, Parameter, collisions, memory, scalability
+from dsbench.read.stats.index import Fall
 from dsbench.read.stats.values import Collision, Floats, ScaleResult, percent
 from dsbench.read.subject import Subject
 

@@ -18,9 +18,8 @@ from dsbench.read.measured import Measured
 from dsbench.read.naming import index_scales
 from dsbench.read.series import each_series
 from dsbench.read.stats import equations as eq
-from dsbench.read.stats.cutoff import STEEP, Fall, falls
 from dsbench.read.stats.fits import FEWEST_OF_MEMORY
-from dsbench.read.stats.index import index
+from dsbench.read.stats.index import STEEP, Fall, falls, index
 from dsbench.read.stats.peak import Peak, in_words, peak
 from dsbench.read.stats.precision import FEWEST, median_interval
 from dsbench.read.stats.values import Floats, Frequency, Index, Interval, ScaleResult

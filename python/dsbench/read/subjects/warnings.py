@@ -18,13 +18,12 @@ from dsbench.read.stats.doubts import doubts
 from dsbench.read.stats.equations import cycle_rate_tps
 from dsbench.read.stats.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch, outside_share
 from dsbench.read.stats.fairness import Evenness
+from dsbench.read.stats.fits import fit_collision
 from dsbench.read.stats.index import imprecise
 from dsbench.read.stats.machine import CycleUse
-from dsbench.read.stats.models import fit_collision
 from dsbench.read.stats.precision import half_width
 from dsbench.read.stats.resources import CLIENT_CPU
-from dsbench.read.stats.scatter import Scatter, scatter
-from dsbench.read.stats.steady import Drift, drift, over_cycles, stalls
+from dsbench.read.stats.steady import Drift, Scatter, drift, over_cycles, scatter, stalls
 from dsbench.read.stats.values import Collision, Doubt, Floats, Frequency, Resource
 from dsbench.read.stats.windows import window_doubts
 from dsbench.read.subject import Subject
