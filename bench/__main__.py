@@ -24,8 +24,9 @@ from bench.peers import of_cell
 from bench.places import UNFLUSHED, Place, populated
 from bench.population import PRODUCTS, section
 from bench.results import Finished, Kept, sweep
-from dsbench.drivers.peers import PEERS
+from dsbench.measure import drivers
 from dsbench.measure.stack import machine
+from dsbench.spec.clients import PEERS
 
 FOLDER = ROOT / "docs" / "performance"
 QUICK = ROOT / "target" / "bench-quick.json"
@@ -172,7 +173,7 @@ def _description() -> list[str]:
     about, cpus, memory = machine.describe_system(), psutil.cpu_count(), psutil.virtual_memory().total / 2**30
     facts = [f"{cpus} CPUs ({machine.model()})", f"{memory:.0f} GiB memory", f"{_kind()} machine", about["kernel"]]
     facts += [f"clock source {about['clock source']}"] if "clock source" in about else []
-    peers = [peer.version for peer in PEERS.values() if not peer.missing]
+    peers = [drivers.version(peer) for peer in PEERS.values() if not drivers.missing(peer)]
     return [f"- machine: {', '.join(facts)}", f"- peers: {', '.join(peers)}", ""]
 
 

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dsbench.archive.columns import COUNTERS
-from dsbench.drivers.address import Address
-from dsbench.drivers.peers import environment, program
+from dsbench.measure.drivers.peers import environment, program
 from dsbench.measure.loaders import Bench, Target, now_ns
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
@@ -159,7 +158,7 @@ def load(
 
 def libpq(url: str, schema: str = "dsbench") -> dict[str, str]:
     """What libpq's programs connect to."""
-    return {**environment(Address.of(url), "read-committed"), "PGOPTIONS": f"-c search_path={schema}"}
+    return {**environment(TargetSpec(url=url), "read-committed"), "PGOPTIONS": f"-c search_path={schema}"}
 
 
 def pgbench(
@@ -185,13 +184,13 @@ def pgbench(
 
 def sysbench(url: str, words: Sequence[str], clients: int, duration: float, prepare: bool = True) -> Client:
     """sysbench on PostgreSQL or MariaDB; ``words``: a test and its own options."""
-    at, env = Address.of(url), {}
+    at, env = TargetSpec(url=url), {}
     if url.startswith("postgresql"):
         env = libpq(url)
-        driver, where = "pgsql", {"host": env["PGHOST"], "port": env["PGPORT"], "user": at.user, "db": at.path}
+        driver, where = "pgsql", {"host": env["PGHOST"], "port": env["PGPORT"], "user": at.user, "db": at.database}
     else:
         driver, where = "mysql", {"user": at.user, "db": "dsbench"}
-        socket = at.query.get("socket")
+        socket = at.parameters.get("socket")
         where |= {"socket": socket} if socket else {"host": at.host, "port": f"{at.port}"}
     options = [f"--{driver}-{name}={value}" for name, value in {**where, "password": ""}.items()]
     command = ["sysbench", *words, f"--db-driver={driver}", *options, f"--threads={clients}", "--rand-type=uniform",
@@ -220,7 +219,7 @@ def bare_loop(url: str, scale: int, clients: int, duration: float) -> Client:
 
 def go_tpc(url: str, warehouses: int, clients: int, duration: float) -> Client:
     """go-tpc without think times, on tables of its own: ``Measured`` counts New-Orders."""
-    at = Address.of(url)
+    at = TargetSpec(url=url)
     driver, tls = ("postgres", "sslmode=disable") if url.startswith("postgresql") else ("mysql", "tls=false")
     where = ["-d", driver, "-H", at.host, "-P", f"{at.port}", "-U", at.user, "-p", "", "-D", "gotpc"]
     where += ["--conn-params", tls, "--warehouses", f"{warehouses}"]

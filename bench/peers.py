@@ -14,7 +14,7 @@ from bench.clients import Client, bare_loop, dsbench, go_tpc, pgbench, sysbench,
 from bench.places import TPCC as TPCC_SETTINGS
 from bench.places import Place
 from bench.results import DSBENCH
-from dsbench.drivers.peers import script
+from dsbench.measure.drivers.peers import script
 from dsbench.spec import with_file
 
 

@@ -17,7 +17,7 @@ import psutil
 from bench.cells import TCP, UNIX
 from bench.clients import BenchError, libpq, run, unseen
 from dsbench import servers
-from dsbench.drivers.peers import program
+from dsbench.measure.drivers.peers import program
 from dsbench.measure.loaders import Bench, Target
 from dsbench.spec import Target as TargetSpec
 from dsbench.spec import with_file

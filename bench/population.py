@@ -20,9 +20,11 @@ from bench.clients import BenchError, Measured, libpq, run
 from bench.places import Place, fill, started
 from bench.results import DSBENCH, Spread, rates, sweep
 from dsbench import servers
-from dsbench.drivers import DRIVERS
-from dsbench.drivers.peers import program
+from dsbench.measure.drivers import session_opener
+from dsbench.measure.drivers.peers import program
 from dsbench.measure.loaders import Target
+from dsbench.spec import Target as TargetSpec
+from dsbench.spec.clients import DRIVERS
 
 PAIRS: Final = 3
 PGBENCH: Final = "pgbench -i"
@@ -86,7 +88,7 @@ def execute(url: str, statements: Sequence[str]) -> None:
     if url.startswith("firebird:"):  # dsbench's engine of Firebird fetches rows only.
         from firebird.driver import TPB, Isolation
 
-        connection = DRIVERS["firebird-driver"].opener(url)("read-committed").connection
+        connection = session_opener(DRIVERS["firebird-driver"], TargetSpec(url=url))("read-committed").connection
         for statement in statements:  # Without a log for taking back, as dsbench's load.
             connection.begin(TPB(isolation=Isolation.READ_COMMITTED, no_auto_undo=True).get_buffer())
             connection.execute_immediate(statement)

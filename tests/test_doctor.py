@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 import dsbench
-from dsbench import orphans, storage
+from dsbench import devices
 from dsbench.check import doctor
 from dsbench.check.doctor import Finding
+from dsbench.devices import Mount
 from dsbench.measure.stack import machine
+from dsbench.servers import orphans
 from dsbench.servers.folder import MARK
 from dsbench.servers.postgresql import binaries
-from dsbench.storage import Mount
 
 
 def _named(found: list[Finding], name: str) -> Finding:
@@ -79,7 +80,7 @@ def test_room_is_told_in_scales(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("kind", "ok"), [("tmpfs", False), ("overlay", False), ("ext4", True)])
 def test_the_kind_of_storage_is_judged(kind: str, ok: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "mounts", lambda: [Mount(Path("/"), "somewhere", kind, ())])
+    monkeypatch.setattr(devices, "mounts", lambda: [Mount(Path("/"), "somewhere", kind, ())])
     assert _named(doctor.findings(), "storage").ok is ok
 
 

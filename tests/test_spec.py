@@ -223,6 +223,59 @@ def test_a_private_server_can_be_written_in_one_word() -> None:
         spec.Target(url="private:postgresql@18", version="15")
 
 
+@pytest.mark.parametrize(
+    ("url", "parts"),
+    [
+        ("postgresql://me%40corp:p%3A%2Fw@db:5433/a%20b?sslmode=require",
+         ("postgresql", "me@corp", "p:/w", "db", 5433, "a b", {"sslmode": "require"})),
+        ("postgres://me:first@db/a?host=/tmp/s&port=6000&user=you&password=&dbname=b",
+         ("postgres", "you", "", "/tmp/s", 6000, "b",
+          {"host": "/tmp/s", "port": "6000", "user": "you", "password": "", "dbname": "b"})),
+        ("mysql://me@[::1]:3307/?host=h+x", ("mysql", "me", "", "::1", 3307, "", {"host": "h+x"})),
+        ("mariadb://[fe80::1]", ("mariadb", "", "", "fe80::1", 0, "", {})),
+        ("firebird://u:p@w@h//data/a.fdb", ("firebird", "u", "p@w", "h", 0, "/data/a.fdb", {})),
+        ("sqlite:////data/a%3Fb.db?page_size=4096", ("sqlite", "", "", "", 0, "/data/a?b.db", {"page_size": "4096"})),
+        ("mock:?latency_us=5&fail", ("mock", "", "", "", 0, "", {"latency_us": "5", "fail": ""})),
+        ("postgresql://h:port[/x", ("postgresql", "", "", "h", 0, "x", {})),
+        ("nonsense", ("nonsense", "", "", "", 0, "", {})),
+        ("", ("", "", "", "", 0, "", {})),
+    ],
+)  # fmt: skip
+def test_a_url_is_taken_apart(url: str, parts: tuple[object, ...]) -> None:
+    target = spec.Target(url=url)
+    found = (target.scheme, target.user, target.password, target.host, target.port, target.database, target.parameters)
+    assert found == parts
+
+
+def test_the_file_of_a_database_in_this_process_is_named() -> None:
+    files = {
+        "sqlite:///a.db?x=1": Path("a.db"), "sqlite:////a%20b.db": Path("/a b.db"), "firebird:///a.fdb": Path("/a.fdb"),
+        "firebird:////a.fdb": Path("/a.fdb"), "firebird:///C:/a.fdb": Path("C:/a.fdb"), "firebird://h/a.fdb": None,
+        "postgresql:///a": None, "private:sqlite": None, "sqlite:///": None,
+    }  # fmt: skip
+    assert {url: spec.Target(url=url).file for url in files} == files
+    here = {"private:postgresql": True, "postgresql:///d?host=/tmp": True, "mysql://u@localhost:1/": True,
+            "postgresql:///d?host=far": False, "firebird://far/a": False}  # fmt: skip
+    assert {url: spec.Target(url=url).is_here for url in here} == here
+
+
+def test_a_plus_sign_is_itself_in_what_is_said_of_a_server(tmp_path: Path) -> None:
+    target = spec.Target(url=f"private:postgresql?directory={tmp_path}/c++&log_line_prefix=a+b%20c%2Bd")
+    assert (target.directory, target.settings) == (tmp_path / "c++", {"log_line_prefix": "a+b c+d"})
+    assert spec.Target(url=target.in_one) == target
+
+
+def test_a_url_gets_the_password_that_it_lacks() -> None:
+    given = {
+        "mysql://me@h/d?x=a@b": "mysql://me:p%2F%40@h/d?x=a@b", "mysql://h": "mysql://:p%2F%40@h",
+        "mysql://me:@h/": "mysql://me:p%2F%40@h/", "mysql://me:own@h/": "mysql://me:own@h/", "mock:": "mock:",
+        "postgresql:///d?password=own": "postgresql:///d?password=own",
+    }  # fmt: skip
+    assert {url: spec.Target(url=url).with_password("p/@").url for url in given} == given
+    made = spec.Target(url="mysql://h/d").with_password("p/@")
+    assert (made.password, made.redacted, made.host) == ("p/@", "mysql://:***@h/d", "h")
+
+
 def test_several_numbers_of_threads_are_kept() -> None:
     run = spec.build({"threads": [10, 20, 40]})
     assert (run.threads, run.several_threads, run.thread_numbers) == (40, (10, 20, 40), (10, 20, 40))

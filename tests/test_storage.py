@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import storage
-from dsbench.storage import Mount, device_of, mount_of, parsed, visible
+from dsbench import devices
+from dsbench.devices import Mount, device_of, mount_of, parsed, visible
 
 
 def test_a_line_of_mountinfo_is_taken_apart() -> None:
@@ -29,10 +29,10 @@ def test_the_deepest_and_the_last_mount_holds_a_path(monkeypatch: pytest.MonkeyP
         Mount(Path("/data"), "/dev/sdc1", "btrfs", ()),
         Mount(Path("/datafile"), "/dev/sdd1", "xfs", ()),
     ]
-    monkeypatch.setattr(storage, "mounts", lambda: known)
+    monkeypatch.setattr(devices, "mounts", lambda: known)
     assert mount_of(Path("/data/base/1")) == known[2]
     assert mount_of(Path("/database")) == known[0]
-    monkeypatch.setattr(storage, "mounts", list)
+    monkeypatch.setattr(devices, "mounts", list)
     assert mount_of(Path("/data")) is None
 
 
@@ -114,4 +114,4 @@ def test_a_partition_belongs_to_its_disk(tmp_path: Path) -> None:
     part = tmp_path / "sda" / "sda1"
     part.mkdir(parents=True)
     (part / "partition").write_text("1\n")
-    assert storage.Device("sda1", part).disk == storage.Device("sda", tmp_path / "sda")
+    assert devices.Device("sda1", part).disk == devices.Device("sda", tmp_path / "sda")

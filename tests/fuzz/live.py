@@ -7,14 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from random import Random
 
+from dsbench.measure.events import Moment
 from dsbench.web.state import State
 
 from .mutate import changed, mutated, strange
 
 _SAMPLE = State(
-    "key", 1, 5.0, "mock:", "tpcb", "x", study="s", trial=1, trials=2, status="running", began=1e9, archive="a", phase="cycle", stage="load",
-    scale=1, scale_number=1, scales=2, threads=4, cycle=1, cycles=3, done=10, total=20, failed=1, elapsed_s=1.5, rate_tps=10.5, left_s=60.0,
-    seconds=[1.0, 2.0], times=[[0.1, 0.2]], cpus=[0.5, 1.5], log=["a", "b"],
+    "key", 1, 5.0, "mock:", "tpcb", "x", study="s", trial=1, trials=2, status="running", began=1e9, archive="a",
+    moment=Moment(1, 1, 2, "cycle", 1, 3, 10, 20, 1, 1.5, "load", 4, [1.0, 2.0], [(0.1, 0.2)], (0.5, 1.5)), left_s=60.0, log=["a", "b"],
 )  # fmt: skip
 
 
@@ -41,8 +41,8 @@ def run(data: bytes, folder: Path) -> None:
     runs.going()
     if (state := runs.state("key")) is None:
         raise Refused("left out")
-    for text in (live._name(state), live._when(state), live._status(state), number(state.rate_tps), live.clock(state.left_s)):
+    for text in (live._name(state), live._when(state), live._status(state), number(state.moment.rate_tps), live.clock(state.left_s)):
         text.encode("utf-8", "surrogatepass")
-    svg({"rate": state.seconds}, "Rate", "tps")
-    svg({"p50": [pair[0] for pair in state.times]}, "Residence time", "ms")
+    svg({"rate": state.moment.seconds}, "Rate", "tps")
+    svg({"p50": [pair[0] for pair in state.moment.times]}, "Residence time", "ms")
     Course().look(Path(state.archive), whole=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dsbench import check as promises
-from dsbench import servers, storage
+from dsbench import devices, servers
 from dsbench.check import durable, forgetting
 from dsbench.check.durable import Durability, Round
 from dsbench.measure.interrupts import Stop
@@ -56,7 +56,7 @@ def test_what_was_not_flushed_is_lost_on_a_file_system_that_forgets(
     assert (one.lost == 0) == holds
     assert one.lost in (0, one.acknowledged), "without a flush everything is gone"
     assert one.dropped_bytes is not None
-    assert not any(base in point.parents for point in storage.forgetful())
+    assert not any(base in point.parents for point in devices.forgetful())
 
 
 @pytest.mark.parametrize("without_mark", [False, True])
@@ -74,13 +74,13 @@ def test_a_mount_whose_keepers_were_killed_is_cleared_away_wherever_it_lies(base
         assert process.stdout is not None
         keeper, home = process.stdout.readline().split()
         left = Path(home)
-        assert any(left in point.parents for point in storage.forgetful())
+        assert any(left in point.parents for point in devices.forgetful())
         os.kill(int(keeper), signal.SIGKILL)
         process.kill()
     if without_mark:
         (left / folder.MARK).unlink(missing_ok=True)
     servers.clean_for(TargetSpec(url="private:sqlite"))
-    assert not any(left in point.parents for point in storage.forgetful())
+    assert not any(left in point.parents for point in devices.forgetful())
     assert not left.exists() or without_mark
     shutil.rmtree(left, ignore_errors=True)
 

@@ -21,10 +21,9 @@ import pytest
 import dsbench
 from dsbench import _core, servers
 from dsbench.archive.columns import COUNTERS
-from dsbench.drivers import DRIVERS, PEERS, mysql, peers, postgres
-from dsbench.drivers.address import Address
-from dsbench.drivers.session import MYSQL, POSTGRES, by_format
 from dsbench.measure import loaders as generator
+from dsbench.measure.drivers import missing, mysql, peers, postgres, session_opener, version
+from dsbench.measure.drivers.session import MYSQL, POSTGRES, by_format
 from dsbench.measure.events import Moment, Silent
 from dsbench.measure.loaders import Bench, processes
 from dsbench.measure.loaders import Target as Opened
@@ -34,6 +33,7 @@ from dsbench.measure.loaders.sysbench import Sysbench, class_ns
 from dsbench.read.naming import subject
 from dsbench.read.stats.histogram import histogram, quantile_ns
 from dsbench.spec import RunSpec, SpecError, Target, build
+from dsbench.spec.clients import DRIVERS, PEERS
 from fixtures.program import Program
 
 SECRET = "not to be shown"
@@ -68,7 +68,7 @@ def test_a_driver_does_the_transactions_of_a_run(urls: dict[str, str], tmp_path:
     assert committed == sum(archive.table("buckets").column("count").to_pylist()) > 0
     assert sum(archive.table("seconds").column("count").to_pylist()) == committed
     assert all(row["cpu_ns"] > 0 for row in cycles)
-    assert archive.run.item("driver", "client") == driver.version
+    assert archive.run.item("driver", "client") == version(driver)
     assert f"by {client}" in subject(archive.run)
 
 
@@ -310,7 +310,7 @@ def test_classes_of_sysbench_do_not_run_into_each_other() -> None:
 
 def test_programs_connect_as_the_own_client_would_and_show_no_password() -> None:
     url = "postgresql://me:s%20cret@h:1/d?options=-c%20geqo%3Doff&sslmode=verify-full&sslrootcert=/r"
-    env = peers.environment(Address.of(url), "repeatable-read")
+    env = peers.environment(Target(url=url), "repeatable-read")
     assert (env["PGPASSWORD"], env["PGSSLMODE"], env["PGSSLROOTCERT"]) == ("s cret", "verify-full", "/r")
     assert env["PGOPTIONS"] == r"-c geqo=off -c search_path=dsbench -c default_transaction_isolation=repeatable\ read"
     for program in (peer_of(Pgbench, 1, "procedure", url), peer_of(Sysbench, 1, "procedure", url)):
@@ -327,14 +327,14 @@ def test_programs_connect_as_the_own_client_would_and_show_no_password() -> None
 
 def test_drivers_encrypt_as_the_target_says() -> None:
     def pg(query: str) -> Any:
-        return postgres._encryption(Address.of(f"postgresql://h/d?{query}"))
+        return postgres._encryption(Target(url=f"postgresql://h/d?{query}"))
 
     assert [pg("sslmode=disable"), pg("sslmode=prefer"), pg("sslmode=require")] == [False, None, True]
     full = pg("sslmode=verify-full&sslrootcert=system")
     assert (full.check_hostname, full.verify_mode) == (True, ssl.CERT_REQUIRED)
 
     def my(query: str) -> Any:
-        return mysql._encryption(Address.of(f"mysql://h/?{query}"))
+        return mysql._encryption(Target(url=f"mysql://h/?{query}"))
 
     assert my("socket=/s") == my("ssl_mode=DISABLED") == {"ssl_disabled": True}
     assert my("") == {}
@@ -356,20 +356,19 @@ def test_what_a_killed_run_left_of_a_program_is_removed_by_the_next(tmp_path: Pa
 
 def test_a_driver_that_is_missing_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    assert "pip install 'dsbench-db[drivers]'" in DRIVERS["pg8000"].missing
-    assert DRIVERS["psycopg"].missing.endswith("pip install 'psycopg[binary]'")
+    assert "pip install 'dsbench-db[drivers]'" in missing(DRIVERS["pg8000"])
+    assert missing(DRIVERS["psycopg"]).endswith("pip install 'psycopg[binary]'")
 
 
 def test_a_server_that_refuses_is_told_without_the_password(tmp_path: Path, urls: dict[str, str]) -> None:
     host = urls["postgres"].partition("?")[2]
     for client in ("psycopg", "psycopg2", "pg8000"):
+        target = Target(url=f"postgresql://nobody:{SECRET.replace(' ', '%20')}@/does_not_exist?{host}")
         # A server that has refused may be gone before pg8000 has read why.
         with pytest.raises(Exception, match=r"does_not_exist|nobody|network error") as caught:
-            DRIVERS[client].opener(f"postgresql://nobody:{SECRET.replace(' ', '%20')}@/does_not_exist?{host}")(
-                "serializable"
-            )
+            session_opener(DRIVERS[client], target)("serializable")
         assert SECRET not in str(caught.value)
-    assert Address.of("mysql://u:p%40@h:1/").without_password("p@ is wrong") == "*** is wrong"
+    assert Target(url="mysql://u:p%40@h:1/").without_password("p@ is wrong") == "*** is wrong"
 
 
 def test_placeholders_become_those_of_the_driver() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
-from dsbench.measure.load import Joining, with_password
+from dsbench.measure.load import Joining
 from dsbench.measure.run import execute
-from dsbench.spec import SpecError, build
+from dsbench.spec import SpecError, Target, build
 
 
 @pytest.mark.parametrize(
@@ -20,18 +20,18 @@ from dsbench.spec import SpecError, build
     [
         ("postgresql://bench@db/b", "postgresql://bench:p%40%2Fss@db/b"),
         ("postgresql://bench:own@db/b", "postgresql://bench:own@db/b"),
-        ("postgresql://db:5432/b", "postgresql://db:5432/b?password=p%40%2Fss"),
-        ("postgresql://db/b?sslmode=require", "postgresql://db/b?sslmode=require&password=p%40%2Fss"),
+        ("postgresql://db:5432/b", "postgresql://:p%40%2Fss@db:5432/b"),
+        ("postgresql://db?sslmode=require", "postgresql://:p%40%2Fss@db?sslmode=require"),
         ("postgresql://bench@db/b?password=own", "postgresql://bench@db/b?password=own"),
         ("mysql://bench@db/b", "mysql://bench@db/b"),
         ("mock:", "mock:"),
     ],
 )
 def test_the_password_of_the_environment_goes_along(monkeypatch: pytest.MonkeyPatch, url: str, sent: str) -> None:
+    target = Target(url=url)
+    assert target.with_password(target.password_of_environment).url == url
     monkeypatch.setenv("PGPASSWORD", "p@/ss")
-    assert with_password(url) == sent
-    monkeypatch.delenv("PGPASSWORD")
-    assert with_password(url) == url
+    assert target.with_password(target.password_of_environment).url == sent
 
 
 def test_a_spent_invitation_is_refused_before_anything_is_begun(tmp_path: Path) -> None:

@@ -10,8 +10,11 @@ import pytest
 
 import dsbench
 from dsbench import servers
+from dsbench.measure.drivers import DriverError, session_opener
 from dsbench.measure.loaders import IN_DATABASE, CoreError, Target
 from dsbench.measure.place import lock
+from dsbench.spec import Target as TargetSpec
+from dsbench.spec.clients import DRIVERS
 from fixtures.pooler import pgbouncer
 
 IGNORING = {"ignore_startup_parameters": "extra_float_digits,default_transaction_isolation,search_path,options"}
@@ -136,8 +139,8 @@ def test_options_of_the_target_are_refused(transactions: str, tmp_path: Path) ->
 def test_a_driver_is_refused_whose_sessions_are_not_what_it_asked_for(postgresql: servers.Server) -> None:
     with pgbouncer(postgresql, "session", **IGNORING) as url:
         for client in ("psycopg", "psycopg2", "pg8000"):
-            opener = dsbench.drivers.DRIVERS[client].opener(url)
-            with pytest.raises(dsbench.drivers.DriverError, match=r"sessions have read committed, .* in place of"):
+            opener = session_opener(DRIVERS[client], TargetSpec(url=url))
+            with pytest.raises(DriverError, match=r"sessions have read committed, .* in place of"):
                 opener("serializable")
 
 

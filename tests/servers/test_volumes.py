@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 import dsbench
-from dsbench import servers, spec, storage
+from dsbench import devices, servers, spec
 from dsbench.measure.events import Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.run import Outcome
-from dsbench.servers import ServerError, folder, volumes
+from dsbench.servers import ServerError, folder
+from dsbench.servers.storage import ageing, volumes
 from dsbench.spec import RunSpec
-from dsbench.storage import ageing
-from dsbench.storage.filesystems import Storage, joined
+from dsbench.spec.storage import Storage, joined
 from dsbench.study import begin, conduct
 from dsbench.study.spec import parse
 from fixtures.private import has_ended
@@ -45,7 +45,7 @@ def ground(base: Path) -> Path:
 def left_below(base: Path) -> list[str]:
     """Mounts and loop devices whose place or file lies below ``base``."""
     loops = Path("/sys/block").glob("loop*/loop/backing_file")
-    texts = [str(one.point) for one in storage.mounts()]
+    texts = [str(one.point) for one in devices.mounts()]
     for file in loops:
         with contextlib.suppress(OSError):
             texts.append(file.read_text())
@@ -68,7 +68,7 @@ def test_a_file_system_is_as_it_was_asked_for_and_gone_afterwards(
 ) -> None:
     asked = Storage.of(said).values
     with volumes.mounted(ground, asked) as place:
-        mount = storage.mount_of(place)
+        mount = devices.mount_of(place)
         assert mount is not None
         assert mount.type == asked["type"]
         assert set(options) <= set(mount.options)
@@ -109,8 +109,8 @@ _OWNER = """
 import signal, sys
 from pathlib import Path
 from dsbench import servers, spec
-from dsbench.servers import volumes
-from dsbench.storage.filesystems import Storage
+from dsbench.servers.storage import volumes
+from dsbench.spec.storage import Storage
 base = Path(sys.argv[1])
 target = spec.Target(url="private:postgresql", directory=base)
 with volumes.mounted(base, Storage.of("ext4?size=160MiB").values) as place:
@@ -237,7 +237,7 @@ def test_a_history_is_on_one_file_system_and_goes_on_after_a_restart(ground: Pat
 
     def make(asked: RunSpec, *_: object) -> Outcome:
         with volumes.mounted(servers.base_directory(asked.target), asked.storage) as place:
-            mount = storage.mount_of(place)
+            mount = devices.mount_of(place)
             assert mount is not None
             assert mount.type == "ext4"
             mark = place / "age"

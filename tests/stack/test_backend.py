@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dsbench.devices import Device
 from dsbench.measure.stack import storage
-from dsbench.storage import Device
 
 
 def _device(sys: Path, name: str, **files: str) -> Device:

@@ -13,8 +13,8 @@ import pytest
 
 import dsbench
 from dsbench import control_groups
+from dsbench.devices import Mount
 from dsbench.measure.stack import described, machine, storage
-from dsbench.storage import Mount
 
 
 def test_the_core_is_that_of_the_machine() -> None:

@@ -145,7 +145,8 @@ def test_a_shared_cache_is_a_mark() -> None:
 
 _EMBEDDED = """
 import json
-from dsbench import servers, spec, stack
+from dsbench import servers, spec
+from dsbench.measure import stack
 from dsbench.measure.loaders import Target
 wanted = spec.Target(url="private:firebird", settings={"embedded": "on", "DeadlockTimeout": "7"})
 with servers.start(wanted, 8) as server:

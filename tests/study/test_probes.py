@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import dsbench
+from dsbench.measure import probes
 from dsbench.read.stats.effects import spearman
-from dsbench.storage import probes
+from dsbench.spec.checks import PROBES
 from dsbench.study import Study, outcomes
 from dsbench.study import report as shown
 
@@ -24,7 +25,7 @@ POSTMARK = [
 def test_fio_and_dd_measure_and_leave_nothing(tmp_path: Path) -> None:
     assert probes.installed("fio"), "apt-get install fio"
     with probes.folder_in(tmp_path) as folder:
-        found = list(probes.measure(folder, ("dd", "fio")))
+        found = list(probes.run_tools(folder, ("dd", "fio")))
         assert list(folder.iterdir()) == []
     assert [one.tool for one in found] == ["dd", "dd", "fio", "fio", "fio"]
     assert all(one.value > 0 and one.unit in ("MiB/s", "1/s") for one in found)
@@ -53,6 +54,7 @@ def test_reports_of_tools_are_read() -> None:
 
 
 def test_tools_are_named_or_all() -> None:
+    assert tuple(probes._TOOLS) == PROBES
     assert probes.tools("none") == ()
     assert probes.tools("fio, dd") == ("fio", "dd")
     assert "dd" in probes.tools("all")

@@ -12,6 +12,7 @@ import pytest
 
 from dsbench.archive import ArchiveError, claimed
 from dsbench.library import RunError, RunSpec
+from dsbench.measure.events import Moment
 from dsbench.web import state as states
 from dsbench.web.runs import Runs
 from dsbench.web.state import State
@@ -21,8 +22,9 @@ SPEC = RunSpec.model_validate({"target": {"url": "mock:"}, "duration": 0.1, "cyc
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"pid": "x"}, {"pid": -1}, {"pid": 2**40}, {"times": [[1]]}, {"log": [1]}, {"began": 1e300}, {"seconds": {}},
-     {"elapsed_s": "soon"}, {"scale": None}, {"target": 5}, {"cpus": "ab"}],
+    [{"pid": "x"}, {"pid": -1}, {"pid": 2**40}, {"log": [1]}, {"began": 1e300}, {"target": 5}, {"moment": {}},
+     *({"moment": {**asdict(State("", 1, 0.0, "", "", "").moment), **wrong}} for wrong in (
+         {"times": [[1]]}, {"seconds": {}}, {"elapsed_s": "soon"}, {"scale": None}, {"cpus": "ab"}, {"done": -1}))],
 )  # fmt: skip
 def test_a_file_of_a_run_with_wrong_values_is_left_out(tmp_path: Path, wrong: dict[str, Any]) -> None:
     runs = Runs(tmp_path)
@@ -36,8 +38,10 @@ def test_a_file_of_a_run_with_wrong_values_is_left_out(tmp_path: Path, wrong: di
 
 def test_rates_that_are_no_numbers_hide_no_run(tmp_path: Path) -> None:
     runs = Runs(tmp_path)
-    states.write(tmp_path / states.FOLDER, State("a", 1, 0.0, "mock:", "tpcb", "", rate_tps=float("nan"), seconds=[float("inf")]))
-    assert [(state.rate_tps, state.seconds) for state in runs.states()] == [(0.0, [0.0])]
+    states.write(tmp_path / states.FOLDER, State("a", 1, 0.0, "mock:", "tpcb", "", moment=Moment(
+        1, 1, 1, "cycle", done=9, elapsed_s=float("nan"), seconds=[float("inf")], times=[(float("nan"), 0.5)])))  # fmt: skip
+    (moment,) = (state.moment for state in runs.states())
+    assert (moment.rate_tps, list(moment.seconds), list(moment.times)) == (0.0, [0.0], [(0.0, 0.5)])
 
 
 def test_a_run_whose_file_cannot_be_written_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

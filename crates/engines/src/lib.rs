@@ -10,7 +10,6 @@
 use dsbench_core::engine::Engine;
 use dsbench_core::error::{Error, Result};
 
-mod authority;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod datetime;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
@@ -28,12 +27,12 @@ mod net;
 mod place;
 #[cfg(feature = "postgres")]
 pub mod postgres;
-mod query;
 #[cfg(test)]
 mod samples;
 mod secret;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+mod url;
 
 /// The registry: URL schemes and how their engines are opened.
 type Open = fn(&str) -> Result<Box<dyn Engine>>;
@@ -70,7 +69,7 @@ pub fn open(url: &str) -> Result<Box<dyn Engine>> {
     match REGISTRY.iter().find(|(known, _)| *known == scheme) {
         // A file has no password, and its name may hold anything.
         Some(("sqlite", open)) => open(url),
-        Some((_, open)) => authority::check(url).and_then(|()| open(url)),
+        Some((_, open)) => url::check_authority(url).and_then(|()| open(url)),
         None => {
             let shown = if scheme.bytes().all(|b| b.is_ascii_alphanumeric()) { scheme } else { "its beginning" };
             Err(Error::configuration(format!(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import dsbench
-from dsbench import servers, spec, storage
+from dsbench import devices, servers, spec
 from dsbench.measure import loaders as generator
 from dsbench.measure.monitors import Known, Look, beside, between, look
 from dsbench.measure.stack import described, machine
@@ -20,9 +20,9 @@ from dsbench.problem import how_to_install
 from dsbench.read.stats.machine import RESOURCES, noticed, others, programs
 from dsbench.servers import cache
 from dsbench.servers.installation import Installation
-from dsbench.storage.claims import StorageError
-from dsbench.storage.filesystems import KINDS, Storage
-from dsbench.storage.volume import check as check_storage
+from dsbench.servers.storage.claims import StorageError
+from dsbench.servers.storage.volume import check as check_storage
+from dsbench.spec.storage import KINDS, Storage
 
 try:
     import resource
@@ -137,7 +137,7 @@ def _stale(base: Path) -> list[Finding]:
 
 
 def _storage(base: Path) -> list[Finding]:
-    mount, free = storage.mount_of(base), shutil.disk_usage(base).free
+    mount, free = devices.mount_of(base), shutil.disk_usage(base).free
     kind = mount.type if mount else "unknown"
     fits = [scale for scale in spec.DSI_SCALES if scale * BYTES_PER_SCALE * _GROWTH + _LOG_BYTES <= free]
     room = f"{described.size(free)} free in {base}"
@@ -148,12 +148,12 @@ def _storage(base: Path) -> list[Finding]:
         else Finding("room", False, f"{room}: too little for any scale", elsewhere)
     ]
     remedy = "name a folder on a disk: [target] directory = …, or set TMPDIR"
-    if kind in storage.VOLATILE:
+    if kind in devices.VOLATILE:
         found.append(Finding("storage", False, f"{base} lies in memory ({kind}), not on a disk", remedy))
-    elif kind in storage.STACKED:
+    elif kind in devices.STACKED:
         found.append(Finding("storage", False, f"{base} lies on a stacked file system ({kind})", remedy))
     else:
-        device = storage.device_of(base)
+        device = devices.device_of(base)
         found.append(Finding("storage", True, f"{base} lies on {kind}" + (f", device {device.name}" if device else "")))
     return found
 

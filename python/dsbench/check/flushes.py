@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from dsbench import servers, storage
+from dsbench import devices, servers
 from dsbench.measure import stack
 from dsbench.measure.loaders import CoreError, Target
 from dsbench.spec import Target as TargetSpec
@@ -51,7 +51,7 @@ class Flushes:
     def suspicion(self) -> str:
         """Why a flush cannot be one; empty where nothing speaks against it."""
         took = f"a write of 4 KiB and its flush take {self.flushed_ns / 1e3:.3g} µs"
-        if self.file_system in storage.VOLATILE:
+        if self.file_system in devices.VOLATILE:
             return f"{self.file_system} lies in memory: nothing is ever flushed"
         if isfinite(self.flushed_ns) and self.flushed_ns < _PLAUSIBLE_NS:
             return f"{took}: no storage device is so fast"
@@ -79,7 +79,7 @@ def flushes_of(target: TargetSpec) -> Flushes | None:
 
 def flushes(folder: Path) -> Flushes:
     """Writes some hundred times 4 KiB into a file in ``folder``, which goes again. Raises ``OSError``."""
-    mount, device = storage.mount_of(folder), storage.device_of(folder)
+    mount, device = devices.mount_of(folder), devices.device_of(folder)
     handle, name = tempfile.mkstemp(prefix="dsbench-flush-", dir=folder)
     page = mmap.mmap(-1, _BYTES)  # O_DIRECT wants memory that begins with a page.
     page.write(os.urandom(_BYTES))

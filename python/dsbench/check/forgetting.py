@@ -70,7 +70,7 @@ def storage(kind: str, home: Path) -> Iterator[Plain]:
     """The storage ``kind`` with its folder in ``home``. ``ServerError`` where there is no FUSE for it.
 
     It is unmounted with the block. Where dsbench is killed, its process reads the end of its input and unmounts; where
-    that is killed as well, the next run finds the mount by its mark (``storage.FORGETFUL``) and clears it away.
+    that is killed as well, the next run finds the mount by its mark (``devices.FORGETFUL``) and clears it away.
     """
     if kind == "plain":
         yield Plain(home)

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
-from dsbench import drivers, servers, workloads
+from dsbench import servers, workloads
 from dsbench.measure import loaders as generator
-from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, about, examples
+from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, about, clients, examples
 
 _TYPES: Final = {"boolean": bool, "integer": int, "number": float, "object": list[str]}
 """What the parser makes of a value; all else stays text, which the specification reads."""
@@ -64,7 +64,7 @@ def _of_scripts(name: str, metavar: str, text: str) -> inspect.Parameter:
 
 def _values(option: Option) -> tuple[str, ...]:
     """What a shell may offer for ``option``."""
-    known = {"workload": (*workloads.names(), *examples()), "profile": PROFILE_NAMES, "client": drivers.names()}
+    known = {"workload": (*workloads.names(), *examples()), "profile": PROFILE_NAMES, "client": clients.NAMES}
     return known.get(option.name, option.choices)
 
 

@@ -22,7 +22,7 @@ from dsbench.measure.journal import RunError
 from dsbench.measure.load import Joining
 from dsbench.measure.run import Outcome
 from dsbench.spec import about
-from dsbench.storage.filesystems import joined
+from dsbench.spec.storage import joined
 
 EPILOG = (
     "Examples: dsbench run | dsbench run private:postgresql --scales 1,10,100 --cycles 3 --duration 20 | "

@@ -19,10 +19,10 @@ from dsbench.measure.loaders import Bench, Target
 from dsbench.measure.opening import explain_errors
 from dsbench.measure.plan import can_go_on, planned
 from dsbench.redaction import redact
-from dsbench.servers import volumes
+from dsbench.servers.storage import volumes
 from dsbench.spec import OPTIONS, Limits, Merged, RunSpec, dsi_seconds
 from dsbench.spec import Target as TargetSpec
-from dsbench.storage.filesystems import Storage
+from dsbench.spec.storage import Storage
 
 try:
     import resource
@@ -222,9 +222,8 @@ def _find(product: str, version: str | None, settings: tuple[tuple[str, str], ..
 def _folder(spec: RunSpec) -> Path | None:
     if spec.target.private is not None:
         return servers.base_directory(spec.target)
-    if spec.target.url.startswith("sqlite:///"):
-        return Path(spec.target.url.removeprefix("sqlite:///").partition("?")[0]).absolute().parent
-    return None
+    file = spec.target.file
+    return file.absolute().parent if file is not None else None
 
 
 def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead:

@@ -13,7 +13,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
 
 import psutil
 
@@ -22,6 +21,7 @@ from dsbench.measure.rows import group_rows
 from dsbench.servers.child import python
 from dsbench.servers.folder import Folder
 from dsbench.spec import RunSpec
+from dsbench.spec import Target as TargetSpec
 
 MOCK: Final = "mock engine"
 NULL: Final = "null PostgreSQL"
@@ -144,9 +144,8 @@ def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, thread
 
 def _transport(url: str) -> str:
     """How the server at ``url`` is reached. Without a host it is the usual unix socket, as libpq has it."""
-    parts = urlsplit(url)
-    host = parts.hostname or "".join(parse_qs(parts.query).get("host", []))
-    return TCP if host and not host.startswith(("/", "%2f", "%2F")) else UNIX
+    host = TargetSpec(url=url).host
+    return TCP if host and not host.startswith("/") else UNIX
 
 
 def lines(found: Calibration) -> Iterator[str]:

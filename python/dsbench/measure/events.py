@@ -5,50 +5,63 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Annotated, Any, Final, Protocol
 
 import psutil
+from pydantic import BeforeValidator, Field
 
 from dsbench.spec import RunSpec
+
+
+def _finite(value: Any) -> Any:
+    return 0.0 if isinstance(value, float) and not isfinite(value) else value
+
+
+Whole = Annotated[int, Field(ge=0, lt=2**63)]
+Real = Annotated[float, BeforeValidator(_finite), Field(gt=-(2**36), lt=2**36)]
+"""Seconds since 1970, shares and rates, where they are read from a file."""
+_SHORTEST_S: Final = 1e-6
+"""Of a part of a cycle that has a rate."""
 
 
 @dataclass(frozen=True)
 class Moment:
     """Where the run is: enough to show progress and to estimate the time left."""
 
-    scale: int
-    scale_number: int
+    scale: Whole
+    scale_number: Whole
     """From 1."""
-    scales: int
+    scales: Whole
     phase: str
     """'populate', 'primary_key', 'foreign_key', 'clean', 'connect', 'cycle', 'check', 'drop' …"""
-    cycle: int = 0
+    cycle: Whole = 0
     """From 1; 0 outside of cycles."""
-    cycles: int = 0
-    done: int = 0
+    cycles: Whole = 0
+    done: Whole = 0
     """Rows, statements, clients or transactions done, by phase."""
-    total: int = 0
+    total: Whole = 0
     """Of how many; 0 when unknown."""
-    failed: int = 0
-    elapsed_s: float = 0.0
+    failed: Whole = 0
+    elapsed_s: Real = 0.0
     """Seconds since the cycle's start."""
     stage: str = ""
     """Stage of the cycle, where a scale has several that make load; else empty."""
-    threads: int = 0
+    threads: Whole = 0
     """Threads of the cycle, where a run takes several numbers of them; else 0."""
-    seconds: Sequence[float] = ()
+    seconds: Sequence[Real] = ()
     """Committed transactions per second in each whole second of the cycle so far, as nearly as it was looked at."""
-    times: Sequence[tuple[float, float]] = ()
+    times: Sequence[tuple[Real, Real]] = ()
     """p50 and p99 of the residence times in s, of the same seconds, each known a second after its end; within 3 %.
     Empty where remote nodes or another program make the load, and tell them at the end."""
-    cpus: tuple[float, float] = (0.0, 0.0)
+    cpus: tuple[Real, Real] = (0.0, 0.0)
     """CPUs that this process and all processes of this machine took in the last second of the cycle; 0 before."""
 
     @property
     def rate_tps(self) -> float:
         """Committed transactions per second of the cycle so far; 0 outside of it and while it ramps up."""
-        return self.done / self.elapsed_s if self.phase == "cycle" and self.elapsed_s > 0 else 0.0
+        return self.done / self.elapsed_s if self.phase == "cycle" and self.elapsed_s > _SHORTEST_S else 0.0
 
 
 class Seconds(list[float]):

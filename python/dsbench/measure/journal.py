@@ -16,12 +16,12 @@ import dsbench
 from dsbench import workloads
 from dsbench.archive import FORMAT, Archive, Asked, RunRecord, Writer
 from dsbench.archive.record import Checked, Noticed, Segment
-from dsbench.drivers import PEERS
 from dsbench.measure.events import Observer
 from dsbench.measure.loaders import Condition
 from dsbench.problem import Problem
 from dsbench.redaction import redact_words
 from dsbench.spec import RunSpec
+from dsbench.spec.clients import PEERS
 from dsbench.workloads import Entry
 
 

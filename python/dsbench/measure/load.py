@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dsbench.archive import LOCAL
 from dsbench.measure import calibration
@@ -19,15 +17,13 @@ from dsbench.measure.nodes.errors import ClusterError
 from dsbench.measure.stack import machine
 from dsbench.problem import how_to_install
 from dsbench.spec import RunSpec
+from dsbench.spec import Target as TargetSpec
 
 if TYPE_CHECKING:
     from dsbench.measure.nodes.bundle import Invitation
 
 Progress = Callable[[str, int, int], None]
 """Phase, done, of how many."""
-
-_PASSWORDS: Final = {"postgresql": "PGPASSWORD", "postgres": "PGPASSWORD"}
-"""By scheme: the variable of this machine's environment in which a password may stand that nodes need too."""
 
 
 class Running(Protocol):
@@ -167,7 +163,9 @@ class Remote:
 
     def begin(self, journal: Journal, url: str, progress: Progress, /) -> None:
         """Waits for the nodes and has them describe themselves."""
-        self._journal, self._url = journal, with_password(url)
+        # Nodes have another environment.
+        asked = TargetSpec(url=url)
+        self._journal, self._url = journal, asked.with_password(asked.password_of_environment).url
         for line in self._where.how_to_join(self._spec.nodes):
             journal.say(line)
 
@@ -221,17 +219,3 @@ def describe(spec: RunSpec, target: Target, url: str) -> Mapping[str, Any]:
     except (CoreError, OSError) as error:
         found = {"problem": str(error)}
     return {"calibration": found, "core": machine.describe_core(None), "network": system.identity()}
-
-
-def with_password(url: str) -> str:
-    """``url`` with the password of this machine's environment, where it has none: nodes have another environment."""
-    scheme, separator, rest = url.partition("://")
-    password = os.environ.get(_PASSWORDS.get(scheme, ""), "")
-    authority = rest.partition("/")[0].partition("?")[0]
-    user, at, _host = authority.rpartition("@")
-    if not password or not separator or ":" in user or "password=" in rest:
-        return url
-    if at:
-        return f"{scheme}://{user}:{quote(password, safe='')}{rest[len(user):]}"
-    mark = "&" if "?" in rest else "?"
-    return f"{url}{mark}password={quote(password, safe='')}"

@@ -14,7 +14,7 @@ from dsbench.archive import ArchiveError, OutError
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import TAKEN, Bench, CoreError, Target
 from dsbench.measure.nodes import ClusterError
-from dsbench.servers import volumes
+from dsbench.servers.storage import volumes
 from dsbench.spec import Limits, RunSpec
 
 _SESSIONS_BESIDE = 4

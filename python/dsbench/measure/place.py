@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 import psutil
 from pydantic import TypeAdapter, ValidationError
@@ -138,7 +137,7 @@ def read_mark(text: str) -> Kept | None:
 def describe_wanted(spec: RunSpec, target: Target, scale: int, run: str = "") -> Kept:
     """What ``spec`` makes, or needs, at ``scale`` on ``target``."""
     defaults = {one.name: one.default for one in workloads.find(spec.workload).settings}
-    query = dict(parse_qsl(spec.target.url.partition("?")[2])) | spec.target.settings
+    query = spec.target.parameters | spec.target.settings
     return Kept(
         run=run,
         product=_product(target),

@@ -17,7 +17,6 @@ from typing import Final
 
 from dsbench import servers
 from dsbench.archive import Archive, ArchiveError, Writer
-from dsbench.drivers import OWN
 from dsbench.measure import calibration, keeping, place, stack, surroundings
 from dsbench.measure.ahead import refuse_full
 from dsbench.measure.cycle import ABORTED, Setting
@@ -36,6 +35,7 @@ from dsbench.measure.surroundings import Probes, Snapshots
 from dsbench.redaction import redact_words, secrets_of
 from dsbench.spec import RunSpec, SpecError
 from dsbench.spec import Target as TargetSpec
+from dsbench.spec.clients import OWN
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,16 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
-from dsbench import servers, storage
-from dsbench.measure import stack
+from dsbench import devices, servers
+from dsbench.measure import probes, stack
 from dsbench.measure.journal import Journal
 from dsbench.measure.load import Loader
 from dsbench.measure.loaders import Target
 from dsbench.measure.monitors import RUN, Known, Statistics, beside, between, look
 from dsbench.measure.stack import Described, Switch
 from dsbench.read.stats.machine import noticed
+from dsbench.servers.storage.claims import StorageError
 from dsbench.spec import Limits, RunSpec, SpecError
-from dsbench.storage import probes
-from dsbench.storage.claims import StorageError
 
 
 def known_processes(target: Target, pids: Iterable[int], session: int | None, directory: Path | None) -> Known:
@@ -29,7 +28,7 @@ def known_processes(target: Target, pids: Iterable[int], session: int | None, di
     its process ``session``, ``None`` where there is none to see. ``directory`` holds the data."""
     private = list(pids)
     seen = bool(private) or session is not None or target.dialect.embedded
-    device = storage.device_of(directory) if directory is not None else None
+    device = devices.device_of(directory) if directory is not None else None
     return Known(beside(private, session), seen, device)
 
 
@@ -105,7 +104,7 @@ class Probes:
         rows = []
         try:
             with probes.folder_in(self._place) as folder:
-                for one in probes.measure(folder, self._tools):
+                for one in probes.run_tools(folder, self._tools):
                     rows.append({"scale": scale, "stage": stage, "cycle": cycle, "moment": moment, "tool": one.tool,
                                  "test": one.test, "unit": one.unit, "value": one.value})  # fmt: skip
         except (StorageError, OSError) as error:

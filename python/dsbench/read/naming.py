@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dsbench.archive import RunRecord
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.stats.values import Index
-from dsbench.storage.filesystems import Storage
+from dsbench.spec.storage import Storage
 
 _ENGINES = {"postgres": "PostgreSQL", "mysql": "MySQL", "sqlite": "SQLite", "firebird": "Firebird"}
 _STORAGE_ENGINES = {"innodb": "InnoDB", "rocksdb": "MyRocks"}

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from dsbench import orphans, spec, storage
-from dsbench.servers import folder, process
+from dsbench import devices, spec
+from dsbench.servers import folder, orphans, process
 from dsbench.servers.errors import ServerError
 from dsbench.servers.installation import Installation
 from dsbench.servers.limits import Group, planned
@@ -189,13 +189,13 @@ def clean_for(target: spec.Target) -> None:
     """The same wherever a run on ``target`` makes folders, and wherever a file system that forgets was left mounted;
     ``SpecError`` where a private server's is none."""
     bases = {Path(tempfile.gettempdir()).resolve(), *([base_directory(target)] if target.private else [])}
-    bases |= {point.parents[1] for point in storage.forgetful() if len(point.parents) > 1}
+    bases |= {point.parents[1] for point in devices.forgetful() if len(point.parents) > 1}
     for base in bases:
         folder.clean(base)
     # Somebody may have removed the folder with its mark, as far as it went: that nothing serves a mount tells as much.
-    for point in storage.forgetful():
-        if not (point.parent / folder.MARK).exists() and storage.is_dead(point):
-            storage.detach_forgetful(point)
+    for point in devices.forgetful():
+        if not (point.parent / folder.MARK).exists() and devices.is_dead(point):
+            devices.detach_forgetful(point)
 
 
 def _module(product: str) -> ModuleType:

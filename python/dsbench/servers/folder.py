@@ -20,10 +20,10 @@ from typing import IO, Any
 
 import psutil
 
-from dsbench import storage
+from dsbench import devices
 from dsbench.servers import limits
 from dsbench.servers.errors import ServerError
-from dsbench.storage import volume
+from dsbench.servers.storage import volume
 
 try:
     import fcntl
@@ -265,7 +265,7 @@ def _folder(item: Path) -> bool:
 
 
 def _removed(path: Path) -> bool:
-    storage.detach_forgetful(path)
+    devices.detach_forgetful(path)
     volume.release(path)
     # A server that was killed hard leaves children that write for a moment longer.
     for _ in range(50):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsbench import storage
+from dsbench import devices
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Installation:
 
 def storage_notes(directory: Path) -> list[str]:
     """Doubts about figures from a server that keeps its data in ``directory``."""
-    mount = storage.mount_of(directory)
+    mount = devices.mount_of(directory)
     if mount is None:
         return []
-    if mount.type in storage.VOLATILE:
+    if mount.type in devices.VOLATILE:
         return [f"the data lie in memory ({mount.type} on {mount.point}): the figures do not measure storage"]
-    if mount.type in storage.STACKED:
+    if mount.type in devices.STACKED:
         return [
             f"the data lie on a stacked file system ({mount.type} on {mount.point}):"
             " the figures include its copying; name a folder on a volume with directory = …"

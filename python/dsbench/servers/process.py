@@ -14,9 +14,9 @@ from pathlib import Path
 
 import psutil
 
-from dsbench.orphans import dying_with_us
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
+from dsbench.servers.orphans import dying_with_us
 
 _CWD = "/" if os.name == "posix" else None
 """Where servers start: the user who starts dsbench may stand where the server's user may not."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from dsbench import spec
 from dsbench.servers.installation import Installation
 from dsbench.servers.limits import Group
 from dsbench.servers.server import Server
 from dsbench.servers.settings import wrong
+from dsbench.spec.target import parameters_joined
 
 SETTINGS = {
     "journal_mode": ("delete", "truncate", "persist", "memory", "wal", "off"),
@@ -38,7 +39,7 @@ class Sqlite(Server):
 
     def _start(self) -> None:
         path = quote((self.directory / "run.db").as_posix(), safe="/:")
-        self.url = f"sqlite:///{path}" + (f"?{urlencode(self._settings)}" if self._settings else "")
+        self.url = f"sqlite:///{path}{parameters_joined(self._settings)}"
 
 
 def start(

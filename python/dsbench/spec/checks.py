@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from dsbench import drivers, workloads
+from dsbench import workloads
+from dsbench.spec.clients import find_client
 from dsbench.spec.limits import Limits
 from dsbench.spec.scripts import said_scale
+from dsbench.spec.storage import Storage
 from dsbench.spec.target import setting_text
-from dsbench.storage import probes as storage_tools
-from dsbench.storage.filesystems import Storage
 
 if TYPE_CHECKING:
     from dsbench.spec.run import RunSpec
 
 MOST_LEVELS = 100
+PROBES = ("dd", "fio", "bonnie++", "postmark")
+"""Storage tools that measure beside a database."""
 PEAK_THREADS = 64
 """Up to which number of threads a peak is searched when nothing else is said."""
 
@@ -100,15 +102,25 @@ def storage_in_one_way(value: object) -> object:
     return dict(Storage.of(value).values) if value else {}
 
 
+def probes_named(value: str) -> tuple[str, ...]:
+    """The storage tools that ``value`` names, all for ``all``. ``ValueError`` for one that is not known."""
+    if value in ("none", "all", ""):
+        return PROBES if value == "all" else ()
+    named = tuple(dict.fromkeys(word.strip() for word in value.split(",")))
+    if unknown := [name for name in named if name not in PROBES]:
+        raise ValueError(f"no tool {unknown[0][:60]!r}: use none, all, or some of {','.join(PROBES)}")
+    return named
+
+
 def probes_are_known(value: str) -> str:
     """Each tool is one that can be had."""
-    storage_tools.tools(value)
+    probes_named(value)
     return value
 
 
 def client_is_known(value: str) -> str:
     """It is dsbench's own, a driver or another program."""
-    drivers.find(value)
+    find_client(value)
     return value
 
 

@@ -16,10 +16,10 @@ from dsbench.spec.options import OPTIONS
 from dsbench.spec.run import RunSpec
 from dsbench.spec.scripts import NAMES, with_scripts
 from dsbench.spec.sizing import SIZED, default_workload
+from dsbench.spec.storage import values_of
 from dsbench.spec.target import Target
 from dsbench.spec.trust import refuse
 from dsbench.spec.words import SpecError
-from dsbench.storage.filesystems import values_of
 
 _DEFAULTS = {"seed": "chance", "retry": "default of the workload"}
 

@@ -8,14 +8,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from dsbench import drivers, workloads
+from dsbench import workloads
 from dsbench.redaction import redact_values
 from dsbench.spec import checks
 from dsbench.spec.about import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About
-from dsbench.spec.checks import PEAK_THREADS
+from dsbench.spec.checks import PEAK_THREADS, PROBES
+from dsbench.spec.clients import DRIVERS, OWN, PEERS
 from dsbench.spec.target import Frozen, Target
 from dsbench.spec.words import per_cent, seconds
-from dsbench.storage import probes as storage_tools
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
 Call = Literal["procedure", "statements"]
@@ -85,7 +85,7 @@ class RunSpec(Frozen):
             WORK, "told", metavar="TYPE[?NAME=VALUE&…]", flag="--storage",
         ),
     ] = Field(default_factory=dict)
-    """By name; see ``dsbench.storage.filesystems``. Empty: the file system that is there."""
+    """By name; see ``dsbench.spec.storage``. Empty: the file system that is there."""
     erase: Annotated[str, Field(max_length=4096)] = ""
     """The device whose content may be lost. It is the word of whoever starts a run, and stands in no archive."""
     profile: Annotated[
@@ -231,10 +231,10 @@ class RunSpec(Frozen):
         str,
         About(
             f"Who makes the load: own, dsbench's client; a driver of Python, in a process for each CPU: "
-            f"{', '.join(drivers.DRIVERS)}; or another program: {', '.join(drivers.PEERS)}",
+            f"{', '.join(DRIVERS)}; or another program: {', '.join(PEERS)}",
             CLIENTS, "told", brief=True,
         ),
-    ] = drivers.OWN
+    ] = OWN
     """Population, check and monitors stay with dsbench's own."""
     call: Annotated[
         Call | None,
@@ -316,7 +316,7 @@ class RunSpec(Frozen):
         str,
         About(
             "Storage tools that measure beside the data, before and after the cycles of each scale: none, all that are "
-            "installed, or some of " + ",".join(storage_tools.NAMES),
+            "installed, or some of " + ",".join(PROBES),
             RECORDS, "told", metavar="TOOL,…", brief=True,
         ),
     ] = "none"

@@ -8,10 +8,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from dsbench import control_groups, workloads
 from dsbench.spec.limits import Limits
+from dsbench.spec.target import Target
 from dsbench.spec.words import SpecError
 
 SIZED: Final[dict[str, dict[str, Any]]] = {
@@ -22,7 +22,6 @@ SIZED: Final[dict[str, dict[str, Any]]] = {
 _TIMES_MEMORY: Final = {"cached": 0.25, "io-bound": 4.0}
 """How large the database is before its writes. Those of the cached one leave garbage behind, and half of the memory is
 the server's cache."""
-_HERE: Final = frozenset({None, "", "localhost", "127.0.0.1", "::1"})
 _MIB: Final = 1 << 20
 
 
@@ -40,7 +39,7 @@ def sized(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
         raise SpecError("--profile", problem, f"add --workload {default_workload()}, or take another profile")
     url = str(target.get("url", "") if isinstance(target, Mapping) else getattr(target, "url", target))
     found = dict(SIZED[profile])
-    if not url.startswith(("private:", "sqlite:")) and urlsplit(url).hostname not in _HERE and "scales" not in values:
+    if not Target.model_construct(url=url).is_here and "scales" not in values:
         problem = f"{profile} follows from the server's memory, which cannot be seen from here"
         raise SpecError("--profile", problem, "name --scales: a scale of 1 is some 18 MB of each client")
     if "scales" not in values:

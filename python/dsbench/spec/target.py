@@ -1,17 +1,71 @@
-"""The database that a run is made against, and its URL without its passwords."""
+"""The database that a run is made against. Nothing else takes its URL apart.
+
+The rules are those of the engines in Rust (``crates/engines/src/url.rs``), which refuse what is wrong; here it is read
+as far as it goes.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final
-from urllib.parse import parse_qsl, quote, urlencode
+from typing import Annotated, Final, NamedTuple, Self
+from urllib.parse import quote, unquote, urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from dsbench.redaction import redact, secrets_of
+from dsbench.redaction import redact, redact_words, secrets_of
 
 _OTHERWISE: Final = {"postgres": "postgresql", "pg": "postgresql", "sqlite3": "sqlite"}
 """Private products by what they are called as well."""
+_POSTGRESQL: Final = ("postgresql", "postgres")
+"""Schemes whose parameters override what stands before the question mark, as libpq has it."""
+_PASSWORDS: Final = {
+    **dict.fromkeys(_POSTGRESQL, "PGPASSWORD"), **dict.fromkeys(("mysql", "mariadb"), "MYSQL_PWD"),
+    "firebird": "ISC_PASSWORD",
+}  # fmt: skip
+"""By scheme: the variable of the environment in which a password may stand."""
+_HERE: Final = ("", "localhost", "127.0.0.1", "::1")
+
+
+class _Parts(NamedTuple):
+    """A URL taken apart, decoded; what is not said is empty."""
+
+    scheme: str
+    user: str
+    password: str
+    host: str
+    port: str
+    path: str
+    parameters: dict[str, str]
+
+
+def _parts(url: str) -> _Parts:
+    head, _, query = url.partition("?")
+    scheme, separator, rest = head.partition("://")
+    if not separator:
+        scheme, _, path = head.partition(":")
+        return _Parts(scheme, "", "", "", "", unquote(path), dict(parameters_in(query)))
+    authority, _, path = rest.partition("/")
+    login, _, place = authority.rpartition("@")
+    user, _, password = login.partition(":")
+    host, _, port = place.removeprefix("[").partition("]:" if place.startswith("[") else ":")
+    host = host.removesuffix("]") if place.startswith("[") else host
+    user, password, host, port, path = map(unquote, (user, password, host, port, path))
+    return _Parts(scheme, user, password, host, port, path, dict(parameters_in(query)))
+
+
+def parameters_in(query: str) -> list[tuple[str, str]]:
+    """The names and values of ``NAME=VALUE&…``, decoded; a plus sign is itself."""
+    pairs = (pair.partition("=") for pair in query.split("&") if pair)
+    return [(unquote(name), unquote(value)) for name, _, value in pairs]
+
+
+def parameters_joined(values: Mapping[str, str]) -> str:
+    """What ``parameters_in`` reads: ``?NAME=VALUE&…``, empty without any."""
+    query = urlencode(values, quote_via=quote, safe="/:,")
+    return f"?{query}" if query else ""
 
 
 class Frozen(BaseModel):
@@ -23,7 +77,8 @@ class Frozen(BaseModel):
 class Target(Frozen):
     """The database addressed by a URL, with the settings of a private server where dsbench starts one.
 
-    ``url`` may hold a password: use ``redacted`` for whatever is written or shown.
+    ``url`` may hold a password: use ``redacted`` for whatever is written or shown. Its parts are decoded; what it does
+    not say is empty, the port 0.
     """
 
     url: Annotated[str, Field(max_length=4096)] = "private:sqlite"
@@ -45,7 +100,7 @@ class Target(Frozen):
         url, at, version = head.partition("@")
         product = url.removeprefix("private:")
         url = f"private:{_OTHERWISE.get(product, product)}"
-        settings = dict(parse_qsl(query, keep_blank_values=True))
+        settings = dict(parameters_in(query))
         if at and value.get("version") not in (None, version):
             raise ValueError(f"{value['url']} names one version, the setting version another: leave one of them out")
         given = value.get("settings") or {}
@@ -65,8 +120,62 @@ class Target(Frozen):
     def in_one(self) -> str:
         """URL, version, directory and settings in one word, as ``url`` takes it; of a private server only."""
         where = {} if self.directory is None else {"directory": str(self.directory)}
-        query = urlencode({**where, **self.settings}, quote_via=quote, safe="/:,")
-        return self.url + (f"@{self.version}" if self.version else "") + (f"?{query}" if query else "")
+        version = f"@{self.version}" if self.version else ""
+        return self.url + version + parameters_joined({**where, **self.settings})
+
+    @property
+    def scheme(self) -> str:
+        """``postgresql``, ``mysql``, ``firebird``, ``sqlite``, ``mock``, ``private`` …"""
+        return _parts(self.url).scheme
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What stands behind the question mark."""
+        return _parts(self.url).parameters
+
+    @property
+    def user(self) -> str:
+        """The user of the login."""
+        return self._part("user", _parts(self.url).user)
+
+    @property
+    def password(self) -> str:
+        """The password of the login."""
+        return self._part("password", _parts(self.url).password)
+
+    @property
+    def host(self) -> str:
+        """Host name, address, or folder of a unix socket."""
+        return self._part("host", _parts(self.url).host)
+
+    @property
+    def port(self) -> int:
+        """The port of the server."""
+        text = self._part("port", _parts(self.url).port)
+        return int(text) if text.isdecimal() else 0
+
+    @property
+    def database(self) -> str:
+        """What stands behind the first slash after the host: a name, or the path of a file."""
+        return self._part("dbname", _parts(self.url).path)
+
+    def _part(self, parameter: str, written: str) -> str:
+        return self.parameters.get(parameter, written) if self.scheme in _POSTGRESQL else written
+
+    @property
+    def file(self) -> Path | None:
+        """The file of a database that is opened in this process."""
+        path = self.database
+        if not path or self.host or self.port or self.scheme not in ("sqlite", "firebird"):
+            return None
+        # A path of Firebird is absolute, also where the URL has no fourth slash.
+        rooted = self.scheme == "firebird" and not re.match("[A-Za-z]:", path)
+        return Path("/" + path.lstrip("/") if rooted else path)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the URL names no other machine."""
+        return self.host in _HERE or self.host.startswith("/")
 
     @property
     def redacted(self) -> str:
@@ -77,6 +186,26 @@ class Target(Frozen):
     def secrets(self) -> list[str]:
         """The passwords of URL and settings, in all their spellings."""
         return secrets_of(self.url, self.settings)
+
+    @property
+    def password_of_environment(self) -> str:
+        """The password that the environment has for this scheme."""
+        return os.environ.get(_PASSWORDS.get(self.scheme, ""), "")
+
+    def with_password(self, password: str) -> Self:
+        """The same with ``password`` in the URL, unless it has one."""
+        scheme, separator, rest = self.url.partition("://")
+        if not password or not separator or self.password:
+            return self
+        login, at, _ = re.split("[/?]", rest, maxsplit=1)[0].rpartition("@")
+        user = login.removesuffix(":")
+        rest = rest[len(login) + len(at) :]
+        return self.model_copy(update={"url": f"{scheme}://{user}:{quote(password, safe='')}@{rest}"})
+
+    def without_password(self, words: str) -> str:
+        """``words`` of a driver or an error, which may quote what it was given."""
+        in_environment = (os.environ.get(name, "") for name in _PASSWORDS.values())
+        return redact_words(words, (*self.secrets, *in_environment))
 
     @field_validator("settings", mode="before")
     @classmethod

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 from dsbench.redaction import redact_words
 from dsbench.spec.files import examples, said
+from dsbench.spec.target import parameters_in
 from dsbench.spec.words import SpecError
 
 _NAMES: Final = re.compile(
@@ -59,7 +59,7 @@ def refuse(values: Any, whence: str, option: str) -> None:
 
 def loads_library(url: str) -> bool:
     """Whether ``url`` names a library that the client, this process, would load."""
-    return any(name == "client_library" for name, _ in parse_qsl(url.partition("?")[2], keep_blank_values=True))
+    return any(name == "client_library" for name, _ in parameters_in(url.partition("?")[2]))
 
 
 def _within(name: str, value: Any, *, settings: bool = False) -> Iterator[str]:
@@ -107,6 +107,6 @@ def _named(name: str, text: str, *, settings: bool) -> Iterator[str]:
         yield f"{name} = {shown!r}"
     if "?" in text and re.match(r"[A-Za-z0-9]+:", text):
         private = text.startswith("private:")
-        for key, part in parse_qsl(text.partition("?")[2], keep_blank_values=True):
+        for key, part in parameters_in(text.partition("?")[2]):
             if private or key in _OF_A_CLIENT:
                 yield from _named(key, part, settings=private)

@@ -17,8 +17,8 @@ from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
 from dsbench.measure.opening import explain_errors
 from dsbench.measure.run import Outcome
-from dsbench.servers import volumes
 from dsbench.servers.folder import Folder
+from dsbench.servers.storage import volumes
 from dsbench.spec import RunSpec, SpecError
 from dsbench.study.paths import AFTERWARDS
 from dsbench.study.plan import Asked, Trial, asked, combination

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dsbench.spec import OPTIONS, SpecError, Target
-from dsbench.storage import filesystems
+from dsbench.spec import storage as storage_words
 
 HOST: Final = "host"
 """The machine of a trial: a factor of studies that were merged."""
@@ -36,7 +36,7 @@ def check(path: str, key: str) -> None:
     known = (
         path in (*_HISTORY, HOST)
         or (name == "target" and (not rest or rest in _OF_TARGET or rest.startswith("settings.")))
-        or (name == STORAGE and (not rest or rest.replace("_", "-") in filesystems.NAMES))
+        or (name == STORAGE and (not rest or rest.replace("_", "-") in storage_words.NAMES))
         or (name in OPTIONS and name not in (*_APART, STORAGE) and (rest != "") == (name in _TABLES))
     )
     if not known:
@@ -57,8 +57,8 @@ def put(values: dict[str, Any], path: str, value: Any) -> None:
     if name == "target":
         _put_target(values["target"], rest or "url", value)
     elif name == STORAGE:
-        before = filesystems.values_of(values.get(name, {}))
-        said = {rest: value} if rest else filesystems.values_of(value)
+        before = storage_words.values_of(values.get(name, {}))
+        said = {rest: value} if rest else storage_words.values_of(value)
         where = {} if set(_WHERE) & set(said) else {key: before[key] for key in _WHERE if key in before}
         values[name] = {**(before if rest else where), **said}
     elif rest and path not in _HISTORY:
@@ -86,6 +86,6 @@ def with_blocks(target: dict[str, Any]) -> dict[str, Any]:
     product = Target.model_validate(target).private
     if product not in _BLOCKS:
         raise SpecError("target.block_size", f"{product or 'TARGET'} is no private server", "use private:PRODUCT")
-    if not (size := filesystems.bytes_of(str(said))):
+    if not (size := storage_words.bytes_of(str(said))):
         raise SpecError("target.block_size", f"{str(said)[:60]!r} is no size", "write for instance 16k")
     return {**target, "settings": {**target.get("settings", {}), _BLOCKS[product]: str(size)}}

@@ -74,11 +74,10 @@ def _pair(option: Option, line: str) -> tuple[str, str]:
 
 
 def _with_password(url: str, password: str) -> str:
-    scheme, separator, rest = url.partition("://")
-    user, at, host = rest.partition("@")
-    if not separator or not at or not user or ":" in user:
+    target = Target.model_construct(url=url)
+    if not target.user or target.password:
         raise SpecError("password", "TARGET names no user to whom it belongs", "write scheme://user@host/database")
-    return f"{scheme}://{user}:{quote(password, safe='')}@{host}"
+    return target.with_password(password).url
 
 
 def without_secrets(words: str, texts: Texts) -> str:

@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,14 +50,8 @@ class Telling(Silent):
         self._told, self._phase = now, phase
         if self._asked.exists():
             self._stop.request("stopped in the browser")
-        state = self.state
-        for name in ("phase", "stage", "scale", "scale_number", "scales", "threads", "cycle", "cycles", "done", "total",
-                     "failed", "elapsed_s", "rate_tps"):  # fmt: skip
-            setattr(state, name, getattr(moment, name))
-        state.left_s = self._left.seconds(moment) if self._left is not None else 0.0
-        state.seconds = list(moment.seconds[-_SECONDS:])
-        state.times = [list(pair) for pair in moment.times[-_SECONDS:]]
-        state.cpus = list(moment.cpus) if moment.cpus[1] else []
+        self.state.left_s = self._left.seconds(moment) if self._left is not None else 0.0
+        self.state.moment = replace(moment, seconds=moment.seconds[-_SECONDS:], times=moment.times[-_SECONDS:])
         self.write()
 
     def message(self, text: str) -> None:
@@ -72,7 +67,8 @@ class Telling(Silent):
 
     def end(self, status: str, problem: str = "", remedy: str = "") -> None:
         """Writes down that the run is over."""
-        self.state.status, self.state.ended, self.state.phase = status, time.time(), ""
+        self.state.status, self.state.ended = status, time.time()
+        self.state.moment = replace(self.state.moment, phase="")
         self.state.problem, self.state.remedy = (redact_words(text, self._secrets) for text in (problem, remedy))
         self.write()
 
@@ -135,7 +131,7 @@ def main() -> None:
     """Makes the run or the study that standard input asks for."""
     asked: dict[str, Any] = json.load(sys.stdin)
     stop = Stop(signals=True)
-    telling = Telling(Path(asked["live"]), State(**asked["state"]), stop)
+    telling = Telling(Path(asked["live"]), states.STATE.validate_python(asked["state"]), stop)
     telling.write()
     try:
         ended = (_study if "study" in asked else _run)(asked, telling, stop)

@@ -5,30 +5,24 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass, field
-from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import psutil
-from pydantic import BeforeValidator, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from dsbench.archive import ArchiveError
 from dsbench.archive.parts import replace
+from dsbench.measure.events import Moment, Real, Whole
 
 _LARGEST: Final = 2**22
 """Bytes of a file."""
 
 
-def _finite(value: Any) -> Any:
-    return 0.0 if isinstance(value, float) and not isfinite(value) else value
-
-
-Whole = Annotated[int, Field(ge=0, lt=2**63)]
-Real = Annotated[float, BeforeValidator(_finite), Field(gt=-(2**36), lt=2**36)]
-"""Seconds since 1970, shares and rates: what a page has room for."""
-
 FOLDER: Final = ".live"
 """Below the archives: the files of runs that the browser began."""
+
+_NOWHERE: Final = Moment(0, 0, 0, "")
 
 
 @dataclass
@@ -56,27 +50,10 @@ class State:
     """Seconds since 1970; ``ended`` is 0 while it goes on."""
     archive: str = ""
     """Path; empty until it is there."""
-    phase: str = ""
-    stage: str = ""
-    scale: Whole = 0
-    scale_number: Whole = 0
-    scales: Whole = 0
-    threads: Whole = 0
-    cycle: Whole = 0
-    cycles: Whole = 0
-    done: Whole = 0
-    total: Whole = 0
-    failed: Whole = 0
-    elapsed_s: Real = 0.0
-    rate_tps: Real = 0.0
+    moment: Moment = _NOWHERE
+    """Where it is, with the last seconds of its cycle."""
     left_s: Real = 0.0
-    """As ``Moment`` and ``TimeLeft`` have it."""
-    seconds: list[Real] = field(default_factory=list)
-    """Rates of the last seconds of the cycle."""
-    times: list[Annotated[list[Real], Field(min_length=2, max_length=2)]] = field(default_factory=list)
-    """p50 and p99 of their residence times in s, as far as they are known."""
-    cpus: list[Real] = field(default_factory=list)
-    """CPUs of the run's process, and of all, in the last second; empty where that is not known."""
+    """As ``TimeLeft`` has it."""
     log: list[str] = field(default_factory=list)
     problem: str = ""
     remedy: str = ""
@@ -106,12 +83,13 @@ def read(path: Path) -> State | None:
     try:
         if not path.is_file() or path.stat().st_size > _LARGEST:
             return None
-        return _STATE.validate_json(path.read_bytes())
+        return STATE.validate_json(path.read_bytes())
     except (OSError, ValueError):
         return None
 
 
-_STATE: Final = TypeAdapter(State)
+STATE: Final = TypeAdapter(State)
+"""Reads it, and refuses what a page has no room for."""
 
 
 def make_folder(archives: Path) -> Path:

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use dsbench_core::engine::Isolation;
 use dsbench_core::error::{Error, Result};
 
-use crate::query::{decode, Environment, Query};
 use crate::secret::Secret;
+use crate::url::{Environment, Parts, Query};
 
 /// How long a transaction waits for another's lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,16 +81,17 @@ impl Target {
     /// `firebird:///abs/path.fdb` and the parameters after `?`.
     pub(super) fn parse(url: &str, environment: Environment<'_>) -> Result<Self> {
         let (head, mut query) = Query::split(url)?;
-        let place = Place::read(head)?;
+        let parts = Parts::read(head, &["firebird"], unreadable)?;
+        let path = parts.database.ok_or_else(|| unreadable("it names no database"))?;
         let variable = |name: &str| environment(name).filter(|value| !value.is_empty());
-        let embedded = place.host.is_empty();
+        let embedded = parts.host.is_none() && parts.port.is_none();
         let config = config(&mut query, embedded)?;
         // An embedded engine asks for no login; as SYSDBA it may do everything in the file.
         let default = || embedded.then(|| "SYSDBA".to_string());
         let target = Self {
             embedded,
-            user: place.user.or_else(|| variable("ISC_USER")).or_else(default),
-            password: place.password.or_else(|| variable("ISC_PASSWORD")).map(Secret::new),
+            user: parts.user.or_else(|| variable("ISC_USER")).or_else(default),
+            password: parts.password.or_else(|| variable("ISC_PASSWORD")).map(Secret::new),
             role: query.text("role"),
             charset: query.text("charset").unwrap_or_else(|| "UTF8".into()).to_uppercase(),
             page_size: query.number("page_size")?,
@@ -106,8 +107,8 @@ impl Target {
                 .map(Into::into),
             config,
             database: match embedded {
-                true => place.path,
-                false => format!("inet://{}/{}", place.host, place.path),
+                true => local(&path),
+                false => format!("inet://{}/{path}", server(&parts.host.unwrap_or_default(), parts.port)),
             },
         };
         query.finish()?;
@@ -136,39 +137,10 @@ impl Target {
     }
 }
 
-/// What stands before the question mark.
-struct Place {
-    user: Option<String>,
-    password: Option<String>,
-    host: String,
-    path: String,
-}
-
-impl Place {
-    fn read(head: &str) -> Result<Self> {
-        let rest = head.strip_prefix("firebird://").ok_or_else(|| unreadable("it does not start with firebird://"))?;
-        let (authority, path) = rest.split_once('/').ok_or_else(|| unreadable("it names no database"))?;
-        let (login, host) = authority.rsplit_once('@').map_or((None, authority), |(login, host)| (Some(login), host));
-        let (user, password) = match login.map(|login| login.split_once(':').ok_or(login)) {
-            None => (None, None),
-            Some(Ok((user, password))) => (Some(decode("the user", user)?), Some(decode("the password", password)?)),
-            Some(Err(user)) => (Some(decode("the user", user)?), None),
-        };
-        // The host is shown in errors; what stands behind its colon may be a password whose host is missing.
-        match host.rsplit_once(':') {
-            Some((_, port)) if !port.ends_with(']') && port.bytes().any(|b| !b.is_ascii_digit()) => {
-                return Err(unreadable("the port is no number"));
-            }
-            _ => {}
-        }
-        let path = decode("the path", path)?;
-        if path.is_empty() {
-            return Err(unreadable("it names no database"));
-        }
-        let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
-        let path = if host.is_empty() { local(&path) } else { path };
-        Ok(Self { user: filled(user), password: filled(password), host: host.into(), path })
-    }
+/// `host:port` as the client library takes it.
+fn server(host: &str, port: Option<u16>) -> String {
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    port.map_or(host.clone(), |port| format!("{host}:{port}"))
 }
 
 /// The absolute path of `firebird:///path`: the third slash belongs to it, unless a drive follows.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use dsbench_core::clock::Nanos;
 use dsbench_core::error::{Error, ErrorKind, Result};
 
-use crate::query::Query;
+use crate::url::Query;
 
 /// Which calls the numbers of a script count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

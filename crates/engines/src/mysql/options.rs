@@ -8,9 +8,8 @@ use dsbench_core::error::{Error, Result};
 
 use super::PLACE;
 use crate::net::socket::Address;
-use crate::net::url::Parts;
-use crate::query::{Environment, Query};
 use crate::secret::Secret;
+use crate::url::{Environment, Parts, Query};
 
 /// The port of MariaDB and MySQL.
 const PORT: u16 = 3306;
@@ -76,8 +75,7 @@ impl Options {
     pub(super) fn resolve(url: &str, environment: Environment<'_>) -> Result<Self> {
         let get = |name: &str| environment(name).filter(|value| !value.is_empty());
         let (head, mut query) = Query::split(url)?;
-        let rest = ["mysql://", "mariadb://"].iter().find_map(|scheme| head.strip_prefix(scheme));
-        let parts = Parts::of(rest.ok_or_else(|| bad("it must start with mysql:// or mariadb://"))?, bad)?;
+        let parts = Parts::read(head, &["mysql", "mariadb"], bad)?;
         let host = parts.host.unwrap_or_default();
         let socket = query.text("socket").map(PathBuf::from);
         let seconds = query.number::<u32>("connect_timeout")?.unwrap_or(10);

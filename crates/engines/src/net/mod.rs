@@ -6,7 +6,6 @@ pub(crate) mod inbox;
 pub(crate) mod socket;
 pub(crate) mod tls;
 pub(crate) mod transport;
-pub(crate) mod url;
 pub(crate) mod verifier;
 #[cfg(target_os = "linux")]
 pub(crate) mod whereabouts;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use dsbench_core::error::{Error, Result};
 
 use super::{passfile, url, user};
-use crate::query::Environment;
 use crate::secret::Secret;
+use crate::url::Environment;
 
 /// How much of TLS is asked for: libpq's sslmode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use dsbench_core::error::{Error, Result};
 
-use crate::net::url::Parts;
-use crate::query::decode;
+use crate::url::{Parts, Query};
 
 /// Settings that a URL may carry, by libpq's names.
 pub const KNOWN: &[&str] = &[
@@ -28,45 +27,30 @@ pub const KNOWN: &[&str] = &[
     "user",
 ];
 
-/// The settings of `url`. Error `Configuration` for a bad grammar or an unknown parameter; no
-/// message repeats the URL, since it may hold a password.
+/// The settings of `url`: a parameter overrides what stands before the question mark, and one that is empty counts as
+/// not given, as in libpq. Error `Configuration` for a bad grammar or an unknown parameter; no message repeats the URL,
+/// since it may hold a password.
 pub fn parse(url: &str) -> Result<BTreeMap<&'static str, String>> {
-    let (head, query) = url.split_once('?').unwrap_or((url, ""));
-    let rest = ["postgresql://", "postgres://"].iter().find_map(|scheme| head.strip_prefix(scheme));
-    let parts = Parts::of(rest.ok_or_else(|| bad("it must start with postgresql://"))?, bad)?;
-    let port = parts.port.map(|port| port.to_string());
+    let (head, mut query) = Query::split_last(url)?;
+    let parts = Parts::read(head, &["postgresql", "postgres"], bad)?;
     let named = [
         ("user", parts.user),
         ("password", parts.password),
         ("host", parts.host),
-        ("port", port),
+        ("port", parts.port.map(|port| port.to_string())),
         ("dbname", parts.database),
+        // JDBC's spelling, which libpq takes too.
+        ("sslmode", query.word("ssl", &["true"])?.map(|_| "require".to_owned())),
     ];
     let mut settings: BTreeMap<_, _> = named.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        parameter(&mut settings, pair)?;
+    for name in KNOWN {
+        if let Some(value) = query.text(name) {
+            settings.insert(name, value);
+        }
     }
+    query.finish()?;
+    settings.retain(|_, value| !value.is_empty());
     Ok(settings)
-}
-
-/// One `name=value` of the query part; it overrides what stands before the question mark. An empty value counts
-/// as not given, as in libpq.
-fn parameter(settings: &mut BTreeMap<&'static str, String>, pair: &str) -> Result<()> {
-    let (name, value) = pair.split_once('=').ok_or_else(|| bad("each parameter after ? is name=value"))?;
-    let name = decode("the name of a parameter", name)?;
-    // JDBC's spelling, which libpq takes too.
-    let (name, value) = if (&*name, value) == ("ssl", "true") { ("sslmode", "require") } else { (&*name, value) };
-    let Some(known) = KNOWN.iter().find(|known| **known == name) else {
-        return Err(Error::configuration(format!(
-            "the target's URL has the unknown parameter {name:?}; known are {}",
-            KNOWN.join(", ")
-        )));
-    };
-    settings.remove(known);
-    if !value.is_empty() {
-        settings.insert(known, decode(&format!("the parameter {name}"), value)?);
-    }
-    Ok(())
 }
 
 fn bad(what: &str) -> Error {

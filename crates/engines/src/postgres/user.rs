@@ -1,6 +1,6 @@
 //! The name that the operating system knows the user by: the default user of a login.
 
-use crate::query::Environment;
+use crate::url::Environment;
 
 /// The name of the effective user, or what the environment says where the system has none.
 pub fn name(environment: Environment<'_>) -> Option<String> {

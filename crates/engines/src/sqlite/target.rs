@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use dsbench_core::error::{Error, Result};
 
-use crate::query::{decode, Query};
+use crate::url::{decode, Query};
 
 /// A file and how every session on it is set.
 #[derive(Debug, Clone, PartialEq)]

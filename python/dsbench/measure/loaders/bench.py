@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from dsbench import _core, drivers
+from dsbench import _core
+from dsbench.measure import drivers
 from dsbench.measure.loaders.core import CoreError, errors
 from dsbench.measure.loaders.cycle import POLL_S, Cycle, Watch
 from dsbench.measure.loaders.peers import Peer
@@ -21,6 +22,9 @@ from dsbench.measure.loaders.stages import CycleLoad, Stage, read_load, read_sta
 from dsbench.measure.loaders.sysbench import Sysbench
 from dsbench.measure.loaders.target import Target
 from dsbench.spec import NotHere, RunSpec
+from dsbench.spec import Target as TargetSpec
+from dsbench.spec.clients import OWN, clients_of, find_client
+from dsbench.spec.clients import Peer as PeerNamed
 
 Counted = tuple[list[int], list[int], list[tuple[str, int]]]
 """Committed transactions per kind, commits of unknown end per kind, the clients' sums by name."""
@@ -121,23 +125,23 @@ class Bench:
             raise CoreError("configuration", "", words)
 
     def _refuse_client(self, spec: RunSpec) -> None:
-        client, dialect = drivers.find(spec.client), self._target.dialect.name
+        client, dialect = find_client(spec.client), self._target.dialect.name
         if client is None:
             return
-        words = client.missing
-        if spec.client not in drivers.reaching(dialect):
-            words = f"{client.name} does not reach {dialect}: use one of {', '.join(drivers.reaching(dialect))}"
-        elif ignored := client.ignored(self._target.url):
+        words = missing = drivers.missing(client)
+        if spec.client not in clients_of(dialect):
+            words = f"{client.name} does not reach {dialect}: use one of {', '.join(clients_of(dialect))}"
+        elif ignored := client.ignored(TargetSpec(url=self._target.url)):
             words = f"{client.name} does not heed {', '.join(ignored)} of the target: leave either out"
-        elif isinstance(client, drivers.Peer):
+        elif isinstance(client, PeerNamed):
             words = words or _beyond(client, spec, self._target.dialect.name, self.call)
         elif spec.prepare and not client.prepares:
             words = f"{client.name} prepares no statements: leave --prepare out"
         elif self.statements or spec.pace == "terminals":
             words = f"{client.name} runs neither scripts nor terminals: leave --client out"
         elif client.name == "sqlite3" and spec.workload != "select" and sqlite3.sqlite_version_info < (3, 42):
-            words = f"{client.version} is too old for the clock of these statements, which came with 3.42"
-        if words and words == client.missing:
+            words = f"{drivers.version(client)} is too old for the clock of these statements, which came with 3.42"
+        if words and words == missing:
             raise NotHere("--client", words, "install it, or name another client")
         if words:
             raise CoreError("configuration", "", f"--client: {words}")
@@ -222,22 +226,22 @@ class Bench:
         """
         load = self.fill(spec, stage, node=node, nodes=nodes, by_time=by_time)
         with errors():
-            if spec.client == drivers.OWN:
+            if spec.client == OWN:
                 core: _core.Cycle | Processes | Peer = self._core.cycle(load.plan, seed, trace)
             else:
                 core = self._by_another(spec, load, seed, trace)
         return Cycle(core, load, len(self.kinds), trace)
 
     def _by_another(self, spec: RunSpec, load: CycleLoad, seed: int, trace: Path | None) -> Processes | Peer:
-        client = drivers.find(spec.client)
-        if isinstance(client, drivers.Peer):
+        client = find_client(spec.client)
+        if isinstance(client, PeerNamed):
             dialect = client.dialects[self._target.dialect.name]
             return _PROGRAMS[spec.client](spec, self._target.url, self.scale, dialect, self.call, load.threads, seed)
         parts = _core.divide(load.plan, os.cpu_count() or 1)
         return Processes({"url": self._target.url, **self._asked}, parts, spec.client, seed, trace)
 
 
-def _beyond(client: drivers.Peer, spec: RunSpec, dialect: str, call: str) -> str:
+def _beyond(client: PeerNamed, spec: RunSpec, dialect: str, call: str) -> str:
     """What ``spec`` wants and the program ``client`` cannot do; empty where it can all of it."""
     wanted = {
         f"--workload {spec.workload}": spec.workload not in ("tpcb", "select"),

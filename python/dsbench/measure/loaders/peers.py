@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from dsbench import _core
 from dsbench.archive.columns import COUNTERS
-from dsbench.drivers.address import Address
-from dsbench.drivers.peers import PEERS
-from dsbench.orphans import dying_with_us
+from dsbench.servers.orphans import dying_with_us
 from dsbench.spec import RunSpec
+from dsbench.spec.clients import PEERS
+from dsbench.spec.target import Target
 
 Words = NDArray[np.uint64]
 _LAST_WORDS: Final = 600
@@ -52,7 +52,7 @@ class Peer(ABC):
         """``dialect`` as the program calls it; ``call``: "procedure" or "statements"; ``threads`` of this node."""
         self.spec, self.scale, self.dialect, self.call = spec, scale, dialect, call
         self.threads, self.seed = threads, seed
-        self.address = Address.of(url)
+        self.target = Target(url=url)
         _sweep()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self._process: subprocess.Popen[str] | None = None
@@ -131,7 +131,7 @@ class Peer(ABC):
         if self._stop.is_set() or self._process is None:
             failure = ("setup", "", self._reason or "stopped on request")
         elif self._process.returncode != 0:
-            words = self.address.without_password(self._said.strip()[-_LAST_WORDS:])
+            words = self.target.without_password(self._said.strip()[-_LAST_WORDS:])
             failure = ("setup", "", f"{type(self).__name__.lower()} ended by {self._process.returncode}: {words}")
         threads = self.ready()
         found = self._nothing() if failure is not None else self._read()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dsbench.archive.columns import COUNTERS
-from dsbench.drivers.peers import environment, program, script
+from dsbench.measure.drivers.peers import environment, program, script
 from dsbench.measure.loaders.peers import Peer, Words
 
 if TYPE_CHECKING:  # It starts a thread, which a program whose clients are its own is to do without.
@@ -35,7 +35,7 @@ class Pgbench(Peer):
         ]  # fmt: skip
         if spec.reconnect:
             words.append("-C")
-        return words, environment(self.address, spec.isolation)
+        return words, environment(self.target, spec.isolation)
 
     def _read(self) -> dict[str, Any]:
         import pyarrow as pa

@@ -19,7 +19,9 @@ from typing import Any, Final
 import numpy as np
 
 from dsbench import _core
-from dsbench.drivers import DRIVERS, DriverError
+from dsbench.measure.drivers import DriverError, session_opener
+from dsbench.spec.clients import DRIVERS
+from dsbench.spec.target import Target
 
 TRACE_WORDS: Final = 5
 _GONE: Final = "a process that made the load has ended: see its words above"
@@ -245,7 +247,7 @@ class _Serving:
         """Opens the connections of a cycle."""
         url = bench.pop("url")
         try:
-            opener = DRIVERS[client].opener(url)
+            opener = session_opener(DRIVERS[client], Target(url=url))
         except DriverError as error:
             raise _core.CoreError("configuration", "", str(error)) from None
         target = _core.Target(url, False)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from dsbench.archive.columns import COUNTERS
-from dsbench.drivers.peers import environment, program, script
+from dsbench.measure.drivers.peers import environment, program, script
 from dsbench.measure.loaders.peers import Peer
 
 _LEAST_MS: Final = 0.001
@@ -21,13 +21,13 @@ class Sysbench(Peer):
     """sysbench under the plan of a run."""
 
     def _command(self) -> tuple[list[str], dict[str, str]]:
-        spec, address = self.spec, self.address
+        spec, target = self.spec, self.target
         calls = {
             ("pgsql", "tpcb"): "SELECT tpcb_transaction(?::int, ?::int, ?::int, ?::int)",
             ("pgsql", "select"): "SELECT tpcb_select(?::int)",
             ("mysql", "tpcb"): "CALL tpcb_transaction(?, ?, ?, ?)", ("mysql", "select"): "SELECT tpcb_select(?)",
         }  # fmt: skip
-        driver, env = self.dialect, environment(address, spec.isolation)
+        driver, env = self.dialect, environment(target, spec.isolation)
         lines = {"db-driver": driver, "threads": self.threads, "time": f"{spec.duration:.0f}", "events": 0}
         lines |= {"rand-type": "uniform", "report-interval": 1, "percentile": 99, "histogram": "on"}
         lines |= {"rand-seed": self.seed % 2**31, "db-ps-mode": "auto" if spec.prepare else "disable"}
@@ -36,9 +36,9 @@ class Sysbench(Peer):
             lines |= {"pgsql-host": env.get("PGHOST", ""), "pgsql-port": env.get("PGPORT", "5432")}
             lines |= {"pgsql-user": env.get("PGUSER", ""), "pgsql-db": env.get("PGDATABASE", ""), "pgsql-password": ""}
         else:
-            lines |= {"mysql-user": address.user, "mysql-password": address.password or os.environ.get("MYSQL_PWD", "")}
-            where = {"mysql-host": address.host, "mysql-port": address.port or 3306}
-            socket = address.query.get("socket")
+            lines |= {"mysql-user": target.user, "mysql-password": target.password or os.environ.get("MYSQL_PWD", "")}
+            where = {"mysql-host": target.host, "mysql-port": target.port or 3306}
+            socket = target.parameters.get("socket")
             lines |= {"mysql-db": "dsbench", **({"mysql-socket": socket} if socket else where)}
         settings = self._folder / "settings"
         settings.touch(mode=0o600)

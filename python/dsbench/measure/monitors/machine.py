@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from dsbench.devices import Device
 from dsbench.measure.monitors import proc
 from dsbench.measure.monitors.proc import Pressure, Process, Times
 from dsbench.measure.monitors.system import SECTOR_BYTES
 from dsbench.read.stats.machine import MachineUse, Program, Used
-from dsbench.storage import Device
 
 RUN: Final = "run"
 SERVER: Final = "server"

@@ -13,8 +13,8 @@ from typing import Final
 
 import psutil
 
+from dsbench.devices import Device, device_of
 from dsbench.measure.monitors.monitor import Value
-from dsbench.storage import Device, device_of
 
 
 class OperatingSystem:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import psutil
 
-from dsbench import control_groups, drivers, spec
+from dsbench import control_groups, spec
+from dsbench.measure import drivers
 from dsbench.measure.stack import machine, rdbms, storage
 from dsbench.measure.stack.described import Described, Items, Layer, Queries, Switch, size
+from dsbench.spec.clients import Peer, find_client
 
 __all__ = ["Described", "Layer", "Queries", "Switch", "by_client", "data_directory", "describe", "fall_short"]
 
@@ -58,15 +60,15 @@ def describe(engine: str, directory: Path | None, queries: Queries, url: str = "
 
 def by_client(layers: Sequence[Layer], client: str) -> list[Layer]:
     """``layers`` with the client that makes the load in place of dsbench's own."""
-    other = drivers.find(client)
+    other = find_client(client)
     if other is None:
         return list(layers)
     program: Items = {}
-    if isinstance(other, drivers.Peer):
+    if isinstance(other, Peer):
         program = {"its figures": other.whole, "not told": ", ".join(other.untold)}
     said = {
         "API": {} if program else {"interface": "Python's DB-API 2.0"},
-        "driver": {"client": other.version, **program, "population and check": "dsbench's own client"},
+        "driver": {"client": drivers.version(other), **program, "population and check": "dsbench's own client"},
     }
     return [_layer(layer["layer"], {**layer["items"], **said.get(layer["layer"], {})}) for layer in layers]
 

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 from dsbench import control_groups
+from dsbench.devices import VOLATILE, Device, Mount, device_of, mount_of, visible
 from dsbench.measure.stack.described import Items, Switch, present, size, text, unsafe
-from dsbench.storage import VOLATILE, Device, Mount, device_of, mount_of, visible
-from dsbench.storage.volume import NOTE
+from dsbench.servers.storage.volume import NOTE
 
 _PRIVATE_OPTIONS = {
     "username", "user", "password", "pass", "credentials", "domain", "addr", "clientaddr", "mountaddr", "ip", "unc",

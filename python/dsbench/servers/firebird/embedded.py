@@ -15,7 +15,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from dsbench import spec
 from dsbench.servers.errors import ServerError
@@ -24,6 +24,7 @@ from dsbench.servers.firebird.binaries import Engine, known_settings
 from dsbench.servers.folder import Folder
 from dsbench.servers.log import Log
 from dsbench.servers.server import Server
+from dsbench.spec.target import parameters_joined
 
 _MATH = ("/usr/lib/*/libtommath.so.1", "/lib/*/libtommath.so.1", "/usr/lib*/libtommath.so.1")
 
@@ -58,7 +59,7 @@ class Embedded(Server):
         self._log = Log(self._root / "firebird.log")
         query = {**self._checked.url, "client_library": str(self._root / "lib/libfbclient.so.2")}
         path = quote(str(self.directory / "run.fdb"))
-        self.url = f"firebird://{path}?{urlencode(query, quote_via=quote, safe='/')}"
+        self.url = f"firebird://{path}{parameters_joined(query)}"
 
 
 def _root(engine: Engine, conf: Mapping[str, str]) -> Path:

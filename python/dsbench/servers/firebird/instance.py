@@ -7,7 +7,7 @@ import signal
 import socket
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from dsbench.servers.firebird import settings as configuration
 from dsbench.servers.firebird.binaries import Server, known_settings
@@ -15,6 +15,7 @@ from dsbench.servers.firebird.log import own_lines
 from dsbench.servers.limits import Group
 from dsbench.servers.ports import network_host
 from dsbench.servers.server import OwnProcess
+from dsbench.spec.target import parameters_joined
 
 _PARTS = ("plugins", "intl", "tzdata", "lib", "UDF", "firebird.msg", "plugins.conf")
 """What a root takes over from the installed one, where it is there."""
@@ -66,8 +67,7 @@ class Instance(OwnProcess):
         self._secure(password)
         port = self._launch(self._host, self._settings.get("RemoteServicePort", ""))
         place = f"{self._host}:{port}/{quote(str(self.directory / 'run.fdb'))}"
-        query = urlencode(self._settings.url)
-        self.url = f"firebird://sysdba:{password}@{place}" + (f"?{query}" if query else "")
+        self.url = f"firebird://sysdba:{password}@{place}{parameters_joined(self._settings.url)}"
 
     def _configure(self, port: int) -> None:
         own = {

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dsbench import storage
+from dsbench import devices
 from dsbench.servers.limits.files import Place, places
 from dsbench.servers.limits.hierarchy import hierarchies
 from dsbench.spec import Limits, SpecError
@@ -104,7 +104,7 @@ def _device(limits: Limits, directory: Path) -> str:
     """Number of the disk below ``directory``, such as 8:0, where its rates are limited."""
     if limits.read is None and limits.write is None:
         return ""
-    device = storage.device_of(directory)
+    device = devices.device_of(directory)
     with contextlib.suppress(OSError):
         if device is not None:
             return (device.disk.folder / "dev").read_text().strip()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsbench import storage
+from dsbench import devices
 
 _CONTROLLERS = frozenset({"memory", "cpu", "blkio", "io"})
 
@@ -35,10 +35,10 @@ def hierarchies() -> list[Hierarchy]:
         member = Path("/proc/self/cgroup").read_text()
     except OSError:
         return []
-    return list(among(storage.mounts(), member))
+    return list(among(devices.mounts(), member))
 
 
-def among(mounts: list[storage.Mount], member: str) -> Iterator[Hierarchy]:
+def among(mounts: list[devices.Mount], member: str) -> Iterator[Hierarchy]:
     """Those of ``mounts``; ``member`` is the text of ``/proc/PID/cgroup``."""
     groups: dict[str, str] = {}
     for line in member.splitlines():

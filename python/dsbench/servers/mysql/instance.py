@@ -6,7 +6,6 @@ import os
 import re
 import secrets
 from pathlib import Path
-from urllib.parse import quote, urlencode
 
 from dsbench import spec
 from dsbench.servers import templates
@@ -17,6 +16,7 @@ from dsbench.servers.mysql.binaries import MARIADB, Product
 from dsbench.servers.ports import network_host
 from dsbench.servers.process import run
 from dsbench.servers.server import OwnProcess
+from dsbench.spec.target import parameters_joined
 
 _ARENAS = "MALLOC_ARENA_MAX"
 _READY = re.compile(r"ready for connections", re.IGNORECASE)
@@ -80,7 +80,7 @@ class Instance(OwnProcess):
         if engine := self._settings.get("storage_engine"):
             query["storage_engine"] = engine
         scheme = self._binaries.product.key
-        self.url = f"{scheme}://{login}/" + (f"?{urlencode(query, quote_via=quote, safe='/')}" if query else "")
+        self.url = f"{scheme}://{login}/{parameters_joined(query)}"
 
     def _command(self, port: int) -> list[str | Path]:
         accounts = [f"--init-file={self._secret}"] if self._host else []

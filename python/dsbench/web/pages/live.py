@@ -120,31 +120,33 @@ class _Watching:
             self._end(state)
 
     def _tell(self, state: State, stopping: bool) -> None:
-        in_cycle = state.phase == "cycle" and state.elapsed_s > 0
-        doing = " ".join((state.phase or state.status).replace("_", " ").split())
-        where = f"scale {state.scale} ({state.scale_number} of {state.scales}): {doing}" if state.scale else doing
-        share = f", {100 * state.done / state.total:.0f} %" if state.total else ""
+        moment = state.moment
+        in_cycle = moment.phase == "cycle" and moment.elapsed_s > 0
+        doing = " ".join((moment.phase or state.status).replace("_", " ").split())
+        where = f"scale {moment.scale} ({moment.scale_number} of {moment.scales}): {doing}" if moment.scale else doing
+        share = f", {100 * moment.done / moment.total:.0f} %" if moment.total else ""
         self._status.text = ("stopping: " if stopping and state.goes_on else "") + (
             where + share if state.goes_on else _status(state)
         )
-        now = state.seconds[-1] if state.seconds else state.rate_tps
-        self._set("rate", f"{number(now)} tps" if in_cycle else "–", f"{number(state.rate_tps)} tps in this cycle")
-        threads = f", {state.threads} threads" if state.threads else ""
-        elapsed = f"{max(state.elapsed_s, 0):.0f} s" if in_cycle else ""
-        p50, p99 = (f"{number(1e3 * time)} ms" for time in state.times[-1]) if state.times and in_cycle else ("–", "–")
+        now = moment.seconds[-1] if moment.seconds else moment.rate_tps
+        self._set("rate", f"{number(now)} tps" if in_cycle else "–", f"{number(moment.rate_tps)} tps in this cycle")
+        threads = f", {moment.threads} threads" if moment.threads else ""
+        elapsed = f"{max(moment.elapsed_s, 0):.0f} s" if in_cycle else ""
+        last = moment.times[-1] if moment.times and in_cycle else ()
+        p50, p99 = (f"{number(1e3 * time)} ms" for time in last) if last else ("–", "–")
         self._set("median time", p50, "p50 of the last second")
         self._set("slow time", p99, "p99 of the last second")
-        own, busy = state.cpus if len(state.cpus) == 2 and in_cycle else (0.0, 0.0)
+        own, busy = moment.cpus if in_cycle else (0.0, 0.0)
         cpus = (f"{busy:.1f} of {psutil.cpu_count()}", f"{own:.2f} by dsbench") if busy else ("–", "")
         self._set("CPUs busy", *cpus)
-        cycle = f"{state.cycle} of {state.cycles}" if state.cycle else "–"
+        cycle = f"{moment.cycle} of {moment.cycles}" if moment.cycle else "–"
         self._set("cycle", cycle, f"{elapsed}{threads}".strip(", "))
-        self._set("failed", f"{state.failed:,}", "attempts in this cycle")
+        self._set("failed", f"{moment.failed:,}", "attempts in this cycle")
         self._set("time left", format_time(state.left_s) if state.goes_on and state.left_s else "–", "about")
         rate, times = self._pictures.values()
-        if state.seconds or not rate.content:  # Between cycles the last one stays.
-            p50s, p99s = ([1e3 * pair[at] for pair in state.times] for at in (0, 1))
-            rate.content = svg({"rate": state.seconds}, "Rate", "tps")
+        if moment.seconds or not rate.content:  # Between cycles the last one stays.
+            p50s, p99s = ([1e3 * pair[at] for pair in moment.times] for at in (0, 1))
+            rate.content = svg({"rate": moment.seconds}, "Rate", "tps")
             times.content = svg({"p50": p50s, "p99": p99s}, "Residence time", "ms")
 
     def _set(self, name: str, value: str, note: str) -> None:

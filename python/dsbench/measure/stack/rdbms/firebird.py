@@ -6,11 +6,11 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import unquote
 
 import psutil
 
 from dsbench.measure.stack.described import Database, Items, Queries, Switch, present, rows, shown, size, switch
+from dsbench.spec import Target
 
 _HIDDEN = re.compile("password|secret|token|keyholder")
 """Settings with such a word in their name are shown as ``***``."""
@@ -70,8 +70,8 @@ def directory(queries: Queries, url: str) -> Path | None:
     database = _one(queries, _DATABASE)
     if database.get("path") and (process(queries) is not None or not _one(queries, _SESSION).get("protocol")):
         return Path(database["path"]).resolve().parent
-    embedded = re.match(r"firebird:///+([^?]*)", url)
-    return Path("/" + unquote(embedded[1])).resolve().parent if embedded else None
+    file = Target(url=url).file
+    return file.resolve().parent if file is not None else None
 
 
 def process(queries: Queries) -> int | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from urllib.parse import parse_qs, unquote, urlsplit
 
 from dsbench.measure.stack.described import Database, Queries, Switch, cell, present, rows, size, switch
+from dsbench.spec import Target
 
 _DEFAULT_PAGE_BYTES = 4096
 _LEVELS = {"0": "off", "1": "normal", "2": "full", "3": "extra"}
@@ -19,7 +19,7 @@ def describe(queries: Queries, url: str) -> Database:
 
     Before a run has made its file there is none to ask: what belongs to the file is told by the URL.
     """
-    asked = {name: values[-1].lower() for name, values in parse_qs(urlsplit(url).query).items()}
+    asked = {name: value.lower() for name, value in Target(url=url).parameters.items() if value}
     known = {**_ENGINE_DEFAULTS, **asked} if url else asked
     for name in ("synchronous", "cache_size", "mmap_size"):
         known.setdefault(name, _pragma(queries, name))
@@ -52,8 +52,8 @@ def describe(queries: Queries, url: str) -> Database:
 
 def directory(queries: Queries, url: str) -> Path | None:  # noqa: ARG001
     """The folder of the file that the URL names."""
-    path = unquote(url.removeprefix("sqlite:///").partition("?")[0])
-    return Path(path).resolve().parent if path else None
+    file = Target(url=url).file
+    return file.resolve().parent if file is not None else None
 
 
 def cache_bytes(cache_size: str, page_bytes: int) -> int:

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from dsbench.storage.claims import StorageError
+from dsbench.servers.storage.claims import StorageError
+from dsbench.spec.checks import probes_named
 
 _MIB: Final = 1 << 20
 _FILE_MIB: Final = 64
@@ -52,15 +53,8 @@ class Figure:
 
 
 def tools(asked: str) -> tuple[str, ...]:
-    """Those that ``asked`` names: ``none``, ``all`` that are installed, or some with commas. ``ValueError``."""
-    if asked in ("none", ""):
-        return ()
-    if asked == "all":
-        return tuple(name for name in _TOOLS if installed(name))
-    named = tuple(dict.fromkeys(word.strip() for word in asked.split(",")))
-    if unknown := [name for name in named if name not in _TOOLS]:
-        raise ValueError(f"no tool {unknown[0][:60]!r}: use none, all, or some of {','.join(_TOOLS)}")
-    return named
+    """Those that ``asked`` names; of ``all``, those that are installed."""
+    return tuple(name for name in _TOOLS if installed(name)) if asked == "all" else probes_named(asked)
 
 
 def installed(name: str) -> bool:
@@ -68,13 +62,7 @@ def installed(name: str) -> bool:
     return name == "dd" or _program(name) is not None
 
 
-def refuse(named: tuple[str, ...]) -> None:
-    """``StorageError`` where one of ``named`` is not here."""
-    if missing := [name for name in named if not installed(name)]:
-        raise StorageError(f"{', '.join(missing)} is not installed", f"as root: apt-get install {' '.join(missing)}")
-
-
-def measure(folder: Path, named: tuple[str, ...]) -> Iterator[Figure]:
+def run_tools(folder: Path, named: tuple[str, ...]) -> Iterator[Figure]:
     """Runs the tools ``named``, one after another, in the folder ``folder``. Raises ``StorageError``."""
     for name in named:
         try:
@@ -179,7 +167,6 @@ def postmark_figures(said: Iterable[tuple[int, bytes]]) -> _Found:
 _TOOLS: Final[dict[str, Callable[[Path], _Found]]] = {
     "dd": _dd, "fio": _fio, "bonnie++": _bonnie, "postmark": _postmark,
 }  # fmt: skip
-NAMES: Final = tuple(_TOOLS)
 
 
 def _program(name: str) -> str | None:

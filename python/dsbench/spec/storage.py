@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import parse_qsl
+
+from dsbench.spec.target import parameters_in
 
 LABEL: Final = "dsbench"
 """Of every file system that is made here: one that carries it holds nothing of anybody else's."""
@@ -148,7 +149,7 @@ def values_of(said: object) -> dict[str, str]:
     if isinstance(said, Mapping):
         return {str(name): _text(value) for name, value in said.items()}
     kind, _, query = str(said).partition("?")
-    return {"type": kind, **dict(parse_qsl(query, keep_blank_values=True))}
+    return {"type": kind, **dict(parameters_in(query))}
 
 
 def joined(texts: Iterable[str]) -> dict[str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from dsbench.drivers.address import Address
-from dsbench.drivers.session import Run, Session
+from dsbench.measure.drivers.session import Run, Session
+from dsbench.spec.target import Target
 
 _PRAGMAS = {"synchronous": "full", "foreign_keys": "on", "journal_mode": "", "cache_size": "", "mmap_size": ""}
 """Those that a session sets, with dsbench's defaults."""
@@ -15,14 +15,14 @@ _PRAGMAS = {"synchronous": "full", "foreign_keys": "on", "journal_mode": "", "ca
 class SQLite(Session):
     """sqlite3, with transactions that are opened by a statement: it opens none by itself before it reads."""
 
-    def __init__(self, module: ModuleType, address: Address, _isolation: str) -> None:
-        wait_s = float(address.query.get("busy_timeout_ms", 5000)) / 1000
-        connection = module.connect(address.path, timeout=wait_s, isolation_level=None, check_same_thread=False)
+    def __init__(self, module: ModuleType, target: Target, _isolation: str) -> None:
+        wait_s = float(target.parameters.get("busy_timeout_ms", 5000)) / 1000
+        connection = module.connect(target.database, timeout=wait_s, isolation_level=None, check_same_thread=False)
         super().__init__(connection)
         for name, default in _PRAGMAS.items():
-            if value := address.query.get(name, default):
+            if value := target.parameters.get(name, default):
                 connection.execute(f"PRAGMA {name}={value}")
-        self._begin = f"BEGIN {address.query.get('begin', 'immediate').upper()}"
+        self._begin = f"BEGIN {target.parameters.get('begin', 'immediate').upper()}"
 
     def _alone(self, alone: bool) -> None:
         pass

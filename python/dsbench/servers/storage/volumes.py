@@ -11,9 +11,9 @@ from pathlib import Path
 from dsbench import spec
 from dsbench.servers import folder
 from dsbench.servers.errors import ServerError
-from dsbench.storage.claims import StorageError
-from dsbench.storage.filesystems import Storage
-from dsbench.storage.volume import Volume, check
+from dsbench.servers.storage.claims import StorageError
+from dsbench.servers.storage.volume import Volume, check
+from dsbench.spec.storage import Storage
 
 _standing: list[Volume] = []
 """Those that this program has mounted: a server whose folder lies on one is given no other."""

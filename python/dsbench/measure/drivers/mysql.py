@@ -6,8 +6,8 @@ import os
 from types import ModuleType
 from typing import Any
 
-from dsbench.drivers.address import Address
-from dsbench.drivers.session import MYSQL, Run, Session, by_format
+from dsbench.measure.drivers.session import MYSQL, Run, Session, by_format
+from dsbench.spec.target import Target
 
 _FOUND_ROWS = 2
 """Flag of the protocol: an update tells how many rows it found, also where nothing in them changed."""
@@ -19,18 +19,18 @@ _IN_TRANSACTION = 1
 class PyMySQL(Session):
     """PyMySQL, which is written in Python and writes the parameters into the statement."""
 
-    def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
+    def __init__(self, module: ModuleType, target: Target, isolation: str) -> None:
         connection = module.connect(
-            host=address.host or None,
-            port=address.port or 3306,
-            unix_socket=address.query.get("socket"),
-            user=address.user or None,
-            password=address.password or os.environ.get("MYSQL_PWD", ""),
+            host=target.host or None,
+            port=target.port or 3306,
+            unix_socket=target.parameters.get("socket"),
+            user=target.user or None,
+            password=target.password or os.environ.get("MYSQL_PWD", ""),
             database="dsbench",
             autocommit=True,
             client_flag=_FOUND_ROWS,
             sql_mode="STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION",
-            **_encryption(address),
+            **_encryption(target),
             init_command=f"SET SESSION TRANSACTION ISOLATION LEVEL {isolation.replace('-', ' ').upper()}",
         )
         super().__init__(connection)
@@ -66,9 +66,9 @@ class PyMySQL(Session):
         return str(told) if isinstance(told, int) else ""
 
 
-def _encryption(address: Address) -> dict[str, Any]:
+def _encryption(target: Target) -> dict[str, Any]:
     """The mode of the URL in PyMySQL's words; as with the own client, a socket is encrypted only if asked."""
-    query = address.query
+    query = target.parameters
     mode = query.get("ssl_mode") or ("VERIFY_CA" if "ssl_ca" in query else "PREFERRED")
     if mode == "DISABLED" or (mode == "PREFERRED" and "socket" in query):
         return {"ssl_disabled": True}

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from dsbench.storage import ageing, mounts
-from dsbench.storage.claims import StorageError, refuse_device
-from dsbench.storage.filesystems import KINDS, Storage
+from dsbench.devices import mounts
+from dsbench.servers.storage import ageing
+from dsbench.servers.storage.claims import StorageError, refuse_device
+from dsbench.spec.storage import KINDS, Storage
 
 NOTE: Final = ".dsbench-volume.json"
 """File at the root of the file system: how it was made, for the description of a run."""

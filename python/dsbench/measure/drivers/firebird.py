@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Final
 
-from dsbench.drivers.address import Address
-from dsbench.drivers.session import Run, Session
+from dsbench.measure.drivers.session import Run, Session
+from dsbench.spec.target import Target
 
 _LOADING: Final = threading.Lock()
 """firebird-driver loads its library with the first session, and shows it to other threads before it is whole."""
@@ -62,15 +62,15 @@ class _Firebird(Session):
 class FirebirdDriver(_Firebird):
     """firebird-driver, on the client library of Firebird."""
 
-    def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
+    def __init__(self, module: ModuleType, target: Target, isolation: str) -> None:
         with _LOADING:
-            if library := address.query.get("client_library"):
+            if library := target.parameters.get("client_library"):
                 module.driver_config.fb_client_library.value = library
             importlib.import_module("firebird.driver.fbapi").load_api()
-        place = f"inet://{address.host}:{address.port or 3050}/{address.path}" if address.host else f"/{address.path}"
-        connection = module.connect(place, charset="UTF8", **_login(address))
+        place = str(target.file or f"inet://{target.host}:{target.port or 3050}/{target.database}")
+        connection = module.connect(place, charset="UTF8", **_login(target))
         super().__init__(connection)
-        wait, known = _wait(address, isolation), module.Isolation
+        wait, known = _wait(target, isolation), module.Isolation
         newest = known.READ_COMMITTED_NO_RECORD_VERSION if wait else known.READ_COMMITTED_RECORD_VERSION
         levels = (newest, known.SNAPSHOT, known.SERIALIZABLE)
         self._tpb = module.tpb(levels[_LEVELS[isolation]], lock_timeout=wait)
@@ -102,15 +102,15 @@ class FirebirdDriver(_Firebird):
 class FirebirdSQL(_Firebird):
     """firebirdsql, which is written in Python. Its transactions wait for the locks of others at every level."""
 
-    def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
+    def __init__(self, module: ModuleType, target: Target, isolation: str) -> None:
         levels = (
             module.ISOLATION_LEVEL_READ_COMMITED, module.ISOLATION_LEVEL_REPEATABLE_READ,
             module.ISOLATION_LEVEL_SERIALIZABLE,
         )  # fmt: skip
         connection = module.connect(
-            host=address.host, port=address.port or 3050, database=address.path, charset="UTF8",
-            isolation_level=levels[_LEVELS[isolation]], **_login(address),
-            wire_crypt=address.query.get("wire_crypt") != "disabled",
+            host=target.host, port=target.port or 3050, database=target.database, charset="UTF8",
+            isolation_level=levels[_LEVELS[isolation]], **_login(target),
+            wire_crypt=target.parameters.get("wire_crypt") != "disabled",
         )  # fmt: skip
         super().__init__(connection)
 
@@ -138,13 +138,13 @@ def _returned(row: Sequence[Any] | None) -> int:
     return 0 if row is None or all(cell is None for cell in row) else 1
 
 
-def _login(address: Address) -> dict[str, str]:
-    user = address.user or os.environ.get("ISC_USER", "SYSDBA")
-    password = address.password or os.environ.get("ISC_PASSWORD", "")
+def _login(target: Target) -> dict[str, str]:
+    user = target.user or os.environ.get("ISC_USER", "SYSDBA")
+    password = target.password or os.environ.get("ISC_PASSWORD", "")
     return {"user": user, "password": password} if password else {"user": user}
 
 
-def _wait(address: Address, isolation: str) -> int:
+def _wait(target: Target, isolation: str) -> int:
     """Seconds for which a transaction waits for the lock of another; -1 for as long as it takes."""
-    asked = address.query.get("wait", "forever" if isolation == "read-committed" else "no")
+    asked = target.parameters.get("wait", "forever" if isolation == "read-committed" else "no")
     return int(asked) if asked.isdigit() else {"no": 0}.get(asked, -1)

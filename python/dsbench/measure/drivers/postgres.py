@@ -8,8 +8,8 @@ import ssl
 from types import ModuleType
 from typing import Any
 
-from dsbench.drivers.address import Address
-from dsbench.drivers.session import POSTGRES, Run, Session, by_format
+from dsbench.measure.drivers.session import POSTGRES, Run, Session, by_format
+from dsbench.spec.target import Target
 
 _PLACE = "dsbench"
 """The schema of a run."""
@@ -43,10 +43,10 @@ class _Postgres(Session):
 class Psycopg(_Postgres):
     """psycopg 3: the parameters travel apart from the statement."""
 
-    def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
+    def __init__(self, module: ModuleType, target: Target, isolation: str) -> None:
         # Left to itself it would prepare what it sees for the fifth time.
         connection = module.connect(
-            address.url, options=session_options(address, isolation), cursor_factory=module.RawCursor,
+            target.url, options=session_options(target, isolation), cursor_factory=module.RawCursor,
             prepare_threshold=None,
         )  # fmt: skip
         super().__init__(connection)
@@ -73,8 +73,8 @@ class Psycopg(_Postgres):
 class Psycopg2(_Postgres):
     """psycopg2, which writes the parameters into the statement."""
 
-    def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
-        super().__init__(module.connect(address.url, options=session_options(address, isolation)))
+    def __init__(self, module: ModuleType, target: Target, isolation: str) -> None:
+        super().__init__(module.connect(target.url, options=session_options(target, isolation)))
 
     def in_transaction(self) -> bool:
         """By the status of the protocol."""
@@ -89,22 +89,22 @@ class Psycopg2(_Postgres):
 class Pg8000(_Postgres):
     """pg8000, which is written in Python; each statement with parameters takes a message for parsing and an answer."""
 
-    def __init__(self, module: ModuleType, address: Address, isolation: str) -> None:
-        level, asked = isolation.replace("-", " "), asked_options(address)
-        host, port = address.query.get("host", address.host), int(address.query.get("port", address.port or 5432))
+    def __init__(self, module: ModuleType, target: Target, isolation: str) -> None:
+        level, asked = isolation.replace("-", " "), asked_options(target)
+        host, port = target.host, target.port or 5432
         unix = f"{host}/.s.PGSQL.{port}" if host.startswith("/") else None
-        user = address.query.get("user") or address.user or os.environ.get("PGUSER") or getpass.getuser()
+        user = target.user or os.environ.get("PGUSER") or getpass.getuser()
         connection = module.connect(
             user,
             host=host or os.environ.get("PGHOST") or "localhost",
             port=port,
             unix_sock=unix,
-            password=address.password or address.query.get("password") or os.environ.get("PGPASSWORD"),
-            database=address.query.get("dbname") or address.path or user,
+            password=target.password or os.environ.get("PGPASSWORD"),
+            database=target.database or user,
             startup_params={
                 "search_path": _PLACE, "default_transaction_isolation": level, **({"options": asked} if asked else {})
             },
-            ssl_context=_encryption(address),
+            ssl_context=_encryption(target),
         )  # fmt: skip
         super().__init__(connection)
         self._gone = (module.InterfaceError, OSError)
@@ -121,21 +121,21 @@ class Pg8000(_Postgres):
         return str(told.get("C", "")) if isinstance(told, dict) else ""
 
 
-def asked_options(address: Address) -> str:
+def asked_options(target: Target) -> str:
     """Settings of all sessions that the user asks for."""
-    return address.query.get("options") or os.environ.get("PGOPTIONS", "")
+    return target.parameters.get("options") or os.environ.get("PGOPTIONS", "")
 
 
-def session_options(address: Address, isolation: str) -> str:
+def session_options(target: Target, isolation: str) -> str:
     """Settings of the session, which travel with the login."""
     level = isolation.replace("-", "\\ ")
-    return f"{asked_options(address)} -c search_path={_PLACE} -c default_transaction_isolation={level}".strip()
+    return f"{asked_options(target)} -c search_path={_PLACE} -c default_transaction_isolation={level}".strip()
 
 
-def _encryption(address: Address) -> ssl.SSLContext | bool | None:
+def _encryption(target: Target) -> ssl.SSLContext | bool | None:
     """libpq's sslmode in pg8000's words: ``None`` where the server may choose, ``True`` for any certificate."""
-    mode = address.query.get("sslmode") or os.environ.get("PGSSLMODE", "prefer")
-    roots, identity = address.query.get("sslrootcert"), address.query.get("sslcert")
+    mode = target.parameters.get("sslmode") or os.environ.get("PGSSLMODE", "prefer")
+    roots, identity = target.parameters.get("sslrootcert"), target.parameters.get("sslcert")
     if mode in ("disable", "allow", "prefer"):
         return None if mode == "prefer" else False
     if mode == "require" and not (roots or identity):
@@ -145,5 +145,5 @@ def _encryption(address: Address) -> ssl.SSLContext | bool | None:
     # As libpq: a named authority is asked for its word.
     context.verify_mode = ssl.CERT_REQUIRED if mode != "require" or roots else ssl.CERT_NONE
     if identity:
-        context.load_cert_chain(identity, address.query.get("sslkey"))
+        context.load_cert_chain(identity, target.parameters.get("sslkey"))
     return context

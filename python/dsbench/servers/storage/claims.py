@@ -8,7 +8,7 @@ import stat
 import subprocess
 from pathlib import Path
 
-from dsbench.storage.filesystems import LABEL
+from dsbench.spec.storage import LABEL
 
 
 class StorageError(Exception):

@@ -1,0 +1,1 @@
+"""File systems that are made for private servers: made, aged, mounted and taken back."""

@@ -1,0 +1,112 @@
+"""Clients that make the load of a run in place of dsbench's own: Python's drivers, and other load generators.
+
+``DRIVERS`` and ``PEERS`` are the one list of them. To add a driver: its line here, and its class in
+``dsbench.measure.drivers``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from dsbench.spec.target import Target
+
+OWN: Final = "own"
+"""dsbench's own client."""
+_PREFERRED: Final = ("ssl_mode", "PREFERRED")
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A driver of Python's DB-API."""
+
+    name: str
+    package: str
+    """What pip installs; empty for one that comes with Python."""
+    module: str
+    dialect: str
+    """The engine whose databases it reaches."""
+    prepares: bool = False
+    """Whether it can have the server parse a statement once."""
+    takes: frozenset[str] | None = None
+    """Parameters of a target's URL that it heeds, or that are of no matter to its sessions; ``None``: all."""
+
+    def ignored(self, target: Target) -> list[str]:
+        """What the URL of ``target`` asks for and the driver would not do."""
+        return [] if self.takes is None else sorted(set(target.parameters) - self.takes)
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A program that makes load by itself and tells what it did."""
+
+    name: str
+    package: str
+    """What apt installs."""
+    dialects: Mapping[str, str]
+    """Engine to its own name for it."""
+    untold: tuple[str, ...]
+    """Columns of the table ``cycles`` that it tells nothing of."""
+    whole: str
+    """How it differs from dsbench's own client, in words."""
+
+    def ignored(self, target: Target) -> list[str]:
+        """What the URL of ``target`` asks for and the program would not do."""
+        asked = target.parameters.items()
+        return sorted(name for name, value in asked if name.startswith("ssl_") and (name, value) != _PREFERRED)
+
+
+_POSTGRES = frozenset({
+    "user", "password", "host", "port", "dbname", "options", "sslmode", "sslrootcert", "sslcert", "sslkey",
+    "application_name", "connect_timeout", "gssencmode",
+})  # fmt: skip
+_MYSQL = frozenset({
+    "socket", "ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "storage_engine", "connect_timeout",
+    "allow_public_key_retrieval",
+})  # fmt: skip
+_FIREBIRD = frozenset({
+    "page_size", "page_buffers", "sweep_interval", "forced_writes", "connect_timeout", "client_library",
+})  # fmt: skip
+
+DRIVERS: Final = {
+    driver.name: driver
+    for driver in (
+        Driver("psycopg", "psycopg[binary]", "psycopg", "postgres", prepares=True),
+        Driver("psycopg2", "psycopg2-binary", "psycopg2", "postgres"),
+        Driver("pg8000", "pg8000", "pg8000.dbapi", "postgres", takes=_POSTGRES),
+        Driver("pymysql", "PyMySQL", "pymysql", "mysql", takes=_MYSQL),
+        Driver("firebird-driver", "firebird-driver", "firebird.driver", "firebird", True, _FIREBIRD | {"wait"}),
+        Driver("firebirdsql", "firebirdsql", "firebirdsql", "firebird", True, _FIREBIRD | {"wire_crypt"}),
+        Driver("sqlite3", "", "sqlite3", "sqlite", prepares=True),
+    )
+}
+PEERS: Final = {
+    peer.name: peer
+    for peer in (
+        Peer(
+            "pgbench", "postgresql", {"postgres": "pgsql"}, ("remote", "failed_ns"),
+            "times in whole microseconds; waits for BEGIN as for any statement",
+        ),
+        Peer(
+            "sysbench", "sysbench", {"postgres": "pgsql", "mysql": "mysql"},
+            ("remote", "failed_ns", "retries"),
+            "times in 1.8 % wide steps; does not tell what each client did",
+        ),
+    )
+}  # fmt: skip
+NAMES: Final = (OWN, *DRIVERS, *PEERS)
+"""Words of ``--client``, that of the default first."""
+
+
+def find_client(name: str) -> Driver | Peer | None:
+    """The client called so; ``None`` for dsbench's own. ``ValueError`` for an unknown name."""
+    if name not in NAMES:
+        raise ValueError(f"no client {name[:40]!r}; use one of {', '.join(NAMES)}")
+    return DRIVERS.get(name) or PEERS.get(name)
+
+
+def clients_of(dialect: str) -> list[str]:
+    """Names of the clients for databases of ``dialect``."""
+    drivers = [one.name for one in DRIVERS.values() if one.dialect == dialect]
+    return [OWN, *drivers, *(one.name for one in PEERS.values() if dialect in one.dialects)]
