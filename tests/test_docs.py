@@ -68,3 +68,11 @@ def test_nothing_is_installed_by_the_bare_name() -> None:
     shown = [*PAGES, *ROOT.glob("docs/**/*.yaml"), *ROOT.glob("docs/**/*.sh"), *ROOT.glob("python/**/*.py")]
     wrong = [path.name for path in shown if re.search(r"pip3? install +['\"]?dsbench\b(?!-db)", path.read_text())]
     assert not wrong, "the public index has another program called dsbench"
+
+
+def test_every_path_that_the_architecture_names_is_there() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    paths = [name for name in re.findall(r"`([\w./-]+)`", text) if "/" in name and name not in ("measure/loaders", "measure/nodes")]
+    assert len(paths) > 25
+    assert [name for name in paths if not (ROOT / name).exists()] == []
+    assert len(text.splitlines()) <= 60
