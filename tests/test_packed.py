@@ -74,7 +74,7 @@ def test_as_many_files_as_no_run_leaves_are_not_listed(
 ) -> None:
     path = packed(tmp_path / "many.zip", **{"a/run.json": RUN}, **{f"a/{n}": b"" for n in range(9)})
     assert Archive.open(path)
-    monkeypatch.setattr(f"dsbench.archive.packed.{limit}", 9)
+    monkeypatch.setattr(f"dsbench.archive.reader.{limit}", 9)
     with pytest.raises(ArchiveError, match=f"{words}, more than 9") as refused:
         Archive.open(path)
     assert refused.value.usage

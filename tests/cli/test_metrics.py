@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from dsbench.archive import Archive
-from dsbench.cli import otlp
-from dsbench.cli.metrics import exported, text
-from dsbench.cli.otlp import sending
+from dsbench.cli import metrics as otlp
+from dsbench.cli.metrics import exported, sending, text
 from dsbench.cli.series import Metrics
 from dsbench.measure.events import Moment, Silent
 from dsbench.measure.run import execute

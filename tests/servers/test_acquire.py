@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from dsbench import spec
-from dsbench.servers import ServerError, acquire, cache, sources, unpacking
+from dsbench.servers import ServerError, acquire, cache, sources
+from dsbench.servers import acquire as unpacking
 from dsbench.servers.mysql import binaries as mysql
 from dsbench.servers.postgresql import binaries as postgresql
 

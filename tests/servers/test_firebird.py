@@ -18,9 +18,9 @@ import pytest
 from dsbench import servers, spec
 from dsbench.measure.loaders import CoreError, Target
 from dsbench.servers.firebird import binaries
-from dsbench.servers.firebird.log import own_lines
+from dsbench.servers.firebird.instance import own_lines
 from dsbench.servers.folder import stale
-from dsbench.servers.ports import free_port
+from dsbench.servers.process import free_port
 from fixtures.private import check_no_superuser, check_refused, command, working_in
 from fixtures.waiting import until
 

@@ -11,7 +11,7 @@ import pytest
 from dsbench import servers, spec
 from dsbench.measure.loaders import Target
 from dsbench.servers import server as life
-from dsbench.servers.ports import free_port
+from dsbench.servers.process import free_port
 
 _NETWORKED = [
     pytest.param("postgresql", {"listen_addresses": "127.0.0.1"}, "port"),

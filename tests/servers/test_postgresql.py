@@ -17,7 +17,7 @@ import pytest
 from dsbench import servers, spec
 from dsbench.servers.folder import stale
 from dsbench.servers.postgresql import binaries
-from dsbench.servers.postgresql.leftovers import SharedMemory
+from dsbench.servers.postgresql.instance import SharedMemory
 from fixtures.private import check_no_superuser, check_refused, working_in
 from fixtures.waiting import until
 

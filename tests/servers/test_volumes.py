@@ -19,7 +19,8 @@ from dsbench.measure.events import Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.run import Outcome
 from dsbench.servers import ServerError, folder
-from dsbench.servers.storage import ageing, volumes
+from dsbench.servers.storage import volume as ageing
+from dsbench.servers.storage import volumes
 from dsbench.spec import RunSpec
 from dsbench.spec.storage import Storage, joined
 from dsbench.study import begin, conduct

@@ -14,7 +14,8 @@ import pytest
 from dsbench import study
 from dsbench.measure.journal import RunError
 from dsbench.spec import NotHere, RunSpec, SpecError
-from dsbench.study import estimate, rules
+from dsbench.study import estimate
+from dsbench.study import spec as rules
 from dsbench.study.ahead_text import ahead_of
 from dsbench.study.plan import asked
 from dsbench.study.record import Study, begin, extend, load, make_folder, store
@@ -244,11 +245,11 @@ def test_a_level_of_storage_is_whole_but_for_where_it_is_made() -> None:
 def test_what_rules_say_is_that_of_the_machine_on_which_the_study_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     levels = [{"name": "default"}, {"name": "tuned", "rules": "pgtune", "set": {"target.settings.random_page_cost": "2"}}]
     factor = {"name": "configuration", "levels": levels}
-    monkeypatch.setattr("dsbench.study.rules.psutil.virtual_memory", lambda: SimpleNamespace(total=8 << 30))
+    monkeypatch.setattr("dsbench.study.spec.psutil.virtual_memory", lambda: SimpleNamespace(total=8 << 30))
     found = planned(tmp_path, run={**BASE, "target": "private:postgresql"}, factor=[factor])
     make_folder(found)
     store(found)
-    monkeypatch.setattr("dsbench.study.rules.psutil.virtual_memory", lambda: SimpleNamespace(total=64 << 30))
+    monkeypatch.setattr("dsbench.study.spec.psutil.virtual_memory", lambda: SimpleNamespace(total=64 << 30))
     there = begin(found.spec, found.folder)[0]
     wanted = asked(there.spec, there.factors, (1,), 1).merged.spec.target.settings
     assert (wanted["shared_buffers"], wanted["random_page_cost"]) == (f"{2 << 20}kB", "2")

@@ -39,7 +39,8 @@ def test_who_connects_and_says_nothing_shuts_nobody_out(tmp_path: Path) -> None:
 BUSY = """
 import asyncio, sys, time
 from pathlib import Path
-from dsbench.web import app, server
+from dsbench.web import server
+from dsbench.web import server as app
 
 def application(house):
     async def answer(scope, receive, send):

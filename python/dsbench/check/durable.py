@@ -22,8 +22,8 @@ from dsbench.measure import stack
 from dsbench.measure.loaders import LEDGER_WRITER, NOTES_BYTES, CoreError, Found, Ledger, Target
 from dsbench.measure.stack import Switch
 from dsbench.servers import ServerError
-from dsbench.servers.child import python
 from dsbench.servers.folder import Folder
+from dsbench.servers.process import python
 from dsbench.spec import SpecError
 from dsbench.spec import Target as TargetSpec
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from dsbench.measure.loaders import FORGETFUL
 from dsbench.servers import ServerError
-from dsbench.servers.child import python
+from dsbench.servers.process import python
 
 STORAGES: Final = ("plain", "forgetful", "lying")
 """``plain``: as it is; ``forgetful``: what was not flushed is gone after a kill; ``lying``: all that was written is."""

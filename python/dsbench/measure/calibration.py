@@ -18,8 +18,8 @@ import psutil
 
 from dsbench.measure.loaders import NULL_SERVER, Bench, CoreError, Target, Watch, measuring, now_ns
 from dsbench.measure.rows import group_rows
-from dsbench.servers.child import python
 from dsbench.servers.folder import Folder
+from dsbench.servers.process import python
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
 

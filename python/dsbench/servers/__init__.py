@@ -15,8 +15,7 @@ from typing import Final
 
 from dsbench import devices, spec
 from dsbench.servers import folder, orphans, process
-from dsbench.servers.errors import ServerError
-from dsbench.servers.installation import Installation
+from dsbench.servers.errors import Installation, ServerError
 from dsbench.servers.limits import Group, planned
 from dsbench.servers.server import Server
 

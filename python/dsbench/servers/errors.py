@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
+from dsbench import devices
 from dsbench.problem import Problem
 
 
@@ -12,3 +16,31 @@ class ServerError(Problem):
         super().__init__(problem)
         self.problem = problem
         self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A product that a private server can be started from."""
+
+    product: str
+    version: str
+    """Empty when it is not there."""
+    path: Path | None
+    """Folder of its programs; ``None`` when it is part of dsbench, or not there."""
+    remedy: str = ""
+    """How to get it, when it is not there."""
+
+
+def storage_notes(directory: Path) -> list[str]:
+    """Doubts about figures from a server that keeps its data in ``directory``."""
+    mount = devices.mount_of(directory)
+    if mount is None:
+        return []
+    if mount.type in devices.VOLATILE:
+        return [f"the data lie in memory ({mount.type} on {mount.point}): the figures do not measure storage"]
+    if mount.type in devices.STACKED:
+        return [
+            f"the data lie on a stacked file system ({mount.type} on {mount.point}):"
+            " the figures include its copying; name a folder on a volume with directory = …"
+        ]
+    return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dsbench import spec
-from dsbench.servers.installation import Installation
+from dsbench.servers.errors import Installation
 from dsbench.servers.limits import Group
 from dsbench.servers.mysql import binaries, instance
 from dsbench.servers.mysql.instance import Instance

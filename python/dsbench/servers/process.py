@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
+import resource
 import signal
+import socket
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
+import dsbench
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
 from dsbench.servers.orphans import dying_with_us
@@ -200,3 +205,92 @@ def _not_startable(program: str | Path, user: User | None, error: OSError | None
         f"{program} cannot be started: {error.strerror if error else 'unknown error'}",
         f"see that {who} may read and run it and every folder above it{also}",
     )
+
+
+def python(program: str, *arguments: str) -> subprocess.Popen[str]:
+    """Starts ``program`` in a session of its own, with pipes as its input and output. Raises ``OSError``."""
+    # -P: a folder called dsbench where the user stands is none of ours.
+    command = [sys.executable, "-P", "-c", program, *arguments]
+    path = os.pathsep.join([str(Path(dsbench.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        command, env={**os.environ, "PYTHONPATH": path}, start_new_session=True, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+_LONGEST = 256 * 1024
+
+
+class Log:
+    """The files that a server may log to: what came since the start, of which ``own`` picks the server's lines.
+    Debian's Firebird 3 writes to one place for all servers of the machine, whatever its folder is."""
+
+    def __init__(self, *files: Path, own: Callable[[list[str]], list[str]] = list) -> None:
+        self._own = own
+        self._starts = {file: _size(file) for file in files}
+
+    def tail(self, lines: int) -> list[str]:
+        """The last lines that were written since the start."""
+        found: list[str] = []
+        for file, start in self._starts.items():
+            with contextlib.suppress(OSError), file.open(errors="replace") as log:
+                log.seek(max(start, _size(file) - _LONGEST))
+                found += self._own([line.rstrip() for line in log if line.strip()])
+        return found[-lines:]
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+_LOWEST = 10_000
+"""Below it services have their usual ports."""
+
+
+def free_port() -> int:
+    """A port that no program here has.
+
+    It is none of those that the kernel gives to outgoing connections, where others are left: any program
+    could be given it between this call and the start of the server. Another server can still take it.
+    """
+    first, last = _outgoing()
+    ports: Sequence[int] = [*range(_LOWEST, first), *range(last + 1, 65_536)] or range(_LOWEST, 65_536)
+    while True:
+        port = random.choice(ports)
+        if _is_free(port):
+            return port
+
+
+def _outgoing() -> tuple[int, int]:
+    """First and last port of outgoing connections; Linux' own where the system does not say."""
+    with contextlib.suppress(OSError, ValueError):
+        first, last = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
+        return int(first), int(last)
+    return 32_768, 65_535
+
+
+def _is_free(port: int) -> bool:
+    # On all addresses: that fails where a program has the port on one of them.
+    with contextlib.suppress(OSError), socket.socket() as probe:
+        probe.bind(("", port))
+        return True
+    return False
+
+
+def network_host(listen: str) -> str | None:
+    """The host name by which clients reach a server that listens on these addresses; ``None`` without any."""
+    first = listen.split(",")[0].strip()
+    if not first:
+        return None
+    return socket.gethostname() if first in ("*", "0.0.0.0", "::") else first
+
+
+def raise_file_limit() -> None:
+    """Lets this process open as many files as the system lets it: each connection is one."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    wanted = 2**20 if hard == resource.RLIM_INFINITY else hard
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

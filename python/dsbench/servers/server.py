@@ -15,12 +15,9 @@ from types import TracebackType
 from typing import Self
 
 from dsbench.servers import limits
-from dsbench.servers.errors import ServerError
+from dsbench.servers.errors import ServerError, storage_notes
 from dsbench.servers.folder import Folder, above, is_kept
-from dsbench.servers.installation import storage_notes
-from dsbench.servers.log import Log
-from dsbench.servers.ports import free_port
-from dsbench.servers.process import Process, called, run, unprivileged
+from dsbench.servers.process import Log, Process, called, free_port, run, unprivileged
 
 STOP_PATIENCE_S = 30.0
 """Time for an orderly end, which writes changed pages, before harder means."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from dsbench import spec
-from dsbench.servers.installation import Installation
+from dsbench.servers.errors import Installation
 from dsbench.servers.limits import Group
 from dsbench.servers.server import Server
 from dsbench.servers.settings import wrong

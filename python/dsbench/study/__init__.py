@@ -14,8 +14,7 @@ from dsbench.study.nodes import joined
 from dsbench.study.plan import Trial, combination
 from dsbench.study.record import FAILED, Study, again, begin, extend, is_study, load, store, tried
 from dsbench.study.results import Made, Outcomes, Point, mean, outcomes
-from dsbench.study.shipped import template, templates
-from dsbench.study.spec import Factor, StudySpec, of_text, read
+from dsbench.study.spec import Factor, StudySpec, of_text, read, template, templates
 
 __all__ = [
     "FAILED", "Estimate", "Factor", "Made", "Make", "Outcomes", "Point", "Study", "StudySpec", "Trial", "Watch",

@@ -11,7 +11,7 @@ from typing import Final
 
 from dsbench.measure.journal import RunError
 from dsbench.measure.load import Joining
-from dsbench.servers.ports import free_port
+from dsbench.servers.process import free_port
 from dsbench.spec import RunSpec
 
 _PATIENCE_S: Final = 120.0

@@ -8,15 +8,24 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from fastapi import FastAPI
+from nicegui import ui
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dsbench.archive import ArchiveError
 from dsbench.problem import how_to_install
-from dsbench.servers.ports import raise_file_limit
+from dsbench.servers.process import raise_file_limit
 from dsbench.spec import SpecError
+from dsbench.web import frame, parts, reports
 from dsbench.web.door import ADDRESS, Door
+from dsbench.web.house import House
+from dsbench.web.pages import PAGES, Page
 from dsbench.web.state import FOLDER
 
 PORT: Final = 8080
@@ -38,7 +47,6 @@ def serve(archives: Path, port: int) -> None:
     try:
         import uvicorn
 
-        from dsbench.web.app import application
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("dsbench"):
             raise
@@ -103,3 +111,37 @@ def _listening(port: int) -> socket.socket:
 
 def _tell(address: str) -> None:
     print(f"open {address}\n(works once, on this machine only; the next address lets another browser in)", flush=True)
+
+
+def application(house: House) -> FastAPI:
+    """All that is served over ``house``."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_route("/style.css", lambda _request: Response(frame.style(), media_type="text/css"))
+    reports.add(app, house)
+    ways = [(one.title, one.path) for one in PAGES if one.title]
+    for one in PAGES:
+        ui.page(one.path, title=f"{one.heading} – dsbench")(_shown(one, house, ways))
+    ui.run_with(
+        app, title="dsbench", dark=None, language="en-US", tailwind=False, binding_refresh_interval=None,
+        show_welcome_message=False, reconnect_timeout=10, message_history_length=100, favicon=_ICON,
+        gzip_middleware_factory=None,
+    )  # fmt: skip
+    return app
+
+
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#005a9c"/>'
+    '<path d="M3 12 6 7l3 2 4-6" fill="none" stroke="#fff" stroke-width="2"/></svg>'
+)
+
+
+def _shown(one: Page, house: House, ways: list[tuple[str, str]]) -> Callable[[Request], None]:
+    def shown(request: Request) -> None:
+        asked = request.query_params
+        with frame.framed(house, one.heading, one.path, ways):
+            try:
+                one.build(house, asked)
+            except (ArchiveError, SpecError) as error:
+                parts.problem(str(error), error.remedy)
+
+    return shown

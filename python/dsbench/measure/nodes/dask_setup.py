@@ -54,7 +54,7 @@ from distributed.utils import LoopRunner, sync
 from dsbench.measure.nodes.bundle import AGAIN, SUFFIX, Bundle, Invitation, bracketed, invite, listening
 from dsbench.measure.nodes.bundle import invitation as read_invitation
 from dsbench.measure.nodes.errors import ClusterError, plain
-from dsbench.servers.ports import raise_file_limit
+from dsbench.servers.process import raise_file_limit
 from dsbench.spec import RunSpec
 
 __all__ = ["Client", "LoopRunner", "QuietWorker", "connect", "sync"]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from dsbench import spec
+from dsbench.servers.errors import Installation
 from dsbench.servers.firebird import binaries, settings
 from dsbench.servers.firebird.embedded import Embedded
 from dsbench.servers.firebird.instance import Instance
-from dsbench.servers.installation import Installation
 from dsbench.servers.limits import Group
 
 __all__ = ["Instance", "find", "installations", "start"]

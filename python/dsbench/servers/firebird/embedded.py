@@ -22,7 +22,7 @@ from dsbench.servers.errors import ServerError
 from dsbench.servers.firebird import settings as configuration
 from dsbench.servers.firebird.binaries import Engine, known_settings
 from dsbench.servers.folder import Folder
-from dsbench.servers.log import Log
+from dsbench.servers.process import Log
 from dsbench.servers.server import Server
 from dsbench.spec.target import parameters_joined
 

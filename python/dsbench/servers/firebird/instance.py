@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import signal
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from dsbench.servers.firebird import settings as configuration
 from dsbench.servers.firebird.binaries import Server, known_settings
-from dsbench.servers.firebird.log import own_lines
+from dsbench.servers.folder import PREFIX
 from dsbench.servers.limits import Group
-from dsbench.servers.ports import network_host
+from dsbench.servers.process import network_host
 from dsbench.servers.server import OwnProcess
 from dsbench.spec.target import parameters_joined
 
@@ -130,3 +131,27 @@ def _listens(host: str, port: int) -> bool:
             return True
     except OSError:
         return False
+
+
+_FOREIGN = re.compile(rf'^\s+Database:? "?/|/{PREFIX}\w+-[^/\s]+/', re.MULTILINE)
+"""A database, or the folder of a private server."""
+_SERVER = re.compile(r"server host = .*, address = \S*/(\d+)")
+"""What a client says of its server. What a server says of a client has the client's port only."""
+
+
+def own_lines(lines: Sequence[str], root: Path, port: int) -> list[str]:
+    """``lines`` without the entries that name another server: its folder, a database outside ``root``, or a server's
+    port that is not ``port``. An entry that names none of these may be of any server, and is kept."""
+    entries: list[list[str]] = [[]]
+    for line in lines:
+        if not line[:1].isspace():
+            entries.append([])
+        entries[-1].append(line)
+    return [line for entry in entries if _may_be_of("\n".join(entry), root, port) for line in entry]
+
+
+def _may_be_of(entry: str, root: Path, port: int) -> bool:
+    if f"{root}/" in entry:
+        return True
+    server = _SERVER.search(entry)
+    return int(server[1]) == port if server else _FOREIGN.search(entry) is None

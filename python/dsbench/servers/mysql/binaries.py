@@ -12,8 +12,7 @@ from pathlib import Path
 
 from dsbench import spec
 from dsbench.servers import cache
-from dsbench.servers.errors import ServerError
-from dsbench.servers.installation import Installation
+from dsbench.servers.errors import Installation, ServerError
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import re
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 
 from dsbench import spec
 from dsbench.servers import templates
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
-from dsbench.servers.mysql import binaries, complaints, settings
+from dsbench.servers.mysql import binaries
+from dsbench.servers.mysql import instance as complaints
+from dsbench.servers.mysql import instance as settings
 from dsbench.servers.mysql.binaries import MARIADB, Product
-from dsbench.servers.ports import network_host
-from dsbench.servers.process import run
+from dsbench.servers.process import network_host, run
 from dsbench.servers.server import OwnProcess
+from dsbench.servers.settings import check_port, raise_max_connections, wrong
 from dsbench.spec.target import parameters_joined
 
 _ARENAS = "MALLOC_ARENA_MAX"
@@ -161,3 +164,105 @@ class Instance(OwnProcess):
             self.notes.append("MyRocks has no foreign keys: none are added, and no transaction checks any")
         if arenas := self._env.get(_ARENAS):
             self.notes.append(f"the server's allocator has {_ARENAS}={arenas}")
+
+
+_ERROR = re.compile(r"\[ERROR\](?: \[[^\]]*\])* (?:\S*(?:mysqld|mariadbd): )?(.*)")
+_ADJUSTED = re.compile(r"option '([^']+)': (.* adjusted to .*)")
+_LOWERED = re.compile(r"(?:Changed limits|Buffered warning): (?:Changed limits: )?(.*requested.*)")
+
+
+def about_settings(said: str, settings: Mapping[str, str]) -> str:
+    """What the server does not take of ``settings``; empty when it takes them all.
+
+    ``said`` is what it prints when it is asked for help: errors about options and plugins.
+    """
+    errors = [words for match in _ERROR.finditer(said) if (words := match[1].rstrip(". ")) != "Aborting"]
+    return "; ".join(dict.fromkeys([*errors, *filter(None, [changed_values(said, settings)])]))
+
+
+def changed_values(said: str, settings: Mapping[str, str]) -> str:
+    """Values of ``settings`` in place of which the server takes others, because they are out of range."""
+    found = [(m[1].replace("-", "_"), m[2].strip()) for m in _ADJUSTED.finditer(said)]
+    return "; ".join(dict.fromkeys(f"{name}: {words}" for name, words in found if name in settings))
+
+
+def lowered_limits(log: str) -> list[str]:
+    """Limits that the server lowered, since the system does not let it open as many files."""
+    found = dict.fromkeys(match[1].strip() for match in _LOWERED.finditer(log))
+    return [f"the server lowered a limit for want of open files: {words}" for words in found]
+
+
+def remedy(refused: str, otherwise: str) -> str:
+    """What to do about it."""
+    if "rocksdb" in refused.lower() and "open shared library" in refused.lower():
+        return "install MyRocks: dsbench servers install mariadb"
+    return otherwise
+
+
+DEFAULT_CONNECTIONS = 151
+DEFAULT_STATEMENTS = 16_382
+STATEMENTS_OF_A_CONNECTION = 16
+"""Prepared statements that a connection of the load may hold, with room to spare."""
+
+DSBENCH = ("basedir", "storage_engine", "bind_address", "port")
+"""Settings that dsbench reads itself; the server gets them from it, where it needs them."""
+
+_OWN = {
+    "datadir", "socket", "pid_file", "tmpdir", "user", "log_error", "init_file", "initialize", "initialize_insecure",
+    "bootstrap", "skip_networking", "defaults_file", "defaults_extra_file", "no_defaults", "daemonize", "chroot",
+    "default_storage_engine", "skip_grant_tables", "console", "help", "verbose", "validate_config",
+}  # fmt: skip
+_SWITCHES = ("log_bin",)
+"""Settings whose word is a file's name: as switches they are written with and without ``skip``."""
+
+
+def checked(settings: Mapping[str, str], connections: int) -> dict[str, str]:
+    """``settings`` by name with underscores, with the limits raised that the load needs.
+
+    Raises ``SpecError`` for what the server could not refuse in a message that names it; whether a
+    setting exists and its value is possible is for the server to say.
+    """
+    result = {name.lower().replace("-", "_"): value for name, value in settings.items()}
+    for name, value in result.items():
+        if not re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*", name):
+            raise wrong(f"{name!r} is no name of a setting", "use the names of my.cnf")
+        if name in _OWN:
+            raise wrong(f"{name} is set by dsbench itself", "leave it out")
+        if not value.isprintable():
+            raise wrong(f"{name} has a value of several lines", "give it in one line")
+    if not re.fullmatch(r"\w*", result.get("storage_engine", ""), re.ASCII):
+        raise wrong(f"storage_engine is {result['storage_engine']!r}", "use InnoDB or RocksDB")
+    if "port" in result:
+        check_port("port", result["port"])
+        if "bind_address" not in result:
+            remedy = "give bind_address as well: without it there is only a Unix socket"
+            raise wrong("port without bind_address", remedy)
+    _raise_limits(result, connections)
+    return result
+
+
+def _raise_limits(settings: dict[str, str], connections: int) -> None:
+    needed = raise_max_connections(settings, connections, DEFAULT_CONNECTIONS)
+    statements = needed * STATEMENTS_OF_A_CONNECTION
+    if statements > DEFAULT_STATEMENTS:
+        settings.setdefault("max_prepared_stmt_count", str(min(statements, 1_048_576)))
+
+
+def options(settings: Mapping[str, str]) -> list[str]:
+    """What the server's program is called with; without those that are dsbench's."""
+    return [word for name, value in settings.items() if name not in DSBENCH for word in _option(name, value)]
+
+
+def of_the_data(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings that shape a data folder when it is made."""
+    shaping = ("innodb_", "lower_case_table_names")
+    return {name: value for name, value in settings.items() if name.startswith(shaping)}
+
+
+def _option(name: str, value: str) -> list[str]:
+    option = name.replace("_", "-")
+    if name in _SWITCHES and value.lower() in ("on", "off"):
+        return [f"--{option}" if value.lower() == "on" else f"--skip-{option}"]
+    if name.startswith("skip_") and value.lower() in ("on", "off"):
+        return [f"--{option}"] if value.lower() == "on" else []
+    return [f"--{option}={value}"]

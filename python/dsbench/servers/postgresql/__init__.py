@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dsbench import spec
 from dsbench.servers import sources
-from dsbench.servers.installation import Installation
+from dsbench.servers.errors import Installation
 from dsbench.servers.limits import Group
 from dsbench.servers.postgresql import binaries
 from dsbench.servers.postgresql.instance import Instance

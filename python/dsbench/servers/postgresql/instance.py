@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 import signal
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from dsbench import spec
 from dsbench.servers import templates
 from dsbench.servers.limits import Group
-from dsbench.servers.ports import network_host
-from dsbench.servers.postgresql import settings as configuration
+from dsbench.servers.postgresql import instance as configuration
 from dsbench.servers.postgresql.binaries import Binaries
-from dsbench.servers.postgresql.leftovers import SharedMemory
-from dsbench.servers.process import run
+from dsbench.servers.process import network_host, run
 from dsbench.servers.server import OwnProcess
+from dsbench.servers.settings import check_port, raise_max_connections, wrong
 
 _OWN = "\n# Settings of dsbench\n"
 
@@ -116,3 +118,84 @@ def _complaint(said: str) -> str:
     messages = re.findall(r"(?:LOG|FATAL|ERROR|HINT|DETAIL):\s+(.*)", said)
     specific = [m for m in messages if not re.search(r"configuration file .* contains errors", m)] or [said.strip()]
     return "; ".join(re.sub(r' in file "[^"]*" line \d+', "", m) for m in specific)
+
+
+DEFAULT_CONNECTIONS = 100
+
+_OWN_SETTINGS = {
+    "data_directory", "config_file", "hba_file", "ident_file", "external_pid_file", "unix_socket_directories",
+    "unix_socket_permissions", "unix_socket_group", "logging_collector", "log_destination",
+}  # fmt: skip
+_DIRECTIVES = {"include", "include_dir", "include_if_exists"}
+
+
+def checked(settings: Mapping[str, str], connections: int) -> dict[str, str]:
+    """``settings`` by name in lower case, with ``max_connections`` raised where the load needs it.
+
+    Raises ``SpecError`` for what the server could not refuse in a message that names it; whether a
+    setting exists and its value is possible is for the server to say.
+    """
+    result = {name.lower(): value for name, value in settings.items()}
+    for name, value in result.items():
+        if not re.fullmatch(r"[a-z_][a-z0-9_$]*(\.[a-z_][a-z0-9_$]*)*", name) or name in _DIRECTIVES:
+            raise wrong(f"{name!r} is no name of a setting", "use the names of postgresql.conf")
+        if name in _OWN_SETTINGS:
+            raise wrong(f"{name} is set by dsbench itself", "leave it out")
+        if name == "port":
+            check_port(name, value)
+        if "\n" in value or "\r" in value:
+            raise wrong(f"{name} has a value of several lines", "give it in one line")
+    raise_max_connections(result, connections, DEFAULT_CONNECTIONS)
+    return result
+
+
+def conf(settings: Mapping[str, str]) -> str:
+    """Lines for the end of ``postgresql.conf``."""
+    lines = [f"{name} = '{_quoted(value)}'" for name, value in settings.items()]
+    return "\n".join(["", "# set by dsbench", *lines, ""])
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("'", "''")
+
+
+@dataclass(frozen=True)
+class SharedMemory:
+    """Segments held by a server: files of POSIX shared memory, and ids of System V segments."""
+
+    server: int
+    """Process id of the postmaster, which the kernel notes as creator of its System V segment."""
+    files: frozenset[Path]
+    segments: frozenset[int]
+
+    @classmethod
+    def held(cls, server: int, family: Iterable[int]) -> SharedMemory:
+        """What the processes ``family`` of the postmaster ``server`` map now; nothing where the system does not say."""
+        maps = ""
+        for pid in family:
+            with contextlib.suppress(OSError):
+                maps += Path(f"/proc/{pid}/maps").read_text()
+        files = re.findall(r" (/dev/shm/PostgreSQL\.\d+)$", maps, re.MULTILINE)
+        segments = re.findall(r" (\d+) +/SYSV[0-9a-f]{8} ", maps)
+        return cls(server, frozenset(Path(f) for f in files), frozenset(int(s) for s in segments))
+
+    def remove(self) -> None:
+        """Removes what is still there. The server must have ended."""
+        for file in self.files:
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
+        for segment in self.segments & self._made():
+            with contextlib.suppress(OSError):
+                subprocess.run(["ipcrm", "-m", str(segment)], capture_output=True, check=False)
+
+    def _made(self) -> set[int]:
+        """Segments that the server made, by the kernel's word; an id may have been given to somebody else since.
+
+        Children that have not ended yet keep theirs: the kernel frees it with the last of them.
+        """
+        try:
+            rows = [line.split() for line in Path("/proc/sysvipc/shm").read_text().splitlines()]
+        except OSError:
+            return set()
+        creator, segment = rows[0].index("cpid"), rows[0].index("shmid")
+        return {int(row[segment]) for row in rows[1:] if int(row[creator]) == self.server}
