@@ -106,9 +106,9 @@ def test_a_column_more_takes_two_files(package: Path) -> None:
     column, value, test = blocks("Adding a column")
     add_line(package / "archive/columns/tables.py", column, last_of='Column("ramp_up_ns"')
     add_line(package / "measure/rows.py", value, last_of='"ramp_up_ns"')
-    (package.parent / "test_carriers.py").write_text(test)
+    (package.parent / "test_kinds_of_groups.py").write_text(test)
 
-    asked = [str(ROOT / "tests/test_columns.py"), "test_carriers.py"]
-    assert_passed(package, asked, ("test_every_column_says_what_it_is[groups]", "test_groups_tell_their_carriers"))
+    asked = [str(ROOT / "tests/test_columns.py"), "test_kinds_of_groups.py"]
+    assert_passed(package, asked, ("test_every_column_says_what_it_is[groups]", "test_groups_tell_their_kinds"))
     shown = python(package, "-c", f"import runpy; print(runpy.run_path({str(ROOT / 'scripts/make-docs')!r})['columns']())")
-    assert "| `carriers` | uint32 | threads |  | Carriers asked for on each node; 0: one for each CPU. |" in shown.stdout
+    assert "| `kinds` | uint32 | kinds |  | Kinds of transactions that the group runs. |" in shown.stdout

@@ -16,7 +16,7 @@ from dsbench.archive import Archive
 from dsbench.measure import opening
 from dsbench.measure.cycle import seed_of
 from dsbench.measure.loaders import Bench, Target
-from dsbench.measure.loaders.parts import MISSED
+from dsbench.measure.loaders.results import MISSED
 from dsbench.measure.monitors import system
 from dsbench.read.evaluation import evaluate
 from fixtures.network import Network

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders import SECOND_WORDS, UNCOUNTED, CoreError, CycleResult
-from dsbench.measure.loaders.parts import MISSED, Course, NodeResult, Part, missed
+from dsbench.measure.loaders.results import MISSED, Course, NodeResult, Part, missed
 from dsbench.measure.nodes import outcome
 from dsbench.measure.nodes.nodes import Nodes, Turn, _said_of_itself
 from dsbench.measure.nodes.outcome import DamagedError, Fit, decode, encode

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsbench.measure.loaders import now_ns
-from dsbench.measure.loaders.parts import MISSED
+from dsbench.measure.loaders.results import MISSED
 from dsbench.measure.nodes import rules
 from dsbench.measure.nodes.dask_setup import LINES, SparingLog
 from dsbench.measure.nodes.node import Interrupted, Node

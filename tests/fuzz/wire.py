@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult
-from dsbench.measure.loaders.parts import Course
+from dsbench.measure.loaders.results import Course
 from dsbench.measure.nodes import nodes, outcome
 
 from .mutate import changed, mutated, strange

@@ -29,6 +29,7 @@ from dsbench.measure.loaders import Bench, processes
 from dsbench.measure.loaders import Target as Opened
 from dsbench.measure.loaders.peers import Peer
 from dsbench.measure.loaders.pgbench import Pgbench
+from dsbench.measure.loaders.results import merge_results, read_result
 from dsbench.measure.loaders.sysbench import Sysbench, class_ns
 from dsbench.read.naming import subject
 from dsbench.read.stats.histogram import histogram, quantile_ns
@@ -94,9 +95,9 @@ def two_processes(tmp_path: Path) -> Iterator[processes.Processes]:
         spec = build({"workload": "select", "client": "sqlite3", "threads": 2, "carriers": 2, "duration": 60})
         cycle = bench.cycle(spec, 1, None)
         cycle.connect(30, lambda _done, _total: None)
-        assert isinstance(cycle._core, processes.Processes)
-        yield cycle._core
-        cycle._core._kill()
+        assert isinstance(cycle._source, processes.Processes)
+        yield cycle._source
+        cycle._source._kill()
 
 
 def test_an_error_of_the_processes_leaves_no_answer_unread(two_processes: processes.Processes) -> None:
@@ -105,7 +106,7 @@ def test_an_error_of_the_processes_leaves_no_answer_unread(two_processes: proces
     assert two_processes.ready() == 2
     two_processes.start(generator.now_ns())
     two_processes.abandon()
-    assert two_processes.join()["counters"]
+    assert all(part["counters"] for part in two_processes.join())
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -391,15 +392,16 @@ def test_processes_share_clients_and_what_they_recorded() -> None:
     assert [threads for _plan, threads in shares] == [2, 3]
     times = [np.array(some, "<u8") for some in ([1000, 2000, 2000], [2000, 9_000_000])]
     one = {"counters": b"", "groups": b"", "seconds": b"", "failure": None, "untraced": 0, "statements": []}
-    parts = [
+    raws = [
         {**one, "histograms": [(0, 0, "residence", _core.buckets(some.tobytes()))], "cpu_ns": (1, 2), "sums": {"d": 3},
          "errors": [(0, 0, "busy", "5", 2, "")], "placements": [(0, "free", 2)]}
         for some in times
     ]  # fmt: skip
-    found = processes.merged(parts, [2, 3], None)
-    assert found["histograms"] == [(0, 0, "residence", _core.buckets(np.concatenate(times).tobytes()))]
-    assert (found["cpu_ns"], found["sums"], found["placements"]) == ((2, 4), {"d": 6}, [(0, "free", 4)])
-    assert found["errors"] == [(0, 0, "busy", "5", 4, "")]
+    whole = merge_results([read_result(raw, 1) for raw in raws])
+    ((*key, buckets),) = whole.histograms
+    assert (key, buckets.tobytes()) == ([0, 0, "residence"], _core.buckets(np.concatenate(times).tobytes()))
+    assert (whole.cpu_ns, whole.sums, whole.placements) == ((2, 4), {"d": 6}, ((0, "free", 4),))
+    assert whole.errors == ((0, 0, "busy", "5", 4, ""),)
 
 
 def test_a_client_is_one_of_the_list() -> None:

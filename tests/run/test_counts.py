@@ -13,7 +13,7 @@ import pytest
 
 from dsbench.archive import LOCAL
 from dsbench.measure.loaders import NULL_SERVER, Bench, Target, now_ns
-from dsbench.measure.loaders.parts import NodeResult, Part
+from dsbench.measure.loaders.results import NodeResult, Part
 from dsbench.measure.scale import Counts
 from dsbench.spec import build
 from fixtures.waiting import until
@@ -34,7 +34,7 @@ def test_calls_under_way_when_a_server_is_lost_may_have_committed(tmp_path: Path
         cycle.connect(10, lambda *_: None)
         start = now_ns() + 50_000_000
         cycle.start(start)
-        assert until(lambda: cycle._core.totals()[0] > 100 * CLIENTS)
+        assert until(lambda: cycle._source.totals()[0] > 100 * CLIENTS)
         os.kill(server.pid, signal.SIGSTOP)
         time.sleep(1)  # Each client has sent its next call.
         server.kill()

@@ -10,7 +10,7 @@ import pytest
 
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
-from dsbench.measure.load import Joining
+from dsbench.measure.nodes.remote import Joining
 from dsbench.measure.run import execute
 from dsbench.spec import SpecError, Target, build
 

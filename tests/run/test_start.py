@@ -17,7 +17,8 @@ from dsbench.measure import cycle
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import SECOND_WORDS, Bench, CycleLoad, CycleResult, Target
-from dsbench.measure.loaders.parts import NodeResult, Part, Wanted
+from dsbench.measure.loaders.loader import Wanted
+from dsbench.measure.loaders.results import NodeResult, Part
 from dsbench.measure.monitors import Known
 from dsbench.spec import RunSpec
 

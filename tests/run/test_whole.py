@@ -15,7 +15,7 @@ from dsbench.measure import cycle, rows, run
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import Bench, CycleResult, Target, now_ns
-from dsbench.measure.loaders.parts import NodeResult, Part
+from dsbench.measure.loaders.results import NodeResult, Part
 from dsbench.spec import RunSpec
 
 SPEC = RunSpec.model_validate(

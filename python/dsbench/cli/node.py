@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dsbench.cli import errors
-from dsbench.measure import load
+from dsbench.measure.nodes import remote
 from dsbench.measure.nodes.errors import ClusterError
 from dsbench.problem import how_to_install
 
@@ -33,7 +33,7 @@ def command(
         if not quiet:
             print(text, file=sys.stderr, flush=True)
 
-    last = serving.serve(bundle.read_of_node(join), name, patience, say, load.describe)
+    last = serving.serve(bundle.read_of_node(join), name, patience, say, remote.describe)
     say(last)
     if last == serving.STOPPED:
         sys.exit(errors.FAILED)

@@ -19,7 +19,7 @@ from dsbench.library.repeating import earlier
 from dsbench.measure.ahead import in_brief, look_ahead, text_of
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
-from dsbench.measure.load import Joining
+from dsbench.measure.nodes.remote import Joining
 from dsbench.measure.run import Outcome
 from dsbench.spec import about
 from dsbench.spec.storage import joined

@@ -11,7 +11,7 @@ from dsbench.library.running import Finished, going_on, perform, resume, run, sp
 from dsbench.measure.events import Moment, Observer, Silent, TimeLeft
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
-from dsbench.measure.load import Joining
+from dsbench.measure.nodes.remote import Joining
 from dsbench.spec import RunSpec, SpecError, Target
 
 __all__ = [

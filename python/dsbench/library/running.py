@@ -14,7 +14,7 @@ from dsbench.library.repeating import earlier
 from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
-from dsbench.measure.load import Joining
+from dsbench.measure.nodes.remote import Joining
 from dsbench.measure.run import Outcome, execute
 from dsbench.measure.run import resume as go_on
 from dsbench.spec import RunSpec, SpecError, Target, merged, refuse_unused

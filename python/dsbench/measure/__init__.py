@@ -1,4 +1,22 @@
 """One run: a workload against a target over a ladder of scales, which leaves an archive.
 
-Read ``run`` first: it is the table of contents of a run.
+Read three modules, from top to bottom:
+
+- ``run``: from the specification to the sealed archive; a run that was cut short goes on here, too;
+- ``scale``: the stages of one scale on one database, and what its check is held against;
+- ``cycle``: one cycle, cleaned, connected, measured with the monitors beside it, written.
+
+What they use:
+
+- ``stopping``: which cycles are still needed, how long they are, which scales come in between; ``plan``: the cycles
+  that a workload's stages come to; ``interrupts``: the user wants the run to end;
+- ``opening``: the target with its private server around it, and errors as users see them;
+- ``keeping``: the database of a run, made anew or kept, its check and its end; ``place``: its mark, which nothing of
+  others carries;
+- ``surroundings``: what a run notes of server, machine and storage; ``calibration``: the client's own ceiling;
+- ``journal``: ``run.json`` and the log; ``rows``: results as rows of the archive's tables; ``events``: what those hear
+  who watch a run, and its words;
+- ``ahead``: a run before it is made;
+- ``loaders``: who makes the load, ``nodes``: other machines that do; ``drivers``: clients of Python;
+- ``monitors``: what a transaction costs; ``stack``: the description of the machine and the server.
 """

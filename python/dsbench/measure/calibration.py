@@ -17,7 +17,7 @@ from typing import Any, Final
 import psutil
 
 from dsbench.measure.loaders import NULL_SERVER, Bench, CoreError, Target, Watch, measuring, now_ns
-from dsbench.measure.rows import group_rows
+from dsbench.measure.rows import longest_ns
 from dsbench.servers.folder import Folder
 from dsbench.servers.process import python
 from dsbench.spec import RunSpec
@@ -138,7 +138,7 @@ def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, thread
     committed = max(result.total("committed"), 1)
     user_ns, system_ns = (ns / committed for ns in result.cpu_ns)
     # A load that ends by count has no demanded duration.
-    seconds = max(row["duration_ns"] for row in group_rows(cycle.load, [result])) / 1e9
+    seconds = longest_ns(cycle.load, result) / 1e9
     return Ceiling(against, transport, threads, committed / max(seconds, 1e-9), user_ns, system_ns)
 
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from time import monotonic
 from typing import Any, Final
 
@@ -14,13 +15,13 @@ from dsbench.archive.columns import COUNTERS
 from dsbench.measure.events import Cpus, Moment, Observer, Seconds
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import Journal
-from dsbench.measure.load import Loader
 from dsbench.measure.loaders import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Second, Target, now_ns
-from dsbench.measure.loaders.parts import Course, Part, Wanted, missed, whole_results
+from dsbench.measure.loaders.loader import Loader, Wanted
+from dsbench.measure.loaders.results import Course, Part, merge_whole, missed
 from dsbench.measure.monitors import Known, Monitor, Sampler, between, look, with_sessions
 from dsbench.measure.opening import WRONG, during, explain_cycle, is_lost, is_session_lost, name_loss
 from dsbench.measure.plan import Planned, several_loads
-from dsbench.measure.rows import DETAILS, Names, group_rows, write_cycle, write_use
+from dsbench.measure.rows import DETAILS, Names, group_rows, longest_ns, write_cycle, write_use
 from dsbench.measure.surroundings import Probes, Snapshots, with_nodes
 from dsbench.read.stats.machine import Used
 from dsbench.spec import RunSpec
@@ -129,6 +130,11 @@ class _Measured:
     """What this machine did; ``None`` where it does not tell."""
     load: CycleLoad
 
+    @cached_property
+    def whole(self) -> CycleResult:
+        """What the nodes did whose parts count, merged."""
+        return merge_whole(self.parts)
+
 
 def seed_of(seed: int, scale: int, cycle: int) -> int:
     """Seed of one cycle's inputs: cycles differ, and the same run draws the same inputs again."""
@@ -165,7 +171,7 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
     _write(setting, key, measured)
     _warn_of_late_start(setting, wanted, load, parts)
     _warn_of_standstill(setting, wanted, load, parts)
-    _warn_of_aborted_clients(setting, wanted, parts)
+    _warn_of_aborted_clients(setting, wanted, measured)
     _log_rate(setting, wanted, measured)
     return parts
 
@@ -225,32 +231,31 @@ def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
     except BaseException:
         cycle.abandon()
         sampler.stop()
-        cycle.join()
+        cycle.collect()
         raise
     samples = sampler.stop()
-    parts = cycle.join()
-    if whole := whole_results(parts):
-        committed, failed = (sum(result.total(counter) for result in whole) for counter in ("committed", "failed"))
-        watching.end(committed, failed, max(group["duration_ns"] for group in group_rows(cycle.load, whole)) / 1e9)
+    parts = cycle.collect()
     for note in sampler.notes:
         setting.journal.warn("monitor", note, "the figures of this monitor are missing; the rates are not touched")
     machine = with_sessions(between(before, after, known), samples) if before and after else None
-    return _Measured(parts, samples, machine, cycle.load)
+    measured = _Measured(parts, samples, machine, cycle.load)
+    if not all(part.why for part in parts):
+        whole = measured.whole
+        watching.end(whole.total("committed"), whole.total("failed"), longest_ns(cycle.load, whole) / 1e9)
+    return measured
 
 
 def _log_rate(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
     """The line of a cycle in the log."""
-    whole = whole_results(measured.parts)
-    if untraced := sum(result.untraced for result in whole):
-        words = f"cycle {wanted.number}: {untraced} transactions are missing in the trace, which was written too slowly"
+    whole = measured.whole
+    if lost := whole.untraced:
+        words = f"cycle {wanted.number}: {lost} transactions are missing in the trace, which was written too slowly"
         remedy = "name a folder on a faster disk with --out; the rates are not touched"
         setting.journal.warn("trace", words, remedy, wanted.scale)
-    duration_ns = max(group["duration_ns"] for group in group_rows(measured.load, whole))
-    rate = sum(result.total("committed") for result in whole) / max(duration_ns, 1) * 1e9
-    failed = sum(result.total("failed") for result in whole)
+    rate = whole.total("committed") / max(longest_ns(measured.load, whole), 1) * 1e9
     moment = setting.moment
     where = (f", {moment.stage}" if moment.stage else "") + (f", {moment.threads} threads" if moment.threads else "")
-    words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:.1f} tps, {failed} failed"
+    words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:.1f} tps, {whole.total('failed')} failed"
     setting.journal.say("; ".join(part for part in (words, describe_load(measured.samples)) if part))
 
 
@@ -292,14 +297,13 @@ def _warn_of_standstill(setting: Setting, wanted: Wanted, load: CycleLoad, parts
             setting.journal.warn("stood-still", words + told, remedy, wanted.scale)
 
 
-def _warn_of_aborted_clients(setting: Setting, wanted: Wanted, parts: list[Part]) -> None:
+def _warn_of_aborted_clients(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
     """Tells of clients that an error of their script ended: no other attempt fails by such an error."""
-    found = [(count, example) for result in whole_results(parts) for *_, kind, _code, count, example in result.errors
-             if kind == WRONG]  # fmt: skip
-    if clients := sum(count for count, _ in found):
+    wrong = [(count, example) for *_, kind, _code, count, example in measured.whole.errors if kind == WRONG]
+    if clients := sum(count for count, _ in wrong):
         which = f"cycle {wanted.number} of scale {wanted.scale}"
         of = f"{clients} of {wanted.spec.clients} clients " + ("was" if clients == 1 else "were")
-        words = f"{which}: {of} aborted, so that its results are incomplete: {found[0][1]}"
+        words = f"{which}: {of} aborted, so that its results are incomplete: {wrong[0][1]}"
         setting.journal.warn(ABORTED, words, "mend the script; --exit-on-abort ends the run at the first", wanted.scale)
 
 
@@ -335,7 +339,7 @@ def _write(setting: Setting, key: dict[str, Any], measured: _Measured) -> None:
                 write_use(writer, f"{name}_{node}", {**key, "node": node}, use)
         if setting.spec.nodes:
             writer.rows("nodes", name, [{**key, **_node_row(part)} for part in parts])
-        rows = group_rows(measured.load, [result for _key, result in results])
+        rows = group_rows(measured.load, measured.whole)
         writer.rows("groups", name, [{**key, **row} for row in rows])
         write_cycle(writer, name, Names(setting.bench.kinds, measured.load.groups, setting.bench.statements), results)
     except BaseException:

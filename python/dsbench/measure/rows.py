@@ -62,7 +62,7 @@ def write_cycle(writer: Writer, name: str, names: Names, results: Sequence[tuple
     writer.table("cycles", name, pa.concat_tables(rows))
 
 
-def group_rows(load: CycleLoad, results: Sequence[CycleResult]) -> list[dict[str, Any]]:
+def group_rows(load: CycleLoad, result: CycleResult) -> list[dict[str, Any]]:
     """The rows of the table ``groups`` for one cycle, without its key. Durations are demanded, or measured over all
     nodes where a count or another group decides."""
     return [
@@ -77,8 +77,8 @@ def group_rows(load: CycleLoad, results: Sequence[CycleResult]) -> list[dict[str
             "until": group.until,
             "until_count": group.until_count,
             "until_of": group.until_of,
-            "duration_ns": measured_ns(number, results) if group.duration_ns is None else group.duration_ns,
-            "placement": _placement(number, results),
+            "duration_ns": result.duration_ns(number) if group.duration_ns is None else group.duration_ns,
+            "placement": _placement(number, result),
             "ramp_up_ns": load.ramp_up_ns,
         }
         for number, group in enumerate(load.groups)
@@ -92,21 +92,20 @@ def write_use(writer: Writer, part: str, key: Key, used: Used) -> None:
     writer.rows("programs", part, [{**key, **row} for row in rows])
 
 
-def _placement(group: int, results: Sequence[CycleResult]) -> str:
+def longest_ns(load: CycleLoad, result: CycleResult) -> int:
+    """Duration of the group that takes longest."""
+    return max(int(row["duration_ns"]) for row in group_rows(load, result))
+
+
+def _placement(group: int, result: CycleResult) -> str:
     """``follow``, or ``follow (6 clients), free: the server is on another machine (2 clients)``."""
-    found: Counter[str] = Counter()
-    for number, words, clients in (one for result in results for one in result.placements):
-        found[words] += clients if number == group else 0
-    told = +found
-    return next(iter(told)) if len(told) == 1 else ", ".join(f"{words} ({n} clients)" for words, n in told.items())
-
-
-def measured_ns(group: int, results: Sequence[CycleResult]) -> int:
-    """First start to last counted end."""
-    first, last = COUNTERS.index("first_start_ns"), COUNTERS.index("last_end_ns")
-    rows = np.concatenate([result.counters[result.groups == group].reshape(-1, len(COUNTERS)) for result in results])
-    some = rows[rows[:, last] > 0]
-    return int(some[:, last].max() - some[:, first].min()) if len(some) else 0
+    known = Counter[str]()
+    for number, words, clients in result.placements:
+        known[words] += clients if number == group else 0
+    clients_by_words = +known
+    if len(clients_by_words) == 1:
+        return next(iter(clients_by_words))
+    return ", ".join(f"{words} ({clients} clients)" for words, clients in clients_by_words.items())
 
 
 def _write_details(writer: Writer, part: str, key: Key, names: Names, result: CycleResult) -> None:

@@ -23,9 +23,10 @@ from dsbench.measure.cycle import ABORTED, Setting
 from dsbench.measure.events import Moment, Observer
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import Journal, RunError, now
-from dsbench.measure.load import Joining, Loader, loader_of
 from dsbench.measure.loaders import Bench, CoreError, Stopped, Target
+from dsbench.measure.loaders.loader import Loader
 from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
+from dsbench.measure.nodes.remote import Joining, choose_loader
 from dsbench.measure.opening import during, explain_errors, open_target
 from dsbench.measure.place import owner_alive
 from dsbench.measure.plan import Planned, can_go_on, planned
@@ -67,7 +68,7 @@ def execute(
         base = keeping.base_of(spec, target, server)
         bench = _open_bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
         words = keeping.rehearse(spec, target, bench)
-        load = loader_of(spec, joining or Joining())
+        load = choose_loader(spec, joining or Joining())
         writer = Writer.create(out, _name_archive(spec, target))
         journal = Journal.begin(writer, observer, spec)
         observer.archive(writer.path)
@@ -112,7 +113,7 @@ def resume(
         keeping.claimed(spec, database)  # Its scale stays that of the beginning.
         base = keeping.base_of(spec, database, server, begun.name)
         _open_bench(spec, database, spec.scales[0])  # The target may be another than that of the beginning.
-        load = loader_of(spec, joining or Joining())
+        load = choose_loader(spec, joining or Joining())
         journal = Journal.go_on(Writer(path), observer)
         observer.archive(path)
         return _Run(spec, base, journal, stop, load).make(done)

@@ -15,7 +15,7 @@ from dsbench.measure.cycle import Setting, run_cycle
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import Base
 from dsbench.measure.loaders import IN_DATABASE, UNCOUNTED, Condition, Counted, CycleResult, PhaseResult, Stage, now_ns
-from dsbench.measure.loaders.parts import NodeResult, Part
+from dsbench.measure.loaders.results import NodeResult, Part
 from dsbench.measure.monitors import Sampler
 from dsbench.measure.place import DROP
 from dsbench.measure.plan import Planned

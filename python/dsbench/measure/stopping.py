@@ -24,9 +24,8 @@ import numpy as np
 from dsbench.archive import Archive
 from dsbench.measure.cycle import Setting, run_cycle
 from dsbench.measure.loaders import Bench, CoreError
-from dsbench.measure.loaders.parts import Part, whole_results
+from dsbench.measure.loaders.results import Part, merge_whole
 from dsbench.measure.plan import Planned
-from dsbench.measure.rows import measured_ns
 from dsbench.read.evaluation import evaluate
 from dsbench.read.stats.index import between, share
 from dsbench.read.stats.peak import next_number
@@ -72,8 +71,7 @@ class Enough:
 
     def add(self, cycle: Planned, parts: Sequence[Part]) -> None:
         """The parts of a cycle that has ended."""
-        committed = sum(result.total("committed") for result in whole_results(parts))
-        self._committed[cycle.stage.name, cycle.threads].append(committed)
+        self._committed[cycle.stage.name, cycle.threads].append(merge_whole(parts).total("committed"))
 
     def select_needed(self, cycles: Sequence[Planned]) -> tuple[Planned, ...]:
         """Those of ``cycles`` that are still needed."""
@@ -219,9 +217,9 @@ def _count_checkpoints(setting: Setting) -> float:
 def sum_seconds(parts: Sequence[Part], seconds: int) -> Floats:
     """Transactions of each of the first whole ``seconds`` of a cycle, of all nodes together."""
     counts = np.zeros(seconds)
-    for result in whole_results(parts):
-        inside = result.seconds[result.seconds[:, _SECOND] < seconds]
-        np.add.at(counts, inside[:, _SECOND].astype(int), inside[:, _COUNT].astype(float))
+    rows = merge_whole(parts).seconds
+    inside = rows[rows[:, _SECOND] < seconds]
+    np.add.at(counts, inside[:, _SECOND].astype(int), inside[:, _COUNT].astype(float))
     return counts
 
 
@@ -250,7 +248,7 @@ def size_cycles(setting: Setting, least: int, cycles: Sequence[Planned], count: 
             trial = set_number(setting, scale, transactions)
             parts = run_cycle(trial, scale, Planned(0, trial.bench.load(stage.name), threads), recorded=False)
             count(parts)
-            return measured_ns(0, whole_results(parts))
+            return merge_whole(parts).duration_ns(0)
 
         numbers = dict.fromkeys(cycle.threads or setting.spec.threads for cycle in cycles)
         known = choose_number(least, round(setting.spec.duration * 1e9), list(numbers), took)

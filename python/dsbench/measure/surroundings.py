@@ -14,8 +14,8 @@ from typing import Any, Final
 from dsbench import devices, servers
 from dsbench.measure import probes, stack
 from dsbench.measure.journal import Journal
-from dsbench.measure.load import Loader
 from dsbench.measure.loaders import Target
+from dsbench.measure.loaders.loader import Loader
 from dsbench.measure.monitors import RUN, Known, Statistics, beside, between, look
 from dsbench.measure.stack import Described, Switch
 from dsbench.read.stats.machine import noticed

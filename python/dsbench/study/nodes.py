@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from dsbench.measure.journal import RunError
-from dsbench.measure.load import Joining
+from dsbench.measure.nodes.remote import Joining
 from dsbench.servers.process import free_port
 from dsbench.spec import RunSpec
 

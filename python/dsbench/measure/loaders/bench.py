@@ -14,7 +14,7 @@ from typing import Final
 from dsbench import _core
 from dsbench.measure import drivers
 from dsbench.measure.loaders.core import CoreError, errors
-from dsbench.measure.loaders.cycle import POLL_S, Cycle, Watch
+from dsbench.measure.loaders.cycle import POLL_S, Cycle, Source, Watch
 from dsbench.measure.loaders.peers import Peer
 from dsbench.measure.loaders.pgbench import Pgbench
 from dsbench.measure.loaders.processes import Processes
@@ -227,12 +227,12 @@ class Bench:
         load = self.fill(spec, stage, node=node, nodes=nodes, by_time=by_time)
         with errors():
             if spec.client == OWN:
-                core: _core.Cycle | Processes | Peer = self._core.cycle(load.plan, seed, trace)
+                source: Source = self._core.cycle(load.plan, seed, trace)
             else:
-                core = self._by_another(spec, load, seed, trace)
-        return Cycle(core, load, len(self.kinds), trace)
+                source = self._by_another(spec, load, seed, trace)
+        return Cycle(source, load, len(self.kinds), trace)
 
-    def _by_another(self, spec: RunSpec, load: CycleLoad, seed: int, trace: Path | None) -> Processes | Peer:
+    def _by_another(self, spec: RunSpec, load: CycleLoad, seed: int, trace: Path | None) -> Source:
         client = find_client(spec.client)
         if isinstance(client, PeerNamed):
             dialect = client.dialects[self._target.dialect.name]

@@ -1,37 +1,17 @@
-"""A cycle of load, and what it leaves."""
+"""A cycle under way on this machine, whoever makes its clients run."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dsbench import _core
-from dsbench.archive.columns import COUNTERS
+from dsbench.archive import LOCAL
 from dsbench.measure.loaders.core import CoreError, errors, now_ns
-from dsbench.measure.loaders.peers import Peer
-from dsbench.measure.loaders.processes import Processes
+from dsbench.measure.loaders.results import Course, CycleResult, NodeResult, Part, merge_results, read_result
 from dsbench.measure.loaders.stages import CycleLoad
-
-TRACE_WORDS: Final = 5
-"""64-bit words of a transaction in a trace file: started, ended, intended (signed, ns), thread, and in one
-word retries (32 bits), kind (8), outcome (8)."""
-
-SECOND_WORDS: Final = 8
-"""Columns of ``CycleResult.seconds``."""
-
-BUCKET_WORDS: Final = 3
-"""Columns of a histogram."""
-
-IN_DATABASE: Final = ("committed", "early_commits", "late_commits")
-"""Counters of transactions that the database holds, those that ended before and after the duration included."""
-
-UInts = NDArray[np.uint64]
 
 Second = tuple[int, int, int, int, int]
 """What all clients did in a second: (committed, failed, p50, p99 and longest residence time in ns)."""
@@ -48,55 +28,39 @@ Watch = Callable[[int, int], None]
 """Called about twenty times a second while something runs: (done, total) or (committed, failed)."""
 
 
-@dataclass(frozen=True)
-class CycleResult:
-    """What one cycle left on this node."""
+class Source(Protocol):
+    """What makes the clients of a cycle run: the core in this process, drivers in processes, or another program.
 
-    counters: UInts
-    """Shape (threads, kinds, counters): those of ``COUNTERS``."""
-    groups: UInts
-    """Shape (threads,): number of the group of each thread."""
-    histograms: tuple[tuple[int, int, str, UInts], ...]
-    """(group, kind, "residence" | "response", array of shape (buckets, 3): low_ns, high_ns, count)."""
-    seconds: UInts
-    """Shape (rows, 8): group, second, kind, count, failed, p50_ns, p99_ns, max_ns."""
-    errors: tuple[tuple[int, int, str, str, int, str], ...]
-    """(group, kind of transaction, kind of error, native code, count, example)."""
-    sums: Mapping[str, int]
-    failure: CoreError | None
-    """What ended the cycle early."""
-    placements: tuple[tuple[int, str, int], ...] = ()
-    """(group, how they were placed in words, clients)."""
-    cpu_ns: tuple[int, int] = (0, 0)
-    """CPU time of all clients' threads: (user, system). The sum is exact, the kernel may only estimate its parts."""
-    trace: Path | None = None
-    """File of the trace, 40 bytes a transaction (see ``TRACE_WORDS``); ``None`` without a trace."""
-    statements: tuple[tuple[int, int, int, int, int, int, int, UInts], ...] = ()
-    """(group, statement, failed, retried, sum, least and greatest time in ns, buckets as those of ``histograms``)."""
-    untraced: int = 0
-    """Transactions that are missing in it, because it could not be written as fast as they came."""
-    untold: tuple[str, ...] = ()
-    """Counters of which another client says nothing; 0 in ``counters``."""
+    It connects them when it is made, and is looked at while it works.
+    """
 
-    def total(self, counter: str) -> int:
-        """Sum of one counter over threads and kinds."""
-        return sum(self.by_kind(counter))
+    def ready(self) -> int:
+        """Clients that are connected and wait."""
 
-    def by_kind(self, *counters: str) -> list[int]:
-        """Per kind: sum of these counters over threads."""
-        columns = [COUNTERS.index(name) for name in counters]
-        return [int(n) for n in self.counters[:, :, columns].sum(axis=(0, 2))]
+    def start(self, at_ns: int) -> None:
+        """Starts all clients at ``at_ns`` of the monotonic clock."""
 
-    def committed_in_database(self) -> list[int]:
-        """Per kind: transactions the database holds, see ``IN_DATABASE``."""
-        return self.by_kind(*IN_DATABASE)
+    def finished(self) -> bool:
+        """True when every client has ended, in whatever way."""
+
+    def totals(self) -> tuple[int, int]:
+        """(committed, failed attempts) so far."""
+
+    def seconds(self, start: int) -> list[Second]:
+        """The seconds from number ``start`` on that are known so far, each a second after its end."""
+
+    def abandon(self, reason: str | None = None) -> None:
+        """Ends what the clients wait for; ``reason`` becomes that of their failure."""
+
+    def join(self) -> dict[str, Any] | list[dict[str, Any]]:
+        """Waits for the end and gives what was recorded: of all clients, or of several parts of them."""
 
 
 class Cycle:
     """A cycle under way."""
 
-    def __init__(self, core: _core.Cycle | Processes | Peer, load: CycleLoad, kinds: int, trace: Path | None) -> None:
-        self._core = core
+    def __init__(self, source: Source, load: CycleLoad, kinds: int, trace: Path | None) -> None:
+        self._source = source
         self.load = load
         self._kinds = kinds
         self._trace = trace
@@ -106,7 +70,7 @@ class Cycle:
     def connect(self, timeout_s: float, watch: Watch) -> None:
         """Waits until every client is connected. ``CoreError`` when one cannot, or the time is over."""
         give_up = time.monotonic() + timeout_s
-        while (ready := self._core.ready()) < self.load.threads and not self._core.finished():
+        while (ready := self._source.ready()) < self.load.threads and not self._source.finished():
             watch(ready, self.load.threads)
             if time.monotonic() > give_up:
                 words = f"{ready} of {self.load.threads} threads were connected after {timeout_s:.0f} s"
@@ -115,14 +79,14 @@ class Cycle:
 
     def start(self, at_ns: int) -> None:
         """Starts all clients at ``at_ns``."""
-        self._core.start(at_ns)
+        self._source.start(at_ns)
 
     def wait(self, start_ns: int, grace_s: float, watch: Watch) -> None:
         """Waits until all clients have ended. A server is given up that is silent for ``grace_s`` after the end
         of a cycle that began at ``start_ns``, or where a count decides, in which nothing ended for ten minutes."""
         before, since = (0, 0), start_ns
-        while not self._core.finished():
-            totals = self._core.totals()
+        while not self._source.finished():
+            totals = self._source.totals()
             watch(*totals)
             if totals != before:
                 before, since = totals, now_ns()
@@ -130,7 +94,7 @@ class Cycle:
             silence_s = grace_s if duration_ns is not None else _SILENCE_S
             if now_ns() > (since if duration_ns is None else start_ns + duration_ns) + round(silence_s * 1e9):
                 end = "its last answer" if duration_ns is None else "the end of the cycle"
-                self._core.abandon(f"the server did not answer for {silence_s:.0f} s after {end}")
+                self._source.abandon(f"the server did not answer for {silence_s:.0f} s after {end}")
             due_ns = now_ns() + round(POLL_S * 1e9)
             time.sleep(POLL_S)
             self._look_back(due_ns, now_ns(), start_ns)
@@ -138,7 +102,7 @@ class Cycle:
     def seconds(self, start: int) -> list[Second]:
         """The seconds from number ``start`` on that are known so far, each a second after its end. No client takes
         part in the telling. Quantiles are within 3 %; a peer tells nothing before the end."""
-        return self._core.seconds(start)
+        return self._source.seconds(start)
 
     def _look_back(self, due_ns: int, came_ns: int, start_ns: int) -> None:
         """Adds what of a long delay between two looks lies within the time of the cycle."""
@@ -149,7 +113,7 @@ class Cycle:
     @property
     def finished(self) -> bool:
         """True when every client has ended, in whatever way."""
-        return self._core.finished()
+        return self._source.finished()
 
     @property
     def lead_ns(self) -> int:
@@ -159,33 +123,23 @@ class Cycle:
     @property
     def pids(self) -> list[int]:
         """Processes that make its load, where that is not this one."""
-        return [] if isinstance(self._core, _core.Cycle) else self._core.pids()
+        pids: Callable[[], list[int]] = getattr(self._source, "pids", list)
+        return pids()
 
     def abandon(self) -> None:
         """Ends everything that is under way."""
-        self._core.abandon()
+        self._source.abandon()
 
     def join(self) -> CycleResult:
         """Waits for the end and gives what the cycle left."""
         with errors():
-            raw = self._core.join()
-        failure = raw["failure"]
-        return CycleResult(
-            counters=_words(raw["counters"], self._kinds * len(COUNTERS)).reshape(-1, self._kinds, len(COUNTERS)),
-            groups=_words(raw["groups"], 1).reshape(-1),
-            histograms=tuple((*key, _words(data, BUCKET_WORDS)) for *key, data in raw["histograms"]),
-            seconds=_words(raw["seconds"], SECOND_WORDS),
-            statements=tuple((*key, _words(data, BUCKET_WORDS)) for *key, data in raw["statements"]),
-            errors=tuple(raw["errors"]),
-            sums=raw["sums"],
-            placements=tuple(raw["placements"]),
-            failure=CoreError(*failure) if failure else None,
-            cpu_ns=raw["cpu_ns"],
-            trace=self._trace,
-            untraced=raw["untraced"],
-            untold=tuple(raw.get("untold", ())),
-        )
+            raw = self._source.join()
+        parts = [raw] if isinstance(raw, dict) else raw
+        return replace(merge_results([read_result(part, self._kinds) for part in parts]), trace=self._trace)
 
-
-def _words(data: bytes, width: int) -> UInts:
-    return np.frombuffer(data, dtype="<u8").reshape(-1, width)
+    def collect(self) -> list[Part]:
+        """This machine's part, which is the whole."""
+        result = self.join()
+        why = str(result.failure) if result.failure is not None else ""
+        course = Course("complete", still_ns=self.still_ns)
+        return [Part(LOCAL, why, NodeResult(LOCAL, result, course), loaded=True)]

@@ -1,7 +1,7 @@
 """A cycle whose clients are Python's drivers: a process for each CPU, as threads of one share the interpreter's lock.
 
 Each process has its share of the clients and runs the core's loop and recorder. ``Processes`` has the face of a cycle
-of the core, and gives what all of them recorded as one.
+of the core.
 """
 
 from __future__ import annotations
@@ -84,10 +84,13 @@ class Processes:
         with suppress(_core.CoreError):
             self._ask("abandon", reason)
 
-    def join(self) -> dict[str, Any]:
-        """Waits for the end and gives everything, in the form of ``_core.Cycle.join``."""
+    def join(self) -> list[dict[str, Any]]:
+        """Waits for the end and gives everything of each process, in the form of ``_core.Cycle.join``."""
         try:
-            return merged(self._ask("join"), self._threads, self._trace)
+            parts = self._ask("join")
+            if self._trace is not None:
+                _join_traces(self._trace, self._threads)
+            return parts
         finally:
             self._kill()
 
@@ -175,51 +178,6 @@ def _together(parts: Sequence[tuple[int, int, int, int, int]]) -> tuple[int, int
     total = max(sum(done), 1)
     middle, late = (sum(n * time for n, time in zip(done, times, strict=True)) // total for times in (p50, p99))
     return sum(done), sum(failed), middle, late, max(longest)
-
-
-def merged(parts: Sequence[Mapping[str, Any]], threads: Sequence[int], trace: Path | None) -> dict[str, Any]:
-    """What the processes recorded, as one. The quantiles of a second stay those of each process, in a row each."""
-    if trace is not None:
-        _join_traces(trace, threads)
-    errors: dict[tuple[Any, ...], tuple[int, str]] = {}
-    placements: dict[tuple[int, str], int] = {}
-    sums: dict[str, int] = {}
-    for part in parts:
-        for *key, count, example in part["errors"]:
-            known = errors.get(tuple(key), (0, ""))
-            errors[tuple(key)] = (known[0] + count, known[1] or example)
-        for group, words, clients in part["placements"]:
-            placements[group, words] = placements.get((group, words), 0) + clients
-        for name, value in part["sums"].items():
-            sums[name] = sums.get(name, 0) + value
-    return {
-        "counters": b"".join(part["counters"] for part in parts),
-        "groups": b"".join(part["groups"] for part in parts),
-        "seconds": b"".join(part["seconds"] for part in parts),
-        "histograms": _added([row for part in parts for row in part["histograms"]]),
-        "statements": _added([row for part in parts for row in part["statements"]]),
-        "errors": [(*key, *value) for key, value in errors.items()],
-        "sums": sums,
-        "placements": [(*key, clients) for key, clients in placements.items()],
-        "cpu_ns": tuple(sum(part["cpu_ns"][which] for part in parts) for which in (0, 1)),
-        "failure": next((part["failure"] for part in parts if part["failure"]), None),
-        "untraced": sum(part["untraced"] for part in parts),
-    }
-
-
-def _added(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    """Histograms, whose buckets are the last of each row, added up by what stands before them."""
-    buckets: dict[tuple[Any, ...], dict[tuple[int, int], int]] = {}
-    for *key, data in rows:
-        counts = buckets.setdefault(tuple(key), {})
-        for low, high, count in np.frombuffer(data, dtype="<u8").reshape(-1, 3).tolist():
-            counts[low, high] = counts.get((low, high), 0) + count
-    return [(*key, _triples(counts)) for key, counts in buckets.items()]
-
-
-def _triples(counts: Mapping[tuple[int, int], int]) -> bytes:
-    rows = sorted((low, high, count) for (low, high), count in counts.items())
-    return np.array(rows, dtype="<u8").tobytes()
 
 
 def _trace_of(trace: Path, process: int) -> Path:

@@ -26,7 +26,8 @@ import dsbench
 from dsbench.archive import LOCAL
 from dsbench.archive.record import Machine
 from dsbench.measure.loaders import CycleLoad, Second, Watch, now_ns
-from dsbench.measure.loaders.parts import MISSED, NodeResult, Part, Wanted
+from dsbench.measure.loaders.loader import Wanted
+from dsbench.measure.loaders.results import MISSED, NodeResult, Part
 from dsbench.measure.monitors import RUN
 from dsbench.measure.nodes.bundle import Invitation
 from dsbench.measure.nodes.dask_setup import Client, Existing, LoopRunner, SparingLog, own_scheduler, sync
@@ -575,7 +576,7 @@ class RemoteCycle:
         """Ends the load on all nodes."""
         self._nodes.end(self._turn, self._turn.waiting, "the cycle was abandoned")
 
-    def join(self) -> list[Part]:
+    def collect(self) -> list[Part]:
         """What became of each node's part, by number."""
         self._nodes.end(self._turn, self._turn.waiting, "the turn is over")
         parts = [self._part(member) for member in self._nodes.numbered]

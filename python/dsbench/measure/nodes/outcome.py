@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
-from dsbench.measure.loaders.parts import Course, NodeResult
+from dsbench.measure.loaders.results import Course, NodeResult
 from dsbench.measure.nodes.errors import plain
 from dsbench.read.stats.machine import Used
 

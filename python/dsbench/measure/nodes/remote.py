@@ -1,17 +1,17 @@
-"""Who makes the load of a run: this machine, or remote nodes. The ladder knows no difference."""
+"""Remote nodes as the loader of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from dsbench.archive import LOCAL
 from dsbench.measure import calibration
 from dsbench.measure.journal import Journal
-from dsbench.measure.loaders import Bench, CoreError, Cycle, CycleLoad, Second, Target, Watch
-from dsbench.measure.loaders.parts import Course, NodeResult, Part, Wanted
+from dsbench.measure.loaders import Bench, CoreError, Target, Watch
+from dsbench.measure.loaders.loader import Loader, Local, Progress, Running, Wanted
+from dsbench.measure.loaders.results import NodeResult
 from dsbench.measure.monitors import system
 from dsbench.measure.nodes.errors import ClusterError
 from dsbench.measure.stack import machine
@@ -21,61 +21,6 @@ from dsbench.spec import Target as TargetSpec
 
 if TYPE_CHECKING:
     from dsbench.measure.nodes.bundle import Invitation
-
-Progress = Callable[[str, int, int], None]
-"""Phase, done, of how many."""
-
-
-class Running(Protocol):
-    """A cycle under way, wherever its load is made."""
-
-    @property
-    def load(self) -> CycleLoad:
-        """What makes the load of one node."""
-
-    @property
-    def lead_ns(self) -> int:
-        """How long before the common start it has to be known."""
-
-    def connect(self, timeout_s: float, watch: Watch) -> None:
-        """Waits until all clients are connected."""
-
-    def start(self, at_ns: int) -> None:
-        """Starts all clients at ``at_ns``."""
-
-    def wait(self, start_ns: int, grace_s: float, watch: Watch) -> None:
-        """Waits for the end."""
-
-    def seconds(self, start: int) -> Sequence[Second]:
-        """The seconds from number ``start`` on that are known so far; none where nodes make the load."""
-
-    def abandon(self) -> None:
-        """Ends everything that is under way."""
-
-    def join(self) -> list[Part]:
-        """What each node did."""
-
-
-class Loader(Protocol):
-    """A source of load for all cycles of a run."""
-
-    def begin(self, journal: Journal, url: str, progress: Progress, /) -> None:
-        """Makes it ready, once per run; ``url`` is the database's."""
-
-    def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
-        """Opens the connections of a cycle."""
-
-    def pids(self) -> list[int]:
-        """Processes on this machine that make load beside this one."""
-
-    def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
-        """((scale, cycle), part) of cycles that had ended before their part came; each is given once."""
-
-    def tell(self) -> None:
-        """Writes to the log what happened since the last call."""
-
-    def end(self, status: str, /) -> None:
-        """The run is over."""
 
 
 @dataclass(frozen=True)
@@ -94,53 +39,9 @@ class Joining:
     """One that is in no folder."""
 
 
-def loader_of(spec: RunSpec, joining: Joining) -> Loader:
+def choose_loader(spec: RunSpec, joining: Joining) -> Loader:
     """The source of load that ``spec`` asks for. ``ClusterError`` when it cannot be had."""
     return Remote(spec, joining) if spec.nodes else Local()
-
-
-class Local:
-    """Load of this machine."""
-
-    def __init__(self) -> None:
-        self._cycle: Cycle | None = None
-
-    def begin(self, _journal: Journal, _url: str, _progress: Progress, /) -> None:
-        """Nothing to do."""
-
-    def cycle(self, wanted: Wanted, _watch: Watch, /) -> Running:
-        """Opens the connections of a cycle here."""
-        cycle = wanted.bench.cycle(wanted.spec, wanted.seed, wanted.trace, stage=wanted.stage.name)
-        self._cycle = cycle
-        return _LocalCycle(cycle)
-
-    def pids(self) -> list[int]:
-        """There are no nodes; with another client than dsbench's own, the processes of the last cycle."""
-        return self._cycle.pids if self._cycle is not None else []
-
-    def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
-        """Nothing comes late."""
-        return []
-
-    def tell(self) -> None:
-        """Nothing to tell."""
-
-    def end(self, _status: str, /) -> None:
-        """Nothing to do."""
-
-
-class _LocalCycle:
-    def __init__(self, cycle: Cycle) -> None:
-        self._cycle, self.load, self.lead_ns = cycle, cycle.load, cycle.lead_ns
-        self.connect, self.start, self.wait, self.abandon = cycle.connect, cycle.start, cycle.wait, cycle.abandon
-        self.seconds = cycle.seconds
-
-    def join(self) -> list[Part]:
-        """This machine's part, which is the whole."""
-        result = self._cycle.join()
-        why = str(result.failure) if result.failure is not None else ""
-        course = Course("complete", still_ns=self._cycle.still_ns)
-        return [Part(LOCAL, why, NodeResult(LOCAL, result, course), loaded=True)]
 
 
 class Remote:

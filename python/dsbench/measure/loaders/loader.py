@@ -1,0 +1,121 @@
+"""Who makes the load of a run: this machine, or remote nodes (``nodes.remote``). A run knows no difference.
+
+A cycle is connected, started, waited for and collected. On one machine ``Cycle`` does so with what makes its clients
+run, its ``Source``: the core in this process, drivers of Python in processes, or another program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from dsbench.measure.journal import Journal
+from dsbench.measure.loaders.bench import Bench
+from dsbench.measure.loaders.cycle import Cycle, Second, Watch
+from dsbench.measure.loaders.results import NodeResult, Part
+from dsbench.measure.loaders.stages import CycleLoad, Stage
+from dsbench.spec import RunSpec
+
+Progress = Callable[[str, int, int], None]
+"""Phase, done, of how many."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A cycle that is to be run."""
+
+    spec: RunSpec
+    """With one number of threads: that of the cycle."""
+    bench: Bench
+    stage: Stage
+    scale: int
+    number: int
+    """From 1."""
+    seed: int
+    trace: Path | None
+    """Where to write the trace, if at all."""
+    roots: Mapping[int, str] = field(default_factory=dict)
+    """By pid on the machine of dsbench run: what is no other program there (``monitors.Known``)."""
+
+
+class Running(Protocol):
+    """A cycle under way, wherever its load is made."""
+
+    @property
+    def load(self) -> CycleLoad:
+        """What makes the load of one node."""
+
+    @property
+    def lead_ns(self) -> int:
+        """How long before the common start it has to be known."""
+
+    def connect(self, timeout_s: float, watch: Watch) -> None:
+        """Waits until all clients are connected."""
+
+    def start(self, at_ns: int) -> None:
+        """Starts all clients at ``at_ns``."""
+
+    def wait(self, start_ns: int, grace_s: float, watch: Watch) -> None:
+        """Waits for the end."""
+
+    def seconds(self, start: int) -> Sequence[Second]:
+        """The seconds from number ``start`` on that are known so far; none where nodes make the load."""
+
+    def abandon(self) -> None:
+        """Ends everything that is under way."""
+
+    def collect(self) -> list[Part]:
+        """Waits for the end and gives what each node did."""
+
+
+class Loader(Protocol):
+    """A source of load for all cycles of a run."""
+
+    def begin(self, journal: Journal, url: str, progress: Progress, /) -> None:
+        """Makes it ready, once per run; ``url`` is the database's."""
+
+    def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
+        """Opens the connections of a cycle."""
+
+    def pids(self) -> list[int]:
+        """Processes on this machine that make load beside this one."""
+
+    def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
+        """((scale, cycle), part) of cycles that had ended before their part came; each is given once."""
+
+    def tell(self) -> None:
+        """Writes to the log what happened since the last call."""
+
+    def end(self, status: str, /) -> None:
+        """The run is over."""
+
+
+class Local:
+    """Load of this machine."""
+
+    def __init__(self) -> None:
+        self._cycle: Cycle | None = None
+
+    def begin(self, _journal: Journal, _url: str, _progress: Progress, /) -> None:
+        """Nothing to do."""
+
+    def cycle(self, wanted: Wanted, _watch: Watch, /) -> Running:
+        """Opens the connections of a cycle here."""
+        self._cycle = wanted.bench.cycle(wanted.spec, wanted.seed, wanted.trace, stage=wanted.stage.name)
+        return self._cycle
+
+    def pids(self) -> list[int]:
+        """There are no nodes; with another client than dsbench's own, the processes of the last cycle."""
+        return self._cycle.pids if self._cycle is not None else []
+
+    def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
+        """Nothing comes late."""
+        return []
+
+    def tell(self) -> None:
+        """Nothing to tell."""
+
+    def end(self, _status: str, /) -> None:
+        """Nothing to do."""

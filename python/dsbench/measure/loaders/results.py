@@ -1,0 +1,229 @@
+"""What became of a cycle: what clients recorded, merged wherever they ran, and how it went on each node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsbench.archive.columns import COUNTERS
+from dsbench.measure.loaders.core import CoreError
+from dsbench.read.stats.machine import Used
+
+TRACE_WORDS: Final = 5
+"""64-bit words of a transaction in a trace file: started, ended, intended (signed, ns), thread, and in one
+word retries (32 bits), kind (8), outcome (8)."""
+
+SECOND_WORDS: Final = 8
+"""Columns of ``CycleResult.seconds``."""
+
+BUCKET_WORDS: Final = 3
+"""Columns of a histogram."""
+
+IN_DATABASE: Final = ("committed", "early_commits", "late_commits")
+"""Counters of transactions that the database holds, those that ended before and after the duration included."""
+
+UInts = NDArray[np.uint64]
+
+MISSED: Final = "it was not armed in time for the common start"
+"""Why a node that is well takes no part in a cycle."""
+
+
+@dataclass(frozen=True)
+class CycleResult:
+    """What one cycle left on this node."""
+
+    counters: UInts
+    """Shape (threads, kinds, counters): those of ``COUNTERS``."""
+    groups: UInts
+    """Shape (threads,): number of the group of each thread."""
+    histograms: tuple[tuple[int, int, str, UInts], ...]
+    """(group, kind, "residence" | "response", array of shape (buckets, 3): low_ns, high_ns, count)."""
+    seconds: UInts
+    """Shape (rows, 8): group, second, kind, count, failed, p50_ns, p99_ns, max_ns."""
+    errors: tuple[tuple[int, int, str, str, int, str], ...]
+    """(group, kind of transaction, kind of error, native code, count, example)."""
+    sums: Mapping[str, int]
+    failure: CoreError | None
+    """What ended the cycle early."""
+    placements: tuple[tuple[int, str, int], ...] = ()
+    """(group, how they were placed in words, clients)."""
+    cpu_ns: tuple[int, int] = (0, 0)
+    """CPU time of all clients' threads: (user, system). The sum is exact, the kernel may only estimate its parts."""
+    trace: Path | None = None
+    """File of the trace, 40 bytes a transaction (see ``TRACE_WORDS``); ``None`` without a trace."""
+    statements: tuple[tuple[int, int, int, int, int, int, int, UInts], ...] = ()
+    """(group, statement, failed, retried, sum, least and greatest time in ns, buckets as those of ``histograms``)."""
+    untraced: int = 0
+    """Transactions that are missing in it, because it could not be written as fast as they came."""
+    untold: tuple[str, ...] = ()
+    """Counters of which another client says nothing; 0 in ``counters``."""
+
+    def total(self, counter: str) -> int:
+        """Sum of one counter over threads and kinds."""
+        return sum(self.by_kind(counter))
+
+    def by_kind(self, *counters: str) -> list[int]:
+        """Per kind: sum of these counters over threads."""
+        columns = [COUNTERS.index(name) for name in counters]
+        return [int(n) for n in self.counters[:, :, columns].sum(axis=(0, 2))]
+
+    def duration_ns(self, group: int) -> int:
+        """First start to last counted end of a group's transactions."""
+        first, last = COUNTERS.index("first_start_ns"), COUNTERS.index("last_end_ns")
+        rows = self.counters[self.groups == group].reshape(-1, len(COUNTERS))
+        some = rows[rows[:, last] > 0]
+        return int(some[:, last].max() - some[:, first].min()) if len(some) else 0
+
+    def committed_in_database(self) -> list[int]:
+        """Per kind: transactions the database holds, see ``IN_DATABASE``."""
+        return self.by_kind(*IN_DATABASE)
+
+
+def read_result(raw: Mapping[str, Any], kinds: int, trace: Path | None = None) -> CycleResult:
+    """What ``_core.Cycle.join`` gives, of clients with so many kinds of transactions."""
+    failure = raw["failure"]
+    return CycleResult(
+        counters=_words(raw["counters"], kinds * len(COUNTERS)).reshape(-1, kinds, len(COUNTERS)),
+        groups=_words(raw["groups"], 1).reshape(-1),
+        histograms=tuple((*key, _words(data, BUCKET_WORDS)) for *key, data in raw["histograms"]),
+        seconds=_words(raw["seconds"], SECOND_WORDS),
+        statements=tuple((*key, _words(data, BUCKET_WORDS)) for *key, data in raw["statements"]),
+        errors=tuple(raw["errors"]),
+        sums=raw["sums"],
+        placements=tuple(raw["placements"]),
+        failure=CoreError(*failure) if failure else None,
+        cpu_ns=raw["cpu_ns"],
+        trace=trace,
+        untraced=raw["untraced"],
+        untold=tuple(raw.get("untold", ())),
+    )
+
+
+def merge_results(results: Sequence[CycleResult]) -> CycleResult:
+    """What several parts of the clients recorded, as one: those of processes, or of nodes.
+
+    The quantiles of a second, the times of a statement and the file of a trace stay those of each part.
+    """
+    first = results[0]
+    if len(results) == 1:
+        return first
+    errors: dict[tuple[Any, ...], tuple[int, str]] = {}
+    placements: Counter[tuple[int, str]] = Counter()
+    sums: Counter[str] = Counter()
+    for result in results:
+        for *key, count, example in result.errors:
+            before = errors.get(tuple(key), (0, ""))
+            errors[tuple(key)] = (before[0] + count, before[1] or example)
+        for group, words, clients in result.placements:
+            placements[group, words] += clients
+        sums.update(result.sums)
+    user_ns, system_ns = zip(*(result.cpu_ns for result in results), strict=True)
+    return CycleResult(
+        counters=np.concatenate([result.counters for result in results]),
+        groups=np.concatenate([result.groups for result in results]),
+        histograms=_add_histograms(row for result in results for row in result.histograms),
+        seconds=np.concatenate([result.seconds for result in results]),
+        statements=tuple(row for result in results for row in result.statements),
+        errors=tuple((*key, *value) for key, value in errors.items()),
+        sums=sums,
+        placements=tuple((*key, clients) for key, clients in placements.items()),
+        failure=next((result.failure for result in results if result.failure), None),
+        cpu_ns=(sum(user_ns), sum(system_ns)),
+        trace=None,
+        untraced=sum(result.untraced for result in results),
+        untold=first.untold,
+    )
+
+
+def _add_histograms(rows: Iterable[tuple[int, int, str, UInts]]) -> tuple[tuple[int, int, str, UInts], ...]:
+    """Buckets added up by group, kind and measure."""
+    buckets: dict[tuple[int, int, str], Counter[tuple[int, int]]] = {}
+    for group, kind, measure, data in rows:
+        counts = buckets.setdefault((group, kind, measure), Counter())
+        for low, high, count in data.tolist():
+            counts[low, high] += count
+    return tuple(
+        (*key, np.array(sorted((*ends, count) for ends, count in counts.items()), "<u8").reshape(-1, BUCKET_WORDS))
+        for key, counts in buckets.items()
+    )
+
+
+def _words(data: bytes, width: int) -> UInts:
+    return np.frombuffer(data, dtype="<u8").reshape(-1, width)
+
+
+@dataclass(frozen=True)
+class Course:
+    """How the cycle went on the node. Times in ns; offsets are the coordinator's clock minus the node's."""
+
+    ended: str
+    """"complete", or why the node stopped before the end of the cycle."""
+    clock_offset_ns: int = 0
+    clock_error_ns: int = 0
+    """Half of the shortest round trip: the start was wrong by no more than this and the drift."""
+    clock_drift_ns: int = 0
+    """Offset after the cycle minus offset before it."""
+    armed_before_ns: int = 0
+    """How long before the start all clients were armed."""
+    start_late_ns: int | None = None
+    """First start of a transaction after the agreed start, by the node's clock; ``None`` in the open loop, whose
+    first transaction is due later."""
+    still_ns: int = 0
+    """How long within the cycle the node's process stood still."""
+
+
+@dataclass(frozen=True)
+class NodeResult:
+    """One node's part of a cycle."""
+
+    node: str
+    result: CycleResult
+    course: Course = field(default_factory=lambda: Course("complete"))
+    samples: Sequence[Mapping[str, Any]] = ()
+    """Of the node's monitors: columns of the table ``monitors`` without its key."""
+    machine: Used | None = None
+    """What the node's machine did meanwhile; ``None`` where it cannot be known, or is not the node's to tell."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What became of one node's part of a cycle."""
+
+    node: str
+    why: str
+    """Empty when it is whole; else why it is not counted."""
+    found: NodeResult | None
+    """What it did, also when it is not counted; ``None`` when nobody knows."""
+    loaded: bool
+    """Whether it may have committed anything."""
+
+    @property
+    def state(self) -> str:
+        """complete; partial: known but not counted; lost: nobody knows what it did; absent: it took no part."""
+        if not self.why:
+            return "complete"
+        if self.found is not None:
+            return "partial"
+        return "lost" if self.loaded else "absent"
+
+
+def merge_whole(parts: Sequence[Part]) -> CycleResult:
+    """What the nodes did whose parts count: one at least."""
+    return merge_results([part.found.result for part in parts if part.found is not None and not part.why])
+
+
+def missed(parts: Sequence[Part]) -> bool:
+    """Whether a cycle has come to nothing because its nodes were not ready for the start: it can be tried again."""
+    return all(part.why and _idle(part) for part in parts) and any(part.why == MISSED for part in parts)
+
+
+def _idle(part: Part) -> bool:
+    if part.found is None:
+        return not part.loaded
+    return not any(part.found.result.committed_in_database()) and not part.found.result.total("unknown")
