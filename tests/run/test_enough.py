@@ -18,7 +18,7 @@ from dsbench.read.stats.precision import enough
 from dsbench.spec import RunSpec, SpecError, build
 from fixtures.archives import MS, cycle_row, run_json, write
 
-LOAD = Stage("load", "load", repeated=True, cleaned=True, groups=())
+LOAD = Stage("load", "load", repeated=True, cleaned=True)
 
 
 def test_cycles_go_on_until_the_rate_is_known_or_the_most_are_made(tmp_path: Path) -> None:
