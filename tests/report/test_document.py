@@ -17,7 +17,7 @@ import pytest
 from dsbench.archive import RunRecord
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import format_number
-from dsbench.read.report.document import page
+from dsbench.read.report import document
 from dsbench.read.report.page import course
 from dsbench.read.report.page.command import command_line, config_file
 from dsbench.read.report.page.markup import Html, data, number, table, tag
@@ -26,6 +26,12 @@ from dsbench.read.stats.values import Collision, Doubt, Interval
 from dsbench.spec import RunSpec
 from fixtures import sample
 from fixtures.sample import replace
+
+
+def page(evaluation: Evaluation, run: RunRecord) -> str:
+    """That of an evaluation made by hand, which knows no run yet."""
+    return document.page(evaluation.replace(run=run), run)
+
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 EVIL = """</script><script>document.body.id='taken'</script><img src=x onerror="document.body.id='taken'">'"&"""

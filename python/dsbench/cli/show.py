@@ -9,22 +9,24 @@ from typing import Annotated
 
 import typer
 
+from dsbench.read.subjects import NAMES
+
 EPILOG = (
     "Examples: dsbench show archives/20261121T100000Z_host_sqlite_tpcb.zip --json | "
-    "dsbench show archives/20261121T100000Z_host_postgresql_scripted.zip --by statement"
+    "dsbench show archives/20261121T100000Z_host_postgresql_scripted.zip --by statements"
 )
+_WORDS = ("scale", *NAMES, "stage", "statement", "node")
+By = StrEnum("By", {word.upper(): word for word in _WORDS})  # type: ignore[misc]
+"""What is shown: a subject, or ``scale``. The last three are older words for subjects."""
+_SCALE = By("scale")
 
 
-class By(StrEnum):
-    """What the rows of the table stand for."""
+class Form(StrEnum):
+    """How it is written."""
 
-    SCALE = "scale"
-    STAGE = "stage"
-    STATEMENT = "statement"
-    COST = "cost"
-    NODE = "node"
-    MACHINE = "machine"
-    CHECKLIST = "checklist"
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    CSV = "csv"
 
 
 def command(
@@ -32,20 +34,25 @@ def command(
     by: Annotated[
         By,
         typer.Option(
-            help="scale: the results; stage: what each stage reached and took of the machine, with its response times; "
-            "statement: tps, latency, failures and retries as pgbench -r tells them, and the times of each statement "
-            "of scripts with --per-statement; "
-            "cost: what a transaction cost, and how evenly clients got theirs; "
-            "node: what each remote node did, and why one was missing; machine: what else "
-            "each machine did in each cycle; checklist: what decides whether the figures may be compared."
+            help="scale: the results; or a subject, as the page has them. stages: what each stage reached and took of "
+            "the machine, with its response times; statements: tps, latency, failures and retries as pgbench -r tells "
+            "them, and the times of each statement of scripts with --per-statement; kinds: counts and times of each "
+            "kind of transactions; cost: what a transaction cost, and how evenly clients got theirs; nodes: what each "
+            "remote node did, and why one was missing; machine: what else each machine did in each cycle; statistics: "
+            "the database's own, before and after; errors: attempts that failed; probes: storage tools; checklist: "
+            "what decides whether the figures may be compared; checks, durability, stack, settings: the conditions. "
+            "node, stage and statement are older words."
         ),
-    ] = By.SCALE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    ] = _SCALE,
+    form: Annotated[
+        Form, typer.Option("--as", help="csv: the tables alone, with full figures in the units of their heads.")
+    ] = Form.TEXT,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document of all there is.")] = False,
 ) -> None:
-    """Show the table, the DSI and the warnings of an archive."""
+    """Show the table, the DSI and the warnings of an archive, or one subject of it."""
     from dsbench.read.report import finish  # Late: its drawing libraries take a second, and help should not.
 
-    shown = finish.read(archive, by.value)
+    shown = finish.read(archive, by.value, form.value)
     if as_json:
         print(json.dumps(shown.document, indent=2, ensure_ascii=False))
     else:

@@ -1,4 +1,4 @@
-"""The tables among blocks as CSV: full figures in the unit of the head, empty where there is none."""
+"""The tables and terms among blocks as CSV: full figures in the unit of the head, empty where there is none."""
 
 from __future__ import annotations
 
@@ -8,26 +8,29 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
-from dsbench.read.blocks import Block, Column, Part, Table
+from dsbench.read.blocks import Block, Column, Part, Table, Terms
 
 
-def render_csv(blocks: Iterable[Block]) -> str:
-    """Every table with its heads, an empty line between them."""
-    return "\n".join(_table(block) for block in _tables(blocks))
+def render_csv(blocks: Iterable[Block], *, units: bool = True) -> str:
+    """Every table with its heads, an empty line between them; heads without ``units`` are the names alone."""
+    return "\n".join(_table(block, units) for block in _tables(blocks))
 
 
-def _tables(blocks: Iterable[Block]) -> Iterable[Table]:
+def _tables(blocks: Iterable[Block], of: str = "") -> Iterable[Table]:
     for block in blocks:
-        if isinstance(block, Table):
-            yield block
-        elif isinstance(block, Part):
-            yield from _tables(block.blocks)
+        match block:
+            case Table():
+                yield block
+            case Terms(pairs):
+                yield Table("", (Column("of"), Column("name"), Column("value")), [(of, *pair) for pair in pairs])
+            case Part(title, inner):
+                yield from _tables(inner, title)
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, units: bool) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.head for column in table.columns])
+    writer.writerow([column.head if units else column.name for column in table.columns])
     writer.writerows([_value(c, v) for c, v in zip(table.columns, row, strict=True)] for row in table.rows)
     return out.getvalue()
 

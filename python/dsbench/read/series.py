@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dsbench.archive import RunRecord
+from dsbench.read.blocks import Column
 from dsbench.read.groups import Series
 
 if TYPE_CHECKING:
@@ -45,3 +46,11 @@ def each_series(evaluation: Evaluation) -> list[tuple[str, Evaluation]]:
     """Every series with its heading; of a run with one series that one, without a heading."""
     names = headings(evaluation.series)
     return [(names[key], part) for key, part in evaluation.series.items()] or [("", evaluation)]
+
+
+def label_series(evaluation: Evaluation) -> tuple[tuple[Column, ...], list[tuple[tuple[str, ...], Evaluation]]]:
+    """The first columns of a table of all series, and every series with its cells; none where the run has one."""
+    said = labels(evaluation.series)
+    columns = tuple(Column(name, left=name == "stage") for name in next(iter(said.values()), {}))
+    parts = [(tuple(said[key].values()), part) for key, part in evaluation.series.items()]
+    return columns, parts or [((), evaluation)]

@@ -9,6 +9,7 @@ from typing import Final
 from dsbench.archive import RunRecord
 from dsbench.read import draw as diagrams
 from dsbench.read import subjects
+from dsbench.read.blocks import Block, Sentence
 from dsbench.read.draw.theme import Spec
 from dsbench.read.draw.vega import vega
 from dsbench.read.evaluation import Evaluation
@@ -50,7 +51,7 @@ _LINKS: Final = (
     ("connections", "Connections"), ("kinds", "Kinds"),
     ("per-statement", "Statements"),
     ("diagrams", "Diagrams"), ("models", "Models"), ("results", "Results"), ("stages", "Stages"),
-    ("resources", "Resources"),
+    ("resources", "Resources"), ("probes", "Storage tools"),
     ("machine", "Machine"), ("statistics", "Database statistics"), ("course", "Course"), ("nodes", "Nodes"),
     ("errors", "Errors"), ("checklist", "Checklist"), ("checks", "Checks"),
     ("durability", "Durability"), ("stack", "System stack"), ("settings", "Settings"),
@@ -62,14 +63,13 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     """The page of an evaluation and its run.json; ``drawn`` are its diagrams, if they exist already."""
     specs = dict(drawn) if drawn is not None else diagrams.specs(evaluation, run)
     of_connections, of_kinds = kind_sections.by_connections(evaluation), kind_sections.kinds(evaluation)
-    of_statements, statistics = kind_sections.statements(evaluation), kind_sections.statistics(evaluation)
-    of_machines = _section("machine", evaluation)
-    of_nodes = _section("nodes", evaluation)
+    of_statements = kind_sections.statements(evaluation)
+    told = {name: _section(name, evaluation) for name in _SUBJECTS}
     of_models = _section("models", evaluation)
     of_stages = stage_section.section_of_stages(evaluation, run)
     optional = {
         "stages": of_stages, "connections": of_connections, "kinds": of_kinds, "per-statement": of_statements,
-        "statistics": statistics, "machine": of_machines, "nodes": of_nodes, "models": of_models,
+        "models": of_models, **told,
     }
     absent = {key for key, part in optional.items() if part is None}
     body = tag(
@@ -87,16 +87,11 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         results.columns(evaluation),
         of_stages or "",
         results.resources(evaluation),
-        of_machines or "",
-        statistics or "",
+        told["probes"] or "",
+        told["machine"] or "",
+        told["statistics"] or "",
         course.section_of_courses(evaluation),
-        of_nodes or "",
-        results.errors(evaluation),
-        _section("checklist", evaluation) or "",
-        conditions.checks(run),
-        conditions.durability(run),
-        conditions.stack(run),
-        conditions.settings(run),
+        *(told[name] or "" for name in _SUBJECTS[_SUBJECTS.index("nodes"):]),
         conditions.specification(run),
         conditions.glossary(run),
     )
@@ -111,11 +106,19 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}\n{scripts}</body></html>\n'
 
 
+_SUBJECTS: Final = (
+    "machine", "statistics", "probes", "nodes", "errors", "checklist", "checks", "durability", "stack", "settings",
+)
+_ALWAYS: Final = frozenset({"errors", "checks", "durability", "stack", "settings"})
+"""Where nothing is news, and said."""
+
+
 def _section(name: str, evaluation: Evaluation) -> Html | None:
     """What a subject tells; ``None`` where that is nothing."""
-    subject = subjects.load(name)
-    blocks = list(subject.tell(evaluation))
-    return Html(render_section(name, subject.title, blocks)) if blocks else None
+    found = subjects.load(name)
+    blocks: list[Block] = list(found.tell(evaluation))
+    blocks = blocks or [Sentence(found.nothing)] * (name in _ALWAYS)
+    return Html(render_section(name, found.title, blocks)) if blocks else None
 
 
 def _contents(absent: Set[str]) -> Html:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -10,12 +10,16 @@ from typing import Any, Final
 from dsbench.archive import Archive, ArchiveError, RunRecord, Writer, claimed, there, try_out
 from dsbench.read import draw as diagrams
 from dsbench.read import subjects
+from dsbench.read.blocks import Block, Column, Listed, Table
+from dsbench.read.csv import render_csv
 from dsbench.read.draw import gnuplot, render
 from dsbench.read.draw.axes import Form
 from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.markdown import render_markdown
 from dsbench.read.naming import limited
 from dsbench.read.report import cost_table, stage_table, statement_table, tables
 from dsbench.read.report.document import page
+from dsbench.read.series import each_series
 from dsbench.read.text import render_text
 
 
@@ -69,22 +73,38 @@ _OF_SERIES: Final[dict[str, Callable[[Evaluation, RunRecord], str]]] = {
 }
 _OTHER_NAMES: Final = {"node": "nodes", "stage": "stages", "statement": "statements"}
 """Words that ``show --by`` had for subjects."""
+_MEDIA: Final[dict[str, Callable[[Sequence[Block]], str]]] = {
+    "text": render_text, "markdown": render_markdown, "csv": render_csv
+}
 
 
-def _told(by: str, evaluation: Evaluation, run: RunRecord) -> str:
+def _told(by: str, form: str, evaluation: Evaluation, run: RunRecord) -> str:
     name = _OTHER_NAMES.get(by, by)
     if name in _OF_SERIES:
         return _OF_SERIES[name](evaluation, run)
     subject = subjects.load(name)
-    return render_text(subject.tell(evaluation)) or subject.nothing
+    blocks = list(subject.tell(evaluation))
+    return _MEDIA[form](blocks).rstrip("\n") or (subject.nothing if form != "csv" else "")
 
 
-def read(path: Path, by: str = "scale") -> Shown:
-    """The results of an archive, folder or zip, by one of ``show --by``; nothing is written."""
+def _scales(form: str, evaluation: Evaluation) -> str:
+    if form == "csv":
+        return tables.results_csv(evaluation).rstrip("\n")
+    blocks: list[Block] = []
+    for heading, part in each_series(evaluation):
+        columns = [Column(name) for name in tables.summary_heads(part)]
+        blocks.append(Table(heading, columns, tables.summary_rows(part)))
+    return _MEDIA[form]([*blocks, Listed(tables.summary_notes(evaluation))])
+
+
+def read(path: Path, by: str = "scale", form: str = "text") -> Shown:
+    """The results of an archive, folder or zip, by one of ``show --by`` in one of ``--as``; nothing is written."""
     archive = Archive.open(path)
     evaluation = evaluate(archive)
     shown = _shown(evaluation, archive, [path])
-    return shown if by == "scale" else replace(shown, text=_told(by, evaluation, archive.run))
+    if by == "scale":
+        return shown if form == "text" else replace(shown, text=_scales(form, evaluation))
+    return replace(shown, text=_told(by, form, evaluation, archive.run))
 
 
 def plot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None) -> list[Path]:

@@ -11,7 +11,7 @@ from dsbench.read.subject import Read, Subject
 
 NAMES: Final = (
     "warnings", "rate", "kinds", "statements", "latency", "models", "stages", "cost", "machine", "statistics",
-    "course", "nodes", "errors", "probes", "checklist",
+    "course", "nodes", "errors", "probes", "checklist", "checks", "durability", "stack", "settings",
 )  # fmt: skip
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from dsbench.read.arrow import counts_by
+from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.measured import Measured
+from dsbench.read.series import each_series, label_series
 from dsbench.read.subject import Subject
 from dsbench.read.subjects.warnings import collision
 from dsbench.workloads import Entry
@@ -33,8 +35,38 @@ def _read_collision(evaluation: Evaluation) -> Collision | None:
     return collision(rows.run, evaluation.success_share, rows.load, rows.makers)
 
 
+def tabulate_classes(
+    title: str, keys: Sequence[Column], rows: Sequence[tuple[Sequence[object], Mapping[str, int]]]
+) -> Iterator[Table]:
+    """Failed attempts with a column for each class; nothing where none failed."""
+    classes = sorted({name for _, counts in rows for name in counts})
+    if classes:
+        body = [(*cells, *(counts.get(name, 0) for name in classes)) for cells, counts in rows]
+        yield Table(title, (*keys, *map(Column, classes)), body)
+
+
+def count_classes(evaluation: Evaluation) -> Iterator[Table]:
+    """Failed attempts of all series by scale and class."""
+    keys, parts = label_series(evaluation)
+    rows = [((*cells, scale), counts) for cells, part in parts for scale, counts in sorted(part.errors.items())
+            if counts]  # fmt: skip
+    yield from tabulate_classes("Failed attempts by scale and class", (*keys, Column("scale")), rows)
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    yield from count_classes(evaluation)
+    for heading, part in each_series(evaluation):
+        if model := part.collision:
+            yield Sentence(
+                f"{heading}: " * bool(heading) + f"Collisions of {model.clients} clients over X branches fit "
+                f"q = 1 / (1 + κ (K − 1) / X) with κ = {model.kappa:.3g}, K = {model.clients}, from scale "
+                f"{model.lowest_scale} to {model.highest_scale} (root mean square of the residuals of q: "
+                f"{model.rms:.2g}). q is the share of attempts that succeed."
+            )
+
+
 SUBJECT: Final = Subject(
-    "errors", "Errors",
+    "errors", "Errors", tell=_tell, nothing="No attempt failed.",
     reads={
         "success_share": _read_success,
         "remote_share": lambda evaluation: remote_share(evaluation.rows.run.entry, evaluation.rows.load),

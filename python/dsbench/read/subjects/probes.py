@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 
+from dsbench.read.blocks import Block, Column, Table
 from dsbench.read.subject import Subject
 
 if TYPE_CHECKING:
@@ -54,6 +55,20 @@ def _read_probes(evaluation: Evaluation) -> Mapping[int, tuple[Probed, ...]]:
     return probed(evaluation.rows.whole.tables["probes"])
 
 
+_COLUMNS: Final = (
+    Column("scale"), *(Column(name, left=True) for name in ("tool", "test", "unit")), Column("before", digits=4),
+    Column("after", digits=4),
+)  # fmt: skip
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    rows = [(scale, one.tool, one.test, one.unit, one.before, one.after)
+            for scale, tests in evaluation.probes.items() for one in tests]  # fmt: skip
+    if rows:
+        yield Table("Storage tools beside the data, before and after the cycles", _COLUMNS, rows)
+
+
 SUBJECT: Final = Subject(
-    "probes", "Storage tools", reads={"probes": _read_probes}, whole={"probes": _read_probes},
+    "probes", "Storage tools", reads={"probes": _read_probes}, whole={"probes": _read_probes}, tell=_tell,
+    nothing="No storage tool was run beside the data (--probes).",
 )  # fmt: skip

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.subject import Subject
 
 if TYPE_CHECKING:
-    pass
+    from dsbench.read.evaluation import Evaluation
+
+_MOST: Final = 40
+"""Tables of which the statistics are shown at a scale."""
+_WHOLE: Final = "database"
 
 @dataclass(frozen=True)
 class Change:
@@ -50,7 +57,47 @@ def changes_of(table: pa.Table, stage: str) -> dict[int, tuple[Change, ...]]:
     return result
 
 
+_COLUMNS: Final = (
+    Column("scale"), *(Column(name, left=True) for name in ("of", "statistic", "unit")),
+    *(Column(name, digits=6) for name in ("before", "after", "difference")),
+)  # fmt: skip
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    """What moved."""
+    stages = {key.stage: part for key, part in evaluation.series.items()} or {evaluation.stage: evaluation}
+    several = len(stages) > 1
+    rows: list[tuple[object, ...]] = []
+    more = []
+    for stage, part in stages.items():
+        for scale, changes in sorted(part.changes.items()):
+            moved = [one for one in changes if one.after != one.before]
+            tables = [name for name in dict.fromkeys(one.of for one in moved) if name]
+            seen = {"", *tables[:_MOST]}
+            rows += [((stage,) if several else ()) + _row(scale, one) for one in moved if one.of in seen]
+            if hidden := len(tables[_MOST:]):  # Hundreds of tables would be most of the page.
+                where = f"scale {scale}" + f" of stage {stage}" * several
+                more.append(f"At {where} {hidden} tables more have theirs in the table statistics of the archive.")
+    if any(part.changes for part in stages.values()):
+        heads = ((Column("stage", left=True),) if several else ()) + _COLUMNS
+        yield Table("The database's statistics around the cycles", heads, rows)
+        yield from (Sentence(words, "note") for words in more)
+        words = "Read after the first cleaning and the last cycle of each stage. Where nothing moved, nothing is shown."
+        yield Sentence(words, "note")
+
+
+def _row(scale: int, one: Change) -> tuple[object, ...]:
+    figures = (one.before, one.after, one.after - one.before)
+    return (scale, one.of or _WHOLE, one.name.replace("_", " "), one.unit, *map(_whole, figures))
+
+
+def _whole(value: float) -> float:
+    """A whole number as such, so that it is shown with all its digits."""
+    return int(value) if isfinite(value) and value == int(value) else value
+
+
 SUBJECT: Final = Subject(
-    "statistics", "Database statistics",
+    "statistics", "Database statistics", tell=_tell,
+    nothing="The database's own statistics were not read: the engine has none, or the archive is older.",
     reads={"changes": lambda evaluation: changes_of(evaluation.rows.tables["statistics"], evaluation.rows.key.stage)},
 )

@@ -11,54 +11,6 @@ from dsbench.read.report.page.markup import Html, section, table, tag, terms
 from dsbench.spec import OPTIONS, printed
 
 
-def checks(run: RunRecord) -> Html:
-    """The conditions that the database had to keep, by scale."""
-    if not run.checks:
-        return section("Checks", tag("p", "No scale was checked."), key="checks")
-    rows: list[list[object]] = []
-    broken = []
-    for scale, conditions in sorted(run.checks.items()):
-        for condition in conditions:
-            if not condition.holds:
-                broken.append(len(rows))
-            holds = "holds" if condition.holds else tag("b", "FAILED")
-            rows.append([str(scale), condition.name, holds, condition.detail])
-    heads = ["scale", "condition", "result", "detail"]
-    return section("Checks", table("Checks by scale", heads, rows, numbers=False, marked=broken), key="checks")
-
-
-def durability(run: RunRecord) -> Html:
-    """What a power cut would cost with the settings of the run."""
-    rows = [
-        [one.switch, one.value, "safe" if one.safe else tag("b", "NOT SAFE"), one.meaning] for one in run.durability
-    ]
-    if not rows:
-        return section("Durability", tag("p", "The engine names no switch of durability."), key="durability")
-    unsafe = [i for i, one in enumerate(run.durability) if not one.safe]
-    heads = ["switch", "value", "", "in plain words"]
-    return section("Durability", table("Switches", heads, rows, numbers=False, marked=unsafe), key="durability")
-
-
-def stack(run: RunRecord) -> Html:
-    """The system stack, layer by layer (the paper, section 3.2)."""
-    layers = [
-        tag("div", tag("h3", layer.layer), terms(layer.items.items()), cls="layer") for layer in run.stack
-    ]
-    body = tag("div", *layers, cls="layers") if layers else tag("p", "Nothing is known of it.")
-    version = tag("p", "The server calls itself: ", run.server_version, cls="note")
-    return section("System stack", body, version, key="stack")
-
-
-def settings(run: RunRecord) -> Html:
-    """Settings of the database server that are not at their default."""
-    rows = [[name, value] for name, value in sorted(run.settings.items())]
-    if not rows:
-        return section("Settings", tag("p", "All settings of the server are at their default."), key="settings")
-    heads = ["setting", "value"]
-    body = table("Settings that differ from the default", heads, rows, numbers=False)
-    return section("Settings", body, key="settings")
-
-
 def specification(run: RunRecord) -> Html:
     """What the run was asked to do, and the command that asks for it again."""
     spec = run.spec.described()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dsbench.read.evaluation import Change, Evaluation
+from dsbench.read.evaluation import Evaluation
 from dsbench.read.report.kind_text import (
     TIME_HEADS,
     class_cells,
@@ -17,7 +17,7 @@ from dsbench.read.report.kind_text import (
     told,
     window_cells,
 )
-from dsbench.read.report.page.markup import Html, join, number, section, table, tag
+from dsbench.read.report.page.markup import Html, number, section, table, tag
 from dsbench.read.report.statement_table import HEADS, statement_cells
 from dsbench.read.series import labels, phrases
 
@@ -105,41 +105,3 @@ def statements(evaluation: Evaluation) -> Html | None:
 def _unbroken(text: str) -> str:
     """``0.36% to 2.43%`` in one line, in a column of which others have the rest."""
     return text.replace(" ", "\u00a0")
-
-
-def statistics(evaluation: Evaluation) -> Html | None:
-    """What the database's own statistics gained over the cycles; ``None`` where none were read."""
-    stages = {key.stage: part for key, part in evaluation.series.items()} or {evaluation.stage: evaluation}
-    heads = ["of", "statistic", "before", "after", "difference"]
-    parts = []
-    for stage, part in stages.items():
-        for scale, changes in sorted(part.changes.items()):
-            place = f"{f'stage {stage}, ' if len(stages) > 1 else ''}scale {scale}"
-            rows = [row for change in changes if (row := _change(change)) is not None]
-            tables = [name for name in dict.fromkeys(row[0] for row in rows) if name != _WHOLE]
-            seen = {_WHOLE, *tables[:_MOST]}
-            shown = table(f"The database's statistics around the cycles, {place}", heads,
-                          [row for row in rows if row[0] in seen])  # fmt: skip
-            parts.append(join([tag("h3", place), shown]) if max(len(stages), len(part.changes)) > 1 else shown)
-            if more := tables[_MOST:]:  # Hundreds of tables would be most of the page.
-                words = f"{len(more)} tables more have theirs in the table statistics of the archive."
-                parts.append(tag("p", words, cls="note"))
-    words = "Read after the first cleaning and the last cycle of each stage. Where nothing moved, nothing is shown."
-    note = tag("p", words, cls="note")
-    return section("Database statistics", *parts, note, key="statistics") if parts else None
-
-
-def _change(change: Change) -> list[object] | None:
-    """Nothing where nothing moved."""
-    gained = change.after - change.before
-    if gained == 0:
-        return None
-    name = f"{change.name.replace('_', ' ')} [{change.unit}]"
-    sign = "+" if gained > 0 else "−" if gained < 0 else ""
-    figures = (number(_whole(change.before), 6), number(_whole(change.after), 6))
-    return [change.of or _WHOLE, name, *figures, f"{sign}{number(_whole(abs(gained)), 6)}"]
-
-
-def _whole(value: float) -> float:
-    """A whole number as such, so that it is shown with all its digits."""
-    return int(value) if math.isfinite(value) and value == int(value) else value

@@ -162,22 +162,3 @@ def resources(evaluation: Evaluation) -> Html:
     tools = join([tag("h3", cost_table.PROBED), table(cost_table.PROBED, of_tools, tests)]) if tests else ""
     note = tag("p", cost_table.NOTE, cls="note")
     return section("Resources per transaction", *lines, first, note, second, tools, key="resources")
-
-
-def errors(evaluation: Evaluation) -> Html:
-    """Failed attempts by class, and the model of collisions where it applies."""
-    parts: list[object] = []
-    found = {scale: classes for scale, classes in sorted(evaluation.errors.items()) if classes}
-    if found:
-        names = sorted({name for classes in found.values() for name in classes})
-        rows = [[s, *(number(classes.get(name, 0)) for name in names)] for s, classes in found.items()]
-        parts.append(table("Failed attempts by scale and class", ["scale", *names], rows))
-    else:
-        parts.append(tag("p", "No attempt failed."))
-    if model := evaluation.collision:
-        parts.append(tag(
-            "p", f"Collisions of {model.clients} clients over X branches fit q = 1 / (1 + κ (K − 1) / X) with "
-            f"κ = {model.kappa:.3g}, K = {model.clients}, from scale {model.lowest_scale} to {model.highest_scale} "
-            f"(root mean square of the residuals of q: {model.rms:.2g}). q is the share of attempts that succeed.",
-        ))
-    return section("Errors", *parts, key="errors")
