@@ -13,7 +13,6 @@ import re
 import resource
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -74,26 +73,23 @@ class Ended:
     """What it wrote to stderr."""
     user_s: float
     system_s: float
-    elapsed_s: float
 
 
 def run(
-    command: Sequence[str], env: Mapping[str, str] | None = None, limit_s: float = 300, said: str = "", cwd: str = "."
+    command: Sequence[str], env: Mapping[str, str] | None = None, limit_s: float = 300, reads: str = ""
 ) -> Ended:
-    """Runs ``command``, which reads ``said``, to its end. ``BenchError`` when it fails or takes longer."""
-    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    """Runs ``command``, which reads ``reads``, to its end. ``BenchError`` when it fails or takes longer."""
+    env, before = {**os.environ, **(env or {})}, resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = subprocess.run(
-            command, env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=limit_s, input=said,
-            cwd=cwd, check=False,
-        )  # fmt: skip
+            command, env=env, capture_output=True, text=True, timeout=limit_s, input=reads, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BenchError(f"{command[0]}: {error}") from error
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
         raise BenchError(f"{' '.join(command)}\nexit code {done.returncode}\n{done.stdout}{done.stderr}")
-    spent = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
-    return Ended(done.stdout, done.stderr, *spent, time.monotonic() - began)
+    return Ended(done.stdout, done.stderr, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime)
 
 
 def dsbench(url: str, scale: int = 1, *, call: str | None = None, kind: int | None = None, **spec: Any) -> Client:
@@ -122,9 +118,8 @@ def _cycle(asked: dict[str, Any]) -> Measured:
     result = cycle.join()
     if result.failure is not None or (result.total("failed") and not spec.retry):
         raise BenchError(f"{result.failure or result.errors}")
-    committed = result.counters[:, kind, COUNTERS.index("committed")] if kind is not None else (
-        result.counters[:, :, COUNTERS.index("committed")].sum(axis=1)
-    )  # fmt: skip
+    committed = result.counters[:, :, COUNTERS.index("committed")]  # By client and kind.
+    committed = committed.sum(axis=1) if kind is None else committed[:, kind]
     whole = int(committed.sum())
     # What ended after the deadline has no part in the rate, but in the cost, as with the peers.
     late = result.total("late_commits") if kind is None else 0

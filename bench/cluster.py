@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 import dsbench
-from bench.clients import run
+from bench.clients import BenchError, run
 from fixtures.network import Network
 
 CYCLES: Final = 4
@@ -66,25 +66,26 @@ def measure(nodes: int, duration_s: float) -> list[float]:
     """One run with ``nodes`` nodes: the figures of ``HEADS``."""
     own = [sys.executable, "-m", "dsbench"]
     with tempfile.TemporaryDirectory(prefix="dsbench-cluster-") as folder, Network(nodes) as network:
-        run([*own, "cluster", "invite", "--nodes", f"{nodes}", "--address", network.host, "--out", f"{folder}/cluster"])
+        bundles, out = Path(folder, "cluster"), Path(folder, "archives")
+        run([*own, "cluster", "invite", "--nodes", f"{nodes}", "--address", network.host, "--out", str(bundles)])
         joined = [
             subprocess.Popen(
                 [*network.within(at), *own, "node", "--join", str(bundle), "--name", f"n{at}"],
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )
-            for at, bundle in enumerate(sorted(Path(folder, "cluster").glob("node-*.bundle")), 1)
+            for at, bundle in enumerate(sorted(bundles.glob("node-*.bundle")), 1)
         ]  # fmt: skip
         try:
             run([
                 *own, "run", ENGINE, "--nodes", f"{nodes}", "--threads", "1", "--scales", "1", "--cycles", f"{CYCLES}",
-                "--duration", f"{duration_s}",
-            ], limit_s=600, cwd=folder)  # fmt: skip
+                "--duration", f"{duration_s}", "--cluster", str(bundles), "--out", str(out),
+            ], limit_s=600)  # fmt: skip
         finally:
             for node in joined:
                 node.terminate()
             for node in joined:
                 node.wait(60)
-        (path,) = (path for path in Path(folder, "archives").iterdir() if path.is_dir())
+        (path,) = (path for path in out.iterdir() if path.is_dir())
         archive = dsbench.open(path)
         return _figures(nodes, duration_s, *(archive.table(name).to_pylist() for name in ("monitors", "nodes")))
 
@@ -124,4 +125,7 @@ def _figures(nodes: int, duration_s: float, rows: list[dict[str, Any]], taken: l
 if __name__ == "__main__":
     if os.geteuid() != 0:
         sys.exit("error: making networks needs root")
-    main()
+    try:
+        main()
+    except BenchError as error:
+        sys.exit(f"error: {error}")

@@ -18,7 +18,7 @@ from typing import Final
 from bench.cells import UNIX
 from bench.clients import BenchError, Measured, libpq, run
 from bench.places import Place, fill, started
-from bench.results import DSBENCH, Spread, rates, sweep
+from bench.results import DSBENCH, Spread, median, rates, sweep
 from dsbench import servers
 from dsbench.measure.drivers import session_opener
 from dsbench.measure.drivers.peers import program
@@ -133,7 +133,7 @@ def section(product: str, scale: int) -> list[str]:
     except servers.ServerError as error:
         return [f"- population on {product} is left out: {error}"]
     own = [name for name in found if name not in (DSBENCH, PGBENCH)]
-    bound = max(own, key=lambda name: _middle(found[name], "rate_tps"))
+    bound = max(own, key=lambda name: median(found[name], "rate_tps"))
     lines = []
     for name, measured in found.items():
         alone = "populate" in spent[name][0]  # pgbench does not say what the rows took by themselves.
@@ -141,18 +141,14 @@ def section(product: str, scale: int) -> list[str]:
         ratio = Spread.of([b / a["populate"] for a, b in zip(spent[DSBENCH], took, strict=True)]) if alone else ""
         whole = rates(found[DSBENCH], measured).judged({bound: GOAL, PGBENCH: 1.0}.get(name))
         phases = (f"{one} {statistics.median(each[one] for each in spent[name]):.2f}" for one in spent[name][0])
-        client_s, server_s = _middle(measured, "cpu_us") * rows / 1e6, _middle(measured, "server_s")
+        client_s, server_s = median(measured, "cpu_us") * rows / 1e6, median(measured, "server_s")
         cells = [
             place.server.version, f"{scale}", name, f"{rows / statistics.median(took):,.0f}" if alone else "",
-            "" if name == DSBENCH else f"{ratio}", f"{_middle(measured, 'rate_tps'):,.0f}",
+            "" if name == DSBENCH else f"{ratio}", f"{median(measured, 'rate_tps'):,.0f}",
             "" if name == DSBENCH else whole, ", ".join(phases), f"{client_s:.1f}", f"{server_s:.1f}",
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return ["", *_HEAD, *lines, ""]
-
-
-def _middle(measured: Sequence[Measured], name: str) -> float:
-    return float(statistics.median(getattr(one, name) for one in measured))
 
 
 def _own(product: str, place: Place, scale: int) -> dict[str, Callable[[], Phases]]:

@@ -168,7 +168,7 @@ def _raw(one: Finished) -> dict[str, Any]:
 def best(found: Found, prefix: str = "") -> str | None:
     """The peer of the largest median rate, among those whose names begin so; ``None`` where there is none."""
     names = [name for name in found if (name.startswith(prefix) if prefix else _is_peer(name))]
-    return max(names, key=lambda name: _median(found[name], "rate_tps"), default=None)
+    return max(names, key=lambda name: median(found[name], "rate_tps"), default=None)
 
 
 def _is_peer(name: str) -> bool:
@@ -183,10 +183,10 @@ def row(cell: Cell, one: Finished, before: Found | None = None) -> str:
     earlier = f", before {rates(before[DSBENCH], before[peer])}" if peer and before and peer in before else ""
     ratio = rates(ours, theirs) if peer else None
     cells = [
-        str(cell.clients), cell.transport, f"{_median(ours, 'rate_tps'):,.0f}", peer or "none",
-        f"{_median(theirs, 'rate_tps'):,.0f}" if peer else "",
+        str(cell.clients), cell.transport, f"{median(ours, 'rate_tps'):,.0f}", peer or "none",
+        f"{median(theirs, 'rate_tps'):,.0f}" if peer else "",
         f"{ratio} {'met' if ratio.median >= LEAST_OF_BEST else 'MISSED'}{earlier}" if ratio else "",
-        f"{_median(ours, 'cpu_us'):.2f}", f"{_median(theirs, 'cpu_us'):.2f}" if peer else "",
+        f"{median(ours, 'cpu_us'):.2f}", f"{median(theirs, 'cpu_us'):.2f}" if peer else "",
         f"{costs(ours, theirs).median:.2f}" if peer else "",
         f"{_variation(ours):.1%}", f"{_variation(theirs):.1%}" if peer else "", _slowest(cell, ours),
         ", ".join(f"{n} {rates(ours, found[n]).median:.2f}" for n in found if n not in (DSBENCH, peer)),
@@ -200,7 +200,7 @@ def _slowest(cell: Cell, ours: Sequence[Measured]) -> str:
     if not known or cell.clients == 1:
         return ""
     least = statistics.median(m.least or 0.0 for m in known)
-    each = _median(known, "transactions") / cell.clients
+    each = median(known, "transactions") / cell.clients
     unfair = least < UNEVEN and by_chance(each, least * each, cell.clients) < CHANCE
     return f"{least:.2f}{' MISSED' if unfair else ''}"
 
@@ -232,7 +232,7 @@ def goals(cell: Cell, found: Found) -> Iterator[str]:
             rate = rates(found[DSBENCH], found[peer]).judged(goal.rate)
             yield f"- {cell.name}, by that of {peer}: rate {rate}{f', CPU time {cost}' if cost else ''}"
     if cell == Cell(POSTGRESQL, SELECT, 8):
-        user = _median(found[DSBENCH], "user_us")
+        user = median(found[DSBENCH], "user_us")
         verdict = _goal(user <= MOST_USER_US, f"≤ {MOST_USER_US:.2f}")
         yield f"- {cell.name}: dsbench's clients spend {user:.2f} µs per transaction outside of the kernel ({verdict})"
 
@@ -246,7 +246,7 @@ def _costs(cell: Cell, one: Finished) -> Iterator[str]:
     for who, measured in one.found.items():
         each = [((m.server_s or 0) * 1e6 / m.transactions, (m.switches or 0) / m.transactions) for m in measured]
         server, switches = (statistics.median(values) for values in zip(*each, strict=True))
-        rate, own = _median(measured, "rate_tps"), _median(measured, "cpu_us")
+        rate, own = median(measured, "rate_tps"), median(measured, "cpu_us")
         yield f"| {who} | {rate:,.0f} | {own:.2f} | {server:.2f} | {switches:.2f} |"
 
 
@@ -302,7 +302,7 @@ def write(path: Path, text: str) -> None:
     path.write_text(f"{head}{BEGIN}\n{text}\n\n{END}{rest.partition(END)[2]}")
 
 
-def _median(measured: Sequence[Measured], name: str) -> float:
+def median(measured: Sequence[Measured], name: str) -> float:
     return float(statistics.median(getattr(m, name) for m in measured))
 
 

@@ -15,20 +15,8 @@ from typing import Final
 import numpy as np
 
 from bench.clients import ROOT
-from fixtures.simulated import (
-    DISTURBED,
-    Cycles,
-    called_different,
-    changing,
-    differing,
-    drifting,
-    fixed,
-    holding,
-    indexed,
-    peaked,
-    scattered,
-    stopped,
-)  # fmt: skip
+from fixtures import simulated
+from fixtures.simulated import Cycles
 
 PAGE: Final = ROOT / "docs" / "method.md"
 DRAWS: Final = 2000
@@ -50,7 +38,7 @@ def precision_table(draws: int) -> Table:
     ]
     rows = []
     for kind, wanted, most in cells:
-        found = stopped(kind, wanted, draws, most=most)
+        found = simulated.stopped(kind, wanted, draws, most=most)
         shares = map(_percent, (found.precise, found.holds, found.holds_precise))
         rows.append((*kind.words, f"{wanted:.0%}", str(most), f"{found.cycles:.1f}", *shares))
     return heads, rows
@@ -59,7 +47,7 @@ def precision_table(draws: int) -> Table:
 def median_table(draws: int) -> Table:
     counts, rows = (5, 6, 8, 10, 20), []
     for kind in (Cycles(0.03), *(Cycles(0.02, hit) for hit in (0.1, 0.3, 0.4, 0.5))):
-        found = (fixed(kind, n, draws) for n in counts)
+        found = (simulated.fixed(kind, n, draws) for n in counts)
         rows.append((*kind.words, *(f"{_percent(held)} (±{reach:.1%})" for held, reach in found)))
     return ("cycles scatter by", "checkpoint in", *(f"{n} cycles" for n in counts)), rows
 
@@ -68,7 +56,7 @@ def index_table(draws: int) -> Table:
     rows = []
     kinds = [Cycles(s) for s in (0.01, 0.02, 0.03, 0.06, 0.1)] + [Cycles(0.02, hit) for hit in (0.1, 0.2, 0.3, 0.4)]
     for kind in (*kinds, *(Cycles(0.05, alike=alike) for alike in (0.5, 0.9))):
-        found = indexed(kind, max(draws // 2, 1))
+        found = simulated.indexed(kind, max(draws // 2, 1))
         rows.append((*kind.words, f"{found.cycles:.0f}", _percent(found.precise), _percent(found.holds)))
     return ("cycles scatter by", "checkpoint in", "cycles of all 13 scales", "known within 3 %", "holds"), rows
 
@@ -78,12 +66,12 @@ def drift_table(draws: int) -> Table:
     rows = []
     for cycles, length in ((1, 30), (1, 60), (1, 300), (3, 60), (5, 60), (10, 60)):
         where = f"in a cycle of {length} s" if cycles == 1 else f"over {cycles} cycles of {length} s"
-        found = (drifting(alike, 0.3, length, draws, cycles=cycles) for alike in _ALIKE)
+        found = (simulated.drifting(alike, 0.3, length, draws, cycles=cycles) for alike in _ALIKE)
         rows.append(("none", f"{where}, ±30%", *map(_percent, found)))
     for length in (30, 60, 300):
         at = np.linspace(0, 1, length)
         for words, course in (("falls by 26 %", 1.15 - 0.3 * at), ("warms up from half", 1 - 0.5 * np.exp(-4 * at))):
-            found = (drifting(alike, 0.05, length, draws, course=course) for alike in _ALIKE)
+            found = (simulated.drifting(alike, 0.05, length, draws, course=course) for alike in _ALIKE)
             rows.append((words, f"in a cycle of {length} s, ±5%", *map(_percent, found)))
     return ("drift", "seconds", *(f"r = {alike}" for alike in _ALIKE)), rows
 
@@ -93,7 +81,7 @@ def scatter_table(draws: int) -> Table:
     for cycles, length in ((3, 10), (10, 10), (3, 60), (10, 60)):
         for apart, spread in ((0.0, 0.3), (0.2, 0.1)):
             few = max(draws // 2, 1)
-            found = (scattered(alike, spread, length, few, cycles=cycles, apart=apart) for alike in _ALIKE)
+            found = (simulated.scattered(alike, spread, length, few, cycles=cycles, apart=apart) for alike in _ALIKE)
             levels = f"scatter by {apart:.0%}" if apart else "all alike"
             rows.append((levels, f"{cycles} cycles of {length} s, ±{spread:.0%}", *map(_percent, found)))
     return ("levels of the cycles", "seconds", *(f"r = {alike}" for alike in _ALIKE)), rows
@@ -103,27 +91,32 @@ def scalability_table(draws: int) -> Table:
     rows = []
     for serial, pairs in ((0.02, 0.0), (0.1, 0.0), (0.3, 0.0), (0.05, 0.002), (0.05, 0.01)):
         for noise in (0.03, 0.1):
-            found = peaked(serial, pairs, noise, max(draws // 2, 1))
+            found = simulated.peaked(serial, pairs, noise, max(draws // 2, 1))
             rows.append((f"{serial}", f"{pairs}", f"{noise:.0%}", *map(_percent, found)))
     return ("σ", "κ", "error of a rate", "said to have a peak", "whose interval holds it"), rows
 
 
 def ab_table(draws: int) -> Table:
-    rows = [("A against A", name, *(f"{called_different(disturbed, spread, draws):.1%}" for spread in _SPREADS))
-            for name, disturbed in DISTURBED.items()]  # fmt: skip
+    rows = []
+    for name, disturbed in simulated.DISTURBED.items():
+        shares = (simulated.called_different(disturbed, spread, draws) for spread in _SPREADS)
+        rows.append(("A against A", name, *(f"{share:.1%}" for share in shares)))
     return ("", "disturbance", *(f"called different, runs scatter by {spread:.1%}" for spread in _SPREADS)), rows
 
 
 def compare_table(draws: int) -> Table:
-    rows = [(f"{columns} columns that do the same, {runs} {'run' if runs == 1 else 'runs'} of each", "some one differs",
-             f"{differing(columns, runs, draws):.1%}") for columns in (2, 4, 7) for runs in (1, 3)]  # fmt: skip
-    rows += [(f"{runs[0]} runs that scatter by 2 %, {runs[1]} by 10 %", "the interval holds the truth",
-              f"{holding(runs, draws):.1%}") for runs in ((2, 2), (3, 3), (5, 5), (10, 3), (3, 10))]  # fmt: skip
+    rows = []
+    for columns, runs in ((2, 1), (2, 3), (4, 1), (4, 3), (7, 1), (7, 3)):
+        words = f"{columns} columns that do the same, {runs} {'run' if runs == 1 else 'runs'} of each"
+        rows.append((words, "some one differs", f"{simulated.differing(columns, runs, draws):.1%}"))
+    for a, b in ((2, 2), (3, 3), (5, 5), (10, 3), (3, 10)):
+        words = f"{a} runs that scatter by 2 %, {b} by 10 %"
+        rows.append((words, "the interval holds the truth", f"{simulated.holding((a, b), draws):.1%}"))
     return ("columns", "", "share"), rows
 
 
 def trend_table(draws: int) -> Table:
-    rows = [(f"{runs} runs", "a change is named", *(f"{changing(runs, rho, draws):.1%}" for rho in _LEANS))
+    rows = [(f"{runs} runs", "a change is named", *(f"{simulated.changing(runs, rho, draws):.1%}" for rho in _LEANS))
             for runs in (20, 50)]  # fmt: skip
     return ("history without a change", "", *(f"r = {rho:g}" for rho in _LEANS)), rows
 
