@@ -112,7 +112,8 @@ def _figures(nodes: int, duration_s: float, rows: list[dict[str, Any]], taken: l
     cpu = by_cycle(True, "client", ("cpu_user", "cpu_system"))
     inside, ends_s = per_s(cpu), duration_s + cpu[0][0] - cpu[0][2]  # of a cycle, before and after its samples
     between = [after[1] - before[3] - inside * ends_s for before, after in pairwise(cpu)]
-    memory = [row["value"] for row in rows if (row["node"], row["metric"]) == ("local", "resident_memory")]
+    own = ("local", "client", "resident_memory")
+    memory = [row["value"] for row in rows if (row["node"], row["monitor"], row["metric"]) == own]
     starts = [[row["start_late_ns"] for row in taken if row["cycle"] == cycle] for cycle in range(1, CYCLES + 1)]
     return [
         nodes, inside * 1e3, float(np.mean(between)) * 1e3, max(memory) / 2**20,
