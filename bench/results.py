@@ -240,7 +240,7 @@ def goals(cell: Cell, found: Found) -> Iterator[str]:
 def _costs(cell: Cell, one: Finished) -> Iterator[str]:
     """What a transaction costs client, server and scheduler: a peer that is faster has a reason."""
     yield from ("", f"### Costs of a transaction: {cell.name}", "")
-    yield f"{one.server}, {_runs(one)} in turn; switches are those of the whole machine."
+    yield f"{one.server}, runs in turn, {_runs(one)}; switches are those of the whole machine."
     yield from ("", "| client | tps | CPU of the client, µs | CPU of the server, µs | context switches |")
     yield "|---|--:|--:|--:|--:|"
     for who, measured in one.found.items():
