@@ -2,7 +2,8 @@
 //!
 //! Read in this order: [`engine`] (what a database must do), [`workload`] (what a benchmark must do),
 //! [`stage`] (what happens on one database, one thing after another), [`generator`] (the loop),
-//! [`recorder`] (what is kept of a transaction).
+//! [`recorder`] (what is kept of a transaction). [`fill`] fills in the plan of a stage with what a run asks for; [`lexer`]
+//! cuts SQL into tokens for all who look into it.
 
 pub mod clock;
 pub mod contract;
@@ -11,6 +12,6 @@ pub mod locking;
 pub mod random;
 pub mod record;
 
-pub use contract::{engine, error, sql, stage, value, workload};
+pub use contract::{engine, error, lexer, sql, stage, value, workload};
 pub use load::{calibrate, carrier, fill, generator, limit, pacer, pairs, placement, seats, terminals, threads};
 pub use record::{course, histogram, recorder, trace};

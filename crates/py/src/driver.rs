@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, Prepare, Session, Statement, StatementId};
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::lexer::Rules;
 use dsbench_core::value::{Rows, Table, Type, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -68,6 +69,12 @@ impl Engine for Driver {
         let lent = Lent(body);
         Python::attach(|py| py.detach(move || lent.run()));
     }
+}
+
+/// `sql` for a driver that formats its statements, see `Rules::by_format`.
+#[pyfunction]
+pub fn by_format(sql: &str, dialect: &str) -> String {
+    Rules::of(dialect).by_format(sql)
 }
 
 /// A session of a driver.

@@ -58,6 +58,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
     module.add_function(wrap_pyfunction!(entry::workload_entry, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(driver::by_format, module)?)?;
     module.add_function(wrap_pyfunction!(bench::draws, module)?)?;
     module.add_function(wrap_pyfunction!(stage::divide, module)?)?;
     module.add_function(wrap_pyfunction!(cycle::buckets, module)?)?;

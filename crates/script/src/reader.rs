@@ -1,5 +1,7 @@
 //! Reads one script: its statements and meta commands, and which command follows which.
 
+use dsbench_core::lexer::{begins_name, in_name};
+
 use crate::command::{Action, Command, Part, Pause, Store, Unit};
 use crate::error::Error;
 use crate::expression;
@@ -7,7 +9,6 @@ use crate::names::Names;
 use crate::parse::Source;
 use crate::program::Program;
 use crate::split::{End, Raw, Splitter};
-use crate::token::begins_name;
 use crate::words;
 
 /// Most variables of a statement.
@@ -130,7 +131,7 @@ impl Reader<'_, '_> {
                 };
                 let (program, next) = self.expression(place, next)?;
                 let name = &text[from..to];
-                let valid = name.bytes().next().is_some_and(begins_name) && name.bytes().all(crate::token::in_name);
+                let valid = name.bytes().next().is_some_and(begins_name) && name.bytes().all(in_name);
                 if !valid {
                     return Err(self.wrong(place, &format!("invalid variable name: \"{name}\""), Some(to)));
                 }

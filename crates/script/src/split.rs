@@ -1,7 +1,7 @@
 //! Cuts SQL into statements as psql does: at semicolons outside of quotes, comments, brackets and the bodies of
 //! functions, and at backslashes.
 
-use crate::token::{begins_name, in_name, run};
+use dsbench_core::lexer::{begins_name, in_name, run, Kind, Rules};
 
 /// A statement as the file has it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -126,31 +126,23 @@ impl<'a> Splitter<'a> {
 
     /// One token that ends no statement.
     fn token(&mut self, first: u8) {
-        let rest = self.rest();
-        match first {
-            b' ' | b'\t' | b'\n' | b'\r' | 0x0c | 0x0b => self.pass(1),
-            b'-' if rest.get(1) == Some(&b'-') => self.pass(run(rest, |byte| !matches!(byte, b'\n' | b'\r'))),
-            b'/' if rest.get(1) == Some(&b'*') => self.pass(comment(rest)),
-            b'\'' => self.quoted(quote(rest, false)),
-            b'"' => self.quoted(quote(rest, false)),
-            b'e' | b'E' if rest.get(1) == Some(&b'\'') => self.quoted(1 + quote(&rest[1..], true)),
-            b'$' => match dollar(rest) {
-                Some(length) => self.quoted(length),
-                None => self.take(1 + run(&rest[1..], |byte| byte.is_ascii_digit())),
-            },
-            b':' if rest.get(1) == Some(&b':') => self.take(2),
-            b':' if rest.get(1).copied().is_some_and(begins_name) => self.variable(1 + run(&rest[1..], in_name), false),
-            b'(' => {
+        let (kind, length) = Rules::Standard.next(&self.text[self.at..]);
+        match (kind, first) {
+            (Kind::Space | Kind::Comment, _) => self.pass(length),
+            (Kind::Text | Kind::Name, _) => self.quoted(length),
+            (Kind::Word, _) => self.word(length),
+            (Kind::Sign, b':') if length == 1 && self.rest().get(1).copied().is_some_and(begins_name) => {
+                self.variable(1 + run(&self.rest()[1..], in_name), false);
+            }
+            (Kind::Sign, b'(') => {
                 self.brackets += 1;
                 self.take(1);
             }
-            b')' => {
+            (Kind::Sign, b')') => {
                 self.brackets = self.brackets.saturating_sub(1);
                 self.take(1);
             }
-            _ if begins_name(first) => self.word(run(rest, |byte| in_name(byte) || byte == b'$')),
-            _ if first.is_ascii_digit() => self.take(run(rest, |byte| in_name(byte) || byte == b'$')),
-            _ => self.take(1),
+            _ => self.take(length),
         }
     }
 
@@ -210,69 +202,24 @@ fn variable_in(quoted: &[u8]) -> Option<usize> {
 
 /// The first `most` words of a statement, without its comments. What MySQL reads in `/*! */` is none.
 pub(crate) fn words(text: &str, most: usize) -> Vec<&str> {
-    let (bytes, mut found, mut at) = (text.as_bytes(), Vec::new(), 0);
-    while found.len() < most && at < bytes.len() {
-        let rest = &bytes[at..];
-        at += match rest {
-            [b'-', b'-', ..] => run(rest, |byte| !matches!(byte, b'\n' | b'\r')),
-            [b'/', b'*', ..] if rest.get(2) != Some(&b'!') => comment(rest),
-            [byte, ..] if byte.is_ascii_whitespace() => 1,
+    let (mut found, mut at) = (Vec::new(), 0);
+    while found.len() < most && at < text.len() {
+        let rest = &text[at..];
+        at += match Rules::Standard.next(rest) {
+            (Kind::Space, length) => length,
+            (Kind::Comment, length) if !rest.starts_with("/*!") => length,
             _ => {
-                let ends = |&n: &usize| {
-                    rest[n].is_ascii_whitespace() || rest[n..].starts_with(b"--") || rest[n..].starts_with(b"/*")
+                let ends = |n: &usize| {
+                    let rest = &rest.as_bytes()[*n..];
+                    rest[0].is_ascii_whitespace() || rest.starts_with(b"--") || rest.starts_with(b"/*")
                 };
                 let length = (1..rest.len()).find(ends).unwrap_or(rest.len());
-                found.push(&text[at..at + length]);
+                found.push(&rest[..length]);
                 length
             }
         };
     }
     found
-}
-
-/// Length of a comment in slashes and stars, which may hold others.
-fn comment(rest: &[u8]) -> usize {
-    let (mut at, mut depth) = (0, 0);
-    while at < rest.len() {
-        match &rest[at..] {
-            [b'/', b'*', ..] => (at, depth) = (at + 2, depth + 1),
-            [b'*', b'/', ..] => (at, depth) = (at + 2, depth - 1),
-            _ => at += 1,
-        }
-        if depth == 0 {
-            break;
-        }
-    }
-    at
-}
-
-/// Length of a text in quotes, up to the end of the file where they are not closed. Two quotes stand for one;
-/// `escapes`: so does a backslash with what follows it.
-fn quote(rest: &[u8], escapes: bool) -> usize {
-    let mark = rest[0];
-    let mut at = 1;
-    while at < rest.len() {
-        match rest[at] {
-            b'\\' if escapes => at += 2,
-            byte if byte == mark && rest.get(at + 1) == Some(&mark) => at += 2,
-            byte if byte == mark => return at + 1,
-            _ => at += 1,
-        }
-    }
-    rest.len()
-}
-
-/// Length of a text in `$tag$`.
-fn dollar(rest: &[u8]) -> Option<usize> {
-    let tag = match rest.get(1) {
-        Some(byte) if begins_name(*byte) => run(&rest[1..], in_name),
-        _ => 0,
-    };
-    (rest.get(1 + tag) == Some(&b'$')).then_some(())?;
-    let mark = &rest[..tag + 2];
-    let body = &rest[mark.len()..];
-    let end = body.windows(mark.len()).position(|window| window == mark);
-    Some(end.map_or(rest.len(), |end| mark.len() + end + mark.len()))
 }
 
 #[cfg(test)]
@@ -315,6 +262,7 @@ mod tests {
             ("BEGIN; END;", &["BEGIN", "END"]),
             ("SELECT 'open; SELECT 2;", &["SELECT 'open; SELECT 2;"]),
             ("SELECT $1, a$b$c; SELECT 1", &["SELECT $1, a$b$c", "SELECT 1"]),
+            ("SELECT `a;b`; SELECT 2", &["SELECT `a;b`", "SELECT 2"]),
         ] {
             assert_eq!(split(text), found, "{text}");
         }

@@ -1,5 +1,7 @@
 //! The tokens of an expression.
 
+use dsbench_core::lexer::{begins_name, in_name, run};
+
 use crate::value::read_double;
 
 /// A token of an expression.
@@ -27,16 +29,6 @@ const SIGNS: &[&str] =
     &["<>", "!=", "<=", ">=", "<<", ">>", "+", "-", "*", "/", "%", "=", "<", ">", "|", "&", "#", "~", "(", ")", ","];
 const WORDS: &[&str] = &["AND", "OR", "NOT", "IS", "ISNULL", "NOTNULL", "CASE", "WHEN", "THEN", "ELSE", "END", "NULL"];
 
-/// A byte that a name may begin with.
-pub(crate) fn begins_name(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
-}
-
-/// A byte that a name may go on with.
-pub(crate) fn in_name(byte: u8) -> bool {
-    begins_name(byte) || byte.is_ascii_digit()
-}
-
 /// White space within a line.
 pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | 0x0c | 0x0b)
@@ -49,11 +41,6 @@ pub(crate) fn continuation(rest: &[u8]) -> Option<usize> {
         [b'\\', b'\r', b'\n', ..] => Some(3),
         _ => None,
     }
-}
-
-/// Length of the longest start of `rest` whose bytes are all as `wanted`.
-pub(crate) fn run(rest: &[u8], wanted: impl Fn(u8) -> bool) -> usize {
-    rest.iter().position(|byte| !wanted(*byte)).unwrap_or(rest.len())
 }
 
 /// The token at `at` of `text`, and where the next begins. An error: what is wrong and the text of it, and its end.

@@ -1,6 +1,8 @@
 //! The words after a backslash: a command and its arguments, up to the end of the line.
 
-use crate::token::{continuation, is_blank, run};
+use dsbench_core::lexer::run;
+
+use crate::token::{continuation, is_blank};
 
 /// The word at `at` of `text` (where it begins, where it ends) and where to go on; `None` for the word at the end of
 /// the line.

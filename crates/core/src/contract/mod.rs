@@ -2,6 +2,7 @@
 
 pub mod engine;
 pub mod error;
+pub mod lexer;
 pub mod progress;
 pub mod sql;
 pub mod stage;

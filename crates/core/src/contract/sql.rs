@@ -12,6 +12,7 @@
 
 use crate::engine::Dialect;
 use crate::error::{Error, Result};
+use crate::lexer::Rules;
 
 /// Dialects whose protocol numbers the parameters: `?` becomes `$1`.
 const NUMBERED: &[&str] = &["postgres"];
@@ -85,9 +86,17 @@ fn fill(statement: &str, sections: &Cut) -> String {
 }
 
 fn number(statement: &str) -> String {
-    let mut pieces = statement.split('?');
-    let first = pieces.next().unwrap_or_default().to_string();
-    (1..).zip(pieces).fold(first, |before, (at, after)| format!("{before}${at}{after}"))
+    let (mut numbered, mut count) = (String::new(), 0);
+    for (_, at) in Rules::Standard.tokens(statement) {
+        match &statement[at] {
+            "?" => {
+                count += 1;
+                numbered.push_str(&format!("${count}"));
+            }
+            token => numbered.push_str(token),
+        }
+    }
+    numbered
 }
 
 fn cut(text: &'static str) -> Cut {
@@ -140,15 +149,15 @@ mod tests {
     fn what_dialects_share_has_the_words_and_parameters_of_each() {
         let shared =
             "-- word: {time} = timestamp\n-- word: {rest} =\n-- name: make\nCREATE TABLE t (a {time}{rest}) -- {left}\n\
-                      -- name: ask\nSELECT a FROM t WHERE a = ? AND b = ?\n";
+                      -- name: ask\nSELECT '?' FROM t WHERE a = ? AND b = ?\n";
         let own = format!("-- word: {{time}} = datetime(6)\n{shared}").leak();
         let numbers = Dialect { name: "postgres", ..DIALECT };
         let [plain, numbered] =
             [&DIALECT, &numbers].map(|d| Sections::of(d, &[("a", shared), ("postgres", own)]).unwrap());
         assert_eq!(plain.one("make").unwrap(), "CREATE TABLE t (a timestamp) -- {left}");
         assert_eq!(numbered.one("make").unwrap(), "CREATE TABLE t (a datetime(6)) -- {left}");
-        assert_eq!(plain.one("ask").unwrap(), "SELECT a FROM t WHERE a = ? AND b = ?");
-        assert_eq!(numbered.one("ask").unwrap(), "SELECT a FROM t WHERE a = $1 AND b = $2");
+        assert_eq!(plain.one("ask").unwrap(), "SELECT '?' FROM t WHERE a = ? AND b = ?");
+        assert_eq!(numbered.one("ask").unwrap(), "SELECT '?' FROM t WHERE a = $1 AND b = $2");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! MariaDB and MySQL, by a client of our own: a prepared statement is one send and one receive, out
 //! of and into buffers that are kept. `options` says where; `greeting`, `auth` and `login` open
 //! a session; `packet`, `fields`, `answer`, `reply` and `wire` speak the protocol (version 10);
-//! `statement` and `binary` are prepared statements, `text` and `placeholders` those that are not;
+//! `statement` and `binary` are prepared statements, `text` those that are not;
 //! `connection`, `bulk` and `place` are what the loop calls.
 //!
 //! The isolation is the server's: InnoDB's REPEATABLE READ reads from a snapshot but writes to the
@@ -21,7 +21,6 @@ mod login;
 mod options;
 mod packet;
 mod place;
-mod placeholders;
 mod reply;
 mod rows;
 mod size;

@@ -5,11 +5,12 @@ use std::io::Write;
 
 use dsbench_core::engine::Statement;
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::lexer::Rules;
 use dsbench_core::value::{Rows, Type, Value};
 
 use super::fields::Fields;
+use super::packet;
 use super::wire::QUERY;
-use super::{packet, placeholders};
 use crate::datetime::Moment;
 use crate::decimal;
 use crate::misuse::{fits, misfit, unreadable, wrong_count};
@@ -26,7 +27,7 @@ pub(super) struct Template {
 impl Template {
     /// Error `Statement` when the statement has not as many placeholders as it declares.
     pub(super) fn new(statement: &Statement<'_>) -> Result<Self> {
-        let pieces: Box<[Box<str>]> = placeholders::cut(statement.sql).into_iter().map(Into::into).collect();
+        let pieces: Box<[Box<str>]> = Rules::MySql.pieces(statement.sql).into_iter().map(Into::into).collect();
         if pieces.len() != statement.params.len() + 1 {
             let message = format!(
                 "the statement has {} placeholders and declares {} parameters",

@@ -15,7 +15,6 @@ mod options;
 mod passfile;
 mod pipeline;
 mod place;
-mod placeholders;
 mod reply;
 mod sessions;
 mod simple;

@@ -5,9 +5,9 @@ use std::io::Write;
 
 use dsbench_core::engine::Statement;
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::lexer::{Kind, Rules};
 use dsbench_core::value::{Rows, Type, Value};
 
-use super::placeholders;
 use super::statement::{close, whole};
 use super::types::decode_row_by;
 use crate::datetime::Moment;
@@ -32,7 +32,10 @@ impl Template {
         let Statement { sql, params, columns } = *statement;
         whole(sql)?;
         let (mut pieces, mut start) = (Vec::new(), 0);
-        for (place, number) in placeholders::find(sql) {
+        for (_, place) in Rules::Standard.tokens(sql).filter(|(kind, _)| *kind == Kind::Place) {
+            // What the protocol could not name is no parameter.
+            let named = sql[place.start + 1..place.end].parse::<u16>().unwrap_or(0);
+            let Some(number) = usize::from(named).checked_sub(1) else { continue };
             if number >= params.len() {
                 let message = format!("the statement names ${} and declares {} parameters", number + 1, params.len());
                 return Err(Error::with(ErrorKind::Statement, "prepare", message));

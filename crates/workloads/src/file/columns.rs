@@ -1,5 +1,6 @@
 //! Which tables statements make, and of what types their columns are: what a population has to know.
 
+use dsbench_core::lexer::{Kind, Rules};
 use dsbench_core::value::Type;
 
 /// A table that a statement makes.
@@ -12,32 +13,33 @@ pub(super) struct Made {
     pub(super) plain: bool,
 }
 
-/// The table that `sql` makes, if it makes one; `plain`: on SQLite, whose whole numbers all have 64 bits.
-pub(super) fn made(sql: &str, plain: bool) -> Option<Made> {
-    let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
-    let sql = lines.collect::<Vec<_>>().join(" ");
-    let (head, body) = sql.split_once('(')?;
+/// The table that `sql` makes for a product, if it makes one.
+pub(super) fn made(sql: &str, product: Option<&str>) -> Option<Made> {
+    // SQLite's whole numbers all have 64 bits.
+    let plain = product == Some("sqlite");
+    let (head, pieces) = parts(sql, Rules::of(product.unwrap_or_default()));
     let words: Vec<String> = head.split_whitespace().map(str::to_ascii_uppercase).collect();
-    if words.first()? != "CREATE" || !words.iter().any(|word| word == "TABLE") {
+    if pieces.is_empty() || words.first()? != "CREATE" || !words.iter().any(|word| word == "TABLE") {
         return None;
     }
     let name = head.split_whitespace().last()?.to_string();
-    let columns = of_body(body).into_iter().filter_map(|piece| column(&piece, plain)).collect();
+    let columns = pieces.iter().filter_map(|piece| column(piece, plain)).collect();
     Some(Made { name, columns, plain })
 }
 
-/// The pieces between the commas of a bracket that was opened.
-fn of_body(body: &str) -> Vec<String> {
-    let (mut pieces, mut depth) = (vec![String::new()], 1);
-    for letter in body.chars() {
-        depth += i32::from(letter == '(') - i32::from(letter == ')');
-        match (letter, depth) {
-            (_, 0) => break,
-            (',', 1) => pieces.push(String::new()),
-            _ => pieces.last_mut().expect("it begins with one").push(letter),
+/// What stands before the first bracket of `sql`, and the pieces between the commas in it, without comments.
+fn parts(sql: &str, rules: Rules) -> (String, Vec<String>) {
+    let (mut head, mut pieces, mut depth) = (String::new(), Vec::new(), 0);
+    for (kind, at) in rules.tokens(sql) {
+        let token = if kind == Kind::Comment { " " } else { &sql[at] };
+        depth += i32::from(token == "(") - i32::from(token == ")");
+        match (token, depth) {
+            ("(", 1) | (",", 1) => pieces.push(String::new()),
+            (")", 0) => break,
+            _ => pieces.last_mut().unwrap_or(&mut head).push_str(token),
         }
     }
-    pieces
+    (head, pieces)
 }
 
 /// A column with its type; `None` for what is none, such as a key of the table.
@@ -75,15 +77,15 @@ mod tests {
     #[test]
     fn columns_have_the_types_of_their_statement() {
         let table = made(
-            "CREATE TABLE t (\n id bigint NOT NULL PRIMARY KEY, -- a, b\n p decimal(12, 2), name varchar(10) \
-             CHARACTER SET ASCII,\n at timestamp DEFAULT now(), j jsonb,\n PRIMARY KEY (id, p))",
-            false,
+            "CREATE /* ( */ TABLE t (\n id bigint NOT NULL PRIMARY KEY, -- a, b\n p decimal(12, 2), name varchar(10) \
+             CHARACTER SET ASCII DEFAULT '),--',\n at timestamp DEFAULT now() /*, k int */, j jsonb,\n PRIMARY KEY (id, p)) -- (",
+            None,
         );
         let kinds = [Type::Int64, Type::Decimal(2), Type::Text, Type::Timestamp].map(Some);
         let names = ["id", "p", "name", "at"].map(str::to_string);
         let mut columns: Vec<_> = names.into_iter().zip(kinds).collect();
         columns.push(("j".into(), None));
         assert_eq!(table, Some(Made { name: "t".into(), columns, plain: false }));
-        assert_eq!(made("CREATE INDEX i ON t (id)", false), None);
+        assert_eq!(made("CREATE INDEX i ON t (id)", None), None);
     }
 }

@@ -240,7 +240,7 @@ impl Reader<'_> {
         let fields = node.fields(&["tables", "keys", "foreign_keys", "clean"])?;
         let steps = |name: &str| fields.get(name).map(|node| scope.steps(&self.sql(node)?)).transpose();
         let tables = steps("tables")?.unwrap_or_default();
-        let made = tables.iter().filter_map(|step| columns::made(&step.sql, self.product == Some("sqlite"))).collect();
+        let made = tables.iter().filter_map(|step| columns::made(&step.sql, self.product)).collect();
         let (keys, foreign_keys) = (steps("keys")?.unwrap_or_default(), steps("foreign_keys")?.unwrap_or_default());
         Ok(Schema { tables, keys, foreign_keys, clean: steps("clean")?, made })
     }

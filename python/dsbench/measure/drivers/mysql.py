@@ -6,7 +6,8 @@ import os
 from types import ModuleType
 from typing import Any
 
-from dsbench.measure.drivers.session import MYSQL, Run, Session, by_format
+from dsbench._core import by_format
+from dsbench.measure.drivers.session import Run, Session
 from dsbench.spec.target import Target
 
 _FOUND_ROWS = 2
@@ -46,7 +47,7 @@ class PyMySQL(Session):
         self.connection.autocommit(alone)
 
     def _statement(self, sql: str, reads: bool, _once: bool, /) -> Run:
-        cursor, text = self._cursor, by_format(sql, MYSQL)
+        cursor, text = self._cursor, by_format(sql, "mysql")
 
         def run(params: Any) -> Any:
             changed = cursor.execute(text, params)

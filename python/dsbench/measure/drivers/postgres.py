@@ -8,7 +8,8 @@ import ssl
 from types import ModuleType
 from typing import Any
 
-from dsbench.measure.drivers.session import POSTGRES, Run, Session, by_format
+from dsbench._core import by_format
+from dsbench.measure.drivers.session import Run, Session
 from dsbench.spec.target import Target
 
 _PLACE = "dsbench"
@@ -31,7 +32,7 @@ class _Postgres(Session):
         self.connection.autocommit = alone
 
     def _statement(self, sql: str, reads: bool, _once: bool, /) -> Run:
-        cursor, text = self._cursor, by_format(sql, POSTGRES)
+        cursor, text = self._cursor, by_format(sql, "postgres")
 
         def run(params: Any) -> Any:
             cursor.execute(text, params)

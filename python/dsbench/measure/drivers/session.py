@@ -6,7 +6,6 @@ The core's ``crates/py/src/driver.rs`` calls these methods, and takes the times 
 from __future__ import annotations
 
 import datetime
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -17,26 +16,6 @@ Run = Callable[[Sequence[Any]], Any]
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
-
-
-def _comment(depth: int) -> str:
-    """The pattern of a comment of PostgreSQL's, with others in it up to ``depth``."""
-    inner = _comment(depth - 1) if depth else r"(?!)"
-    return rf"/\*(?:{inner}|(?!/\*|\*/).)*\*/"
-
-
-POSTGRES = re.compile(
-    r"(?<![\w$])[eE]'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*"
-    rf"|{_comment(3)}|(?<![\w$])\$((?:[^\W\d]\w*)?)\$.*?\$\1\$|(?P<place>(?<![\w$])\$[0-9]+)|%",
-    re.DOTALL,
-)
-"""What is a parameter of a statement, and what only looks like one: strings, names and comments."""
-MYSQL = re.compile(
-    r"'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"|`[^`]*`|--(?=[\s\0]|$)[^\n]*|#[^\n]*"
-    r"|/\*(?!M?!).*?\*/|(?P<place>\?)|%",
-    re.DOTALL,
-)
-"""The same of MariaDB's and MySQL's."""
 
 
 class Unproved(Exception):
@@ -149,8 +128,3 @@ def proved(session: Session, isolation: str) -> Session:
         session.close()
         raise
     return session
-
-
-def by_format(sql: str, words: re.Pattern[str]) -> str:
-    """``sql`` with ``%s`` for its parameters, which come in order; ``words``: ``POSTGRES`` or ``MYSQL``."""
-    return words.sub(lambda found: "%s" if found["place"] else found[0].replace("%", "%%"), sql)
