@@ -15,6 +15,6 @@ def test_a_cell_shows_the_run_as_table_and_diagrams(tmp_path: Path) -> None:
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     (shown,) = [output.data for output in notebook.cells[0].outputs if output.output_type == "execute_result"]
     assert "DSI" in shown["text/plain"]
-    assert "Summary by scale" in shown["text/html"]
+    assert "populate [s]" in shown["text/html"]
     assert shown["text/html"].count("<img") == 4
     assert len(list(tmp_path.glob("archives/*.zip"))) == 1

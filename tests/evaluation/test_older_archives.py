@@ -57,7 +57,9 @@ def test_its_figures_are_what_they_were(path: Path) -> None:
     shown = json.loads(json.dumps(tables.to_json(found)))
     kept = archive.read("shown.json").replace(b'"steps": {', b'"series": {')
     assert [one for one in differences(json.loads(kept), shown) if not FEW_BOUNDS.fullmatch(one)] == []
-    before = FEW_WORDS.sub(" (no interval below 5 cycles)", archive.read("results.txt").decode()).splitlines()
+    text = FEW_WORDS.sub(" (no interval below 5 cycles)", archive.read("results.txt").decode())
+    # Warnings were called doubts; and the archives of this year have shorter names now.
+    before = re.sub(r"^# doubt", "# warning", text, flags=re.MULTILINE).replace(archive.run.name, archive.name).splitlines()
     now = tables.results_txt(found, archive.run).splitlines()
     # A newer version may say more above the table, and nothing else.
     assert [line for line in now if line in before or not line.startswith("#")] == before

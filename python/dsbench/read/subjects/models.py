@@ -83,7 +83,7 @@ TITLES: Final = {
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """Where the rate falls, then each model: its parameters with intervals, and its residuals point by point."""
     falls = describe_falls(evaluation)
-    yield from (Sentence(line[:1].upper() + line[1:] + ".") for line in falls)
+    yield from (Sentence(f"{line.strip()[:1].upper()}{line.strip()[1:]}.") for line in falls)
     for fit in evaluation.models:
         blocks: list[Block] = []
         residuals = f"; residuals {fit.rms:.1%} (rms)" if fit.fits else ""
