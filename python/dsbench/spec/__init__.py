@@ -4,19 +4,17 @@ Every setting has one name: in TOML, on the command line, in ``run.json`` and in
 """
 
 from dsbench.redaction import redact, secrets_of
-from dsbench.spec.building import PROFILE_NAMES, PROFILES, build, load_toml, recorded, refuse_unused
-from dsbench.spec.files import examples, named_as, taking, with_file
+from dsbench.spec.building import Merged, build, known_workload, load_toml, merged, recorded, refuse_unused
+from dsbench.spec.files import SCRIPTS, examples, named_as, needs_pgbench, taking, with_file
 from dsbench.spec.limits import Limits
-from dsbench.spec.merging import Merged, dsi_seconds, known_workload, merged
 from dsbench.spec.options import OPTIONS, Option, printed
+from dsbench.spec.profiles import PROFILE_NAMES, PROFILES, dsi_seconds
 from dsbench.spec.run import (
     DSI_SCALES,
     LEVELS,
     RunSpec,
     terminals_of,
 )
-from dsbench.spec.scripts import NAMES as SCRIPTS
-from dsbench.spec.scripts import needs_pgbench
 from dsbench.spec.target import Target
 from dsbench.spec.words import NotHere, SpecError, parsed_toml, per_cent, plain
 

@@ -9,8 +9,8 @@ from pydantic_core import PydanticCustomError
 
 from dsbench import workloads
 from dsbench.spec.clients import find_client
+from dsbench.spec.files import said_scale
 from dsbench.spec.limits import Limits
-from dsbench.spec.scripts import said_scale
 from dsbench.spec.storage import Storage
 from dsbench.spec.target import setting_text
 

@@ -1,6 +1,7 @@
-"""Profiles whose scale follows from the memory of the server: a database within it, and one beyond it.
+"""Profiles: sets of values for the settings of a run.
 
-They are those of the Insert Benchmark, for workloads that say how many rows their stages leave.
+The scale of some follows from the memory of the server: a database within it, and one beyond it. They are those of the
+Insert Benchmark, for workloads that say how many rows their stages leave.
 """
 
 from __future__ import annotations
@@ -11,18 +12,57 @@ from typing import Any, Final
 
 from dsbench import control_groups, workloads
 from dsbench.spec.limits import Limits
+from dsbench.spec.options import OPTIONS
+from dsbench.spec.run import DSI_SCALES, RunSpec
 from dsbench.spec.target import Target
 from dsbench.spec.words import SpecError
+
+_DSI: Final[dict[str, Any]] = {
+    **{name: option.default for name, option in OPTIONS.items() if option.of_load},
+    "scales": DSI_SCALES, "cycles": 10, "duration": 60.0, "threads": 16, "isolation": "repeatable-read",
+}  # fmt: skip
+"""As the paper has it, section 5.2; whatever else makes the load another one has its default."""
+PROFILES: dict[str, dict[str, Any]] = {
+    "dsi": _DSI,
+    "dsi-fast": {
+        **_DSI,
+        "cycles": 5, "duration": 10.0, "precision": 3.0, "precision_of": "index", "most_cycles": 10, "grow": True,
+    },
+    "quick": {name: RunSpec.model_fields[name].default for name in ("scales", "cycles", "duration", "threads")},
+}  # fmt: skip
+"""Named sets of values: ``dsi`` gives comparable figures; ``dsi-fast`` makes short cycles on the same scales, as many
+as the mean rate of all scales within 3 % needs, and never more than a sixth of the seconds of ``dsi``; ``quick`` takes
+a minute, and says what nobody named."""
 
 SIZED: Final[dict[str, dict[str, Any]]] = {
     "cached": {"cycles": 1, "duration": 3600.0, "threads": 1, "workload_settings": {"sizes": "cached"}},
     "io-bound": {"cycles": 1, "duration": 1800.0, "threads": 1, "workload_settings": {"sizes": "io-bound"}},
 }
 """As published: https://github.com/mdcallag/mytools, bench/ibench."""
+PROFILE_NAMES: Final = (*PROFILES, *SIZED)
 _TIMES_MEMORY: Final = {"cached": 0.25, "io-bound": 4.0}
 """How large the database is before its writes. Those of the cached one leave garbage behind, and half of the memory is
 the server's cache."""
 _MIB: Final = 1 << 20
+
+
+def profiled(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a profile for a run of ``values``; the scales of the quick one are the workload's. Those of an
+    unknown one are none."""
+    if profile in SIZED:
+        return sized(profile, values)
+    named, workload = PROFILES.get(profile, {}), values.get("workload")
+    if values.get("existing"):
+        return {name: value for name, value in named.items() if name != "scales"}
+    if profile == "quick" and isinstance(workload, str) and workload in workloads.names():
+        return {**named, "scales": workloads.find(workload).quick_scales}
+    return named
+
+
+def dsi_seconds() -> float:
+    """How long the cycles of the profile dsi take, in seconds."""
+    ladder = PROFILES["dsi"]
+    return float(len(ladder["scales"]) * ladder["cycles"] * ladder["duration"])
 
 
 def sized(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
