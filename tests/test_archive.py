@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from dsbench.archive import FORMAT, TABLES, Archive, ArchiveError, RunRecord, Writer, errors
+from dsbench.archive.asked import Asked
+from dsbench.spec import RunSpec, build
 
 PHASE = {"scale": 1, "cycle": 0, "phase": "populate", "duration_ns": 5, "rows": 7, "size_bytes": 0}
 
@@ -127,3 +129,18 @@ def test_what_cannot_be_written_is_told_where_nothing_can_be_removed_either(tmp_
     monkeypatch.setattr(Path, "unlink", forbidden)
     with pytest.raises(ArchiveError, match="cannot write"), errors.told(tmp_path / "x", tmp_path / "x.new"):
         forbidden()
+
+
+def test_what_a_run_was_asked_for_is_read_from_its_record_as_it_was() -> None:
+    values = {
+        "scales": [1, 3], "cycles": 7, "precision": "1%", "precision_of": "index", "most_cycles": 9, "duration": 2.5, "threads": [2, 4],
+        "connections": 3, "retry": True, "max_tries": 5, "arrival": "constant", "rate": 12.5, "ramp_up": 1.5, "levels": [0.5, 0.9],
+        "label": "x", "limits": {"cpus": "1.5"}, "storage": "ext4", "probes": "dd", "seed": 3, "client": "own", "isolation": "serializable",
+    }  # fmt: skip
+    spec = build({**values, "target": {"url": "private:postgresql"}})
+    asked = Asked.model_validate(json.loads(json.dumps(spec.described())))
+    assert set(Asked.model_fields) <= set(RunSpec.model_fields), "each is a setting of a run"
+    same = {name for name in Asked.model_fields if getattr(asked, name) == getattr(spec, name)}
+    assert set(Asked.model_fields) - same == {"target", "threads"}
+    assert asked.thread_numbers == spec.thread_numbers
+    assert (asked.described(), list(asked.described())) == (spec.described(), list(spec.described()))

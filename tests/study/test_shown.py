@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 import tomllib
@@ -131,8 +132,9 @@ def test_the_best_levels_become_a_study_against_the_references(made: Study) -> N
 def test_the_best_levels_come_without_a_password_and_say_so(made: Study) -> None:
     url = "postgresql://me:secret@host/db?sslmode=require&sslpassword=secret"
     spec = made.spec.model_copy(update={"run": {**made.spec.run, "target": url}})
+    day = datetime.date(2026, 1, 2)
     factors = tuple(one.model_copy(update={"levels": tuple(
-        {"name": str(level), "set": {one.path: level, "target.settings.note": float("inf")}} for level in one.levels)}) for one in made.factors)
+        {"name": str(level), "set": {one.path: level, "target.settings.note": float("inf"), "target.settings.day": day}} for level in one.levels)}) for one in made.factors)
     found = replace(outcomes(made), study=replace(made, spec=spec, factors=factors),
                     levels=tuple(one.resolved for one in factors))  # fmt: skip
     text = study.best(found)
@@ -141,7 +143,8 @@ def test_the_best_levels_come_without_a_password_and_say_so(made: Study) -> None
     assert "# a study keeps no password" in text
     read = tomllib.loads(text)
     assert read["run"]["target"] == "postgresql://me@host/db?sslmode=require"
-    assert read["factor"][0]["levels"][1]["set"]["target.settings.note"] == float("inf")
+    found_values = read["factor"][0]["levels"][1]["set"]
+    assert (found_values["target.settings.note"], found_values["target.settings.day"]) == (float("inf"), day)
     assert "password" not in study.best(outcomes(made))
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,14 @@ def test_a_run_is_repeated_as_it_was(tmp_path: Path, asked: dict[str, Any]) -> N
     assert dsbench.specify(**load_toml(_written(tmp_path, form.toml(texts)))) == first
     if asked.get("workload") == "ycsb-a":
         assert texts["workload"] == "ycsb-a"
+
+
+def test_a_file_says_what_toml_escapes_and_numbers_that_json_lacks() -> None:
+    hard = 'a\x7f"b\\ 2026-01-02'
+    texts = {"target": "private:sqlite", "workload_settings": f"note={hard}", "rate": "inf", "terminals": "7", "precision": "2%"}
+    read = tomllib.loads(form.toml(texts))
+    assert (read["workload_settings"], read["rate"], read["terminals"]) == ({"note": hard}, math.inf, 7)
+    assert math.isnan(tomllib.loads(form.toml({"target": "private:sqlite", "rate": "nan"}))["rate"])
 
 
 def _in(folder: Path, value: Any) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from typing import Any, Final
+
+import tomli_w
 
 from dsbench.spec import OPTIONS, Option
 from dsbench.spec.about import GROUPS
@@ -48,7 +49,14 @@ def _line(option: Option) -> str:
         return f"{option.name} = {_TABLES[option.name]}\n"
     given = option.default not in (None, "") and not option.about.default
     value = _possible(option) if option.default is None else option.default
-    return f"{'' if given else '#'}{option.name} = {json.dumps(value)}\n"
+    return f"{'' if given else '#'}{option.name} = {_in_a_line(value)}\n"
+
+
+def _in_a_line(value: Any) -> str:
+    """``value`` as TOML; lists have a line for each value otherwise."""
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_in_a_line, value))}]"
+    return tomli_w.dumps({"x": value}).removeprefix("x = ").rstrip("\n")
 
 
 def _possible(option: Option) -> Any:
