@@ -17,10 +17,11 @@ import pytest
 from dsbench.archive import RunRecord
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import format_number
+from dsbench.read.html import escape_script
 from dsbench.read.report import document
 from dsbench.read.report.page import course
 from dsbench.read.report.page.command import command_line, config_file
-from dsbench.read.report.page.markup import Html, data, number, table, tag
+from dsbench.read.report.page.markup import Html, number, table, tag
 from dsbench.read.stats.machine import CycleUse, MachineUse, Program
 from dsbench.read.stats.values import Collision, Doubt, Interval
 from dsbench.spec import RunSpec
@@ -318,8 +319,8 @@ def test_markup_escapes_text_and_attributes() -> None:
     assert tag("p", "a<b", Html("<b>c</b>"), cls='"x"', data_a="<", hidden=True, open=False) == (
         '<p class="&quot;x&quot;" data-a="&lt;" hidden>a&lt;b<b>c</b></p>'
     )
-    assert "<" not in data({"a": "</script><!--"})
-    assert json.loads(data({"a": "</script>\u2028"})) == {"a": "</script>\u2028"}
+    assert "<" not in escape_script({"a": "</script><!--"})
+    assert json.loads(escape_script({"a": "</script>\u2028"})) == {"a": "</script>\u2028"}
     assert '<tr class="void"><th scope="row">2</th>' in table("t", ["n"], [["1"], ["2"]], marked=[1])
 
 

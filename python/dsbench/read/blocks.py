@@ -24,6 +24,8 @@ class Column:
     left: bool = False
     """Whether cells are texts, aligned to the left."""
     about: str = ""
+    signed: bool = False
+    """Whether the signs of ``format.tone`` in its cells are coloured."""
 
     @property
     def head(self) -> str:
@@ -81,6 +83,8 @@ class Diagram:
     name: str
     spec: dict[str, Any] = field(repr=False)
     caption: str = ""
+    switched: bool = False
+    """Whether a linear axis and a logarithmic one both say something: a page then offers the other one."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,8 @@ class Part:
     title: str
     blocks: Sequence[Block]
     folded: bool = False
+    key: str = ""
+    """What a link names it by: then it is a section of the page."""
 
 
 Block = Sentence | Listed | Terms | Table | Diagram | Part

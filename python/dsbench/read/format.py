@@ -7,6 +7,8 @@ from typing import Any, Final
 
 NONE: Final = "–"
 """What stands where nothing was measured."""
+UP, DOWN, FAILED = "▲", "▼", "SLA!"
+"""Signs behind a figure that is better or worse than what it is compared with, and that missed its target."""
 
 
 def format_number(value: Any, times: float = 1.0, digits: int = 3, form: str = "") -> str:
@@ -21,3 +23,18 @@ def format_number(value: Any, times: float = 1.0, digits: int = 3, form: str = "
     if value == 0 or abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}"
     return f"{value:,.{digits}g}" if abs(value) >= 1e-4 else f"{value:.{digits - 1}e}"
+
+
+def tone(cell: str) -> str:
+    """``slower`` or ``faster`` by the sign of a cell; empty without."""
+    return "slower" if DOWN in cell or FAILED in cell else "faster" if UP in cell else ""
+
+
+def shorten(value: str, longest: int) -> str:
+    """``value``, or its beginning where it is longer."""
+    return value if len(value) <= longest else value[: longest - 1] + "…"
+
+
+def finite(value: float | None) -> float | None:
+    """For JSON, which has no other number."""
+    return value if value is not None and isfinite(value) else None

@@ -2,22 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from importlib import resources
+from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
 
-from dsbench.read.blocks import Block
+from dsbench.read.blocks import Block, Diagram, Part
+from dsbench.read.draw.theme import Spec
+from dsbench.read.format import tone
+
+_POLICY: Final = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
+)
+"""The browser itself refuses to load anything; Vega compiles its expressions, hence eval."""
 
 
 @cache
 def environment() -> Environment:
     """The templates; whatever they show is escaped."""
-    return Environment(
+    made = Environment(
         loader=PackageLoader("dsbench.read", "templates"), autoescape=select_autoescape(default=True),
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    made.filters["script"], made.filters["tone"] = escape_script, tone
+    return made
+
+
+def render_page(title: str, body: str, specs: Mapping[str, Spec], courses: Mapping[str, Any] | None = None) -> str:
+    """``body``, which is HTML, as a whole page with what draws the diagrams ``specs``."""
+    from dsbench.read.draw.vega import vega  # Late: what draws takes a second, and a notebook needs none of it.
+
+    return environment().get_template("page.html").render(
+        title=title, body=Markup(body), specs=specs, courses=courses or {}, policy=Markup(_POLICY),
+        style=_read("page.css"), drawing=_read("page.js"),
+        vega=Markup(vega(next(iter(specs.values())))) if specs else "",
+    )  # fmt: skip
+
+
+def render_document(title: str, blocks: Sequence[Block]) -> str:
+    """The blocks as a whole page below its title."""
+    body = environment().from_string("<main><h1>{{ title }}</h1>\n{{ body }}</main>")
+    shown = body.render(title=title, body=Markup(render_blocks(blocks)))
+    return render_page(title, shown, specs_of(blocks))
+
+
+def specs_of(blocks: Sequence[Block]) -> dict[str, Spec]:
+    """The diagrams among the blocks by name."""
+    found: dict[str, Spec] = {}
+    for block in blocks:
+        if isinstance(block, Diagram):
+            found[block.name] = block.spec
+        elif isinstance(block, Part):
+            found |= specs_of(block.blocks)
+    return found
+
+
+def escape_script(value: Any) -> Markup:
+    """JSON for the inside of a script element: nothing in it can end the element or begin a comment."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
 def render_section(key: str, title: str, blocks: Sequence[Block]) -> str:
@@ -28,6 +75,11 @@ def render_section(key: str, title: str, blocks: Sequence[Block]) -> str:
 def render_blocks(blocks: Sequence[Block]) -> str:
     """The blocks alone."""
     return str(_macro("blocks")(blocks))
+
+
+@cache
+def _read(name: str) -> Markup:
+    return Markup(resources.files("dsbench.read").joinpath("templates", name).read_text("utf-8"))
 
 
 def _macro(name: str) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dsbench.read.draw.theme import Spec
+from dsbench.read.html import render_page
 from dsbench.read.report.page.glance import figure
 from dsbench.read.report.page.markup import Html, section, table, tag
-from dsbench.read.report.several_page import framed
 
 _CAPTIONS = {
     "effects": "Each level beside the reference of its factor, averaged over the levels of the others. Bars: intervals "
@@ -42,7 +42,7 @@ def page(
         *(_grid(number, name, rows) for number, (name, rows) in enumerate(grids, start=1)),
         section("Notes", tag("ul", *(tag("li", line) for line in notes)), key="notes") if notes else "",
     )
-    return framed(title, body, drawn)
+    return render_page(title, body, drawn)
 
 
 def _grid(number: int, name: str, rows: list[list[str]]) -> Html:

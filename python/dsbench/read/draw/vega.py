@@ -11,15 +11,14 @@ import vl_convert
 from dsbench import caches
 from dsbench.read.draw.render import version
 from dsbench.read.draw.theme import Spec
-from dsbench.read.report.page.markup import Html
 
 _NOTICE: Final = "/* Vega, Vega-Lite, Vega-Embed: University of Washington Interactive Data Lab, BSD-3-Clause */\n"
 _END: Final = "\n/* whole */\n"
 
 
-def vega(spec: Spec) -> Html:
+def vega(spec: Spec) -> str:
     """The JavaScript that draws ``spec``, for the inside of a script element."""
-    return Html(_NOTICE + _bundle(version(spec)))
+    return _NOTICE + _bundle(version(spec))
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from importlib import resources
 from typing import Final
 
 from dsbench.archive import RunRecord
@@ -11,9 +10,8 @@ from dsbench.read import draw as diagrams
 from dsbench.read import subjects
 from dsbench.read.blocks import Block, Sentence
 from dsbench.read.draw.theme import Spec
-from dsbench.read.draw.vega import vega
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.html import render_section
+from dsbench.read.html import render_page, render_section
 from dsbench.read.naming import subject
 from dsbench.read.report.page import (
     conditions,
@@ -23,12 +21,8 @@ from dsbench.read.report.page import (
     stage_section,
 )
 from dsbench.read.report.page.glance import figure
-from dsbench.read.report.page.markup import Html, data, join, section, tag
+from dsbench.read.report.page.markup import Html, section, tag
 
-POLICY: Final = (
-    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
-)
-"""The browser itself refuses to load anything; Vega compiles its expressions, hence eval."""
 _CAPTIONS: Final = {
     "rate": "Rate of the cycles over the scale: median, mean with standard deviation, range. On the right: times.",
     "node": "The same for each node that made load.",
@@ -95,15 +89,9 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         conditions.specification(run),
         conditions.glossary(run),
     )
-    head = join([
-        Html('<meta charset="utf-8">'),
-        Html(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
-        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        tag("title", f"{subject(run)} – {evaluation.name}"),
-        tag("style", Html(_file("page.css"))),
-    ])
-    scripts = _scripts(evaluation, specs)
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}\n{scripts}</body></html>\n'
+    drawn_here = {name: _zoomable(spec) if name in _ZOOMED else spec for name, spec in specs.items()}
+    drawn_here["course"] = course.spec()
+    return render_page(f"{subject(run)} – {evaluation.name}", body, drawn_here, course.courses(evaluation))
 
 
 _SUBJECTS: Final = (
@@ -138,17 +126,6 @@ def _diagrams(names: list[str], *, any_drawn: bool) -> Html:
     return section("Diagrams", without, note, tag("div", *figures, cls="diagrams"), key="diagrams")
 
 
-def _scripts(evaluation: Evaluation, specs: Mapping[str, Spec]) -> Html:
-    ready = {name: _zoomable(spec) if name in _ZOOMED else spec for name, spec in specs.items()}
-    ready["course"] = course.spec()
-    return join([
-        tag("script", data(ready), type="application/json", id="specs"), "\n",
-        tag("script", data(course.courses(evaluation)), type="application/json", id="courses"), "\n",
-        tag("script", vega(ready["course"])), "\n",
-        tag("script", Html(_file("page.js"))), "\n",
-    ])
-
-
 def _zoomable(spec: Spec) -> Spec:
     """``spec`` with a zoom on its last layer; the wheel alone scrolls the page as everywhere."""
     select = {"type": "interval", "zoom": "wheel![event.shiftKey]"}
@@ -156,7 +133,3 @@ def _zoomable(spec: Spec) -> Spec:
     zoomed = {**last, "params": [{"name": "zoom", "select": select, "bind": "scales"}]}
     # Whatever is zoomed is clipped, unless it says otherwise: labels beside the plot have to.
     return {**spec, "layer": [*({**layer, "mark": {"clip": False, **layer["mark"]}} for layer in others), zoomed]}
-
-
-def _file(name: str) -> str:
-    return resources.files("dsbench.read.report.page").joinpath(name).read_text("utf-8")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import resources
 
 from dsbench.read.draw.theme import Spec
-from dsbench.read.draw.vega import vega
+from dsbench.read.html import render_page
 from dsbench.read.report import stages_compared
-from dsbench.read.report.document import POLICY
 from dsbench.read.report.page.glance import figure
-from dsbench.read.report.page.markup import Html, data, join, section, table, tag
+from dsbench.read.report.page.markup import Html, join, section, table, tag
 from dsbench.read.side_by_side import Comparison, Section
 from dsbench.read.verdict import verdicts
 
@@ -55,19 +53,7 @@ def page(
         section("What differs", _differences(differences, labels), key="differences"),
         section("Archives", tag("ol", *archives), key="archives"),
     )
-    return framed(title, body, drawn)
-
-
-def framed(title: str, body: Html, drawn: Mapping[str, Spec]) -> str:
-    """``body`` as a whole page with what draws the diagrams ``drawn`` in it."""
-    style = resources.files("dsbench.read.report.page").joinpath("page.css").read_text("utf-8")
-    head = join([
-        Html('<meta charset="utf-8">'), Html(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
-        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        tag("title", title), tag("style", Html(style)),
-    ])  # fmt: skip
-    scripts = _scripts(drawn) if drawn else ""
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}\n{scripts}</body></html>\n'
+    return render_page(title, body, drawn)
 
 
 def _verdict(comparison: Comparison, part: Section) -> Html:
@@ -87,13 +73,3 @@ def _differences(rows: Sequence[Sequence[str]], labels: Sequence[str]) -> Html:
     if not rows:
         return tag("p", "Nothing that is known of the runs differs.")
     return table("Settings that differ", ["setting", *labels], rows, numbers=False)
-
-
-def _scripts(drawn: Mapping[str, Spec]) -> Html:
-    draw = resources.files("dsbench.read.report.page").joinpath("page.js").read_text("utf-8")
-    return join([
-        tag("script", data(drawn), type="application/json", id="specs"), "\n",
-        tag("script", data({}), type="application/json", id="courses"), "\n",
-        tag("script", vega(next(iter(drawn.values())))), "\n",
-        tag("script", Html(draw)), "\n",
-    ])  # fmt: skip

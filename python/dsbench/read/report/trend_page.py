@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from dsbench.read.draw.theme import Spec
+from dsbench.read.html import render_page
 from dsbench.read.naming import counted
 from dsbench.read.report.page.markup import Html, section, table, tag
-from dsbench.read.report.several_page import framed
 from dsbench.read.stats.changes import FEWEST
 from dsbench.read.trend import History, Told
 
@@ -31,7 +31,7 @@ def page(histories: Sequence[History], left: Sequence[str], drawn: Mapping[int, 
         *(_of(number, history, drawn.get(number)) for number, history in enumerate(histories)),
         section("Left out", tag("ul", *(tag("li", line) for line in left)), key="left-out") if left else "",
     )
-    return framed("Trend", body, dict(drawn.values()))
+    return render_page("Trend", body, dict(drawn.values()))
 
 
 def sentence(told: Told) -> str:

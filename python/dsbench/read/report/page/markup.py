@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 
 class Html(str):
-    """Markup that is safe as it is."""
+    """Markup that is safe as it is, for templates as well."""
+
+    def __html__(self) -> str:
+        return self
 
 
 def tag(name: str, *children: object, **attributes: object) -> Html:
@@ -69,8 +70,3 @@ def number(value: float, digits: int = 4) -> str:
         return f"{value:,.0f}"
     return f"{value:,.{digits}g}"
 
-
-def data(value: Any) -> Html:
-    """JSON for the inside of a script element: nothing in it can end the element or begin a comment."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Html(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
