@@ -18,7 +18,7 @@ from dsbench.archive import Archive
 from dsbench.read.evaluation import evaluate
 from dsbench.read.report import tables
 from dsbench.read.report.page.command import command_line
-from dsbench.read.settings import described
+from dsbench.read.several.settings import described
 
 FEW_BOUNDS = re.compile(r".*\.index\.dsi\.(low|high): [\d.]+ became None")
 FEW_WORDS = re.compile(r" \[[\d., ]+\] \(95%, over the cycles\)")

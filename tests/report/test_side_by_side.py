@@ -12,8 +12,8 @@ import pytest
 from dsbench.archive import ArchiveError
 from dsbench.read.draw.several import compared as diagram
 from dsbench.read.draw.several import specs
-from dsbench.read.report import several
-from dsbench.read.side_by_side import Comparison, read
+from dsbench.read.several import shown
+from dsbench.read.several.compare import Comparison, read
 from fixtures.archives import MS, bucket_rows, cycle_row, run_json, write
 from fixtures.program import Program
 
@@ -84,7 +84,7 @@ def test_labels_name_the_variant_of_a_product(tmp_path: Path) -> None:
 
 
 def test_the_text_has_rates_and_factors_by_scale(three: Comparison) -> None:
-    lines = [" ".join(line.split()) for line in several.text(three).splitlines()]
+    lines = [" ".join(line.split()) for line in shown.text(three).splitlines()]
     assert lines[:3] == ["A PostgreSQL 15.18", "B PostgreSQL 18.6", "C PostgreSQL 15.18, fsync off"]
     for line in ("1 100 200 –", "10 200 400 200", "100 – 8 –", "of scales 1–10 1–100 10–10"):
         assert line in lines, "the scale whose check failed is left out"
@@ -93,9 +93,10 @@ def test_the_text_has_rates_and_factors_by_scale(three: Comparison) -> None:
     assert any(re.fullmatch(r"mean 1 2\.00 \[1\.\d\d, 2\.\d\d\] –", line) for line in lines)
     assert "spec.target.settings.fsync default default off" in lines
     assert "server PostgreSQL 15.18 PostgreSQL 18.6 PostgreSQL 15.18" in lines
-    assert "doubt: PostgreSQL 15.18, fsync off: NOT DURABLE: fsync off" in lines
-    assert "doubt: PostgreSQL 15.18, fsync off: VOID, check failed at scale 1" in lines
-    assert "doubt: measured on several machines: pavonis, syrtis" in lines
+    warned = lines[lines.index("Warnings"):]
+    assert "PostgreSQL 15.18, fsync off: NOT DURABLE: fsync off" in warned
+    assert "PostgreSQL 15.18, fsync off: VOID, check failed at scale 1" in warned
+    assert "measured on several machines: pavonis, syrtis" in warned
 
 
 def test_other_loads_and_workloads_are_doubted(tmp_path: Path) -> None:
@@ -170,9 +171,9 @@ def test_what_somebody_changed_is_found_among_products(tmp_path: Path) -> None:
         _archive(tmp_path, "m1", REFERENCE, stack=[{"layer": "RDBMS", "items": {"page": "16K", "flush": "1"}}], **maria),
         _archive(tmp_path, "m2", REFERENCE, stack=[{"layer": "RDBMS", "items": {"page": "16K", "flush": "0"}}], **maria),
     ]  # fmt: skip
-    lines = several.text(read(paths)).splitlines()
+    lines = shown.text(read(paths)).splitlines()
     of = {name: next(n for n, line in enumerate(lines) if line.startswith(name)) for name in
-          ("differs", "server", "spec.target.settings.work_mem", "RDBMS.flush", "not all of them have", "RDBMS.page")}
+          ("What differs", "server", "spec.target.settings.work_mem", "RDBMS.flush", "not all of them have", "RDBMS.page")}
     assert list(of) == sorted(of, key=lambda name: of[name])
 
 
@@ -199,11 +200,11 @@ def test_repeated_runs_are_one_side_and_give_a_verdict(tmp_path: Path) -> None:
 
     found = read([*runs("before", 100, 104), *runs("after", 201, 209), *runs("same", 102, 99)])
     assert found.labels == ("before (2 runs)", "after (2 runs)", "same (2 runs)")
-    text = several.text(found)
+    text = shown.text(found)
     assert "95 % interval by the spread between runs of the same settings (2 + 2 + 2 runs)" in text
     assert "B  faster: 2.01 times the rate of A [1.6" in text
     assert "C  no difference shown: 0.99 times the rate of A [0.8" in text
-    once = several.text(read([runs("x", 100)[0], runs("y", 200)[0]]))
+    once = shown.text(read([runs("x", 100)[0], runs("y", 200)[0]]))
     assert "B  faster in this one pair of runs: 2.00 times the rate of A [2.00, 2.00] over scales 1-10. How far runs" in once
 
 
@@ -215,7 +216,7 @@ def test_times_failures_and_checks_stand_beside_the_rates(tmp_path: Path) -> Non
 
     broken = {"1": [{"name": "sums", "holds": False, "detail": "1"}]}
     found = read([run("one", 2 * MS, 0), run("two", 30 * MS, 10, checks=broken), run("three", MS, 0, checks={})])
-    lines = [" ".join(line.split()) for line in several.text(found).splitlines()]
+    lines = [" ".join(line.split()) for line in shown.text(found).splitlines()]
     for line in ("1, p99 2 30 1", "1 0.0% 50.0% 0.0%", "1 holds FAILED not made"):
         assert line in lines
     assert "B no verdict: no scale with a rate and a check that holds, here and at A" in lines
@@ -224,7 +225,7 @@ def test_times_failures_and_checks_stand_beside_the_rates(tmp_path: Path) -> Non
 
 
 def test_the_document_holds_every_figure(three: Comparison) -> None:
-    found = json.loads(json.dumps(several.document(three), allow_nan=False))
+    found = json.loads(json.dumps(shown.document(three), allow_nan=False))
     assert found["reference"] == "PostgreSQL 15.18"
     second = found["archives"][1]
     assert second["scales"]["10"] == {
@@ -240,7 +241,7 @@ def test_the_document_holds_every_figure(three: Comparison) -> None:
 
 
 def test_the_files_are_whole_and_load_nothing(three: Comparison) -> None:
-    files = several.files(three)
+    files = shown.files(three)
     drawn = [f"{stem}.{end}" for stem in ("comparison", "comparison-linear", "comparison-relative")
              for end in ("pdf", "svg", "vl.json")]
     assert sorted(files) == sorted([*drawn, "comparison.html", "comparison.json", "comparison.txt"])
@@ -256,7 +257,7 @@ def test_the_files_are_whole_and_load_nothing(three: Comparison) -> None:
 
 def test_other_workloads_have_no_verdict_and_that_comes_first(tmp_path: Path) -> None:
     paths = [_archive(tmp_path, name, REFERENCE, spec={"workload": name}) for name in ("tpcc", "tp1")]
-    lines = several.text(read(paths)).splitlines()
+    lines = shown.text(read(paths)).splitlines()
     assert lines[3].startswith("warning: the workloads differ")
     (verdict,) = [line for line in lines if line.startswith("B  ") and "times the rate" in line]
     assert verdict.startswith("B  no verdict, as the workloads differ: ")

@@ -10,12 +10,15 @@ import pytest
 
 from dsbench.archive import Archive
 from dsbench.read import draw as diagrams
+from dsbench.read.blocks import Table
 from dsbench.read.draw import render
 from dsbench.read.draw.heading import conditions
 from dsbench.read.evaluation import evaluate
-from dsbench.read.report import document, several, stages_compared, tables, trend
-from dsbench.read.side_by_side import Comparison, read
-from dsbench.read.trend import histories
+from dsbench.read.report import document, tables
+from dsbench.read.several import shown, stages, trend
+from dsbench.read.several.compare import Comparison, read
+from dsbench.read.several.trend import histories
+from dsbench.read.text import colour_signs
 from evaluation.test_stage_costs import STAGES, rows
 from fixtures.archives import MS, cycle_row, run_json, write
 
@@ -43,14 +46,20 @@ def comparison(tmp_path: Path) -> Comparison:
     return read(paths)
 
 
+def _cells(table: Table) -> list[list[str]]:
+    """Heads and rows as they are shown."""
+    rows = [[column.show(cell) for column, cell in zip(table.columns, row, strict=True)] for row in table.rows]
+    return [[column.head for column in table.columns], *rows]
+
+
 def test_three_tables_with_signs(comparison: Comparison) -> None:
-    absolute, relative, background = stages_compared.tables(comparison.stages, comparison.labels)
+    absolute, relative, background = map(_cells, stages.tell_rates(comparison.stages, comparison.labels))
     assert comparison.stages.names == ("load", "index", "query")
-    assert absolute[1][0] == ["", "load", "index", "query"]
-    assert [row[3] for row in absolute[1][1:]] == ["200", "190", "212", "208"]
-    assert [row[3] for row in relative[1][1:]] == ["1.00", "0.95▼", "1.06▲", "1.04"]
-    assert {row[1] for row in relative[1][1:]} == {"1.00"}
-    assert background[1] == [
+    assert absolute[0] == ["", "load", "index", "query"]
+    assert [row[3] for row in absolute[1:]] == ["200", "190", "212", "208"]
+    assert [row[3] for row in relative[1:]] == ["1.00", "0.95▼", "1.06▲", "1.04"]
+    assert {row[1] for row in relative[1:]} == {"1.00"}
+    assert background == [
         ["", "query"], ["base", "1,000 of 1,000"], ["new", "900 of 1,000 SLA!"], ["newer", "950 of 1,000"],
         ["same", "1,000 of 1,000"],
     ]  # fmt: skip
@@ -61,10 +70,9 @@ def test_stages_at_other_scales_stand_beside_each_other_with_their_scale(tmp_pat
     for label in ("cached", "io-bound"):
         (tmp_path / label).mkdir()
     paths = [archive(tmp_path / "cached", "cached").path, archive(tmp_path / "io-bound", "io-bound", faster=0.5, scale=20).path]
-    stages = read(paths).stages
-    _absolute, (title, rows), _background = stages_compared.tables(stages, ("A", "B"))
-    assert title.startswith("relative to the first")
-    assert rows == [["", "load", "index", "query"], ["A, scale 1", "1.00", "1.00", "1.00"], ["B, scale 20", "1.00", "1.00", "0.50▼"]]
+    _absolute, relative, _background = stages.tell_rates(read(paths).stages, ("A", "B"))
+    assert relative.title.startswith("relative to the first")
+    assert _cells(relative) == [["", "load", "index", "query"], ["A, scale 1", "1.00", "1.00", "1.00"], ["B, scale 20", "1.00", "1.00", "0.50▼"]]
 
 
 def test_a_rate_of_a_stage_is_that_of_its_measured_clients_alone(tmp_path: Path) -> None:
@@ -81,26 +89,26 @@ def test_a_rate_of_a_stage_is_that_of_its_measured_clients_alone(tmp_path: Path)
 
 
 def test_they_stand_in_text_json_and_page(comparison: Comparison) -> None:
-    text = several.text(comparison)
+    text = shown.text(comparison)
     assert "B  1.00   1.00  0.95▼" in text
     assert "efficiency, query" in text
     assert "\x1b" not in text
-    found = several.document(comparison)["stages"]
+    found = shown.document(comparison)["stages"]
     assert [stage["stage"] for stage in found] == ["load", "index", "query"]
     new = found[2]["archives"][1]
     assert (new["rate"], new["relative"]) == pytest.approx((190, 0.95))
     assert new["background"] == {"target_per_s": 1000, "sustained_per_s": 900, "sustained": False}
     assert (new["efficiency"]["qps"], new["efficiency"]["rss"]) == (190, None)
     json.dumps(found, allow_nan=False)
-    html = several.files(comparison)["comparison.html"].decode()
-    assert '<span class="slower">0.95▼</span>' in html
-    assert '<span class="faster">1.06▲</span>' in html
-    assert '<span class="slower">900 of 1,000 SLA!</span>' in html
+    html = shown.files(comparison)["comparison.html"].decode()
+    assert '<td class="slower">0.95▼</td>' in html
+    assert '<td class="faster">1.06▲</td>' in html
+    assert '<td class="slower">900 of 1,000 SLA!</td>' in html
 
 
 def test_a_terminal_has_colours_beside_the_signs(comparison: Comparison) -> None:
-    shown = stages_compared.coloured("B  0.95▼  1.06▲  1.04  900 of 1,000 SLA!")
-    assert shown == "B  \x1b[31m0.95▼\x1b[0m  \x1b[32m1.06▲\x1b[0m  1.04  \x1b[31m900 of 1,000 SLA!\x1b[0m"
+    coloured = colour_signs("B  0.95▼  1.06▲  1.04  900 of 1,000 SLA!")
+    assert coloured == "B  \x1b[31m0.95▼\x1b[0m  \x1b[32m1.06▲\x1b[0m  1.04  \x1b[31m900 of 1,000 SLA!\x1b[0m"
 
 
 def test_repetitions_count_by_their_mean_and_the_least_sustained(tmp_path: Path) -> None:
@@ -108,12 +116,12 @@ def test_repetitions_count_by_their_mean_and_the_least_sustained(tmp_path: Path)
     for number, (label, faster, sustained) in enumerate([("a", 1.0, 2000), ("b", 1.0, 2000), ("b", 4.0, 1000)]):
         (tmp_path / str(number)).mkdir()
         paths.append(archive(tmp_path / str(number), label, faster=faster, sustained=sustained).path)
-    stages = read(paths).stages
-    assert stages.relative(1, 2) == pytest.approx(2)
-    found = stages.background(1, 2)
+    found_stages = read(paths).stages
+    assert found_stages.relative(1, 2) == pytest.approx(2)
+    found = found_stages.background(1, 2)
     assert found is not None
     assert found.share == 0.5
-    assert math.isnan(stages.values(1, 2)["rss"])
+    assert math.isnan(found_stages.values(1, 2)["rss"])
 
 
 def test_the_course_of_each_stage_is_drawn(tmp_path: Path) -> None:

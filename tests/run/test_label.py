@@ -12,8 +12,8 @@ import dsbench
 from dsbench.measure import run
 from dsbench.measure.loaders import Target
 from dsbench.read.draw.several import specs
-from dsbench.read.report import several
-from dsbench.read.side_by_side import read
+from dsbench.read.several import shown
+from dsbench.read.several.compare import read
 from dsbench.spec import build
 
 
@@ -29,7 +29,7 @@ def test_the_label_is_in_the_name_the_tables_the_diagrams_and_the_comparison(tmp
     assert "before / after: " in one.read("report.html").decode()
     found = read([one.path, two.path])
     assert found.labels == ("before / after", "Größe 2")
-    assert "A  before / after" in several.text(found)
+    assert "A  before / after" in shown.text(found)
     drawn = specs(found)["rate"]
     assert drawn["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["before / after", "Größe 2"]
 

@@ -10,9 +10,9 @@ import pytest
 
 import dsbench
 from dsbench.measure import stopping
-from dsbench.read import bounds
-from dsbench.read.report import bounds as report
+from dsbench.read.format import format_number
 from dsbench.read.report.tables import summary_text
+from dsbench.read.several import bounds
 from dsbench.read.subjects.rate import DEFINITIONS
 from fixtures.program import Program
 
@@ -83,17 +83,17 @@ def test_the_bound_of_tp1_comes_out_of_its_parts(runs: dict[str, dsbench.Archive
     assert bound.tps == pytest.approx(1 / (2 / t2 + 3 / t1))
     assert bound.share == pytest.approx(found.measured[0].peak[1] / bound.tps)
     assert bound.whole.logging == "synchronous off"
-    written = report.files(found)
+    written = bounds.files(found)
     assert {"bound.txt", "bound.svg"} <= set(written)
     svg = written["bound.svg"].decode()
-    assert f"TP1 [synchronous off]: {bound.share:.0%} of the bound {report._short(bound.tps)}" in svg
+    assert f"TP1 [synchronous off]: {bound.share:.0%} of the bound {format_number(bound.tps)}" in svg
     assert "of the parts [synchronous off]" in svg
 
 
 def test_the_program_shows_the_bound(runs: dict[str, dsbench.Archive], called: Program, tmp_path: Path) -> None:
     paths = [str(runs[name].path) for name in ("tp1", "t1", "t2")]
     shown = called("bound", *paths, "--out", str(tmp_path / "out"))
-    assert "% of bound" in shown.stdout
+    assert "of bound" in shown.stdout
     assert (tmp_path / "out" / "bound.svg").stat().st_size > 1000
     told = json.loads(called("bound", *paths, "--json").stdout)
     assert told["bounds"][0]["bound_tps"] > 0

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from dsbench.archive import OutError, try_out
 
 EPILOG = "Example: dsbench bound tp1.zip t1.zip t2.zip --out bound"
 
@@ -25,22 +22,13 @@ def command(
     The bound is 1 / (sum over the parts of how often a transaction has it / its peak rate), for each server.
     """
     # Late: the libraries that draw and compute take a second, and help should not.
-    from dsbench.read.bounds import document, read
-    from dsbench.read.report import bounds as report
+    from dsbench.read.several import bounds, files
 
-    found = read(archives)
-    files: dict[str, bytes] = {}
-    if out is not None:
-        try_out(out)
-        files = report.files(found)
-        try:
-            for name, content in files.items():
-                (out / name).write_bytes(content)
-        except OSError as error:
-            raise OutError(f"--out: cannot write to {error.filename or out}: {error.strerror}") from None
+    found = bounds.read(archives)
+    written = [] if out is None else files.write(out, lambda: bounds.files(found))
     if as_json:
-        print(json.dumps(document(found), indent=2, ensure_ascii=False))
+        print(files.as_json(bounds.document(found)))
         return
-    print(report.text(found), end="")
-    for name in files:
-        print(Path(out or "", name))
+    print(bounds.text(found), end="")
+    for path in written:
+        print(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dsbench import spec
-from dsbench.archive import Archive, OutError, try_out
+from dsbench.archive import Archive
 
 EPILOG = "Examples: dsbench compare archives/*.zip --out comparison | dsbench compare archives/*.zip --reference before"
 
@@ -37,28 +36,17 @@ def command(
         Archive.open(archives[0])  # Its error, where it is a folder of archives, says so.
         raise spec.SpecError("ARCHIVES", "compare needs at least two archives", "name two or more")
     # Late: the libraries that draw and compute take a second, and help should not.
-    from dsbench.read.report import several
-    from dsbench.read.report.stages_compared import coloured
-    from dsbench.read.side_by_side import read
+    from dsbench.read.several import files, shown
+    from dsbench.read.several.compare import read
+    from dsbench.read.text import colour_signs
 
     comparison = read(archives, reference)
-    files: dict[str, bytes] = {}
-    if out is not None:
-        try_out(out)
-        # Before anything is printed: whoever reads a pipe may have enough of it early.
-        _write(out, files := several.files(comparison))
+    # Before anything is printed: whoever reads a pipe may have enough of it early.
+    written = [] if out is None else files.write(out, lambda: shown.files(comparison))
     if as_json:
-        print(json.dumps(several.document(comparison), indent=2, ensure_ascii=False))
-    else:
-        text = several.text(comparison)
-        print(coloured(text) if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else text, end="")
-        for name in files:
-            print(Path(out or "", name))
-
-
-def _write(out: Path, files: dict[str, bytes]) -> None:
-    try:
-        for name, content in files.items():
-            (out / name).write_bytes(content)
-    except OSError as error:
-        raise OutError(f"--out: cannot write to {error.filename or out}: {error.strerror}") from None
+        print(files.as_json(shown.document(comparison)))
+        return
+    text = shown.text(comparison)
+    print(colour_signs(text) if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else text, end="")
+    for path in written:
+        print(path)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from dsbench.archive import OutError, try_out
 from dsbench.cli import settings
 
 EPILOG = (
@@ -35,24 +33,15 @@ def command(
     """
     share = settings.share("--difference", difference)
     # Late: the libraries that draw and compute take a second, and help should not.
-    from dsbench.read.report import trend
-    from dsbench.read.trend import histories
+    from dsbench.read.several import files, trend
 
-    found, left = histories(folder, share)
-    files: dict[str, bytes] = {}
-    if out is not None:
-        try_out(out)
-        files = trend.files(found, left)
-        try:
-            for name, content in files.items():
-                (out / name).write_bytes(content)
-        except OSError as error:
-            raise OutError(f"--out: cannot write to {error.filename or out}: {error.strerror}") from None
+    found, left = trend.histories(folder, share)
+    written = [] if out is None else files.write(out, lambda: trend.files(found, left))
     if as_json:
-        print(json.dumps(trend.document(found, left), indent=2, ensure_ascii=False))
+        print(files.as_json(trend.document(found, left)))
     else:
         print(trend.text(found, left), end="")
-        for name in files:
-            print(Path(out or "", name))
+        for path in written:
+            print(path)
     if any(history.fell for history in found):
         sys.exit(FELL)

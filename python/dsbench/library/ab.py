@@ -21,7 +21,7 @@ from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import try_target
 from dsbench.read.evaluation import evaluate
-from dsbench.read.settings import flat
+from dsbench.read.several.settings import flat
 from dsbench.read.stats.comparison import differing, mean_lg
 from dsbench.read.stats.ratio import ORDERS, Ratio, Verdict, of_block, order_of, ratio
 from dsbench.servers.folder import Folder
@@ -299,14 +299,14 @@ def write(found: Versus, out: Path) -> list[Path]:
         return [out / f"{STEM}.json"]
     from dsbench.read.draw import render
     from dsbench.read.draw.several import versus as drawn
-    from dsbench.read.report import several
-    from dsbench.read.side_by_side import read  # Late: the libraries that draw take a second.
+    from dsbench.read.several import shown
+    from dsbench.read.several.compare import read  # Late: the libraries that draw take a second.
 
     courses = [(np.exp(block.log_ratio), found.after(number).interval) for number, block in enumerate(found.blocks, 1)]
     files = {
         f"{STEM}.txt": ("\n".join(found.lines()) + "\n").encode(),
         **render.drawn_as(STEM, drawn(courses, found.difference)),
-        **several.files(read(found.archives)),
+        **shown.files(read(found.archives)),
     }
     try:
         for name, content in files.items():

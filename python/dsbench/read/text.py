@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table, Terms
+from dsbench.read.format import DOWN, FAILED, UP
 
+_RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 _WIDEST: Final = 120
 """Columns of a terminal beyond which texts do not stand beside each other."""
 
@@ -19,8 +22,8 @@ def render_text(blocks: Iterable[Block]) -> str:
 
 def _lines(block: Block) -> Iterator[str]:
     match block:
-        case Sentence(text):
-            yield text
+        case Sentence(text, role):
+            yield f"warning: {text}" if role == "warning" else text
         case Listed(items):
             yield from items
         case Terms(pairs):
@@ -33,10 +36,16 @@ def _lines(block: Block) -> Iterator[str]:
             wide = all(column.left for column in columns) and max(map(len, lines)) > _WIDEST
             yield from (_stack_rows(columns, rows) if wide else lines)
         case Part(title, blocks):
-            yield title
-            yield from render_text(blocks).splitlines()
+            below = render_text(blocks)
+            yield from ([title, *below.splitlines()] if below else [])
         case Diagram():
             return
+
+
+def colour_signs(text: str) -> str:
+    """``text`` for a terminal: what is slower or failed in red, what is faster in green."""
+    text = re.sub(rf"[\d.]+{DOWN}|\S+ of \S+ {FAILED}", lambda found: f"{_RED}{found[0]}{_PLAIN}", text)
+    return re.sub(rf"[\d.]+{UP}", lambda found: f"{_GREEN}{found[0]}{_PLAIN}", text)
 
 
 def _stack_rows(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> Iterator[str]:

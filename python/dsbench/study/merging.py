@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dsbench.archive import Archive, ArchiveError
-from dsbench.read.settings import SAYS_NOTHING, described
+from dsbench.read.several.settings import SAYS_NOTHING, described
 from dsbench.read.stats.comparison import differing
 from dsbench.spec import SpecError
 from dsbench.study.paths import HOST

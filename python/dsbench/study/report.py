@@ -11,11 +11,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from dsbench.read.blocks import Column
 from dsbench.read.draw import render
 from dsbench.read.draw.theme import Spec
 from dsbench.read.report.page.markup import number
-from dsbench.read.report.several import aligned
 from dsbench.read.stats.effects import LEVEL, Effect, Effects, Share, spearman
+from dsbench.read.text import align_rows
 from dsbench.study import Outcomes, mean
 from dsbench.study.diagrams import specs
 from dsbench.study.notes import SHORT, incomparable, notes
@@ -30,7 +31,7 @@ def text(found: Outcomes) -> str:
     """For a terminal."""
     lines = [*heading(found), "", *(f"  {line}" for line in verdict(found))]
     for title, (heads, *rows) in grids(found):
-        lines += ["", title, *aligned(heads, rows)]
+        lines += ["", title, *align_rows([Column(head, left=not at) for at, head in enumerate(heads)], rows)]
     for line in notes(found):
         lines += ["", line]
     return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from dsbench.archive import RunRecord
-from dsbench.read.settings import OF_SERVER, SAYS_NOTHING, described
+from dsbench.read.several.settings import OF_SERVER, SAYS_NOTHING, described
 from dsbench.read.stats.comparison import differing
 from dsbench.study.paths import HOST
 from dsbench.study.plan import Trial

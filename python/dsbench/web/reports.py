@@ -68,10 +68,10 @@ def _report(path: Path) -> str:
 def _comparison(paths: list[Path]) -> str:
     if len(paths) < 2:
         raise SpecError("Compare", "a comparison needs at least two archives", "choose two or more")
-    from dsbench.read.report import several
-    from dsbench.read.side_by_side import read
+    from dsbench.read.several import shown
+    from dsbench.read.several.compare import read
 
-    return several.html(read(paths))
+    return shown.html(read(paths))
 
 
 def _effects(folder: Path) -> str:

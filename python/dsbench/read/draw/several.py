@@ -8,7 +8,7 @@ import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import altair as alt
 import numpy as np
@@ -32,10 +32,11 @@ from dsbench.read.draw.theme import (
 )
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import counted
-from dsbench.read.side_by_side import Comparison, Section
+from dsbench.read.several.compare import Comparison, Section, basis
 from dsbench.read.stats.values import Interval
-from dsbench.read.trend import History
-from dsbench.read.verdict import basis
+
+if TYPE_CHECKING:
+    from dsbench.read.several.trend import History
 
 _DASHES = ([1, 0], [5, 3])
 """Of the largest scale and of the smallest."""

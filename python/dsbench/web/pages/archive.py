@@ -10,8 +10,7 @@ from nicegui import run, ui
 
 from dsbench import workloads
 from dsbench.archive import Archive, ArchiveError
-from dsbench.read.bounds import Bound, read
-from dsbench.read.report.bounds import BEYOND, HEADS, NOTE, row
+from dsbench.read.several.bounds import BEYOND, COLUMNS, NOTE, Bound, read, row
 from dsbench.web.house import House
 from dsbench.web.parts import button, frame_of, go, link, on_text, problem, table, tag
 from dsbench.web.shelf import Note
@@ -51,7 +50,8 @@ async def _bounded(house: House, name: str, place: Any) -> None:
             tag("p", found, "note")
         elif found:
             tag("h2", "Upper bound")
-            table("Upper bound", HEADS, [row(one) for one in found])
+            rows = [[column.show(cell) for column, cell in zip(COLUMNS, row(one), strict=True)] for one in found]
+            table("Upper bound", [column.head for column in COLUMNS], rows)
             if any(one.share > 1 for one in found):
                 tag("p", f"A rate above its bound: {BEYOND}", "box")
             tag("p", NOTE, "note")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -9,14 +10,37 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Final
 
+import altair as alt
+
 from dsbench.archive import Archive, RunRecord
+from dsbench.read.blocks import Block, Column, Sentence, Table
+from dsbench.read.draw import render
+from dsbench.read.draw.axes import ValueAxis
+from dsbench.read.draw.connections import across
+from dsbench.read.draw.theme import HUES, SHAPES, Row, Spec, finish
 from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.format import format_number
 from dsbench.read.naming import server
 from dsbench.read.stats.bound import bound_tps, minimum_time_s
+from dsbench.read.text import render_text
 
 _COUNT: Final = "transactions"
 """The setting that says nothing about what a transaction does."""
 SAFE: Final = "on"
+NOTE: Final = (
+    "Minimum time: what the parts of one transaction take at their peak rates, one after another; the upper bound is "
+    "its inverse. Logging: switches of durability that are off, else on."
+)
+BEYOND: Final = (
+    "faster than its bound: each part pays for its own commit and round trip, which the whole pays for once; "
+    "or the parts were disturbed"
+)
+_LINE: Final = 80
+"""Characters of the subtitle's font that fit the width of the diagram."""
+_NO_PARTS: Final = (
+    "no run with all its parts: name those of one server, machine, scale and settings, such as tp1, t1 and t2, whose "
+    "parts have one state of logging and t1 has no conflict"
+)
 
 
 @dataclass(frozen=True)
@@ -161,3 +185,107 @@ def document(bounds: Bounds) -> dict[str, Any]:
         ],
         "measured": [run(one) for one in bounds.measured],
     }  # fmt: skip
+
+COLUMNS: Final = (
+    Column("system", left=True), Column("workload", left=True), Column("minimum time"), Column("bound", "tps"),
+    Column("observed", "tps"), Column("of bound", form=".0%"), Column("logging", left=True),
+    Column("of parts", left=True),
+)  # fmt: skip
+_RUNS: Final = (
+    Column("system", left=True), Column("workload", left=True), Column("scale"), Column("peak", "tps"),
+    Column("threads"), Column("logging", left=True),
+)  # fmt: skip
+
+
+def tell(bounds: Bounds) -> Iterator[Block]:
+    """The bounds, and every run with its peak."""
+    if bounds.bounds:
+        yield from tell_bounds(bounds)
+    else:
+        yield Sentence(_NO_PARTS)
+    peaks = [(one.system, one.label, one.scale, one.peak[1], one.peak[0], one.logging) for one in bounds.measured]
+    yield Table("Runs", _RUNS, peaks)
+
+
+def tell_bounds(bounds: Bounds) -> Iterator[Block]:
+    """The bounds alone."""
+    yield Table("Upper bounds", COLUMNS, [row(one) for one in bounds.bounds])
+    yield Sentence(NOTE, "note")
+    yield from (Sentence(f"{one.whole.system}, {one.whole.label}: {BEYOND}", "warning")
+                for one in bounds.bounds if one.share > 1)  # fmt: skip
+
+
+def row(one: Bound) -> list[Any]:
+    """What the table has of one bound, below ``COLUMNS``."""
+    terms = " + ".join(f"{times}/{format_number(part.peak[1])}" for part, times in one.parts)
+    time = f"{terms} = {one.time_s * 1e3:.3g} ms"
+    return [one.whole.system, one.whole.label, time, one.tps, one.whole.peak[1], one.share, one.whole.logging,
+            one.parts[0][0].logging]  # fmt: skip
+
+
+def text(bounds: Bounds) -> str:
+    """For a terminal."""
+    return render_text(tell(bounds)) + "\n"
+
+
+def files(bounds: Bounds) -> dict[str, bytes]:
+    """File name to content: bound.txt, and a diagram of each system as .vl.json, .svg and .pdf."""
+    found = {"bound.txt": text(bounds).encode()}
+    systems = list(dict.fromkeys(one.system for one in bounds.measured))
+    for number, system in enumerate(systems, start=1):
+        stem = "bound" if len(systems) == 1 else f"bound-{number}"
+        found |= render.drawn_as(stem, spec(bounds, system))
+    return found
+
+
+def _state(one: Measured) -> str:
+    return "logging on" if one.logging == SAFE else one.logging
+
+
+def _subtitle(bounds: Sequence[Bound], scale: int) -> list[str]:
+    """Below the title: what the dashed lines are, and what was observed of them."""
+    states = " or ".join(dict.fromkeys(_state(one.parts[0][0]) for one in bounds))
+    lines = [f"scale {scale}; dashed: upper bound out of the peaks of the parts{f' [{states}]' if states else ''}"]
+    lines += [f"{one.whole.label} [{_state(one.whole)}]: {one.share:.0%} of the bound {format_number(one.tps)}"
+              for one in bounds]  # fmt: skip
+    return [part for line in lines for part in textwrap.wrap(line, _LINE)]
+
+
+def spec(bounds: Bounds, system: str) -> Spec:
+    """Rates of all runs of ``system`` over their clients, with the bounds as lines across."""
+    runs = [one for one in bounds.measured if one.system == system]
+    names = {one: f"{one.label} [{_state(one)}]" for one in runs}
+    rows: list[Row] = [
+        {"run": names[one], "threads": clients, "tps": rate} for one in runs for clients, rate in one.rates
+    ]
+    mine = [one for one in bounds.bounds if one.whole.system == system]
+    # Labels of lines that lie close together stand at different ends.
+    across_rows: list[Row] = [{"bound": tps, "label": f"bound {format_number(tps)}", "left": at % 2 == 1}
+                              for at, tps in enumerate(sorted({one.tps for one in mine}))]  # fmt: skip
+    y = ValueAxis.logarithmic("transactions per second", [row["tps"] for row in rows] + [one.tps for one in mine])
+    order = list(dict.fromkeys(row["run"] for row in rows))
+    colours = alt.Scale(domain=order, range=[HUES[i % len(HUES)] for i in range(len(order))])
+    shapes = alt.Scale(domain=order, range=[SHAPES[i % len(SHAPES)] for i in range(len(order))])
+    legend = alt.Legend(title=None, orient="bottom", columns=1, labelLimit=440)
+    colour = alt.Color("run:N", sort=None, scale=colours, legend=legend)
+    shape = alt.Shape("run:N", sort=None, scale=shapes, legend=legend)
+    base, bound = alt.Chart(alt.NamedData("rates")), alt.Chart(alt.NamedData("bounds"))
+    hidden = alt.X("threads:Q", axis=None)
+    tips = ["run:N", "threads:Q", alt.Tooltip("tps:Q", format=",.4~r")]
+    layers = [
+        base.mark_line().encode(x=across(rows, "threads"), y=y.y("tps"), color=colour),
+        base.mark_point(filled=True, size=45, opacity=1).encode(x=hidden, y="tps:Q", color=colour, shape=shape,
+                                                                tooltip=tips),
+        bound.mark_rule(strokeDash=[5, 3], color="#333333").encode(y="bound:Q"),
+        bound.transform_filter("!datum.left").mark_text(align="right", dy=-6, x="width", dx=-4).encode(
+            y="bound:Q", text="label:N"),
+        bound.transform_filter("datum.left").mark_text(align="left", dy=-6, x=0, dx=4).encode(
+            y="bound:Q", text="label:N"),
+    ]  # fmt: skip
+    return finish(
+        layers, name="bound", archive=system, data={"rates": rows, "bounds": across_rows},
+        title=alt.TitleParams(text=f"{system}: rates and upper bounds",
+                              subtitle=_subtitle(mine, runs[0].scale)),
+        description="Rates of a workload and of its parts over the number of clients, with the upper bound of the "
+        "former that the peaks of the latter allow.",
+    )  # fmt: skip

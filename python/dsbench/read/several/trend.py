@@ -6,15 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
+from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table
+from dsbench.read.draw.several import history as draw_history
+from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import evaluate
-from dsbench.read.settings import OF_WORKLOAD, SAYS_NOTHING, described, product
+from dsbench.read.format import finite, shorten
+from dsbench.read.naming import counted
+from dsbench.read.several.files import make_files
+from dsbench.read.several.settings import OF_WORKLOAD, SAYS_NOTHING, described, product
 from dsbench.read.stats.changes import FEWEST, Change, changes, leaning
 from dsbench.read.stats.comparison import differing, mean_lg
+from dsbench.read.text import render_text
 from dsbench.spec import OPTIONS
 
 _SAME: Final = frozenset({"spec.workload", "spec.scales", *(f"spec.{n}" for n, o in OPTIONS.items() if o.of_load)})
@@ -24,6 +31,16 @@ _LEANS: Final = 0.1
 """Correlation of neighbours from which on it is named."""
 _HEAVILY: Final = 0.7
 """From which on short histories name a change that is none too often (``python -m bench.statistics trend``)."""
+
+STEM: Final = "trend"
+_LETTERS: Final = 40
+"""Of a value that a terminal shows."""
+_MOST: Final = 8
+"""Differences that a terminal shows of a change."""
+_CAPTION: Final = (
+    "Each point is a run: the median rate of its cycles, of several scales the mean along lg scale. Grey: the median "
+    "of a level. A dashed line stands where the level changed, red for the worse."
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +57,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Told:
+class Changed:
     """A change, with what else is not as it was in the run before it."""
 
     change: Change
@@ -56,7 +73,7 @@ class History:
 
     name: str
     results: tuple[Result, ...]
-    changes: tuple[Told, ...]
+    changes: tuple[Changed, ...]
     leaning: float = 0.0
     """Correlation of each result with the one before it, beside its level."""
 
@@ -132,7 +149,7 @@ def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float) -> Histo
     results = tuple(result for _, result in runs)
     rates = np.array([result.rate_tps for result in results])
     found = changes(rates, smallest)
-    told = tuple(Told(one, results[one.at], dict(_differs(records[one.at - 1], records[one.at]))) for one in found)
+    told = tuple(Changed(one, results[one.at], dict(_differs(records[one.at - 1], records[one.at]))) for one in found)
     spec = records[-1].spec
     threads = ("highest of " if len(spec.thread_numbers) > 1 else "") + ", ".join(map(str, spec.thread_numbers))
     scales = ", ".join(map(str, spec.scales))
@@ -150,3 +167,88 @@ def _differs(before: RunRecord, after: RunRecord) -> Iterator[tuple[str, tuple[s
     for name, (old, new) in differing(described([before, after])).items():
         if name not in SAYS_NOTHING:
             yield name, (old, new)
+
+
+def tell(histories: Sequence[History], left: Sequence[str], drawn: Mapping[int, Spec] | None = None) -> Iterator[Block]:
+    """Each configuration with its changes; a page, which has ``drawn``, has every run and difference, too."""
+    fell = sum(history.fell for history in histories)
+    changed = sum(bool(history.changes) for history in histories)
+    of = f"{changed} of {counted(len(histories), 'configuration')}"
+    yield Sentence(f"{of} changed; the last change of {fell} was for the worse.", "lead")
+    for number, history in enumerate(histories, 1):
+        figure = (drawn or {}).get(number)
+        diagram = [Diagram(f"{STEM}-{number}", figure, _CAPTION)] if figure else []
+        yield Part(history.name, [*diagram, *_tell(history, brief=drawn is None)], key=f"history-{number}")
+    if left:
+        yield Part("Left out", [Listed(left)], key="left-out")
+
+
+def _tell(history: History, *, brief: bool) -> Iterator[Block]:
+    rates = [result.rate_tps for result in history.results]
+    unit = "per second" if history.results[-1].stage else "tps"
+    few = len(rates) < FEWEST
+    found = f"; too few to tell: a change needs {FEWEST} runs" if few else "" if history.changes else "; no change"
+    yield Sentence(f"{counted(len(rates), 'run')}, median {np.median(rates):,.1f} {unit}{found}")
+    if history.assumed:
+        yield Sentence(f"{history.assumed[:1].upper()}{history.assumed[1:]}.", "note")
+    heads = [Column(name, left=True) for name in ("setting", "before", "from here on")]
+    for at, one in enumerate(history.changes, 1):
+        rows = [[name, *(shorten(v, _LETTERS if brief else len(v)) or "nothing" for v in values)]
+                for name, values in one.differs.items()]  # fmt: skip
+        shown = rows[: _MOST if brief else None]
+        more = len(rows) - len(shown)
+        yield Part(_sentence(one), [
+            Table(f"What changed at change {at}", heads, shown) if rows
+            else Sentence("Nothing else that is known of the runs changed there."),
+            *([Sentence(f"and {more} more: see --json", "note")] if more else []),
+        ])  # fmt: skip
+    if not brief:
+        heads = [Column("started (UTC)", left=True), Column("label", left=True), Column(unit, form=",.1f"),
+                 Column("archive", left=True)]  # fmt: skip
+        runs = [[one.started[:16].replace("T", " "), one.label, one.rate_tps, one.archive] for one in history.results]
+        yield Table("Runs in order of time", heads, runs)
+
+
+def _sentence(one: Changed) -> str:
+    """``-12.3 % [-15.0, -9.8] from 2026-11-21T10:00 on (commit 3f2a), p = 0.002``."""
+    ratio, result = one.change.ratio, one.result
+    low, high = (f"{(bound - 1) * 100:+.1f}" for bound in (ratio.low, ratio.high))
+    within = f" [{low}, {high}]" if isfinite(ratio.low) else ""
+    label = f" ({result.label})" if result.label else ""
+    since = f"{ratio.value - 1:+.1%}{within} from {result.started[:16]} on{label}"
+    return f"{since}, p = {one.change.p_value:.2g}: {result.archive}"
+
+
+def text(histories: Sequence[History], left: Sequence[str]) -> str:
+    """For a terminal."""
+    return render_text(tell(histories, left)) + "\n"
+
+
+def document(histories: Sequence[History], left: Sequence[str]) -> dict[str, Any]:
+    """The same as JSON values; ``null`` for a bound that is not known."""
+    return {"histories": [_document(history) for history in histories], "left_out": list(left)}
+
+
+def _document(history: History) -> dict[str, Any]:
+    results = [{"archive": one.archive, "started": one.started, "label": one.label, "rate_tps": one.rate_tps}
+               for one in history.results]  # fmt: skip
+    changes = []
+    for one in history.changes:
+        ratio = one.change.ratio
+        bounds = {name: finite(getattr(ratio, name)) for name in ("low", "high")}
+        changes.append({
+            "archive": one.result.archive, "started": one.result.started, "label": one.result.label,
+            "ratio": {"value": ratio.value, **bounds, "level": ratio.level}, "p_value": one.change.p_value,
+            "differs": {name: list(values) for name, values in one.differs.items()},
+        })  # fmt: skip
+    whole = {"name": history.name, "fell": history.fell, "correlation": history.leaning}
+    return {**whole, "results": results, "changes": changes}
+
+
+def files(histories: Sequence[History], left: Sequence[str]) -> dict[str, bytes]:
+    """File name to content: trend.html, .txt, .json, and a diagram of each configuration that has several results."""
+    drawn = {number: draw_history(one) for number, one in enumerate(histories, 1) if len(one.results) > 1}
+    page = list(tell(histories, left, drawn))
+    stems = {f"{STEM}-{number}": spec for number, spec in drawn.items()}
+    title = f"History of {counted(len(histories), 'configuration')}"
+    return make_files(STEM, text(histories, left), document(histories, left), title, page, stems)

@@ -3,16 +3,18 @@ first archive, and those of the work in the background against their targets."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, isfinite, log, nan
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from dsbench.read.blocks import Column, Table
 from dsbench.read.evaluation import Evaluation, Series
+from dsbench.read.format import DOWN, FAILED, NONE, UP, finite, format_number
 from dsbench.read.series import headings
-from dsbench.read.stats.efficiency import COLUMNS, Background, Efficiency, per
+from dsbench.read.stats.efficiency import COLUMNS, SUSTAINED, Background, Efficiency, per
 
 SLOWER: Final = 0.95
 FASTER: Final = 1.05
@@ -85,3 +87,69 @@ def _places(one: Evaluation) -> Mapping[Place, Efficiency]:
 def _name(heading: str, scale: int, *, several: bool) -> str:
     words = heading.removeprefix("stage ")
     return ", ".join(part for part in (words, f"scale {scale}" if scale and (several or not words) else "") if part)
+
+
+_RATES: Final = "operations per second: rows in stages of inserts, else queries or transactions"
+_RELATIVE: Final = f"relative to the first; {DOWN} {SLOWER} or less, {UP} {FASTER} or more"
+_BACKGROUND: Final = f"inserts in the background per second, of their target; {FAILED} below {SUSTAINED:.0%}"
+
+
+def tell_rates(stages: Stages, labels: Sequence[str]) -> Iterator[Table]:
+    """The three tables of those reports, with a row for each side, without the stages that have nothing to show."""
+    cells: tuple[tuple[str, Callable[[int, int], Any]], ...] = (
+        (_RATES, stages.rate),
+        (_RELATIVE, lambda side, at: _sign(stages.relative(side, at))),
+        (_BACKGROUND, lambda side, at: _words(stages.background(side, at))),
+    )
+    sides = [f"{label}, scale {stages.scales[side]}" if stages.scales else label for side, label in enumerate(labels)]
+    for title, cell in cells:
+        rows = [[cell(side, at) for at in range(len(stages.names))] for side in range(len(labels))]
+        columns = [Column(name, signed=True) for name in stages.names]
+        known = [at for at, column in enumerate(columns) if {column.show(row[at]) for row in rows} - {"", NONE}]
+        if known:
+            told = [[side, *(row[at] for at in known)] for side, row in zip(sides, rows, strict=True)]
+            yield Table(title, [Column("", left=True), *(columns[at] for at in known)], told)
+
+
+def tell_efficiency(stages: Stages, labels: Sequence[str]) -> Iterator[Table]:
+    """For each stage the columns of the efficiency, with a row for each side that has it."""
+    columns = [Column("", left=True), *(Column(one.name, about=f"{one.sentence} [{one.unit}]") for one in COLUMNS)]
+    for at, name in enumerate(stages.names):
+        rows = [[label, *stages.values(side, at).values()]
+                for side, label in enumerate(labels) if stages.found[side][at]]  # fmt: skip
+        yield Table(f"efficiency, {name}", columns, rows)
+
+
+def _sign(factor: float) -> str:
+    """``0.83▼``: two digits, and a sign where the difference is one."""
+    exact = round(factor, 9)  # without what computing it left behind
+    return format_number(factor, form=".2f") + (DOWN if exact <= SLOWER else UP if exact >= FASTER else "")
+
+
+def _words(found: Background | None) -> str:
+    if found is None:
+        return ""
+    sustained, target = format_number(found.sustained_per_s), format_number(found.target_per_s)
+    return f"{sustained} of {target}" + ("" if found.met else f" {FAILED}")
+
+
+def document(stages: Stages, labels: Sequence[str]) -> list[dict[str, Any]]:
+    """As JSON values: one entry for each stage, with what each archive reached there."""
+    return [
+        {"stage": name, "archives": [_entry(stages, side, at, label) for side, label in enumerate(labels)]}
+        for at, name in enumerate(stages.names)
+    ]
+
+
+def _entry(stages: Stages, side: int, at: int, label: str) -> dict[str, Any]:
+    beside = stages.background(side, at)
+    return {
+        "label": label,
+        "rate": finite(stages.rate(side, at)),
+        "relative": finite(stages.relative(side, at)),
+        "background": None if beside is None else {
+            "target_per_s": finite(beside.target_per_s), "sustained_per_s": finite(beside.sustained_per_s),
+            "sustained": beside.met,
+        },
+        "efficiency": {name: finite(value) for name, value in stages.values(side, at).items()},
+    }  # fmt: skip

@@ -1,0 +1,244 @@
+"""A comparison for people and for programs: verdicts, warnings, diagrams, tables, what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Any, Final
+
+from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table, Terms
+from dsbench.read.draw.several import specs
+from dsbench.read.draw.theme import Spec
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.format import NONE, finite, shorten
+from dsbench.read.html import render_document
+from dsbench.read.several import bounds, stages
+from dsbench.read.several.compare import TIMES, Comparison, Section, basis, verdicts
+from dsbench.read.several.files import make_files
+from dsbench.read.several.settings import OF_SERVER
+from dsbench.read.stats.values import Interval
+from dsbench.read.text import render_text
+
+STEM: Final = "comparison"
+_MEAN: Final = (
+    "mean: the mean of the factors along lg scale, over the scales that an archive has in common with the first"
+)
+_LETTERS: Final = 40
+"""Of a value that a terminal shows; a page shows ``_WIDE``."""
+_WIDE: Final = 200
+_MOST: Final = 30
+"""Settings that only some of the archives have, of which a terminal shows no more."""
+_CAPTIONS: Final = {
+    "rate": "Rates over the scale; bars: minimum to maximum of the cycles.",
+    "linear": "The same on a linear axis from 0.",
+    "relative": "Each rate divided by that of the first at the same scale; bars: 95 % intervals.",
+    "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
+    "its slowest transactions.",
+    "threads": "Rates over the number of threads, at the largest scale.",
+    "bound": "Rates over the number of clients, with the upper bound of the whole out of the peaks of its parts.",
+}
+_SWITCHED: Final = frozenset({"rate", "linear", "relative", "threads"})
+
+
+def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Iterator[Block]:
+    """The comparison in words, tables and diagrams.
+
+    For a terminal, without ``drawn``, letters stand for the sides, and the least that nobody looks for is left out.
+    """
+    labels = comparison.labels
+    brief = drawn is None
+    names = tuple(chr(65 + i % 26) + str(i // 26 or "") for i in range(len(labels))) if brief else labels
+    if brief:
+        yield Terms(list(zip(names, labels, strict=True)))
+    apart = list(comparison.apart())
+    yield from (Sentence(line, "warning") for line in apart)
+    said = [(part.heading, Terms(list(verdicts(comparison, part, names)))) for part in comparison.sections]
+    yield Part("Verdict", [Part(heading, [terms]) if heading else terms for heading, terms in said], key="verdict")
+    if others := [line for line in comparison.warnings() if line not in apart]:
+        yield Part("Warnings", [Listed(others)], key="warnings")
+    if drawn:
+        figures = [Diagram(name, spec, _CAPTIONS[name], name in _SWITCHED) for name, spec in drawn.items()]
+        yield Part("Diagrams", figures, key="diagrams")
+    runs = [pair for side in comparison.sides for pair in zip(side.runs, side.evaluations, strict=True)]
+    if (found := bounds.of_evaluations(runs)).bounds:
+        yield Part("Upper bounds", list(bounds.tell_bounds(found)), key="bounds")
+    if comparison.stages.staged or not brief:
+        tables = [*stages.tell_rates(comparison.stages, names), *stages.tell_efficiency(comparison.stages, names)]
+        yield Part("Stages", tables, key="stages")
+    for number, section in enumerate(comparison.sections, start=1):
+        title = f"Figures, {section.heading}" if section.heading else "Figures"
+        yield Part(title, list(_tell_section(section, names)), key=f"figures-{number}")
+    if any(one.overall for section in comparison.sections for one in section.compared[1:]):
+        yield Sentence(_MEAN, "note")
+    yield Part("What differs", list(_tell_differences(comparison, names, brief=brief)), key="differences")
+    if not brief:
+        archives = [", ".join(one.name for one in side.evaluations) for side in comparison.sides]
+        yield Part("Archives", [Terms(list(zip(labels, archives, strict=True)))], key="archives")
+
+
+def _tell_section(section: Section, names: Sequence[str]) -> Iterator[Block]:
+    """Rates with their index, relative rates, times, failures, checks: a column for each side."""
+    sides = range(len(section.evaluations))
+
+    def table(title: str, rows: list[list[Any]], head: str = "scale", form: str = "") -> Table:
+        return Table(title, [Column(head, left=True), *(Column(name, form=form) for name in names)], rows)
+
+    several = any(len(side) > 1 for side in section.evaluations)
+    of = "geometric mean of the runs' medians" if several else "median over the cycles"
+    rates = [[str(scale), *(one.medians.get(scale) for one in section.compared)] for scale in section.scales]
+    indices = [["DSI", *(_index(section.dsi(at)) for at in sides)]] if section.measure == "tps" else []
+    spans = ["of scales", *(f"{min(m)}–{max(m)}" if (m := one.medians) else NONE for one in section.compared)]
+    yield table(f"rate, {of}, {section.measure}", [*rates, *indices, spans])
+    factors = [[str(x), *(_factor(one.relative.get(x)) for one in section.compared)] for x in section.scales]
+    if len(section.scales) > 1:
+        factors.append(["mean", *(_factor(one.overall) for one in section.compared)])
+    yield table(f"rate relative to {names[0]}, 95 % interval {basis(section)}; = is within the noise", factors)
+    parts = [section.dsi_parts(at) for at in sides]
+    if section.measure == "tps" and any(parts):
+        shares = [[str(scale), *(one.get(scale) for one in parts)] for scale in section.scales]
+        sums = ["sum", *(sum(one.values()) if one else None for one in parts)]
+        title = f"part of each scale in the difference of the DSI from that of {names[0]}"
+        yield table(title, [*shares, sums], form="+.3f")
+    times = [[f"{scale}, {name}", *(section.time_ms(at, scale, quantile) for at in sides)]
+             for scale in section.begun for quantile, name in TIMES.items()]  # fmt: skip
+    which = "response times from the intended start" if section.waits else "residence times"
+    yield table(f"{which}, ms", times, "scale, quantile")
+    failed = [[str(scale), *(section.failed_share(at, scale) for at in sides)] for scale in section.begun]
+    yield table("failed attempts", failed, form=".1%")
+    checks = [[str(scale), *(_check(section, at, scale) for at in sides)] for scale in section.begun]
+    yield table("check of the database", checks)
+
+
+def _check(section: Section, side: int, scale: int) -> str:
+    found = {_of_check(one, scale) for one in section.evaluations[side]}
+    return next((word for word in ("FAILED", "not made", "holds") if word in found), NONE)
+
+
+def _of_check(one: Evaluation, scale: int) -> str:
+    if scale in one.void_scales:
+        return "FAILED"
+    if all(row.scale != scale for row in one.scales):
+        return ""
+    return "not made" if any(d.code == "unchecked" and d.scale == scale for d in one.doubts) else "holds"
+
+
+def _index(found: Interval | None) -> str:
+    return NONE if found is None else f"{found.value:.2f}{_within(found)}"
+
+
+def _factor(factor: Interval | None) -> str:
+    if factor is None or not isfinite(factor.value):
+        return NONE
+    if factor.value == factor.low == factor.high == 1:
+        return "1"
+    return f"{factor.value:.2f}{_within(factor)}" + (" =" if factor.holds_one else "")
+
+
+def _within(interval: Interval) -> str:
+    return f" [{interval.low:.2f}, {interval.high:.2f}]" if isfinite(interval.low) else ""
+
+
+def _tell_differences(comparison: Comparison, names: Sequence[str], *, brief: bool) -> Iterator[Block]:
+    """What somebody changed comes first, behind it what products have that others do not know."""
+    changed = comparison.changed
+    others = {name: values for name, values in comparison.differences.items() if name not in changed}
+    shown = dict(list(others.items())[: _MOST if brief else None])
+    longest = _LETTERS if brief else _WIDE
+    for title, settings in (("", changed), ("not all of them have", shown)):
+        rows = []
+        for name, values in settings.items():
+            unsaid = "default" if name.startswith(OF_SERVER) else ""
+            rows.append([name, *(shorten(value or unsaid, longest) for value in values)])
+        if rows:
+            yield Table(title, [Column(head, left=True) for head in ("setting", *names)], rows)
+    if len(others) > len(shown):
+        yield Sentence(f"and {len(others) - len(shown)} more: see --json, or the page of --out", "note")
+    if not comparison.differences:
+        yield Sentence("Nothing that is known of the runs differs.")
+
+
+def text(comparison: Comparison) -> str:
+    """For a terminal."""
+    return render_text(tell(comparison)) + "\n"
+
+
+def title(comparison: Comparison) -> str:
+    """Of the page."""
+    return f"{comparison.archives} archives side by side"
+
+
+def draw(comparison: Comparison) -> dict[str, Spec]:
+    """The diagrams by name."""
+    known = [pair for side in comparison.sides for pair in zip(side.runs, side.evaluations, strict=True)]
+    found = bounds.of_evaluations(known)
+    bound = {"bound": bounds.spec(found, found.bounds[0].whole.system)} if found.bounds else {}
+    return {**specs(comparison), **bound}
+
+
+def html(comparison: Comparison) -> str:
+    """The page."""
+    return render_document(title(comparison), list(tell(comparison, draw(comparison))))
+
+
+def files(comparison: Comparison) -> dict[str, bytes]:
+    """File name to content: comparison.txt, .json and .html, and each diagram as .vl.json, .svg and .pdf."""
+    drawn = draw(comparison)
+    page = list(tell(comparison, drawn))
+    stems = {STEM if name == "rate" else f"{STEM}-{name}": spec for name, spec in drawn.items()}
+    return make_files(STEM, text(comparison), document(comparison), title(comparison), page, stems)
+
+
+def document(comparison: Comparison) -> dict[str, Any]:
+    """The comparison as JSON values; ``null`` where there is nothing. ``archives`` are those of the last section."""
+    sections = [_section(comparison, section) for section in comparison.sections]
+    return {
+        "reference": comparison.labels[0],
+        "archives": sections[-1]["archives"],
+        "sections": sections,
+        "stages": stages.document(comparison.stages, comparison.labels),
+        "differences": {name: list(values) for name, values in comparison.differences.items()},
+        "doubts": list(comparison.warnings()),
+    }
+
+
+def _section(comparison: Comparison, section: Section) -> dict[str, Any]:
+    return {
+        "heading": section.heading,
+        "measure": section.measure,
+        "interval": basis(section),
+        "verdicts": dict(verdicts(comparison, section, comparison.labels)),
+        "archives": [_side(comparison, section, at) for at in range(len(section.evaluations))],
+    }
+
+
+def _side(comparison: Comparison, section: Section, at: int) -> dict[str, Any]:
+    runs, one = section.evaluations[at], section.compared[at]
+    index = runs[0].index if runs else None
+    parts = section.dsi_parts(at)
+    names = [found.name for found in comparison.sides[at].evaluations]
+    return {
+        "label": comparison.labels[at],
+        "name": names[0],
+        "names": names,
+        "dsi": _interval(section.dsi(at)),
+        "dsi_parts": {str(x): part for x, part in parts.items()},
+        "dsi_scales": [index.lowest_scale, index.highest_scale] if index else None,
+        "relative_mean": _interval(one.overall),
+        "scales": {
+            str(scale): {
+                "rate_median_tps" if section.measure == "tps" else "nopm_median": one.medians.get(scale),
+                "relative": _interval(one.relative.get(scale)),
+                "within_noise": scale in one.relative and one.relative[scale].holds_one,
+                "times_ms": {name: finite(section.time_ms(at, scale, q)) for q, name in TIMES.items()},
+                "failed_share": finite(section.failed_share(at, scale)),
+                "check": _check(section, at, scale),
+            }
+            for scale in section.begun if any(row.scale == scale for found in runs for row in found.scales)
+        },
+    }  # fmt: skip
+
+
+def _interval(interval: Interval | None) -> dict[str, float | None] | None:
+    if interval is None or not isfinite(interval.value):
+        return None
+    return {name: finite(getattr(interval, name)) for name in ("value", "low", "high", "level")}
