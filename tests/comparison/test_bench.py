@@ -168,9 +168,10 @@ def test_a_program_that_fails_shows_what_it_said() -> None:
 
 
 def test_a_process_is_billed_for_its_cpu_time() -> None:
+    began = time.monotonic()
     ended = run([sys.executable, "-c", "sum(range(3_000_000)); print('done')"], {})
     assert ended.output == "done\n"
-    assert 0 < ended.user_s <= ended.elapsed_s + 1
+    assert 0 < ended.user_s <= time.monotonic() - began + 1
 
 
 def _rates(run: dict[str, Client]) -> dict[str, float]:
