@@ -10,15 +10,15 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from bench.clients import ROOT
 from fixtures import simulated
 from fixtures.simulated import Cycles
 
-PAGE: Final = ROOT / "docs" / "method.md"
+PAGE: Final = Path(__file__).parent.parent / "docs" / "method.md"
 DRAWS: Final = 2000
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 """Heads and rows, as they are printed."""
