@@ -10,7 +10,7 @@ from typing import Any, Final
 from dsbench.archive import Archive, ArchiveError, RunRecord, Writer, claimed, there, try_out
 from dsbench.read import draw as diagrams
 from dsbench.read import subjects
-from dsbench.read.blocks import Block, Column, Listed, Table
+from dsbench.read.blocks import Block
 from dsbench.read.csv import render_csv
 from dsbench.read.draw import gnuplot, render
 from dsbench.read.draw.axes import Form
@@ -19,7 +19,6 @@ from dsbench.read.markdown import render_markdown
 from dsbench.read.naming import limited
 from dsbench.read.report import cost_table, stage_table, statement_table, tables
 from dsbench.read.report.document import page
-from dsbench.read.series import each_series
 from dsbench.read.text import render_text
 
 
@@ -90,11 +89,7 @@ def _told(by: str, form: str, evaluation: Evaluation, run: RunRecord) -> str:
 def _scales(form: str, evaluation: Evaluation) -> str:
     if form == "csv":
         return tables.results_csv(evaluation).rstrip("\n")
-    blocks: list[Block] = []
-    for heading, part in each_series(evaluation):
-        columns = [Column(name) for name in tables.summary_heads(part)]
-        blocks.append(Table(heading, columns, tables.summary_rows(part)))
-    return _MEDIA[form]([*blocks, Listed(tables.summary_notes(evaluation))])
+    return _MEDIA[form]([*subjects.load("rate").tell(evaluation), *subjects.load("warnings").tell(evaluation)])
 
 
 def read(path: Path, by: str = "scale", form: str = "text") -> Shown:

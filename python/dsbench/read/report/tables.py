@@ -98,6 +98,7 @@ def summary_text(evaluation: Evaluation) -> str:
     for heading, part in each_series(evaluation):
         more = [render_text(blocks), *kind_lines(part)] if (blocks := list(rate.tell_scales(part, heading))) else []
         lines += [*more, ""]
+    lines += [rate.DEFINITIONS, ""] if any(part.definitions for _, part in each_series(evaluation)) else []
     return "\n".join([*lines, *summarize_models(evaluation), *summary_notes(evaluation)]) + "\n"
 
 

@@ -267,13 +267,14 @@ def tell_scales(evaluation: Evaluation, heading: str = "") -> Iterator[Block]:
             Column("the former above", form="+.1%"),
         )  # fmt: skip
         yield Table("tps by two definitions", heads, found)
-        yield Sentence(DEFINITIONS, "note")
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """Rate, times and sizes by scale; the index and the rating; which number of threads is best."""
     for heading, part in each_series(evaluation):
         yield from tell_scales(part, heading)
+    if any(part.definitions for _, part in each_series(evaluation)):
+        yield Sentence(DEFINITIONS, "note")
     yield Listed([*describe_indexes(evaluation), *peak_lines(evaluation)])
 
 
