@@ -223,12 +223,16 @@ pub trait Workload: Send + Sync {
     /// Creates the tables without keys, and stored procedures where they are used.
     fn create(&self, conn: &mut dyn Connection) -> Result<()>;
 
-    /// Number of rows that a full population makes.
-    fn rows(&self) -> u64;
+    /// Number of rows that a full population makes; none where rows come with the load alone.
+    fn rows(&self) -> u64 {
+        0
+    }
 
     /// Writes one part of the rows. Parts may run at the same time on several connections when
     /// `how` is bulk; with a procedure there is one part.
-    fn populate(&self, conn: &mut dyn Connection, how: Population, part: Part, progress: &Progress) -> Result<()>;
+    fn populate(&self, _conn: &mut dyn Connection, _how: Population, _part: Part, _progress: &Progress) -> Result<()> {
+        Ok(())
+    }
 
     /// Whether SQL of the user is in it, which [`Workload::rehearse`] tries.
     fn rehearses(&self) -> bool {

@@ -11,9 +11,7 @@ use dsbench_core::generator::Conduct;
 use dsbench_core::placement::{cpus, Placement};
 use dsbench_core::threads::{Cycle, Group, LoadPlan, Until};
 use dsbench_core::value::{Rows, Type, Value};
-use dsbench_core::workload::{
-    Client, ClientId, Condition, Drawn, End, Expected, Part, Population, Progress, Shape, Workload,
-};
+use dsbench_core::workload::{Client, ClientId, Condition, Drawn, End, Expected, Shape, Workload};
 
 /// One statement with the client's number as its parameter, whose text answer is the letter of that
 /// number, as often as `length` says; nothing is read back without one.
@@ -63,14 +61,6 @@ impl Workload for Probe {
     }
 
     fn create(&self, _conn: &mut dyn Connection) -> Result<()> {
-        Ok(())
-    }
-
-    fn rows(&self) -> u64 {
-        0
-    }
-
-    fn populate(&self, _conn: &mut dyn Connection, _how: Population, _part: Part, _progress: &Progress) -> Result<()> {
         Ok(())
     }
 

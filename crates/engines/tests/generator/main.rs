@@ -1,8 +1,10 @@
-//! The loop against a scripted engine on a fake clock: exact to the nanosecond, without sleeping.
+//! The loop against a scripted engine, mostly on a fake clock: exact to the nanosecond, without sleeping.
 
 #![cfg(feature = "mock")]
 
 mod bed;
 mod counting;
+mod groups;
 mod losses;
 mod pacing;
+mod terminals;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use dsbench_core::engine::Connection;
 use dsbench_core::error::{Error, Result};
 use dsbench_core::stage::{Counted, GroupPlan, Pacing, Stage, Until, Whose, Work};
-use dsbench_core::workload::{Client, ClientId, Condition, Expected, KindId, Part, Population, Progress, Workload};
+use dsbench_core::workload::{Client, ClientId, Condition, Expected, KindId, Part, Progress, Workload};
 
 use crate::entry::names_of;
 use crate::Options;
@@ -128,15 +128,6 @@ impl Workload for InsertBenchmark {
                 conn.script(&texts(&self.tables.all(section, table)))?;
             }
         }
-        Ok(())
-    }
-
-    /// The rows come in stages of load.
-    fn rows(&self) -> u64 {
-        0
-    }
-
-    fn populate(&self, _: &mut dyn Connection, _: Population, _: Part, _: &Progress) -> Result<()> {
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use dsbench_core::engine::{Connection, Prepare, Statement, StatementId};
 use dsbench_core::error::{Error, Result};
 use dsbench_core::stage::{Counted, GroupPlan, Pacing, Stage, Until, Whose, Work};
 use dsbench_core::workload::{
-    Client, ClientId, Condition, Drawn, End, Expected, KindId, Part, Population, Progress, Shape, Workload,
+    Client, ClientId, Condition, Drawn, End, Expected, KindId, Part, Progress, Shape, Workload,
 };
 
 use crate::entry::names_of;
@@ -77,14 +77,6 @@ impl Workload for Rehearsal {
 
     fn create(&self, conn: &mut dyn Connection) -> Result<()> {
         conn.script(&[WORK.sql])
-    }
-
-    fn rows(&self) -> u64 {
-        0
-    }
-
-    fn populate(&self, _: &mut dyn Connection, _: Population, _: Part, _: &Progress) -> Result<()> {
-        Ok(())
     }
 
     fn work(&self, _name: &str, conn: &mut dyn Connection, part: Part, progress: &Progress) -> Result<()> {

@@ -15,36 +15,30 @@ use dsbench_workloads::{Call, Options, Settings};
 /// A session of load.
 pub const LOAD: Session = Session { isolation: Isolation::RepeatableRead, in_place: true };
 
+/// Settings by their names.
+type Given<'a> = &'a [(&'a str, &'a str)];
+
+/// What a workload is opened with by two clients.
+pub fn options(engine: &dyn Engine, call: Call, scale: u32, settings: Given<'_>) -> Options {
+    let settings = Settings::new(settings.iter().map(|(name, value)| (name.to_string(), value.to_string())));
+    Options { scale, dialect: engine.dialect(), call, clients: 2, settings }
+}
+
 /// Opens a workload for an engine.
 pub fn open(engine: &dyn Engine, name: &str, call: Call, scale: u32) -> Box<dyn Workload> {
     open_with(engine, name, call, scale, &[])
 }
 
 /// Opens a workload with settings of its own.
-pub fn open_with(
-    engine: &dyn Engine,
-    name: &str,
-    call: Call,
-    scale: u32,
-    settings: &[(&str, &str)],
-) -> Box<dyn Workload> {
-    let settings = Settings::new(settings.iter().map(|(name, value)| (name.to_string(), value.to_string())));
-    dsbench_workloads::open(name, &Options { scale, dialect: engine.dialect(), call, clients: 2, settings }).unwrap()
+pub fn open_with(engine: &dyn Engine, name: &str, call: Call, scale: u32, settings: Given<'_>) -> Box<dyn Workload> {
+    dsbench_workloads::open(name, &options(engine, call, scale, settings)).unwrap()
 }
 
 /// Opens a workload on a bank with a tenth of the accounts, where checks are run again and again: by a setting that the
 /// entry does not name and [`dsbench_workloads::open`] refuses.
-pub fn open_few(
-    engine: &dyn Engine,
-    name: &str,
-    call: Call,
-    scale: u32,
-    settings: &[(&str, &str)],
-) -> Box<dyn Workload> {
-    let settings = settings.iter().chain([&("accounts", "10000")]);
-    let settings = Settings::new(settings.map(|(name, value)| (name.to_string(), value.to_string())));
-    let options = Options { scale, dialect: engine.dialect(), call, clients: 2, settings };
-    (dsbench_workloads::find(name).unwrap().open)(&options).unwrap()
+pub fn open_few(engine: &dyn Engine, name: &str, call: Call, scale: u32, settings: Given<'_>) -> Box<dyn Workload> {
+    let settings = [settings, &[("accounts", "10000")]].concat();
+    (dsbench_workloads::find(name).unwrap().open)(&options(engine, call, scale, &settings)).unwrap()
 }
 
 /// The one cell of an administrative query.

@@ -3,9 +3,9 @@
 use dsbench_core::engine::{Engine, Prepare};
 use dsbench_core::error::ErrorKind;
 use dsbench_core::workload::{ClientId, Expected, Population};
-use dsbench_workloads::{Call, Options, Settings};
+use dsbench_workloads::Call;
 
-use crate::bed::{broken, build, cell, open_with, run, LOAD};
+use crate::bed::{broken, build, cell, open_with, options, run, LOAD};
 use crate::home::Product;
 
 on!([postgres, innodb, myrocks, firebird, sqlite][scripts_do_what_they_say]);
@@ -78,9 +78,8 @@ fn a_script_does_what_it_says(engine: &dyn Engine) {
 /// What is wrong is told with file and line: when a script is opened, when it is prepared, when it runs.
 fn faults_have_file_and_line(engine: &dyn Engine) {
     let open = |text: &str| {
-        let settings = Settings::new([("scripts".to_string(), format!("{} x.sql\n{text}", text.len()))]);
-        let options = Options { scale: 1, dialect: engine.dialect(), call: Call::Statements, clients: 1, settings };
-        dsbench_workloads::open("scripted", &options)
+        let text = format!("{} x.sql\n{text}", text.len());
+        dsbench_workloads::open("scripted", &options(engine, Call::Statements, 1, &[("scripts", &text)]))
     };
     let of_postgres = engine.dialect().name == "postgres";
     for (text, why) in [

@@ -4,9 +4,9 @@ use dsbench_core::engine::Prepare;
 use dsbench_core::error::ErrorKind;
 use dsbench_core::value::Table;
 use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress};
-use dsbench_workloads::{Call, Options, Settings};
+use dsbench_workloads::Call;
 
-use crate::bed::{self, broken, build, open, run, transact, LOAD};
+use crate::bed::{self, broken, build, open, options, run, transact, LOAD};
 use crate::home::Product;
 
 #[test]
@@ -107,10 +107,7 @@ fn what_cannot_be_is_refused_with_a_remedy() {
     let engine = home.engine();
     let dialect = engine.dialect();
     let refused = |name, scale, call| {
-        let error =
-            dsbench_workloads::open(name, &Options { scale, dialect, call, clients: 1, settings: Settings::default() })
-                .err()
-                .unwrap();
+        let error = dsbench_workloads::open(name, &options(&*engine, call, scale, &[])).err().unwrap();
         assert_eq!(error.kind, ErrorKind::Configuration);
         error.to_string()
     };

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use dsbench_core::engine::{Connection, Engine};
 use dsbench_core::workload::{Expected, Population, Workload};
-use dsbench_workloads::{Call, Options, Settings};
+use dsbench_workloads::{Call, Options};
 
-use crate::bed::{broken, build, cell, cycle, open_few, run};
+use crate::bed::{broken, build, cell, cycle, open_few, options, run};
 use crate::home::Product;
 
 /// Rows of history that are there before.
@@ -148,7 +148,6 @@ fn planted(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expect
 
 /// Why it cannot be opened.
 fn refused(engine: &dyn Engine, name: &str, clients: u64, settings: &[(&str, &str)]) -> String {
-    let settings = Settings::new(settings.iter().map(|(name, value)| (name.to_string(), value.to_string())));
-    let options = Options { scale: 1, dialect: engine.dialect(), call: Call::Statements, clients, settings };
+    let options = Options { clients, ..options(engine, Call::Statements, 1, settings) };
     dsbench_workloads::open(name, &options).err().unwrap().to_string()
 }

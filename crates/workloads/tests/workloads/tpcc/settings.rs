@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use dsbench_core::error::ErrorKind;
 use dsbench_core::workload::ClientId;
-use dsbench_workloads::{Call, Options, Settings};
+use dsbench_workloads::Call;
 
 use super::paced;
-use crate::bed::open;
+use crate::bed::{open, open_with, options};
 use crate::home::Product;
 
 #[test]
 fn settings_that_cannot_be_are_refused_with_a_remedy() {
     let home = Product::Sqlite.home();
-    let dialect = home.engine().dialect();
     for (name, value, remedy) in [
         ("mix", "1,2,3", "mix=10,10,1,1,1"),
         ("affinity", "maybe", "use on or off"),
@@ -22,12 +21,8 @@ fn settings_that_cannot_be_are_refused_with_a_remedy() {
         ("size", "2", "0.01 to 1"),
         ("warehouses", "3", "it knows mix, affinity, delivery, foreign_keys, size"),
     ] {
-        let settings = Settings::new([(name.to_string(), value.to_string())]);
-        let error = dsbench_workloads::open(
-            "tpcc",
-            &Options { scale: 1, dialect, call: Call::Statements, clients: 1, settings },
-        );
-        let error = error.err().unwrap();
+        let options = options(&*home.engine(), Call::Statements, 1, &[(name, value)]);
+        let error = dsbench_workloads::open("tpcc", &options).err().unwrap();
         assert_eq!(error.kind, ErrorKind::Configuration);
         let words = error.to_string();
         assert!(words.contains(&format!("{name}={value}")) && words.contains(remedy), "{words}");
@@ -61,10 +56,7 @@ fn persons_take_the_time_of_the_specification() {
     assert_eq!(seconds.collect::<Vec<_>>(), [(18, 12), (3, 12), (2, 10), (2, 5), (2, 5)]);
     assert!(workload.pace(5).is_none());
     assert!(paces.iter().all(|pace| pace.waits));
-    let settings = Settings::new([("delivery".to_string(), "deferred".to_string())]);
-    let dialect = home.engine().dialect();
-    let options = Options { scale: 1, dialect, call: Call::Statements, clients: 1, settings };
-    let queueing = dsbench_workloads::open("tpcc", &options).unwrap();
+    let queueing = open_with(&*home.engine(), "tpcc", Call::Statements, 1, &[("delivery", "deferred")]);
     let waits: Vec<_> = (0..5).map(|kind| queueing.pace(kind).unwrap().waits).collect();
     assert_eq!(waits, [true, true, true, false, true], "a terminal does not wait for a Delivery that it queued");
     assert!(open(&*home.engine(), "tpcb", Call::Statements, 1).pace(0).is_none());

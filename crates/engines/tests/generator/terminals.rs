@@ -1,7 +1,5 @@
 //! People at terminals against a scripted engine on a fake clock: hours pass at once.
 
-#![cfg(feature = "mock")]
-
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
@@ -17,9 +15,7 @@ use dsbench_core::seats::Seat;
 use dsbench_core::stage::Until;
 use dsbench_core::terminals::Terminals;
 use dsbench_core::value::{Rows, Type};
-use dsbench_core::workload::{
-    Client, ClientId, Condition, Drawn, End, Expected, KindId, Pace, Part, Population, Progress, Shape, Workload,
-};
+use dsbench_core::workload::{Client, ClientId, Condition, Drawn, End, Expected, KindId, Pace, Shape, Workload};
 use dsbench_engines::mock::{Mock, Script};
 
 const SECOND: Nanos = 1_000_000_000;
@@ -87,14 +83,6 @@ impl Workload for Shop {
     }
 
     fn create(&self, _conn: &mut dyn Connection) -> Result<()> {
-        Ok(())
-    }
-
-    fn rows(&self) -> u64 {
-        0
-    }
-
-    fn populate(&self, _: &mut dyn Connection, _: Population, _: Part, _: &Progress) -> Result<()> {
         Ok(())
     }
 

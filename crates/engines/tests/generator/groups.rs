@@ -1,7 +1,5 @@
 //! Several groups in one load stage: who makes load at the same time, and when each of them ends.
 
-#![cfg(feature = "mock")]
-
 use std::sync::Arc;
 
 use dsbench_core::clock::Monotonic;
@@ -11,9 +9,7 @@ use dsbench_core::generator::Conduct;
 use dsbench_core::placement::Placement;
 use dsbench_core::stage::{Counted, Whose};
 use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until};
-use dsbench_core::workload::{
-    Client, ClientId, Condition, Drawn, End, Expected, Part, Population, Progress, Shape, Workload,
-};
+use dsbench_core::workload::{Client, ClientId, Condition, Drawn, End, Expected, Shape, Workload};
 use dsbench_engines::mock::{Mock, Script};
 
 const MS: u64 = 1_000_000;
@@ -58,14 +54,6 @@ impl Workload for Shelf {
     }
 
     fn create(&self, _conn: &mut dyn Connection) -> Result<()> {
-        Ok(())
-    }
-
-    fn rows(&self) -> u64 {
-        0
-    }
-
-    fn populate(&self, _: &mut dyn Connection, _: Population, _: Part, _: &Progress) -> Result<()> {
         Ok(())
     }
 
