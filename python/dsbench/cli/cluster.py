@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from dsbench.cli import errors
-from dsbench.measure.nodes.errors import ClusterError
+from dsbench.measure.nodes import ClusterError
 from dsbench.problem import how_to_install
 from dsbench.spec import SpecError
 

@@ -72,7 +72,7 @@ class StageAhead:
 
 @dataclass(frozen=True)
 class ScaleAhead:
-    """One scale."""
+    """A scale: what it makes, does and takes."""
 
     scale: int
     rows: int
@@ -100,7 +100,7 @@ class Ahead:
     where: str
     """The folder of the data on this machine; empty where the server alone knows."""
     free_bytes: int | None
-    """There."""
+    """In that folder."""
     warnings: tuple[str, ...]
     """What may keep the run from ending well."""
 

@@ -21,7 +21,7 @@ from dsbench.spec import RunSpec, SpecError, build, named_as, needs_pgbench
 from dsbench.spec import Target as TargetSpec
 
 
-def base_of(spec: RunSpec, target: Target, server: servers.Server | None, name: str = "") -> Base:
+def choose_base(spec: RunSpec, target: Target, server: servers.Server | None, name: str = "") -> Base:
     """The base of the run of ``spec``; ``RunError`` where it cannot work on ``target``. Changes nothing there.
 
     ``name``: of a run that goes on, which may have kept its database before it was killed.
@@ -39,7 +39,7 @@ def base_of(spec: RunSpec, target: Target, server: servers.Server | None, name: 
     return Base(spec, target, server, None)
 
 
-def claimed(spec: RunSpec, target: Target) -> RunSpec:
+def claim_target(spec: RunSpec, target: Target) -> RunSpec:
     """Claims the target for the run of ``spec``, and gives that at the scale which is known now.
 
     Tables that are there are nobody's to claim. For builtin scripts their scale is the number of branches, as pgbench
@@ -130,7 +130,7 @@ class Base:
         self._tell(place.make(self.target, self.mark))
 
     def remove(self) -> None:
-        """Drops it."""
+        """Drops the place of a scale."""
         self._tell(place.remove(self.target, self.mark))
 
     def _tell(self, words: str) -> None:
@@ -192,7 +192,7 @@ class Existing(Base):
 
     @property
     def there(self) -> bool:
-        """They are."""
+        """The tables are there, whatever the run does."""
         return True
 
     def begin(self, journal: Journal) -> None:

@@ -61,7 +61,7 @@ class Kept:
 
     @property
     def age(self) -> str:
-        """In words."""
+        """Runs and transactions that it has seen, in words."""
         runs = f"{self.runs} run" + ("s" if self.runs != 1 else "")
         return f"{runs}, {'' if self.exact else 'at least '}{self.transactions} transactions"
 

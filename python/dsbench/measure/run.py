@@ -64,8 +64,8 @@ def execute(
     surroundings.read_checked(spec.checked)  # Before a server is started for nothing.
     refuse_full(spec)
     with listening(stop) as stop, open_target(spec, observer.message) as (target, server):
-        spec = keeping.claimed(spec, target)
-        base = keeping.base_of(spec, target, server)
+        spec = keeping.claim_target(spec, target)
+        base = keeping.choose_base(spec, target, server)
         bench = _open_bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
         words = keeping.rehearse(spec, target, bench)
         load = choose_loader(spec, joining or Joining())
@@ -85,8 +85,8 @@ def try_target(spec: RunSpec) -> None:
     surroundings.read_checked(spec.checked)
     tried = spec.model_copy(update={"storage": {}, "keep": False})
     with open_target(tried) as (target, server):
-        tried = keeping.claimed(tried, target)
-        keeping.base_of(tried, target, server)
+        tried = keeping.claim_target(tried, target)
+        keeping.choose_base(tried, target, server)
         _open_bench(tried, target, tried.scales[0])
 
 
@@ -110,8 +110,8 @@ def resume(
         raise RunError("an archive keeps no password", remedy, usage=True)
     done = count_finished(path)
     with listening(stop) as stop, open_target(spec, observer.message) as (database, server):
-        keeping.claimed(spec, database)  # Its scale stays that of the beginning.
-        base = keeping.base_of(spec, database, server, begun.name)
+        keeping.claim_target(spec, database)  # Its scale stays that of the beginning.
+        base = keeping.choose_base(spec, database, server, begun.name)
         _open_bench(spec, database, spec.scales[0])  # The target may be another than that of the beginning.
         load = choose_loader(spec, joining or Joining())
         journal = Journal.go_on(Writer(path), observer)

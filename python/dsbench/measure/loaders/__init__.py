@@ -1,8 +1,9 @@
 """The face of the Rust core: targets, phases and cycles. It and ``workloads`` alone import ``dsbench._core``.
 
-Read ``loader`` first: who makes load for a run. ``bench`` is a workload on a ``target``, ``cycle`` a cycle under way on
-this machine, ``results`` what became of it; ``processes`` (drivers of Python), ``pgbench`` and ``sysbench`` (as
-``peers``) make clients run in place of the core. ``checking`` is what ``dsbench check`` wants of the core.
+Read ``loader`` first: who makes load for a run. ``core`` has the target, errors and the clock; ``bench`` is a workload
+on a target, ``cycle`` a cycle under way on this machine, ``results`` what became of it. Drivers in ``processes``, and
+``pgbench`` and ``sysbench`` as ``peers``, make clients run in place of the core. ``checking`` is what ``dsbench check``
+wants of the core.
 """
 
 from dsbench.measure.loaders.bench import UNCOUNTED, Bench, Condition, Counted, PhaseResult, StatementName
@@ -17,11 +18,21 @@ from dsbench.measure.loaders.checking import (
     families,
     schedules,
 )
-from dsbench.measure.loaders.core import NULL_SERVER, CoreError, Stopped, build, measuring, now_ns, schemes
+from dsbench.measure.loaders.core import (
+    NULL_SERVER,
+    TAKEN,
+    CoreError,
+    Dialect,
+    Stopped,
+    Target,
+    build,
+    measuring,
+    now_ns,
+    schemes,
+)
 from dsbench.measure.loaders.cycle import Cycle, Second, Watch
 from dsbench.measure.loaders.results import BUCKET_WORDS, IN_DATABASE, SECOND_WORDS, TRACE_WORDS, CycleResult, UInts
 from dsbench.measure.loaders.stages import CycleLoad, Group, Stage
-from dsbench.measure.loaders.target import TAKEN, Dialect, Target
 
 __all__ = [
     "BUCKET_WORDS", "FORGETFUL", "IN_DATABASE", "LEDGER_WRITER", "NOTES_BYTES", "NULL_SERVER", "SECOND_WORDS", "TAKEN",

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dsbench import _core
-from dsbench.measure.loaders.core import errors
-from dsbench.measure.loaders.target import Target
+from dsbench.measure.loaders.core import Target, errors
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
-"""What the Rust core is and knows, its errors and its clock."""
+"""What the Rust core is and knows, its errors and its clock, and the database behind a URL."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from dsbench import _core, workloads
@@ -62,3 +63,97 @@ sys.stdin.read()
 """
 """A program: the null PostgreSQL at the unix socket of its argument and at the TCP port that it prints, until
 its standard input ends. It is short because its process should be there at once."""
+
+
+TAKEN: Final = "TAKEN"
+"""Code of the error that says that another session has what the administrative session had claimed."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How an engine speaks SQL, and what it is."""
+
+    name: str
+    procedures: bool
+    embedded: bool
+    single_writer: bool
+    keeps_data: bool
+
+
+class Target:
+    """The database behind a URL: its place (what dsbench may create and drop) and queries."""
+
+    def __init__(self, url: str, *, existing: bool = False) -> None:
+        """``existing``: the database as it stands, with tables that somebody else made. It has no place then: whatever
+        would make, mark or drop one is refused."""
+        with errors():
+            self._core = _core.Target(url, existing)
+        self.url = url
+        self.dialect = Dialect(**self._core.dialect())
+
+    def state(self) -> tuple[str, str]:
+        """("absent" | "marked" | "foreign", text of the mark or name of what is there)."""
+        with errors():
+            return self._core.state()
+
+    def create(self, mark: str) -> None:
+        """Creates the place with dsbench's mark."""
+        with errors():
+            self._core.create(mark)
+
+    def remark(self, mark: str) -> None:
+        """Puts another mark in place of that which the place carries; refused where it carries none."""
+        with errors():
+            self._core.remark(mark)
+
+    def drop(self) -> None:
+        """Drops the place; refused unless it carries the mark."""
+        with errors():
+            self._core.drop()
+
+    def take(self) -> bool:
+        """Claims a place that is there until it is dropped or the target closed; false when another process has it.
+
+        Only an engine without a server claims a file so; all others have locks or show their sessions.
+        """
+        with errors():
+            return self._core.take()
+
+    def size_bytes(self) -> int:
+        """Size of the place in bytes."""
+        with errors():
+            return self._core.size_bytes()
+
+    def fetch(self, sql: str) -> list[dict[str, str | None]]:
+        """Rows of an administrative query, by column name, all text."""
+        with errors():
+            columns, rows = self._core.fetch(sql)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    @property
+    def pooled(self) -> str:
+        """What a pooler before the server gives: ``sessions``, ``transactions``; empty where none was seen yet."""
+        return self._core.pooled()
+
+    def claim(self, sql: str) -> bool:
+        """Takes a lock that ends with the administrative session, by ``sql``, whose only cell is "t" where it was free.
+
+        A session that is opened in place of a lost one takes it first; where somebody else has it by then, every
+        query fails with the code ``TAKEN``.
+        """
+        with errors():
+            return self._core.claim(sql)
+
+    def hold(self) -> None:
+        """Makes sure that what was claimed is still held, or is again: one query, none where nothing was claimed."""
+        with errors():
+            self._core.hold()
+
+    def check_claim(self) -> None:
+        """Raises ``CoreError`` with the code ``TAKEN`` once somebody else has what was claimed; sends nothing."""
+        with errors():
+            self._core.check_claim()
+
+    def close(self) -> None:
+        """Closes the administrative connection for good; a query that waits for the server in another thread ends."""
+        self._core.close()

@@ -99,7 +99,7 @@ class Local:
         self._cycle: Cycle | None = None
 
     def begin(self, _journal: Journal, _url: str, _progress: Progress, /) -> None:
-        """Nothing to do."""
+        """This machine is ready."""
 
     def cycle(self, wanted: Wanted, _watch: Watch, /) -> Running:
         """Opens the connections of a cycle here."""
@@ -111,11 +111,11 @@ class Local:
         return self._cycle.pids if self._cycle is not None else []
 
     def late(self) -> list[tuple[tuple[int, int], NodeResult]]:
-        """Nothing comes late."""
+        """No part of this machine comes late."""
         return []
 
     def tell(self) -> None:
-        """Nothing to tell."""
+        """This machine has no news."""
 
     def end(self, _status: str, /) -> None:
-        """Nothing to do."""
+        """This machine keeps nothing of a run."""

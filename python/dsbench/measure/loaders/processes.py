@@ -51,7 +51,7 @@ class Processes:
             raise
 
     def pids(self) -> list[int]:
-        """Of the processes."""
+        """Numbers of the processes."""
         return [worker.pid for worker in self._workers]
 
     def ready(self) -> int:

@@ -42,7 +42,7 @@ class Around(Protocol):
 
     @property
     def around(self) -> bool:
-        """True."""
+        """Marks such a monitor."""
 
 
 @runtime_checkable

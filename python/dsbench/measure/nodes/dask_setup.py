@@ -51,9 +51,9 @@ from distributed.comm import connect, registry, tcp
 from distributed.security import Security
 from distributed.utils import LoopRunner, sync
 
+from dsbench.measure.nodes import ClusterError, plain
 from dsbench.measure.nodes.bundle import AGAIN, SUFFIX, Bundle, Invitation, bracketed, invite, listening
 from dsbench.measure.nodes.bundle import invitation as read_invitation
-from dsbench.measure.nodes.errors import ClusterError, plain
 from dsbench.servers.process import raise_file_limit
 from dsbench.spec import RunSpec
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import asyncssh
 
+from dsbench.measure.nodes import ClusterError
 from dsbench.measure.nodes.bundle import AGAIN, Invitation
-from dsbench.measure.nodes.errors import ClusterError
 
 _ALIVE_S = 15
 _HOSTS = "write host, user@host or user@host:port, with commas between them"

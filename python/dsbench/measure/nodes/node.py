@@ -23,7 +23,7 @@ from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders import Bench, Cycle, CycleResult, Target, now_ns
 from dsbench.measure.loaders.results import MISSED, Course
 from dsbench.measure.monitors import SERVER, Known, Look, Sampler, beside, between, look, monitors_for
-from dsbench.measure.nodes.errors import LONGEST_WHY
+from dsbench.measure.nodes import LONGEST_WHY
 from dsbench.measure.nodes.outcome import encode
 from dsbench.measure.nodes.rules import Lease
 from dsbench.read.stats.machine import Used, noticed

@@ -29,9 +29,9 @@ from dsbench.measure.loaders import CycleLoad, Second, Watch, now_ns
 from dsbench.measure.loaders.loader import Wanted
 from dsbench.measure.loaders.results import MISSED, NodeResult, Part
 from dsbench.measure.monitors import RUN
+from dsbench.measure.nodes import ClusterError, plain
 from dsbench.measure.nodes.bundle import Invitation
 from dsbench.measure.nodes.dask_setup import Client, Existing, LoopRunner, SparingLog, own_scheduler, sync
-from dsbench.measure.nodes.errors import ClusterError, plain
 from dsbench.measure.nodes.node import Describe, Interrupted, here
 from dsbench.measure.nodes.outcome import LONGEST_RESULT, DamagedError, Fit, decode
 from dsbench.measure.nodes.rules import BEATS, FEW, PINGS, Estimate, Lead, estimate

@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
 from dsbench.measure.loaders.results import Course, NodeResult
-from dsbench.measure.nodes.errors import plain
+from dsbench.measure.nodes import plain
 from dsbench.read.stats.machine import Used
 
 LONGEST_RESULT: Final = 64 * 1024 * 1024  # Bytes on the way: about a hundred times that of a hundred threads in an hour

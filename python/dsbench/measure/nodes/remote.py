@@ -13,7 +13,7 @@ from dsbench.measure.loaders import Bench, CoreError, Target, Watch
 from dsbench.measure.loaders.loader import Loader, Local, Progress, Running, Wanted
 from dsbench.measure.loaders.results import NodeResult
 from dsbench.measure.monitors import system
-from dsbench.measure.nodes.errors import ClusterError
+from dsbench.measure.nodes import ClusterError
 from dsbench.measure.stack import machine
 from dsbench.problem import how_to_install
 from dsbench.spec import RunSpec

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from dsbench.measure.nodes import ClusterError
 from dsbench.measure.nodes.bundle import Bundle, own_address
 from dsbench.measure.nodes.dask_setup import QuietWorker, SparingLog, connect, security_of
-from dsbench.measure.nodes.errors import ClusterError
 from dsbench.measure.nodes.node import Describe, Node, here
 
 STOPPED: Final = "stopped by a signal"
