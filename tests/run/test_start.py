@@ -108,7 +108,7 @@ class Slow:
     def start(self, at_ns: int) -> None:
         self.left_ns = at_ns - self.now_ns
 
-    def join(self) -> list[Part]:
+    def collect(self) -> list[Part]:
         return []
 
     def connect(self, *_: Any) -> None:
