@@ -84,7 +84,7 @@ def _browsed(folder: Path) -> None:
     from dsbench.archive import ArchiveError
     from dsbench.measure.journal import RunError
     from dsbench.spec import SpecError
-    from dsbench.study import report as report
+    from dsbench.study import shown
     from dsbench.web import studies
 
     try:
@@ -93,6 +93,6 @@ def _browsed(folder: Path) -> None:
             study.combination(found.factors, trial)
         studies.refuse_commands(study.again(folder), folder)
         study.begin(study.again(folder), folder)
-        report.html(study.outcomes(found))
+        shown.html(study.outcomes(found))
     except (ArchiveError, SpecError, RunError) as error:
         raise Refused(str(error)) from None

@@ -12,8 +12,7 @@ import pytest
 
 from dsbench.archive import Archive
 from dsbench.spec import SpecError
-from dsbench.study import Study, begin, best, load, merge, outcomes
-from dsbench.study import report as shown
+from dsbench.study import Study, begin, best, load, merge, outcomes, shown
 from dsbench.study.diagrams import specs
 from dsbench.study.plan import Trial
 from dsbench.study.record import make_folder, store

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dsbench.archive import ArchiveError, claimed, try_out
+from dsbench.archive import claimed
 from dsbench.cli import errors
 from dsbench.cli.progress import Progress
 from dsbench.measure.events import Moment, Observer, describe_moment, format_time
@@ -48,7 +48,7 @@ def run(
     """Make the trials of a study that are left, and show what they found."""
     from dsbench import study as room  # Late: numerical libraries take their time.
     from dsbench.library.studies import conduct
-    from dsbench.study.ahead_text import ahead_of
+    from dsbench.study.shown import ahead_of
 
     study, ahead = _begun(file, out, again)
     study = room.tried(study, (lambda _words: None) if quiet else _say, again=again)
@@ -110,7 +110,7 @@ def add(
 ) -> None:
     """Plan more trials: new levels beside the reference, or more blocks. dsbench study run makes them."""
     from dsbench import study as room  # Late: as above.
-    from dsbench.study.ahead_text import added
+    from dsbench.study.shown import added
 
     if not level and repeat < 1:
         raise SpecError("--level", "nothing to add", "name --level FACTOR=VALUE, or --repeat 2")
@@ -197,20 +197,14 @@ def templates(
 
 def _shown(study: Study, of: str, out: Path | None, as_json: bool) -> None:
     from dsbench import study as room  # Late: as above.
-    from dsbench.study import report as shown  # Late: its drawing libraries take a second.
+    from dsbench.read.several import files
+    from dsbench.study import shown  # Late: its drawing libraries take a second.
 
     found = room.outcomes(study, of)
     if out is not None:
-        try_out(out)
-        for name, content in shown.files(found).items():
-            try:
-                (out / name).write_bytes(content)
-            except OSError as error:
-                raise ArchiveError(
-                    f"--out: cannot write {out / name}: {error.strerror}", "name another", usage=True
-                ) from None
+        files.write(out, lambda: shown.files(found))
     if as_json:
-        print(json.dumps(shown.document(found), indent=2, ensure_ascii=False))
+        print(files.as_json(shown.document(found)))
     else:
         print(shown.text(found), end="")
         if out is not None:

@@ -6,14 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
 from dsbench.read.blocks import Block, Diagram, Part
-from dsbench.read.draw.theme import Spec
 from dsbench.read.format import tone
+
+if TYPE_CHECKING:
+    from dsbench.read.draw.theme import Spec
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"

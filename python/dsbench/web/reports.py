@@ -75,7 +75,6 @@ def _comparison(paths: list[Path]) -> str:
 
 
 def _effects(folder: Path) -> str:
-    from dsbench.study import load, outcomes
-    from dsbench.study import report as report
+    from dsbench.study import load, outcomes, shown
 
-    return report.html(outcomes(load(folder)))
+    return shown.html(outcomes(load(folder)))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsbench.archive import OutError, try_out
 from dsbench.read.blocks import Block
-from dsbench.read.draw import render
-from dsbench.read.draw.theme import Spec
 from dsbench.read.html import render_document
+
+if TYPE_CHECKING:
+    from dsbench.read.draw.theme import Spec
 
 
 def as_json(document: Any) -> str:
@@ -23,6 +24,8 @@ def make_files(
     stem: str, text: str, document: Any, title: str, page: Sequence[Block], drawn: Mapping[str, Spec]
 ) -> dict[str, bytes]:
     """File name to content: text, JSON, page, and each diagram of ``drawn``, by stem, as .vl.json, .svg and .pdf."""
+    from dsbench.read.draw import render  # Late: what draws takes a second.
+
     files = {
         f"{stem}.txt": text.encode(),
         f"{stem}.json": (as_json(document) + "\n").encode(),

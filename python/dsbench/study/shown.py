@@ -1,0 +1,452 @@
+"""A study for people and for programs: what it found, its effects, figures by level and notes; what it will take before
+it is made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from math import isfinite
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dsbench.measure.events import format_time
+from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table
+from dsbench.read.format import NONE, finite, format_number
+from dsbench.read.html import render_document
+from dsbench.read.naming import counted
+from dsbench.read.several.files import make_files
+from dsbench.read.stats.effects import LEVEL, Effect, Effects, Share, spearman
+from dsbench.read.text import render_text
+from dsbench.study import FAILED, Estimate, Outcomes, Study, Trial, mean
+from dsbench.study.results import MEASURES
+
+if TYPE_CHECKING:
+    from dsbench.read.draw.theme import Spec
+
+STEM: Final = "results"
+_SHORT: Final = {"rate": "rate", "p50": "median time", "p99": "p99"}
+"""What effects are of, in a word."""
+_OVERLAP: Final = 1.005
+"""Sum of the shares from which on it is told; below it is rounding."""
+
+_IN_ORDER: Final = (
+    'the trials of each block are made in one order (order = "as listed"): what drifts within a block, such as a '
+    "machine that warms up or a disk that fills, looks like an effect of the levels that come later, and no interval "
+    'knows of it; order = "random blocks" guards against that'
+)
+"""What a fixed order means."""
+_CAPTIONS = {
+    "effects": "Each level beside the reference of its factor, averaged over the levels of the others. Bars: intervals "
+    "that hold together; where one crosses the line at 1, no effect was found.",
+    "relative": "Each level over the reference, scale by scale; bars: least to greatest of the blocks.",
+    "heat": "Two factors at once: a dark column or row is one factor, a single dark field is an interaction.",
+    "lines": "Over the numbers of a factor, a line for each level of another.",
+    "freq": "Share of transactions that take longer than x, at the largest scale, all trials of a level together: "
+    "steps are classes of transactions, such as those that found their block in memory.",
+    "course": "Rate of each second through the cycles of the largest scale, averaged over the trials of a level: "
+    "a slope is warming up, a notch a checkpoint.",
+}
+"""By the first word of a diagram's name."""
+_VERDICTS: Final = 12
+"""Effects that are told in sentences."""
+_RESOURCES: Final = (
+    "server CPU time", "client CPU time", "CPU waiting for I/O", "context switches", "disk reads", "read from disk",
+    "disk read time", "written to disk", "disk write time", "WAL", "blocks read", "page reads", "page writes",
+)  # fmt: skip
+"""What is told by level, of those that a transaction took; the archives have all."""
+_NO_FACTOR: Final = {
+    "blocks": "blocks: drift between repetitions",
+    "rest": "rest: chance, and what is not in the model",
+    "mixed": "several together: these trials do not tell whose it is",
+}
+_WHAT: Final = {**MEASURES, "rate": "median rate of the cycles"}
+
+
+def tell(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> Iterator[Block]:
+    """The study in words, tables and the diagrams ``drawn``, without its name."""
+    yield from (Sentence(line, "note") for line in _heading(found))
+    yield Part("What it found", [Listed(verdict(found))], key="verdict")
+    if drawn:
+        figures = [Diagram(name, spec, _CAPTIONS[name.partition("-")[0]], name.startswith("relative"))
+                   for name, spec in drawn.items()]  # fmt: skip
+        yield Part("Diagrams", figures, key="diagrams")
+    yield Part("Figures", list(tables(found)), key="figures")
+    if said := notes(found):
+        yield Part("Notes", [Listed(said)], key="notes")
+
+
+def text(found: Outcomes) -> str:
+    """For a terminal."""
+    return f"{found.study.spec.name}\n\n{render_text(tell(found))}\n"
+
+
+def html(found: Outcomes) -> str:
+    """The page."""
+    from dsbench.study.diagrams import specs  # Late: what draws takes a second.
+
+    return render_document(found.study.spec.name, list(tell(found, specs(found))))
+
+
+def files(found: Outcomes) -> dict[str, bytes]:
+    """File name to content: results.txt, .json and .html, and each diagram as .vl.json, .svg and .pdf."""
+    from dsbench.study.diagrams import specs  # Late: as above.
+
+    drawn = specs(found)
+    stems = {f"{STEM}-{name}": spec for name, spec in drawn.items()}
+    return make_files(STEM, text(found), document(found), found.study.spec.name, list(tell(found, drawn)), stems)
+
+
+def _heading(found: Outcomes) -> list[str]:
+    """What was asked, and how much of it is there."""
+    study = found.study
+    blocks = len({trial.block for trial in study.trials})
+    made = f"{len(found.made)} of {len(study.trials)} trials in {counted(blocks, 'block')}"
+    over = f"; each is {_points(found)}" if found.made else ""
+    stage = f"{found.stage}; what runs beside it is not in the rate" if found.stage else ""
+    what = f"{found.workload} on {', '.join(found.products)}" if found.made else ""
+    return [line for line in (study.spec.about, made + over, stage, what) if line]
+
+
+def _points(found: Outcomes) -> str:
+    what = _WHAT[found.measure]
+    if len(found.points) == 1:
+        return f"the {what} at scale {found.points[0].scale}"
+    if not found.points:
+        return f"the geometric mean over its scales of the {what}"
+    scales = ", ".join(str(x) for x in sorted({point.scale for point in found.points}))
+    threads = sorted({point.threads for point in found.points} - {0})
+    more = f" and threads {', '.join(map(str, threads))}" if threads else ""
+    return f"the geometric mean over scales {scales}{more} of the {what}"
+
+
+def verdict(found: Outcomes) -> list[str]:
+    """A sentence for each effect that is there, the largest first, and one for those that are not."""
+    effects = found.effects
+    lines = incomparable(found)
+    if effects is None or not effects.free:
+        return [*lines, "no effect can be told from chance: nothing was repeated; dsbench study add FOLDER --repeat 2"]
+    real = [one for one in (*effects.main, *effects.interactions) if one.known and not one.none]
+    real.sort(key=lambda one: -abs(_size(one)))
+    lines += [f"{_name(found, one)}: {_ratio(one)} times the {_SHORT[found.measure]}" for one in real[:_VERDICTS]]
+    if len(real) > _VERDICTS:
+        lines.append(f"and {len(real) - _VERDICTS} more, see below")
+    told = {at for one in effects.main if one.known for at in one.factors}
+    still = [at for at in range(len(found.factors)) if not any(at in one.factors for one in real)]
+    quiet, unknown = ([found.factors[at] for at in still if (at in told) is known] for known in (True, False))
+    within = "the intervals tell how large one may be, and more blocks make them narrower"
+    lines += [f"no effect of {', '.join(quiet)} was found; {within}"] * bool(quiet)
+    why = "these trials do not set its levels beside each other"
+    return lines + [f"nothing can be told of {', '.join(unknown)}: {why}"] * bool(unknown)
+
+
+def _size(one: Effect) -> float:
+    return max(one.ratio.value, 1 / one.ratio.value)
+
+
+def _name(found: Outcomes, one: Effect) -> str:
+    levels = [
+        (found.factors[at], found.levels[at][level].name) for at, level in zip(one.factors, one.levels, strict=True)
+    ]
+    if len(levels) == 2:
+        return " with ".join(f"{factor} {level}" for factor, level in levels)
+    (factor, level), reference = levels[0], found.references[one.factors[0]]
+    return f"{factor} {level} against {found.levels[one.factors[0]][reference].name}"
+
+
+def _ratio(one: Effect) -> str:
+    if not isfinite(one.ratio.value):
+        return "–"
+    within = f" [{one.ratio.low:.3g}, {one.ratio.high:.3g}]" if one.known else ""
+    return f"{one.ratio.value:.3g}{within}"
+
+
+def tables(found: Outcomes) -> Iterator[Table]:
+    """All tables."""
+    effects = found.effects
+    if effects is not None:
+        within = f"{LEVEL * 100:g} % interval"
+        heads = [Column("", left=True), Column("ratio", form=".3f"), Column(within), Column("effect")]
+        yield Table(f"effects on the {MEASURES[found.measure]}, as ratios", heads,
+                    [[_name(found, one), *_cells(one)] for one in effects.main])  # fmt: skip
+        if effects.interactions:
+            yield Table("interactions: what two levels do together over the product of what each does alone", heads,
+                        [[_name(found, one), *_cells(one)] for one in effects.interactions])  # fmt: skip
+        if effects.shares:
+            yield Table(f"share of the variance{' of ln rate' * (found.measure == 'rate')}",
+                        [Column("", left=True), Column("share", form=".1%")],
+                        [[_what(found, one), one.share] for one in effects.shares])  # fmt: skip
+    points = [f"{f'{p.threads} threads, ' if p.threads else ''}scale {p.scale}" for p in found.points]
+    points = points if len(points) > 1 else []
+    heads = [*_OF_LEVEL, *(Column(name, digits=4) for name in (*points, "all")), Column("trials")]
+    yield Table(f"by level, geometric mean [{found.unit}]", heads, list(_by_level(found)))
+    used = {cost.name: cost.unit for one in found.made for cost in one.resources if cost.per_transaction > 0}
+    if names := [name for name in _RESOURCES if name in used]:
+        heads = [*_OF_LEVEL, *(Column(name, used[name]) for name in names)]
+        yield Table("resources per transaction, median over the trials, at the largest scale", heads,
+                    list(_costs(found, names)))  # fmt: skip
+    if foretold := list(_foretold(found)):
+        heads = [Column("storage tool", left=True), Column(f"with the {_SHORT[found.measure]}"), Column("with the DSI"),
+                 Column("trials")]  # fmt: skip
+        title = "rank correlation (Spearman) over the trials, at the largest scale; p: by chance alone"
+        yield Table(title, heads, foretold)
+    if cached := list(_cached(found)):
+        heads = [Column("trial", left=True), *(Column(name) for name in found.factors),
+                 Column("blocks, by the server", form=".1%"), Column("transactions under 1 ms", form=".1%"),
+                 Column("under"), Column("between the modes", form=".1%")]  # fmt: skip
+        yield Table("found in memory, by trial, at the largest scale", heads, cached)
+
+
+_OF_LEVEL: Final = (Column("factor", left=True), Column("level", left=True))
+
+
+def _cells(one: Effect) -> list[Any]:
+    if not one.known:
+        return [_ratio(one), NONE, "not known"]
+    word = "none" if one.none else "more" if one.ratio.value > 1 else "less"
+    return [one.ratio.value, f"{one.ratio.low:.3f} to {one.ratio.high:.3f}", word]
+
+
+def _what(found: Outcomes, share: Share) -> str:
+    names = " × ".join(found.factors[at] for at in share.factors)
+    return names or _NO_FACTOR[share.what]
+
+
+def _by_level(found: Outcomes) -> Iterator[list[Any]]:
+    for factor, name in enumerate(found.factors):
+        for level, alike in enumerate(found.alike(factor)):
+            points = found.points if len(found.points) > 1 else ()
+            values = [mean(one.values.get(point, 0) for one in alike) for point in points]
+            mark = " (reference)" if level == found.references[factor] else ""
+            whole = mean(found.value(one) for one in alike)
+            yield [name, found.levels[factor][level].name + mark, *values, whole, len(alike)]
+
+
+def _costs(found: Outcomes, names: Sequence[str]) -> Iterator[list[Any]]:
+    """A row for each level, with the resources of ``names``."""
+    for factor, name in enumerate(found.factors):
+        for level, alike in enumerate(found.alike(factor)):
+            known = [[c.per_transaction for one in alike for c in one.resources if c.name == cost] for cost in names]
+            yield [name, found.levels[factor][level].name, *map(_median, known)]
+
+
+def _foretold(found: Outcomes) -> Iterator[list[Any]]:
+    """How well storage tools foretell the rate (the paper, section 5.2); nothing where none measured."""
+    tests = list(dict.fromkeys(name for one in found.made for name in one.probes))
+    rates, indices = (np.array([of(one) for one in found.made]) for of in (found.value, lambda one: one.dsi))
+    for test in tests:
+        values = np.array([one.probes.get(test, np.nan) for one in found.made])
+        with_rate, with_dsi = spearman(values, rates), spearman(values, indices)
+        cells = [f"{one.rho:+.2f} (p {one.p:.2g})" if isfinite(one.rho) else NONE for one in (with_rate, with_dsi)]
+        yield [test, *cells, with_rate.pairs]
+
+
+def _cached(found: Outcomes) -> Iterator[list[Any]]:
+    """A row for each trial: by the server's counters, and by times, beside each other."""
+    if not any(isfinite(one.hits.blocks) or isfinite(one.hits.valley_ns) for one in found.made):
+        return
+    for one in sorted(found.made, key=lambda made: (made.at, made.trial.block)):
+        hits = one.hits
+        if isfinite(hits.blocks) or isfinite(hits.usual):
+            limit = f"{format_number(hits.valley_ns / 1e6)} ms" if isfinite(hits.valley_ns) else "one mode"
+            yield [str(one.trial.number), *one.trial.levels, hits.blocks, hits.usual, limit, hits.found]
+
+
+def _median(values: list[float]) -> float:
+    known = [value for value in values if isfinite(value)]
+    return median(known) if known else float("nan")
+
+
+def document(found: Outcomes) -> dict[str, Any]:
+    """As JSON values; ``null`` where there is nothing."""
+    study = found.study
+    made = {one.trial.number: one for one in found.made}
+    return {
+        "name": study.spec.name,
+        "measure": found.measure,
+        "unit": found.unit,
+        "factors": [
+            {"name": name, "levels": [level.name for level in levels], "reference": levels[reference].name}
+            for name, levels, reference in zip(found.factors, found.levels, found.references, strict=True)
+        ],
+        "effects": _effects(found, found.effects),
+        "trials": [
+            {**asdict(trial), "levels": dict(zip(found.factors, trial.levels, strict=True)),
+             "value": finite(found.value(made[trial.number])) if trial.number in made else None,
+             "not_comparable": {name: {"first": there, "here": here}
+                                for name, (there, here) in found.unlike.get(trial.number, {}).items()},
+             "values": [{"threads": point.threads or None, "scale": point.scale, "value": finite(value)}
+                        for point, value in made[trial.number].values.items()] if trial.number in made else []}
+            for trial in study.trials
+        ],
+    }  # fmt: skip
+
+
+def _effects(found: Outcomes, effects: Effects | None) -> dict[str, Any] | None:
+    if effects is None:
+        return None
+    return {
+        "main": [_effect(found, one) for one in effects.main],
+        "interactions": [_effect(found, one) for one in effects.interactions],
+        "shares": [{"factors": [found.factors[at] for at in one.factors], "what": one.what, "share": one.share}
+                   for one in effects.shares],
+        "level": LEVEL, "degrees_of_freedom": effects.free, "scatter": finite(effects.scatter),
+    }  # fmt: skip
+
+
+def _effect(found: Outcomes, one: Effect) -> dict[str, Any]:
+    levels = {
+        found.factors[at]: found.levels[at][level].name for at, level in zip(one.factors, one.levels, strict=True)
+    }
+    ends = {name: finite(getattr(one.ratio, name)) for name in ("value", "low", "high")}
+    return {"levels": levels, "ratio": ends, "none": one.none if one.known else None}
+
+
+def incomparable(found: Outcomes) -> list[str]:
+    """What makes the effects doubtful: a fixed order, and trials of the same levels on servers that differ."""
+    ordered = [f"warning: {_IN_ORDER}"] * in_order(found.study)
+    return ordered + _servers_differ(found)
+
+
+def in_order(study: Study) -> bool:
+    """Whether each block has several trials, in the order of the file."""
+    return study.spec.trials.order == "as listed" and len({trial.levels for trial in study.trials}) > 1
+
+
+def _servers_differ(found: Outcomes) -> list[str]:
+    if not found.unlike:
+        return []
+    names = dict.fromkeys(name for one in found.unlike.values() for name in one)
+    trials = ", ".join(map(str, sorted(found.unlike)))
+    return [f"not comparable: trial {trials}; what is no factor differs from other trials of the same levels, and its "
+            f"effect is in theirs: {', '.join(names)}"]  # fmt: skip
+
+
+def notes(found: Outcomes) -> list[str]:
+    """How to read it, and what is missing."""
+    lines = []
+    effects = found.effects
+    if effects is not None and effects.free:
+        each = f"Trials that repeat each other scatter by {effects.scatter:.1%}"
+        lines.append(f"All intervals hold together with 95 %: where no factor does anything, one or more exclude 1 in "
+                     f"5 of 100 such studies. {each} ({effects.free} degrees of freedom).")  # fmt: skip
+        if (whole := sum(one.share for one in effects.shares)) > _OVERLAP:
+            lines.append(f"The shares of the variance add up to {whole:.0%}: trials are missing, and what goes with "
+                         "several terms is in the share of each.")  # fmt: skip
+    if found.uneven:
+        lines.append("Not every level was tried as often with every level of the other factors. So means and diagrams "
+                     "by level set other work beside each other; the effects compare like with like.")  # fmt: skip
+    if left_out := sorted({point.scale for one in found.made for point in one.values} - _scales(found)):
+        scales = ", ".join(map(str, left_out))
+        lines.append(f"What is compared are the scales that all trials have; not in it: {scales}.")
+    if without := [str(one.trial.number) for one in found.made if not found.value(one) > 0]:
+        lines.append(f"not in the effects: trial {', '.join(without)} (the {_SHORT[found.measure]} is 0 or unknown)")
+    lines += _unlike(found)
+    if sharing := [factor.name for factor in found.study.factors if factor.same_database]:
+        words = "What is special about that database is in all of them"
+        lines.append(f"The levels of {sharing[0]} were made one after another on one database, always in this order: "
+                     f"what drifts meanwhile is in its effects. {words}, so the intervals of the other factors are "
+                     "rather too narrow.")  # fmt: skip
+    lines += _without(found)
+    if left := len(found.study.counted("planned", "running")):
+        lines.append(f"{left} trials are not made yet: dsbench study run {found.study.folder}")
+    return lines
+
+
+def _unlike(found: Outcomes) -> Iterator[str]:
+    """Trials whose target differs from that of others of the same levels, with both values."""
+    apart: dict[str, list[str]] = {}
+    for trial, names in sorted(found.unlike.items()):
+        words = "; ".join(f"{name} {here or 'none'}, there {there or 'none'}" for name, (there, here) in names.items())
+        apart.setdefault(words, []).append(str(trial))
+    for words, trials in apart.items():
+        yield f"not comparable with the first of the same levels: trial {', '.join(trials)} ({words})"
+
+
+def _without(found: Outcomes) -> Iterator[str]:
+    """Trials that say nothing, with their reasons: each reason once, by the levels that all its trials have."""
+    study = found.study
+    for status in ("failed", "void", "left out"):
+        for reason, trials in reasons(study, status).items():
+            numbers = ", ".join(str(trial.number) for trial in trials)
+            yield f"{status}: trial{'s' * (len(trials) > 1)} {numbers} ({in_common(study, trials)}): {reason}"
+    if any(trial.status in FAILED for trial in study.trials):
+        yield f"failed and void trials are made again by: dsbench study run {study.folder} --again"
+
+
+def reasons(study: Study, status: str) -> dict[str, list[Trial]]:
+    """By reason the trials of ``status``."""
+    found: dict[str, list[Trial]] = {}
+    for trial in study.counted(status):
+        found.setdefault(trial.reason, []).append(trial)
+    return found
+
+
+def in_common(study: Study, trials: Sequence[Trial]) -> str:
+    """The levels that all ``trials`` have, or each combination of theirs where they share none."""
+    names = [factor.name for factor in study.factors]
+    shared = [
+        f"{name} {next(iter(levels))}"
+        for name, levels in zip(names, map(set, zip(*(trial.levels for trial in trials), strict=True)), strict=True)
+        if len(levels) == 1
+    ]
+    each = dict.fromkeys(
+        ", ".join(f"{name} {level}" for name, level in zip(names, trial.levels, strict=True)) for trial in trials
+    )
+    return ", ".join(shared) or "; ".join(each)
+
+
+def _scales(found: Outcomes) -> set[int]:
+    """Those that values are of."""
+    own = {point.scale for one in found.made for point in one.values}
+    return {point.scale for point in found.points} or own
+
+
+def ahead_of(study: Study, expected: Estimate, *, whole: bool) -> str:
+    """What will be done, how long it takes and what it needs; ``whole``: every trial."""
+    states = Counter(trial.status for trial in study.trials)
+    counts = ", ".join(f"{count} {status}" for status, count in states.items())
+    blocks = len({trial.block for trial in study.trials})
+    lines = [
+        f"{study.spec.name}: {len(study.trials)} trials in {counted(blocks, 'block')} ({counts})"
+    ]
+    for factor in study.factors:
+        levels = [one.name + " (reference)" * (n == factor.reference_number) for n, one in enumerate(factor.resolved)]
+        lines.append(f"  {factor.name}: {', '.join(levels)}")
+    if whole:
+        lines += [_trial(study, number) for number in range(len(study.trials))]
+    again = {reason: trials for reason, trials in reasons(study, "planned").items() if reason}
+    lines += [f"no longer left out: {in_common(study, trials)} (was: {reason})" for reason, trials in again.items()]
+    lines += [f"left out: {in_common(study, one)}: {reason}" for reason, one in reasons(study, "left out").items()]
+    first, last = (format_time(seconds) for seconds in expected.time_s)
+    runs = f" ({expected.runs} runs, with those that age a database)" if expected.runs > expected.trials else ""
+    if expected.trials:
+        lines.append(
+            f"time: about {first if first == last else f'{first} to {last}'} for {expected.trials} trials{runs}"
+        )
+        size = "not known" if expected.size_bytes is None else f"at most {expected.size_bytes / 1e9:.3g} GB"
+        free = "" if expected.free_bytes is None else f", {expected.free_bytes / 1e9:.3g} GB free"
+        lines.append(f"space: {size} for the largest database before its load{free}; "
+                     f"{expected.archives_bytes / 1e9:.2g} GB of archives")  # fmt: skip
+    if in_order(study):
+        lines.append(f"warning: {_IN_ORDER}")
+    if expected.too_large:
+        lines.append("warning: that may be more than there is")
+    lines.append(f"folder: {study.folder}")
+    return "\n".join(lines)
+
+
+def _trial(study: Study, number: int) -> str:
+    trial = study.trials[number]
+    what = ", ".join(f"{factor.name} {level}" for factor, level in zip(study.factors, trial.levels, strict=True))
+    state = "" if trial.status == "planned" else f"  ({trial.status})"
+    return f"  {trial.number:>4}  block {trial.block}  {what}{state}"
+
+
+def added(before: Study, after: Study) -> str:
+    """What was planned in addition."""
+    count = len(after.trials) - len(before.trials)
+    blocks = len({trial.block for trial in after.trials}) - len({trial.block for trial in before.trials})
+    return f"{count} trials in {counted(blocks, 'block')} were added; make them: dsbench study run {after.folder}"
