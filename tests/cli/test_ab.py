@@ -61,7 +61,7 @@ def test_the_slower_one_is_found_and_everything_is_kept(made: list[RunSpec], cal
     assert [len({spec.seed for spec in made[n : n + 4]}) for n in (0, 4, 8)] == [1, 1, 1]
     assert len({spec.seed for spec in made}) == 3
     written = {path.name for path in (tmp_path / "o").glob("*.*")}
-    assert {"ab.txt", "ab.json", "ab.svg", "comparison.html"} <= written
+    assert {"ab.txt", "ab.json", "ab.html", "ab.svg", "comparison.html"} <= written
     assert json.loads((tmp_path / "o/ab.json").read_text()) == found
 
 

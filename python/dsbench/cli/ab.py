@@ -76,7 +76,10 @@ def command(
     if as_json:
         print(json.dumps(found.document(), indent=2, ensure_ascii=False))
     else:
-        print("\n".join([*found.lines(), *(str(path) for path in files if path.suffix in (".txt", ".html", ".svg"))]))
+        print(found.text(), end="")
+        for path in files:
+            if path.suffix in (".txt", ".html", ".svg"):
+                print(path)
     if found.error is not None:
         left = counted(max(blocks - len(found.blocks), 1), "block")
         words = f"{found.error}; {counted(len(found.blocks), 'complete block')} kept in {out}, at least {left} left"

@@ -20,10 +20,15 @@ from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import try_target
+from dsbench.read.blocks import Block as Show
+from dsbench.read.blocks import Column, Diagram, Sentence, Table, Terms
 from dsbench.read.evaluation import evaluate
+from dsbench.read.several.files import as_json, make_files
+from dsbench.read.several.files import write as write_files
 from dsbench.read.several.settings import flat
 from dsbench.read.stats.comparison import differing, mean_lg
 from dsbench.read.stats.ratio import ORDERS, Ratio, Verdict, of_block, order_of, ratio
+from dsbench.read.text import render_text
 from dsbench.servers.folder import Folder
 from dsbench.spec import RunSpec, SpecError
 
@@ -33,6 +38,10 @@ BEFORE: Final = "before"
 """Folder of the archives of runs that made a database for others."""
 _BRIEF_S: Final = 1.0
 """Seconds of their only cycle."""
+_COLUMNS: Final = (
+    Column("block"), Column("order", left=True),
+    *(Column(name, "tps", form=",.1f") for name in ("first", "second", "third", "fourth")), Column("B / A", form=".3f"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,14 +104,22 @@ class Versus:
             return f"undecided: {figure}{more}"
         return f"{found.verdict}: {figure}"
 
-    def lines(self) -> list[str]:
-        """The names, each block, and the verdict, for people."""
-        found = [f"{letter}  {name}" for letter, name in zip("AB", self.names, strict=True)]
-        for number, block in enumerate(self.blocks, 1):
-            rates = "  ".join(f"{letter} {rate:,.1f}" for letter, rate in zip(block.order, block.rates, strict=True))
-            found.append(f"block {number}: {rates} tps, B / A {np.exp(block.log_ratio):.3f}")
-        drawn = f"the order of each block, {' or '.join(ORDERS)}, was drawn with the seed {self.seed}"
-        return [*found, *([drawn] if self.blocks else []), self.sentence()]
+    def tell(self, drawn: dict[str, Any] | None = None) -> Iterator[Show]:
+        """The names, each block, the diagram ``drawn``, and the verdict, for people."""
+        yield Terms(list(zip("AB", self.names, strict=True)))
+        if self.blocks:
+            rows = [(number, block.order, *block.rates, float(np.exp(block.log_ratio)))
+                    for number, block in enumerate(self.blocks, 1)]  # fmt: skip
+            yield Table("Rates of the runs of each block, in their order", _COLUMNS, rows)
+            orders = " or ".join(ORDERS)
+            yield Sentence(f"The order of each block, {orders}, was drawn with the seed {self.seed}.", "note")
+        if drawn:
+            yield Diagram(STEM, drawn, "The ratio of each block, and the interval of the ratio after it.")
+        yield Sentence(self.sentence(), "lead")
+
+    def text(self) -> str:
+        """The same for a terminal."""
+        return render_text(self.tell()) + "\n"
 
     def document(self) -> dict[str, Any]:
         """As JSON values; ``null`` for what is not known yet."""
@@ -168,7 +185,8 @@ def versus(
             block = Block(order, tuple(path for path, _ in made), tuple(rate for _, rate in made))
             found = replace(found, blocks=(*found.blocks, block))
             store(found, out)
-            told(found.lines()[-3])
+            rates = "  ".join(f"{letter} {one:,.1f}" for letter, one in zip(block.order, block.rates, strict=True))
+            told(f"block {number}: {rates} tps, B / A {np.exp(block.log_ratio):.3f}")
     return found
 
 
@@ -282,35 +300,26 @@ def _run(spec: RunSpec, out: Path, observer: Callable[[RunSpec], Observer], stop
 
 def store(found: Versus, out: Path) -> None:
     """Writes ab.json whole, or not at all. ``OutError`` where that fails."""
-    text = json.dumps(found.document(), indent=2, ensure_ascii=False) + "\n"
     try:
-        written(out / f"{STEM}.json", text.encode())
+        written(out / f"{STEM}.json", (as_json(found.document()) + "\n").encode())
     except ArchiveError as error:
         raise OutError(f"--out: {error}") from None
 
 
 def write(found: Versus, out: Path) -> list[Path]:
-    """Writes ab.txt, ab.json, a diagram, and the archives side by side into ``out``; gives the paths.
+    """Writes ab.txt, ab.json, ab.html, its diagram, and the archives side by side into ``out``; gives the paths.
 
     Before the first block is complete it writes ab.json alone.
     """
     store(found, out)
     if not found.blocks:
         return [out / f"{STEM}.json"]
-    from dsbench.read.draw import render
-    from dsbench.read.draw.several import versus as drawn
+    from dsbench.read.draw.several import versus as draw_versus
     from dsbench.read.several import shown
     from dsbench.read.several.compare import read  # Late: the libraries that draw take a second.
 
     courses = [(np.exp(block.log_ratio), found.after(number).interval) for number, block in enumerate(found.blocks, 1)]
-    files = {
-        f"{STEM}.txt": ("\n".join(found.lines()) + "\n").encode(),
-        **render.drawn_as(STEM, drawn(courses, found.difference)),
-        **shown.files(read(found.archives)),
-    }
-    try:
-        for name, content in files.items():
-            (out / name).write_bytes(content)
-    except OSError as error:
-        raise OutError(f"--out: cannot write to {error.filename or out}: {error.strerror}") from None
-    return [out / name for name in (f"{STEM}.json", *files)]
+    drawn = draw_versus(courses, found.difference)
+    title = f"{found.names[1]} against {found.names[0]}"
+    own = make_files(STEM, found.text(), found.document(), title, list(found.tell(drawn)), {STEM: drawn})
+    return write_files(out, lambda: own | shown.files(read(found.archives)))
