@@ -8,7 +8,7 @@ import pytest
 
 from dsbench.read.stats.resources import CLIENT_CPU, RESCHEDULING, SERVER_CPU
 from dsbench.read.stats.values import Resource
-from dsbench.read.stats.waking import waking
+from dsbench.read.subjects.cost import waking
 
 
 def _of(interrupts: float, client_us: float, server_us: float, waited: float = 2.0) -> list[Resource]:

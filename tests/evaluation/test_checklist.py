@@ -28,7 +28,7 @@ def test_a_run_with_fsync_off_is_named_by_it() -> None:
     logged = answers(run, found)["Is every commit"]
     assert logged.verdict == "beware"
     assert logged.answer.startswith("NOT DURABLE: fsync off: a power cut loses")
-    shown = page(found.replace(run=run), run, {})
+    shown = page(found.replace(run=run, checklist=checklist(run, found)), run, {})
     assert '<section id="checklist"' in shown
     assert logged.answer in shown
     safe = sample.run(durability=[{"switch": "fsync", "value": "on", "safe": True, "meaning": "flushed"}])

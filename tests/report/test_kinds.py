@@ -16,12 +16,13 @@ from dsbench.archive import Archive
 from dsbench.read import subjects
 from dsbench.read.blocks import Table
 from dsbench.read.draw import render, specs
-from dsbench.read.evaluation import Change, Series, evaluate
+from dsbench.read.evaluation import Change, Evaluation, Series, evaluate
 from dsbench.read.report import tables
 from dsbench.read.report.document import page
-from dsbench.read.report.kind_text import kind_lines, nopm_text
 from dsbench.read.report.page.command import command_line
 from dsbench.read.stats.kinds import ALL
+from dsbench.read.subjects.kinds import describe_nopm
+from dsbench.read.text import render_text
 from dsbench.spec import build
 from fixtures import sample
 from fixtures.archives import MS, S, bucket_rows, cycle_row, phase_rows, run_json, write
@@ -35,6 +36,10 @@ SUMS = {
     "payments_by_name": 0, "order_statuses": 40, "order_statuses_by_name": 20, "delivery_transactions": 40,
     "deliveries_with_skip": 1,
 }  # fmt: skip
+
+
+def kind_text(found: Evaluation) -> str:
+    return render_text(subjects.load("kinds").tell(found))
 
 
 def rows(
@@ -102,14 +107,14 @@ def test_text_and_json_say_it(tmp_path: Path) -> None:
     found = evaluate(archive)
     text = tables.results_txt(found, archive.run)
     for words in (
-        "# NOPM: 44.0, 8.80 per warehouse (10 terminals per warehouse enter 12.61 on average when nothing delays them)",
-        "10 paced terminals per scale, 30 s ramp-up", "response time [ms], from the intended start",
-        "service time [ms]", "workload tpcc (TPC-C-like", "limit of p90", "57.00% to 63.00%       800 Payments  missed\n",
+        "# scale 5, 10 connections: NOPM: 44.0, 8.80 per warehouse (10 terminals per warehouse enter 12.61 on average when nothing delays them)",
+        "10 paced terminals per scale, 30 s ramp-up", "# Response times, from the intended start\n",
+        "# Service times, from the start\n", "workload tpcc (TPC-C-like", "limit of p90", "57.00% to 63.00%       800 Payments  missed\n",
     ):  # fmt: skip
         assert words in text, words
     assert "tpmC" not in text
     assert all(line.startswith("#") for line in text.splitlines()[:-1])
-    assert kind_lines(found)[1] == "scale 5, 10 connections"
+    assert kind_text(found).startswith("scale 5, 10 connections: NOPM: 44.0")
     document = json.loads(json.dumps(tables.to_json(found), allow_nan=False))
     assert document["kinds"]["5"][1]["share_met"] is True
     assert document["windows"]["5"][4]["verdict"] == "missed"
@@ -127,9 +132,10 @@ def test_failed_attempts_are_told_by_kind_and_class(tmp_path: Path) -> None:
         5: {"new_order": {"serialization 40001": 2}, "payment": {"deadlock 40P01": 1, "serialization 40001": 7}}
     }
     assert found.errors == {5: {"deadlock 40P01": 1, "serialization 40001": 9}}
-    heads, first, second, after = kind_lines(found)[11:15]
-    assert heads.split("  ")[0] == "failed attempts"
-    assert (first.split(), second.split(), after) == (["new_order", "0", "2"], ["payment", "1", "7"], "")
+    title = "Failed attempts by kind and class"
+    (failed,) = (one for one in subjects.load("kinds").tell(found) if isinstance(one, Table) and one.title == title)
+    assert [column.name for column in failed.columns] == ["scale", "kind", "deadlock 40P01", "serialization 40001"]
+    assert failed.rows == [(5, "new_order", 0, 2), (5, "payment", 1, 7)]
     assert "Failed attempts by kind and class" in page(found, archive.run)
 
 
@@ -153,7 +159,7 @@ def test_other_terminals_and_another_mix_have_another_ceiling(tmp_path: Path) ->
     settings = {"mix": "45,43,4,4,4"}
     found = evaluate(archive_of(tmp_path, pace="terminals", terminals=5, workload_settings=settings)).nopm[5]
     assert (found.terminals_per_warehouse, found.ceiling) == (1, pytest.approx(1.2863, abs=5e-5))
-    assert "(1 terminal per warehouse enters 1.29 on average" in nopm_text(found, 5)
+    assert "(1 terminal per warehouse enters 1.29 on average" in describe_nopm(found, 5)
 
 
 def test_a_mix_that_is_not_met_is_in_the_label(tmp_path: Path) -> None:
@@ -193,7 +199,7 @@ def test_the_page_shows_kinds_connections_and_statistics(tmp_path: Path) -> None
     html = page(evaluate(archive), archive.run)
     for words in (
         'id="kinds"', 'id="connections"', 'id="statistics"', "NOPM, unpaced: 44.0", "dead rows", "12,000",
-        "All other tables and diagrams show the 20 threads", "10 and 20 threads", "--threads 10,20",
+        "Tables and diagrams that tell no series apart show the 20 threads", "10 and 20 threads", "--threads 10,20",
     ):  # fmt: skip
         assert words in html, words
     for link in ("#kinds", "#connections", "#statistics"):
@@ -246,7 +252,7 @@ def test_one_kind_and_one_number_of_threads_look_as_before(tmp_path: Path) -> No
         tmp_path, run, {"cycles": [cycle_row(1, 1, [MS] * 5)], "buckets": bucket_rows(1, 1, [MS] * 5)}
     )
     found = evaluate(archive)
-    assert kind_lines(found) == []
+    assert kind_text(found) == ""
     assert (found.series, found.nopm, found.windows, found.kind_frequency) == ({}, {}, {}, {})
     assert {"connections", "response", "kinds"}.isdisjoint(specs(found, archive.run))
     html = page(found, archive.run)

@@ -15,8 +15,9 @@ from pyarrow import parquet
 import dsbench
 from dsbench import workloads
 from dsbench.measure.keeping import check_target
-from dsbench.read.report.kind_text import kind_lines
+from dsbench.read import subjects
 from dsbench.read.report.page.command import command_line
+from dsbench.read.text import render_text
 from dsbench.spec import SpecError, build, examples, merged, taking
 from fixtures.program import Program
 
@@ -227,12 +228,12 @@ def test_the_headline_stands_in_every_form_of_the_results(shop: Path, called: Pr
     most = max(sum(row["committed"] for row in counted if row["cycle"] == n) for n in (1, 2))
     assert found.maximum <= most / 0.3 * 60
     folder = next(path for path in (shop.parent / "runs").iterdir() if path.is_dir())
-    assert f"# sales: {shown[1]}" in (folder / "results.txt").read_text()
+    assert f" connections: sales: {shown[1]}" in (folder / "results.txt").read_text()
     assert ">sales</span><strong>" in (folder / "report.html").read_text()
     told = json.loads(called("show", str(folder), "--json").stdout)
     assert told["headline"]["1"]["median"] == pytest.approx(found.median)
-    of_one = "\n".join(kind_lines(replace(archive.evaluate(), kinds={1: archive.evaluate().kinds[1][:1]})))
-    assert of_one.startswith("scale 1: sales: ")
+    of_one = replace(archive.evaluate(), kinds={1: archive.evaluate().kinds[1][:1]})
+    assert render_text(subjects.load("kinds").tell(of_one)).startswith("scale 1, ")
 
 
 def test_the_example_of_the_documentation_runs(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.read.arrow import grouped, whole
-from dsbench.read.evaluation import Series
+from dsbench.read.groups import Series
 from dsbench.read.measured import Measured
 from dsbench.read.stats.values import Floats, Ints
 from dsbench.workloads import Entry, Kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from dsbench.archive import RunRecord
@@ -13,15 +13,10 @@ from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import render_page, render_section
 from dsbench.read.naming import subject
-from dsbench.read.report.page import (
-    conditions,
-    course,
-    kind_sections,
-    results,
-    stage_section,
-)
+from dsbench.read.report.page import conditions, course, results
 from dsbench.read.report.page.glance import figure
 from dsbench.read.report.page.markup import Html, section, tag
+from dsbench.read.series import each_series
 
 _CAPTIONS: Final = {
     "rate": "Rate of the cycles over the scale: median, mean with standard deviation, range. On the right: times.",
@@ -40,78 +35,56 @@ _CAPTIONS: Final = {
     "conf": "What remains of the rate when a share of the transactions has to be fast enough. Levels are quantiles.",
 }
 _ZOOMED: Final = ("cycle", "freq", "kinds")
-_LINKS: Final = (
-    ("warnings", "Warnings"), ("rate", "Rate"), ("latency", "Latency"),
-    ("connections", "Connections"), ("kinds", "Kinds"),
-    ("per-statement", "Statements"),
-    ("diagrams", "Diagrams"), ("models", "Models"), ("results", "Results"), ("stages", "Stages"),
-    ("resources", "Resources"), ("probes", "Storage tools"),
-    ("machine", "Machine"), ("statistics", "Database statistics"), ("course", "Course"), ("nodes", "Nodes"),
-    ("errors", "Errors"), ("checklist", "Checklist"), ("checks", "Checks"),
-    ("durability", "Durability"), ("stack", "System stack"), ("settings", "Settings"),
-    ("specification", "Specification"), ("glossary", "How to read"),
+_ORDER: Final = (
+    "warnings", "rate", "latency", "connections", "kinds", "statements", "diagrams", "models", "results", "stages",
+    "cost", "probes", "machine", "statistics", "course", "nodes", "errors", "checklist", "checks", "durability",
+    "stack", "settings", "specification", "glossary",
 )  # fmt: skip
+_OWN: Final = {
+    "diagrams": "Diagrams", "results": "Results", "course": "Course", "specification": "Specification",
+    "glossary": "How to read",
+}  # fmt: skip
+"""Sections that are no subjects."""
+_ALWAYS: Final = frozenset({"cost", "errors", "checks", "durability", "stack", "settings"})
+"""Subjects of which the page says as well that there is nothing."""
 
 
 def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | None = None) -> str:
     """The page of an evaluation and its run.json; ``drawn`` are its diagrams, if they exist already."""
     specs = dict(drawn) if drawn is not None else diagrams.specs(evaluation, run)
-    of_connections, of_kinds = kind_sections.by_connections(evaluation), kind_sections.kinds(evaluation)
-    of_statements = kind_sections.statements(evaluation)
-    told = {name: _section(name, evaluation) for name in _SUBJECTS}
-    of_models = _section("models", evaluation)
-    of_stages = stage_section.section_of_stages(evaluation, run)
-    optional = {
-        "stages": of_stages, "connections": of_connections, "kinds": of_kinds, "per-statement": of_statements,
-        "models": of_models, **told,
+    sections = {
+        "diagrams": _diagrams([name for name in specs if name != "rate"], any_drawn=bool(specs)),
+        "results": results.columns(evaluation),
+        "course": course.section_of_courses(evaluation),
+        "specification": conditions.specification(run),
+        "glossary": conditions.glossary(run),
     }
-    absent = {key for key, part in optional.items() if part is None}
+    sections |= {name: part for name in _ORDER if name not in _OWN and (part := _section(name, evaluation))}
+    curve = figure("rate", _CAPTIONS["rate"]) if "rate" in specs else None
+    shown = [name for name in _ORDER if name in sections]
     body = tag(
-        "main",
-        results.headline(evaluation, run, figure("rate", _CAPTIONS["rate"]) if "rate" in specs else None),
-        _contents(absent),
-        _section("warnings", evaluation) or "",
-        _section("rate", evaluation) or "",
-        _section("latency", evaluation) or "",
-        of_connections or "",
-        of_kinds or "",
-        of_statements or "",
-        _diagrams([name for name in specs if name != "rate"], any_drawn=bool(specs)),
-        of_models or "",
-        results.columns(evaluation),
-        of_stages or "",
-        results.resources(evaluation),
-        told["probes"] or "",
-        told["machine"] or "",
-        told["statistics"] or "",
-        course.section_of_courses(evaluation),
-        *(told[name] or "" for name in _SUBJECTS[_SUBJECTS.index("nodes"):]),
-        conditions.specification(run),
-        conditions.glossary(run),
+        "main", results.headline(evaluation, run, curve), _contents(shown), *(sections[name] for name in shown)
     )
     drawn_here = {name: _zoomable(spec) if name in _ZOOMED else spec for name, spec in specs.items()}
     drawn_here["course"] = course.spec()
     return render_page(f"{subject(run)} – {evaluation.name}", body, drawn_here, course.courses(evaluation))
 
 
-_SUBJECTS: Final = (
-    "machine", "statistics", "probes", "nodes", "errors", "checklist", "checks", "durability", "stack", "settings",
-)
-_ALWAYS: Final = frozenset({"errors", "checks", "durability", "stack", "settings"})
-"""Where nothing is news, and said."""
-
-
 def _section(name: str, evaluation: Evaluation) -> Html | None:
     """What a subject tells; ``None`` where that is nothing."""
+    # Where no statement was timed, kinds and errors say the same of the transactions.
+    if name == "statements" and not any(part.statement_times for _, part in each_series(evaluation)):
+        return None
     found = subjects.load(name)
     blocks: list[Block] = list(found.tell(evaluation))
     blocks = blocks or [Sentence(found.nothing)] * (name in _ALWAYS)
     return Html(render_section(name, found.title, blocks)) if blocks else None
 
 
-def _contents(absent: Set[str]) -> Html:
-    links = [tag("li", tag("a", title, href=f"#{key}")) for key, title in _LINKS if key not in absent]
-    return tag("nav", tag("ul", *links), aria_label="Contents")
+def _contents(names: Sequence[str]) -> Html:
+    titles = {name: _OWN[name] if name in _OWN else subjects.load(name).title for name in names}
+    return tag("nav", tag("ul", *(tag("li", tag("a", titles[name], href=f"#{name}")) for name in names)),
+               aria_label="Contents")  # fmt: skip
 
 
 def _diagrams(names: list[str], *, any_drawn: bool) -> Html:

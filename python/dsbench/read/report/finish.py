@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from dsbench.archive import Archive, ArchiveError, RunRecord, Writer, claimed, there, try_out
+from dsbench.archive import Archive, ArchiveError, Writer, claimed, there, try_out
 from dsbench.read import draw as diagrams
 from dsbench.read import subjects
 from dsbench.read.blocks import Block
@@ -17,8 +17,9 @@ from dsbench.read.draw.axes import Form
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.markdown import render_markdown
 from dsbench.read.naming import limited
-from dsbench.read.report import cost_table, stage_table, statement_table, tables
+from dsbench.read.report import tables
 from dsbench.read.report.document import page
+from dsbench.read.subjects.stages import tabulate_efficiency
 from dsbench.read.text import render_text
 
 
@@ -41,7 +42,7 @@ def write_tables(path: Path) -> None:
 def _write_tables(writer: Writer, evaluation: Evaluation, archive: Archive) -> None:
     writer.text("results.txt", tables.results_txt(evaluation, archive.run))
     writer.text("results.csv", tables.results_csv(evaluation))
-    writer.text("results-efficiency.csv", stage_table.csv(evaluation, archive.run))
+    writer.text("results-efficiency.csv", render_csv([tabulate_efficiency(evaluation)], units=False))
 
 
 def write(path: Path) -> Shown:
@@ -65,11 +66,6 @@ def write(path: Path) -> Shown:
     return _shown(evaluation, archive, written, alone=False)
 
 
-_OF_SERIES: Final[dict[str, Callable[[Evaluation, RunRecord], str]]] = {
-    "cost": lambda evaluation, _run: cost_table.text(evaluation),
-    "stages": stage_table.text,
-    "statements": lambda evaluation, _run: statement_table.text(evaluation),
-}
 _OTHER_NAMES: Final = {"node": "nodes", "stage": "stages", "statement": "statements"}
 """Words that ``show --by`` had for subjects."""
 _MEDIA: Final[dict[str, Callable[[Sequence[Block]], str]]] = {
@@ -77,10 +73,8 @@ _MEDIA: Final[dict[str, Callable[[Sequence[Block]], str]]] = {
 }
 
 
-def _told(by: str, form: str, evaluation: Evaluation, run: RunRecord) -> str:
+def _told(by: str, form: str, evaluation: Evaluation) -> str:
     name = _OTHER_NAMES.get(by, by)
-    if name in _OF_SERIES:
-        return _OF_SERIES[name](evaluation, run)
     subject = subjects.load(name)
     blocks = list(subject.tell(evaluation))
     return _MEDIA[form](blocks).rstrip("\n") or (subject.nothing if form != "csv" else "")
@@ -99,7 +93,7 @@ def read(path: Path, by: str = "scale", form: str = "text") -> Shown:
     shown = _shown(evaluation, archive, [path])
     if by == "scale":
         return shown if form == "text" else replace(shown, text=_scales(form, evaluation))
-    return replace(shown, text=_told(by, form, evaluation, archive.run))
+    return replace(shown, text=_told(by, form, evaluation))
 
 
 def plot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None) -> list[Path]:

@@ -12,7 +12,7 @@ from dsbench.read import subjects
 from dsbench.read.draw import render
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import render_blocks
-from dsbench.read.report.page import kind_sections, results
+from dsbench.read.report.page import results
 from dsbench.read.report.page.markup import Html, tag
 
 _STYLE: Final = """
@@ -49,7 +49,7 @@ def page(evaluation: Evaluation, run: RunRecord) -> str:
     images = tag("div", *_images(evaluation, run), cls="pictures")
     return str(tag(
         "div", tag("style", Html(_STYLE)), results.headline(evaluation, run), _shown("warnings", evaluation),
-        kind_sections.by_connections(evaluation) or "", _shown("rate", evaluation), images, cls="dsbench",
+        _shown("connections", evaluation), _shown("rate", evaluation), images, cls="dsbench",
     ))  # fmt: skip
 
 

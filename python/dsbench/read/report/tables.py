@@ -10,14 +10,14 @@ from typing import Any, Final
 import numpy as np
 
 from dsbench.archive import RunRecord
+from dsbench.read import subjects
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import conduct, limited, listed, pacing
-from dsbench.read.report.cost_table import waking_lines
-from dsbench.read.report.kind_text import kind_lines
 from dsbench.read.series import each_series, headings, labels
 from dsbench.read.stats.efficiency import BORDERS, Efficiency
 from dsbench.read.stats.values import ScaleResult, percent, result_columns
 from dsbench.read.subjects import rate, readers
+from dsbench.read.subjects.cost import describe_waking
 from dsbench.read.subjects.models import summarize_models
 from dsbench.read.subjects.warnings import list_warnings
 from dsbench.read.text import render_text
@@ -71,7 +71,7 @@ def _block(evaluation: Evaluation) -> list[str]:
     ]
     widths = [max(len(row[at]) for row in [*heads, *body]) for at in range(len(columns))]
     # The comment sign takes two places in front of the first column, in the rows as in the heads.
-    lines = [f"# {line}".rstrip() for line in kind_lines(evaluation)]
+    lines = [f"# {line}".rstrip() for line in _kinds(evaluation)]
     lines += ["# " + _aligned(row, widths) for row in heads]
     return lines + ["  " + _aligned(row, widths) for row in body]
 
@@ -96,16 +96,21 @@ def summary_text(evaluation: Evaluation) -> str:
     """The summary as plain text, without colour or frame: a table for each series, then what they say together."""
     lines = []
     for heading, part in each_series(evaluation):
-        more = [render_text(blocks), *kind_lines(part)] if (blocks := list(rate.tell_scales(part, heading))) else []
+        more = [render_text(blocks), *_kinds(part)] if (blocks := list(rate.tell_scales(part, heading))) else []
         lines += [*more, ""]
     lines += [rate.DEFINITIONS, ""] if any(part.definitions for _, part in each_series(evaluation)) else []
     return "\n".join([*lines, *summarize_models(evaluation), *summary_notes(evaluation)]) + "\n"
 
 
+def _kinds(part: Evaluation) -> list[str]:
+    text = render_text(subjects.load("kinds").tell(part))
+    return ["", *text.splitlines(), ""] if text else []
+
+
 def summary_notes(evaluation: Evaluation) -> list[str]:
     """The lines below the summary: index, rating, which number of threads is best, warnings with their remedies."""
     waking = [f"{heading}, {line}" if heading else line
-              for heading, part in each_series(evaluation) for line in waking_lines(part)]  # fmt: skip
+              for heading, part in each_series(evaluation) for line in describe_waking(part)]  # fmt: skip
     return [*rate.describe_indexes(evaluation), *waking, *rate.peak_lines(evaluation), *list_warnings(evaluation)]
 
 

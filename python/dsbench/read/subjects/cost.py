@@ -1,22 +1,36 @@
-"""What a transaction cost, out of the samples of the monitors."""
+"""What explains a rate: what a transaction cost of each resource, and how evenly the clients got theirs."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from math import nan
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import isfinite, isnan, nan
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive import LOCAL
 from dsbench.read.arrow import grouped, whole
+from dsbench.read.blocks import Block, Column, Listed, Part, Sentence, Table
 from dsbench.read.groups import durations_ns, ramp_ups_ns
 from dsbench.read.measured import Measured
+from dsbench.read.series import each_series
 from dsbench.read.stats.fairness import Evenness, evenness, irregularity
-from dsbench.read.stats.resources import Counter, costs, gains
-from dsbench.read.stats.values import Resource
+from dsbench.read.stats.resources import (
+    CALLS,
+    CLIENT_CPU,
+    RESCHEDULING,
+    SERVER_CPU,
+    SWITCHES,
+    TRANSFERS,
+    Counter,
+    costs,
+    gains,
+)
+from dsbench.read.stats.values import Floats, Resource
 from dsbench.read.subject import Subject
 
 if TYPE_CHECKING:
@@ -62,8 +76,166 @@ def _read_evenness(evaluation: Evaluation) -> dict[int, Evenness]:
     return {x: one for x, one in found.items() if one is not None}
 
 
+WAKE_UP_US: Final = 46.0
+"""CPU time of client and server per rescheduling interrupt, in µs.
+
+Source: selects by a key on PostgreSQL 15 over a unix socket, on a virtual machine with two CPUs (Intel Xeon, Linux
+6.18). Over 117 short runs of several clients, in part on a busy machine, CPU time per select was 22 µs + 46 µs for each
+rescheduling interrupt (r² = 0.96).
+
+Doubt: one machine, one transaction, and a fit, which does not prove a cause. In a virtual machine such an interrupt
+leaves the guest; without one it costs less. A CPU that sleeps is woken by a function call interrupt or by none, which
+this figure knows nothing of.
+"""
+DOMINATES: Final = 0.5
+"""Share of the CPU time beyond which more goes into wake-ups, by that figure, than into everything else."""
+
+
+@dataclass(frozen=True)
+class Waking:
+    """What rescheduling interrupts may cost at one scale."""
+
+    interrupts: float
+    """Per transaction, of the run's own."""
+    cpu_us: float
+    """CPU time of client and server per transaction."""
+
+    @property
+    def share(self) -> float:
+        """Of the CPU time (0-1), by ``WAKE_UP_US``."""
+        return self.interrupts * WAKE_UP_US / self.cpu_us
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        return (
+            f"wake-ups may dominate: {self.interrupts:.2f} rescheduling interrupts per transaction woke client and "
+            f"server; at the {WAKE_UP_US:.0f} µs that one went with in selects on a virtual machine with 2 CPUs they "
+            f"are {self.share:.0%} of the {self.cpu_us:.0f} µs of CPU time of client and server. On which CPUs these "
+            "run then shapes the rate"
+        )
+
+
+def waking(resources: Iterable[Resource]) -> Waking | None:
+    """Wake-ups where they dominate; ``None`` where they do not, or client and server do not share a machine that tells.
+
+    Interrupts are counted for the whole machine. A thread of client or server that was woken had waited before, so that
+    no more of them are the run's than such threads gave up their CPU: the rest is other programs'. Where they would
+    cost more than all the CPU time there was, the figure of the experiment does not fit this machine, and nothing is
+    said.
+    """
+    known = {one.name: one.per_transaction for one in resources}
+    of_client, of_server = (known.get(name, float("nan")) for name in (CLIENT_CPU, SERVER_CPU))
+    waited = sum(known.get(f"{side} switches, voluntary", float("nan")) for side in ("client", "server"))
+    figures = (known.get(RESCHEDULING, float("nan")), of_client, of_server, waited)
+    if not all(isfinite(figure) for figure in figures) or of_client + of_server <= 0:
+        return None
+    found = Waking(min(figures[0], waited), of_client + of_server)
+    return found if DOMINATES < found.share <= 1 else None
+
+
+NO_CALLS: Final = (
+    "System calls were not counted: that needs tracefs, and root, CAP_PERFMON or kernel.perf_event_paranoid=-1."
+)
+_CPU: Final = ("CPU time, user", "CPU time, system", "CPU waiting for I/O", "CPU idle", "CPU stolen by the host")
+_NOTE: Final = (
+    "Interrupts are those of the whole machine; switches, moves between CPUs and waits are sums over all threads of "
+    "client or server. Slowest and fastest client: rate by the mean of all, in the worst cycle."
+)
+_KEYS: Final = tuple(Column(name, left=True) for name in ("resource", "unit", "of"))
+Row = tuple[object, ...]
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    """What a transaction cost of each resource, the same per second, and the slowest and the fastest client."""
+    shown = [(heading, part) for heading, part in each_series(evaluation) if _scales(part)]
+    for heading, part in shown:
+        yield from [Part(heading, list(_tell_series(part)), folded=True)] if heading else _tell_series(part)
+    if shown:
+        yield Sentence(_NOTE, "note")
+        if not any(one.name == CALLS for _, part in shown for found in part.resources.values() for one in found):
+            yield Sentence(NO_CALLS, "note")
+
+
+def _tell_series(part: Evaluation) -> Iterator[Block]:
+    if lines := describe_waking(part):
+        yield Listed(lines)
+    columns = (*_KEYS, *(Column(f"scale {scale}") for scale in _scales(part)))
+    yield Table("Per transaction", columns, [*_resources(part, "per_transaction"), *_clients(part)])
+    if part.resources:
+        yield Table("Per second, of the machine", columns, _limits(part))
+        every = Table("Per second", columns, _resources(part, "per_second"))
+        yield Part("Every resource per second", [every], folded=True)
+
+
+def describe_waking(evaluation: Evaluation) -> list[str]:
+    """A line for each scale at which wake-ups dominate, where client and server share a machine."""
+    if evaluation.nodes:
+        return []
+    found = ((scale, waking(known)) for scale, known in sorted(evaluation.resources.items()))
+    return [f"scale {scale}: {one.words}" for scale, one in found if one is not None]
+
+
+def _resources(part: Evaluation, field: str) -> list[Row]:
+    """One row for each resource; ``field`` is that of ``Resource`` which is shown."""
+    known = {x: {(one.name, one.unit, one.scope): getattr(one, field) for one in found}
+             for x, found in _known(part).items()}  # fmt: skip
+    names = dict.fromkeys(name for found in known.values() for name in found)
+    return [(*name, *(known.get(x, {}).get(name, nan) for x in _scales(part))) for name in names]
+
+
+def _clients(part: Evaluation) -> list[Row]:
+    """The slowest and the fastest client in the worst cycle of each scale, where the clients do the same."""
+    even = [part.evenness.get(x) for x in _scales(part)]
+    if not any(even):
+        return []
+    unit = ("of the mean rate", "client")
+    return [
+        ("slowest client", *unit, *(_extreme(one.least if one else None, np.nanmin) for one in even)),
+        ("fastest client", *unit, *(_extreme(one.largest if one else None, np.nanmax) for one in even)),
+    ]
+
+
+def _extreme(values: Floats | None, pick: Callable[[Floats], float]) -> float:
+    return nan if values is None or np.isnan(values).all() else float(pick(values))
+
+
+def _limits(part: Evaluation) -> list[Row]:
+    """Where a machine is at its limit, in the columns of McDonell (1987), section 3: idle CPUs, system calls, context
+    switches, and transfers of the device that had most of them."""
+    found = [{one.name: one.per_second for one in _known(part).get(x, [])} for x in _scales(part)]
+    return [
+        ("CPUs idle", "%", "system", *map(_idle, found)),
+        (CALLS, "1/s", "system", *(one.get(CALLS, nan) for one in found)),
+        (SWITCHES, "1/s", "system", *(one.get(SWITCHES, nan) for one in found)),
+        (f"{TRANSFERS}the busiest device", "1/s", "system", *map(_busiest, found)),
+    ]
+
+
+def _idle(per_s: Mapping[str, float]) -> float:
+    """Of all time of all CPUs, what was idle, waiting for storage included; nan where it is not told."""
+    every = sum(per_s.get(name, 0.0) for name in _CPU)
+    idle = per_s.get("CPU idle", nan) + per_s.get("CPU waiting for I/O", 0.0)
+    return 100 * idle / every if every > 0 else nan
+
+
+def _busiest(per_s: Mapping[str, float]) -> float:
+    return max((rate for name, rate in per_s.items() if name.startswith(TRANSFERS)), default=nan)
+
+
+def _scales(part: Evaluation) -> list[int]:
+    return sorted({*_known(part), *part.evenness})
+
+
+def _known(part: Evaluation) -> dict[int, list[Resource]]:
+    """Resources by scale without those of which no cycle tells anything."""
+    known = {x: [one for one in found if not isnan(one.per_second)] for x, found in part.resources.items()}
+    return {x: found for x, found in known.items() if found}
+
+
 SUBJECT: Final = Subject(
-    "cost", "Cost of a transaction",
+    "cost", "Cost of a transaction", tell=_tell,
+    nothing="No monitor gave samples, and there is one client or several groups of them.",
     reads={
         "resources": lambda evaluation: resources(
             evaluation.rows.monitors, evaluation.rows.load, evaluation.rows.groups

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from dsbench.archive import RunRecord
 from dsbench.read.arrow import counts_by
 from dsbench.read.blocks import Block, Column, Sentence, Table
+from dsbench.read.groups import Makers
 from dsbench.read.measured import Measured
 from dsbench.read.series import each_series, label_series
+from dsbench.read.stats.fits import fit_collision
+from dsbench.read.stats.values import Collision
 from dsbench.read.subject import Subject
-from dsbench.read.subjects.warnings import collision
 from dsbench.workloads import Entry
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
-    from dsbench.read.stats.values import Collision
 
 def remote_share(workload: Entry, load: Mapping[int, Measured]) -> dict[int, float]:
     """By scale, out of all commits, early and late ones included, as ``remote`` counts them."""
@@ -23,6 +25,30 @@ def remote_share(workload: Entry, load: Mapping[int, Measured]) -> dict[int, flo
     if workload.remote is None and not any(remote for remote, _ in totals.values()):
         return {}
     return {x: remote / of for x, (remote, of) in totals.items() if of}
+
+
+def collision(
+    run: RunRecord, success: Mapping[int, float], load: Mapping[int, Measured], makers: Makers
+) -> Collision | None:
+    """The model of collisions where it applies: snapshots of one row per unit of scale, several writers at a time.
+
+    It supposes that all clients always have a transaction under way: in the closed loop, with every node.
+    """
+    shares = {x: share for x, share in success.items() if x not in run.broken and load[x].present.all()}
+    applies = (
+        run.entry.hot_row
+        and makers.pacings == {"closed"}
+        and run.in_force != "read-committed"
+        and not run.dialect.single_writer
+        and not _waits(run)
+        and any(share < 1 for share in shares.values())
+    )
+    return fit_collision(list(shares), list(shares.values()), makers.clients) if applies else None
+
+
+def _waits(run: RunRecord) -> bool:
+    """InnoDB lets an update wait for the one before it and then go on: what fails there are deadlocks."""
+    return run.item("RDBMS", "storage engine").lower() == "innodb"
 
 
 def _read_success(evaluation: Evaluation) -> dict[int, float]:

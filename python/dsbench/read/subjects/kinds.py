@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,14 +12,18 @@ import pyarrow.compute as pc
 
 from dsbench.archive import RunRecord
 from dsbench.read.arrow import counts_by, texts, whole
+from dsbench.read.blocks import Block, Column, Listed, Table
+from dsbench.read.format import NONE
 from dsbench.read.measured import Measured
+from dsbench.read.series import label_series
 from dsbench.read.stats import histogram as hist
 from dsbench.read.stats.kinds import QUANTILES, KindCounts, KindResult, kind_results
 from dsbench.read.stats.special import ANALYSES
 from dsbench.read.stats.tpcc import Nopm
 from dsbench.read.stats.values import Doubt, Floats, Frequency
-from dsbench.read.stats.windows import Window
+from dsbench.read.stats.windows import Window, shown
 from dsbench.read.subject import Subject
+from dsbench.read.subjects.errors import tabulate_classes
 from dsbench.workloads import Entry, Headline
 
 if TYPE_CHECKING:
@@ -217,8 +221,119 @@ def _read_all(evaluation: Evaluation) -> tuple[
     return of_kinds(rows.run, rows.cycles, rows.buckets, rows.load)
 
 
+_NAMES: Final = {0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9", 1.0: "max"}
+_COUNTS: Final = (
+    *(Column(name) for name in ("committed", "rolled back", "failed", "retries", "unknown")),
+    Column("rate", "1/s", digits=4), Column("rate", "1/min", digits=4), Column("share", form=".2%"),
+    Column("least share", form=".0%", about="what the rules of the workload ask for"), Column("met", left=True),
+)  # fmt: skip
+_TIMES: Final = tuple(Column(name, "ms", 1e-6, digits=4) for name in ("mean", *(_NAMES[q] for q in QUANTILES)))
+_LIMIT: Final = (Column("limit of p90", "s"), Column("met", left=True))
+_WINDOWS: Final = (
+    Column("window", left=True), *(Column(name) for name in ("measured", "99.7 % interval", "valid", "of")),
+    Column("verdict", left=True),
+)  # fmt: skip
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    """The workload's own figure; counts, failures and times of each kind; the windows of a valid run.
+
+    Where there is one kind only, that counts no rows, the table of the scales has its figures.
+    """
+    series, parts = label_series(evaluation)
+    if lines := [line for cells, part in parts for line in _headlines(cells, part)]:
+        yield Listed(lines)
+    found = [((*cells, x), x, part) for cells, part in parts for x, rows in sorted(part.kinds.items()) if _tells(rows)]
+    each = [(key, row) for key, x, part in found for row in part.kinds[x]]
+    if not each:
+        return
+    scale, keys = (*series, Column("scale")), (*series, Column("scale"), Column("kind", left=True))
+    counted = any(row.rows for _, row in each)
+    heads = (*keys, *_COUNTS, *((Column("rows", "1/s", digits=4),) if counted else ()))
+    body = [(*key, row.kind, *_count(row), *((row.rows_per_s,) if counted else ())) for key, row in each]
+    yield Table("Done and failed", heads, body, _marked(row.share_missed for _, row in each))
+    failed = [((*key, kind), counts) for key, x, part in found for kind, counts in _failures(part, x)]
+    yield from tabulate_classes("Failed attempts by kind and class", keys, failed)
+    waits = any(part.kind_response.get(x) for _, x, part in found)
+    body = [(*key, row.kind, row.response_mean_ns, *(row.response_ns[q] for q in QUANTILES), row.limit_s,
+             _met(row.limit_met)) for key, row in each]  # fmt: skip
+    title = "Response times" + ", from the intended start" * waits
+    yield Table(title, (*keys, *_TIMES, *_LIMIT), body, _marked(row.limit_met is False for _, row in each))
+    if waits:
+        body = [(*key, row.kind, row.service_mean_ns, *(row.service_ns[q] for q in QUANTILES)) for key, row in each]
+        yield Table("Service times, from the start", (*keys, *_TIMES), body)
+    if windows := [(key, one) for key, x, part in found for one in part.windows.get(x, ())]:
+        body = [(*key, *_show_window(one)) for key, one in windows]
+        yield Table("Windows of a valid run", (*scale, *_WINDOWS), body, _marked(one.missed for _, one in windows))
+
+
+def _tells(rows: Sequence[KindResult]) -> bool:
+    """Whether the kinds say more than the table of the scales."""
+    return len(rows) > 1 or any(row.rows for row in rows)
+
+
+def _marked(wrong: Iterable[bool]) -> frozenset[int]:
+    return frozenset(at for at, one in enumerate(wrong) if one)
+
+
+def _headlines(cells: Sequence[str], part: Evaluation) -> Iterator[str]:
+    for scale in part.kinds:
+        where = f"{', '.join([*cells, f'scale {scale}'])}, {part.connections} connections: "
+        if scale in part.nopm:
+            yield where + describe_nopm(part.nopm[scale], scale)
+        if scale in part.headline:
+            yield where + _describe(part.headline[scale])
+
+
+def _describe(found: Counted | Nopm) -> str:
+    """``orders per second: 345.6 (301.1 to 360.0 over the cycles)``."""
+    text = f"{found.label}: {found.median:,.1f}"
+    if found.minimum < found.maximum:
+        text += f" ({found.minimum:,.1f} to {found.maximum:,.1f} over the cycles)"
+    return text
+
+
+def describe_nopm(found: Nopm, scale: int) -> str:
+    """``NOPM, unpaced: 12,345 (12,001 to 12,660 over the cycles), 2,469 per warehouse``."""
+    text = _describe(found)
+    text += f", {found.per_warehouse:,.2f} per warehouse" if scale > 1 or found.ceiling is not None else ""
+    if found.ceiling is None:
+        return text
+    terminals = f"{found.terminals_per_warehouse:,.4g}"
+    noun = "terminal per warehouse enters" if terminals == "1" else "terminals per warehouse enter"
+    return f"{text} ({terminals} {noun} {found.ceiling:,.2f} on average when nothing delays them)"
+
+
+def _count(row: KindResult) -> tuple[object, ...]:
+    chance = row.share_met is False and not row.share_missed
+    return (
+        row.committed, row.rolled_back, row.failed, row.retries, row.unknown, row.rate_tps, row.per_minute, row.share,
+        row.least_share, "missed, may be chance" if chance else _met(row.share_met),
+    )  # fmt: skip
+
+
+def _failures(part: Evaluation, scale: int) -> Iterator[tuple[str, Mapping[str, int]]]:
+    """Failed attempts by class of the kinds of which some failed, in the order of the kinds."""
+    by_kind = part.kind_errors.get(scale, {})
+    yield from ((row.kind, by_kind[row.kind]) for row in part.kinds[scale] if row.kind in by_kind)
+
+
+def _met(met: bool | None) -> str:
+    return "" if met is None else "met" if met else "MISSED"
+
+
+def _show_window(one: Window) -> tuple[str, ...]:
+    known = one.count > 0
+    return (
+        one.name, shown(one, one.value) if known else NONE,
+        f"{shown(one, one.least)} to {shown(one, one.most)}" if known else NONE,
+        f"{shown(one, one.low)} to {shown(one, one.high)}", f"{one.count:,} {one.unit}", one.verdict,
+    )  # fmt: skip
+
+
 SUBJECT: Final = Subject(
-    "kinds", "Kinds of transactions",
+    "kinds", "Kinds of transactions", tell=_tell,
+    nothing="There is one kind of transactions: the table of the scales has its figures.",
     reads={
         "kind_counts": lambda evaluation: counts_by(evaluation.rows.cycles, "kind", "committed"),
         "by_kind": _read_all,

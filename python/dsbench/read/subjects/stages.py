@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Any, Final
@@ -13,11 +13,24 @@ import pyarrow.compute as pc
 
 from dsbench.archive.record import StageAsked
 from dsbench.read.arrow import grouped, whole
+from dsbench.read.blocks import Block, Column, Part, Sentence, Table, Terms
 from dsbench.read.groups import Series
 from dsbench.read.measured import Measured
+from dsbench.read.naming import tag
 from dsbench.read.operations import count, demanded, in_order, inserted_bytes, plain, target, whole_seconds
+from dsbench.read.series import labels
 from dsbench.read.stats import histogram as hist
-from dsbench.read.stats.efficiency import Background, Efficiency, Spent, Times, in_buckets, values
+from dsbench.read.stats.efficiency import (
+    BORDERS,
+    COLUMNS,
+    SUSTAINED,
+    Background,
+    Efficiency,
+    Spent,
+    Times,
+    in_buckets,
+    values,
+)
 from dsbench.read.stats.values import Floats
 from dsbench.read.subject import Subject
 from dsbench.read.taken import last_sizes, taken_from
@@ -150,8 +163,74 @@ def _read_stages(evaluation: Evaluation) -> dict[Series, Mapping[int, Efficiency
     return dict(sorted(found.items(), key=lambda one: order.get(one[0].stage, -1)))
 
 
+FAILED: Final = "SLA!"
+"""What stands for background work that was not sustained, as in the reports of the Insert Benchmark."""
+_NOTE: Final = (
+    "–: not known. q: an operation of the measured clients, i: a row inserted; without inserts an operation too. "
+    "Device, context switches and CPU are those of the whole machine, whoever caused them."
+)
+_EXACT: Final = (
+    "Response times are counted in the archive in buckets at most 0.1 % wide. Those in a bucket that holds a border "
+    "count where its middle lies: at a border says how many these are. The maximum is exact."
+)
+_FIGURES: Final = tuple(Column(one.name, one.unit, about=one.sentence) for one in COLUMNS)
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    """What each stage reached and took of the machine, the work beside it, and its response times."""
+    found = list(_each_stage(evaluation))
+    if not found:
+        return
+    keys = _keys(evaluation)
+    if failing := [", ".join(cells) for cells, one in found if one.sustained is False]:
+        words = f"the inserts in the background did not reach {SUSTAINED:.0%} of their target rate."
+        yield Sentence(f"{FAILED} in {'; '.join(failing)}: {words}", "warning")
+    yield tabulate_efficiency(evaluation)
+    yield Sentence(_NOTE, "note")
+    terms = [(column.head, column.about) for column in _FIGURES]
+    yield Part("What the columns mean", [Terms(terms)], folded=True)
+    if beside := [(cells, one) for cells, stage in found for one in stage.background]:
+        heads = (
+            Column("clients", left=True), Column("counted", left=True), Column("target", "1/s"),
+            Column("sustained", "1/s"), Column("share", form=".1%"), Column(f"{SUSTAINED:.0%} rule", left=True),
+        )  # fmt: skip
+        rows = [(*cells, one.group, one.counted, one.target_per_s, one.sustained_per_s, one.share,
+                 "sustained" if one.met else FAILED) for cells, one in beside]  # fmt: skip
+        missed = frozenset(at for at, (_, one) in enumerate(beside) if not one.met)
+        yield Table("Work in the background", (*keys, *heads), rows, missed)
+    counts = (*map(Column, BORDERS), Column("max", "ms", 1e-6), Column("at a border"))
+    times = [(*cells, group, *one.counts, float(one.max_ns), one.unsure)
+             for cells, stage in found for group, one in stage.times.items()]  # fmt: skip
+    yield Table("Response times by stage: how many up to", (*keys, Column("clients", left=True), *counts), times)
+    yield Sentence(_EXACT, "note")
+
+
+def tabulate_efficiency(evaluation: Evaluation) -> Table:
+    """A row for each stage and scale: as results-efficiency.csv has it, for programs too."""
+    found = list(_each_stage(evaluation))
+    columns = (*_keys(evaluation), *_FIGURES, Column("sustained", left=True), Column("tag", left=True))
+    kept = {True: "yes", False: "no", None: None}
+    name = tag(evaluation.run) if found else ""
+    rows = [(*cells, *one.values.values(), kept[one.sustained], name) for cells, one in found]
+    failing = frozenset(at for at, (_, one) in enumerate(found) if one.sustained is False)
+    return Table("Efficiency by stage", columns, rows, failing)
+
+
+def _each_stage(evaluation: Evaluation) -> Iterator[tuple[tuple[str, ...], Efficiency]]:
+    """What tells a row from the others, and what was reached; stages of statements as well, in order."""
+    said = labels(evaluation.stages) if len(evaluation.stages) > 1 else {}
+    for key, scales in evaluation.stages.items():
+        yield from (((*said.get(key, {}).values(), str(scale)), one) for scale, one in sorted(scales.items()))
+
+
+def _keys(evaluation: Evaluation) -> tuple[Column, ...]:
+    said = labels(evaluation.stages) if len(evaluation.stages) > 1 else {}
+    names = next(iter(said.values()), {})
+    return (*(Column(name, left=name == "stage") for name in names), Column("scale"))
+
+
 SUBJECT: Final = Subject(
-    "stages", "Stages",
+    "stages", "Stages", tell=_tell, nothing="No cycle was finished: nothing is known of a stage.",
     reads={
         "efficiency": _read_efficiency,
         "stages": lambda evaluation: {evaluation.key: evaluation.efficiency},

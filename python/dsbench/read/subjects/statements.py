@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.read.arrow import whole
+from dsbench.read.blocks import Block, Column, Sentence, Table
+from dsbench.read.series import label_series
 from dsbench.read.stats import histogram as hist
-from dsbench.read.stats.statements import StatementResult, statement_result
+from dsbench.read.stats.kinds import KindResult
+from dsbench.read.stats.statements import QUANTILES, StatementResult, statement_result
 from dsbench.read.subject import Subject
+from dsbench.read.subjects.errors import count_classes
 
 if TYPE_CHECKING:
-    pass
+    from dsbench.read.evaluation import Evaluation
+
 
 def statements_of(statements: pa.Table, buckets: pa.Table) -> dict[int, tuple[StatementResult, ...]]:
     """By scale, the statements in the order of their scripts, out of the tables ``statements`` and
@@ -35,8 +41,52 @@ def statements_of(statements: pa.Table, buckets: pa.Table) -> dict[int, tuple[St
     return {scale: tuple(results) for scale, results in found.items()}
 
 
+_SCRIPTS: Final = (
+    *(Column(name) for name in ("connections", "done", "rolled back on purpose", "failed attempts")),
+    Column("failed", form=".3%", about="share of the attempts"), Column("retries"),
+    *(Column(name, "ms", 1e-6, form=".3f") for name in ("latency average", "latency stddev")), Column("tps", digits=6),
+)  # fmt: skip
+_STATEMENTS: Final = (
+    *(Column(name, "ms", 1e-6, form=".3f") for name in ("mean", "stddev", "p50", "p99", "max")),
+    *(Column(name) for name in ("executions", "failures", "retries", "line")), Column("statement", left=True),
+)  # fmt: skip
+_UNTIMED: Final = "No statement was timed: run scripts with --per-statement."
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    """What ``pgbench -r`` prints of each script, with quantiles."""
+    series, parts = label_series(evaluation)
+    keys = (*series, Column("scale"), Column("kind", left=True))
+    scripts = [(*cells, scale, row.kind, part.connections, *_count(row))
+               for cells, part in parts for scale, rows in sorted(part.kinds.items()) for row in rows]  # fmt: skip
+    if not scripts:
+        return
+    yield Table("Transactions, as pgbench tells them", (*keys, *_SCRIPTS), scripts)
+    yield from count_classes(evaluation)
+    timed = [(*cells, scale, row.kind, *_times(row)) for cells, part in parts
+             for scale, rows in sorted(part.statement_times.items()) for row in rows]  # fmt: skip
+    if timed:
+        yield Table("Statements", (*keys, *_STATEMENTS), timed)
+    else:
+        yield Sentence(_UNTIMED)
+
+
+def _count(row: KindResult) -> tuple[object, ...]:
+    done = row.committed + row.rolled_back
+    share = row.failed / (done + row.failed) if done + row.failed else None
+    return (
+        done, row.rolled_back, row.failed, share, row.retries, row.response_mean_ns, row.response_deviation_ns,
+        row.rate_tps,
+    )  # fmt: skip
+
+
+def _times(row: StatementResult) -> tuple[object, ...]:
+    times = (row.mean_ns, row.deviation_ns, *(float(row.times_ns[q]) for q in QUANTILES))
+    return (*times, row.count, row.failed, row.retried, row.line, row.text)
+
+
 SUBJECT: Final = Subject(
-    "statements", "Statements",
+    "statements", "Statements", tell=_tell, nothing=_UNTIMED,
     reads={
         "statement_times": lambda evaluation: statements_of(
             evaluation.rows.of_cycles("statements"), evaluation.rows.of_cycles("statement_buckets")

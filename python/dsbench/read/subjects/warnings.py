@@ -18,13 +18,12 @@ from dsbench.read.stats.doubts import doubts
 from dsbench.read.stats.equations import cycle_rate_tps
 from dsbench.read.stats.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch, outside_share
 from dsbench.read.stats.fairness import Evenness
-from dsbench.read.stats.fits import fit_collision
 from dsbench.read.stats.index import imprecise
 from dsbench.read.stats.machine import CycleUse
 from dsbench.read.stats.precision import half_width
 from dsbench.read.stats.resources import CLIENT_CPU
 from dsbench.read.stats.steady import Drift, Scatter, drift, over_cycles, scatter, stalls
-from dsbench.read.stats.values import Collision, Doubt, Floats, Frequency, Resource
+from dsbench.read.stats.values import Doubt, Floats, Frequency, Resource
 from dsbench.read.stats.windows import window_doubts
 from dsbench.read.subject import Subject
 from dsbench.read.subjects.kinds import kind_doubts, special_doubts
@@ -80,30 +79,6 @@ def judge(
 def failed_checks(run: RunRecord) -> dict[int, tuple[str, ...]]:
     """Scale to the conditions that do not hold, in words; only scales that have one."""
     return {scale: tuple(f"{c.name} ({c.detail})" for c in conditions) for scale, conditions in run.broken.items()}
-
-
-def collision(
-    run: RunRecord, success: Mapping[int, float], load: Mapping[int, Measured], makers: Makers
-) -> Collision | None:
-    """The model of collisions where it applies: snapshots of one row per unit of scale, several writers at a time.
-
-    It supposes that all clients always have a transaction under way: in the closed loop, with every node.
-    """
-    shares = {x: share for x, share in success.items() if x not in run.broken and load[x].present.all()}
-    applies = (
-        run.entry.hot_row
-        and makers.pacings == {"closed"}
-        and run.in_force != "read-committed"
-        and not run.dialect.single_writer
-        and not _waits(run)
-        and any(share < 1 for share in shares.values())
-    )
-    return fit_collision(list(shares), list(shares.values()), makers.clients) if applies else None
-
-
-def _waits(run: RunRecord) -> bool:
-    """InnoDB lets an update wait for the one before it and then go on: what fails there are deadlocks."""
-    return run.item("RDBMS", "storage engine").lower() == "innodb"
 
 
 def _scale_facts(

@@ -12,7 +12,6 @@ from dsbench.read.draw.heading import conditions
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, ceiling_tps
 from dsbench.read.naming import index_scales, server, subject
-from dsbench.read.report import cost_table
 from dsbench.read.report.page.glance import answers, warning
 from dsbench.read.report.page.markup import Html, join, number, section, table, tag, terms
 from dsbench.read.series import phrases
@@ -146,19 +145,3 @@ def _void_rows(evaluation: Evaluation) -> list[int]:
 
 def _scale(evaluation: Evaluation, scale: int) -> object:
     return join([str(scale), " ", tag("b", "VOID")]) if scale in evaluation.void_scales else str(scale)
-
-
-def resources(evaluation: Evaluation) -> Html:
-    """What one transaction cost, by resource and scale, the same per second, and the slowest and fastest client."""
-    found, even = cost_table.rows(evaluation), cost_table.of_clients(evaluation)
-    if not found and not even:
-        return section("Resources per transaction", tag("p", "No monitor gave samples."), key="resources")
-    heads = cost_table.heads(evaluation)
-    first = table("Resources per transaction", heads, [*found, *even])
-    per_second = table("Resources per second", heads, cost_table.rows(evaluation, "per_second"))
-    second = tag("details", tag("summary", "The same per second"), per_second) if found else ""
-    lines = [tag("p", line) for line in cost_table.waking_lines(evaluation)]
-    of_tools, tests = cost_table.of_probes(evaluation)
-    tools = join([tag("h3", cost_table.PROBED), table(cost_table.PROBED, of_tools, tests)]) if tests else ""
-    note = tag("p", cost_table.NOTE, cls="note")
-    return section("Resources per transaction", *lines, first, note, second, tools, key="resources")
