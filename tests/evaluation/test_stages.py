@@ -125,7 +125,7 @@ def test_tables_tell_the_stages_apart(archive: Archive, found: Evaluation) -> No
 def test_the_page_shows_the_last_stage_and_names_it(archive: Archive, found: Evaluation) -> None:
     drawn = diagrams.specs(found, archive.run)
     shown = page(found, archive.run, drawn)
-    assert "All other tables and diagrams show the stage writing." in shown
+    assert "Tables and diagrams that tell no series apart show the stage writing." in shown
     assert len(drawn["connections"]["datasets"]["connections"]) == 1, "stages do different things with connections"
 
 

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from dsbench.archive.record import StageAsked
 from dsbench.read.arrow import grouped, whole
 from dsbench.read.blocks import Block, Column, Part, Sentence, Table, Terms
+from dsbench.read.format import FAILED
 from dsbench.read.groups import Series
 from dsbench.read.measured import Measured
 from dsbench.read.naming import tag
@@ -163,8 +164,6 @@ def _read_stages(evaluation: Evaluation) -> dict[Series, Mapping[int, Efficiency
     return dict(sorted(found.items(), key=lambda one: order.get(one[0].stage, -1)))
 
 
-FAILED: Final = "SLA!"
-"""What stands for background work that was not sustained, as in the reports of the Insert Benchmark."""
 _NOTE: Final = (
     "–: not known. q: an operation of the measured clients, i: a row inserted; without inserts an operation too. "
     "Device, context switches and CPU are those of the whole machine, whoever caused them."
