@@ -112,3 +112,17 @@ def test_a_column_more_takes_two_files(package: Path) -> None:
     assert_passed(package, asked, ("test_every_column_says_what_it_is[groups]", "test_groups_tell_their_kinds"))
     shown = python(package, "-c", f"import runpy; print(runpy.run_path({str(ROOT / 'scripts/make-docs')!r})['columns']())")
     assert "| `kinds` | uint32 | kinds |  | Kinds of transactions that the group runs. |" in shown.stdout
+
+
+def test_a_subject_more_takes_one_file_and_one_line(package: Path) -> None:
+    subject, line, test = blocks("Adding a subject")
+    (package / "read/subjects/retries.py").write_text(subject)
+    registry = package / "read/subjects/__init__.py"
+    before, brackets, after = registry.read_text().partition(")  # fmt: skip")
+    registry.write_text(f"{before}{line}\n{brackets}{after}")
+    (package.parent / "test_retries.py").write_text(test)
+
+    assert_passed(package, ["test_retries.py"], ("test_retries_are_told",))
+    kept = ROOT / "tests/data/archives/pg.zip"
+    shown = python(package, "-m", "dsbench", "show", str(kept), "--by", "retries").stdout
+    assert shown.strip() == "No transaction was repeated."

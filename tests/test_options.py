@@ -14,7 +14,7 @@ import typer
 from dsbench import spec
 from dsbench.cli import app
 from dsbench.cli.run import specification
-from dsbench.read.report.page.command import command_line, config_file
+from dsbench.read.page import command_line, config_file
 from dsbench.read.several.compare import read
 from dsbench.spec import OPTIONS, Option, RunSpec, SpecError, about
 from fixtures.archives import MS, cycle_row, run_json, write

@@ -21,7 +21,7 @@ NAMING = {
     "spec/run.py": "the default of a run",
     "cli/calibrate.py": "the default of a calibration",
     "cli/workloads.py": "the one that no user chooses",
-    "read/report/document.py": "a word of Vega-Lite",
+    "read/page.py": "a word of Vega-Lite",
     "measure/loaders/bench.py": "what drivers and peers can run",
     "measure/loaders/sysbench.py": "what sysbench can run",
     "web/frame.py": "an element of HTML",

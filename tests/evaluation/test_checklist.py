@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dsbench.archive import Archive, RunRecord
+from dsbench.read import finish
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.report import finish
-from dsbench.read.report.document import page
+from dsbench.read.page import page
 from dsbench.read.subjects.checklist import Answer, checklist
 from fixtures import sample
 from fixtures.sample import replace

@@ -9,7 +9,7 @@ import pytest
 from dsbench.archive import RunRecord
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, ceiling_tps, failures, limit
-from dsbench.read.report.page.glance import answers, warning
+from dsbench.read.page import answers, warning
 from dsbench.read.stats.machine import CycleUse, MachineUse
 from fixtures import sample
 from fixtures.archives import S

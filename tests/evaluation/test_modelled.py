@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dsbench.read import tables
 from dsbench.read.evaluation import evaluate
-from dsbench.read.report import tables
-from dsbench.read.report.document import page
+from dsbench.read.page import page
 from fixtures.archives import MS, bucket_rows, cycle_row, phase_rows, run_json, write
 
 SLOW = {1: 0.0, 2: 0.0, 4: 0.0, 8: 0.05, 16: 0.3, 32: 0.9}

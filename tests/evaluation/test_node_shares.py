@@ -11,7 +11,7 @@ import pytest
 from dsbench.archive import RunRecord
 from dsbench.read import subjects
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.report.document import page
+from dsbench.read.page import page
 from dsbench.read.text import render_text
 from fixtures.archives import MS, S, bucket_rows, cycle_row, run_json, write
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from dsbench.archive import Archive
+from dsbench.read import tables
 from dsbench.read.evaluation import evaluate
-from dsbench.read.report import tables
-from dsbench.read.report.page.command import command_line
+from dsbench.read.page import command_line
 from dsbench.read.several.settings import described
 
 FEW_BOUNDS = re.compile(r".*\.index\.dsi\.(low|high): [\d.]+ became None")

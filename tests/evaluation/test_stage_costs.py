@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from dsbench.archive import Archive
-from dsbench.read import subjects
+from dsbench.read import finish, subjects
 from dsbench.read.csv import render_csv
 from dsbench.read.evaluation import Evaluation, Series, evaluate
-from dsbench.read.report import finish
-from dsbench.read.report.document import page
+from dsbench.read.page import page
 from dsbench.read.subjects.stages import tabulate_efficiency
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write
 

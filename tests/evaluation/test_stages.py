@@ -13,10 +13,10 @@ import pytest
 
 from dsbench.archive import Archive
 from dsbench.read import draw as diagrams
+from dsbench.read import tables
+from dsbench.read.draw import course
 from dsbench.read.evaluation import Evaluation, Series, evaluate
-from dsbench.read.report import tables
-from dsbench.read.report.document import page
-from dsbench.read.report.page import course
+from dsbench.read.page import page
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write
 
 READING, WRITING = Series("reading", 2), Series("writing", 3)

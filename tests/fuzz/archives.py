@@ -59,10 +59,10 @@ def _page(path: Path) -> None:
     """What a run makes at its end."""
     from dsbench.archive import Archive, ArchiveError
     from dsbench.read import draw as diagrams
+    from dsbench.read import tables
     from dsbench.read.draw import render
     from dsbench.read.evaluation import evaluate
-    from dsbench.read.report import tables
-    from dsbench.read.report.document import page
+    from dsbench.read.page import page
 
     from .sandbox import Refused
 

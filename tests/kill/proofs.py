@@ -14,7 +14,7 @@ from tests.kill.watched import processes, segments_of
 
 from dsbench.archive import TABLES, Archive, ArchiveError, claimed
 from dsbench.measure.loaders import Target
-from dsbench.read.report import finish
+from dsbench.read import finish
 
 Rows = dict[str, list[str]]
 """Table to its rows of finished cycles, as text, sorted."""

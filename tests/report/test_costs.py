@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import dsbench
-from dsbench.read import subjects
+from dsbench.read import finish, subjects, tables
+from dsbench.read import page as document
 from dsbench.read.blocks import Table
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import render_blocks
-from dsbench.read.report import document, finish, tables
 from dsbench.read.stats.fairness import Evenness
 from dsbench.read.stats.resources import CALLS, CLIENT_CPU, RESCHEDULING, SERVER_CPU, SWITCHES
 from dsbench.read.stats.values import Resource

@@ -15,13 +15,12 @@ import numpy as np
 import pytest
 
 from dsbench.archive import RunRecord
+from dsbench.read import page as document
+from dsbench.read.draw import course
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import format_number
-from dsbench.read.html import escape_script
-from dsbench.read.report import document
-from dsbench.read.report.page import course
-from dsbench.read.report.page.command import command_line, config_file
-from dsbench.read.report.page.markup import Html, number, table, tag
+from dsbench.read.html import Html, escape_script, number, table, tag
+from dsbench.read.page import command_line, config_file
 from dsbench.read.stats.machine import CycleUse, MachineUse, Program
 from dsbench.read.stats.values import Collision, Doubt, Interval
 from dsbench.spec import RunSpec

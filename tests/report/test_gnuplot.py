@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dsbench.read import finish
 from dsbench.read.draw import gnuplot
-from dsbench.read.report import finish
 
 STORED = Path(__file__).parents[1] / "data" / "archives"
 

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from dsbench.read.report import finish
+from dsbench.read import finish
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,13 +13,11 @@ import pytest
 
 from dsbench import workloads
 from dsbench.archive import Archive
-from dsbench.read import subjects
+from dsbench.read import subjects, tables
 from dsbench.read.blocks import Table
 from dsbench.read.draw import render, specs
 from dsbench.read.evaluation import Change, Evaluation, Series, evaluate
-from dsbench.read.report import tables
-from dsbench.read.report.document import page
-from dsbench.read.report.page.command import command_line
+from dsbench.read.page import command_line, page
 from dsbench.read.stats.kinds import ALL
 from dsbench.read.subjects.kinds import describe_nopm
 from dsbench.read.text import render_text

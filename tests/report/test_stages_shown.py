@@ -10,11 +10,12 @@ import pytest
 
 from dsbench.archive import Archive
 from dsbench.read import draw as diagrams
+from dsbench.read import page as document
+from dsbench.read import tables
 from dsbench.read.blocks import Table
 from dsbench.read.draw import render
 from dsbench.read.draw.heading import conditions
 from dsbench.read.evaluation import evaluate
-from dsbench.read.report import document, tables
 from dsbench.read.several import shown, stages, trend
 from dsbench.read.several.compare import Comparison, read
 from dsbench.read.several.trend import histories

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from dsbench.archive import RunRecord
+from dsbench.read import tables
 from dsbench.read.draw.heading import index_note
 from dsbench.read.draw.rate import conf
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.report import tables
-from dsbench.read.report.document import page
+from dsbench.read.page import page
 from dsbench.read.stats.values import Doubt, ScaleResult, result_columns
 from dsbench.read.subjects import rate
 from fixtures import small

@@ -13,8 +13,8 @@ import pytest
 import dsbench
 from dsbench.archive import Archive
 from dsbench.check import doctor
+from dsbench.read import finish
 from dsbench.read.evaluation import evaluate
-from dsbench.read.report import finish
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells of other programs")
 

@@ -10,8 +10,8 @@ from dsbench.archive import Archive
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import execute, resume
-from dsbench.read.report.tables import results_txt, to_json
 from dsbench.read.subjects.rate import peak_lines
+from dsbench.read.tables import results_txt, to_json
 from dsbench.spec.checks import peak_numbers
 
 # Long answers: what a busy machine adds to them is little, and the rates are as the numbers of threads.

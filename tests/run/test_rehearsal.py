@@ -13,8 +13,8 @@ from dsbench.measure import run
 from dsbench.measure.events import Moment, Silent
 from dsbench.measure.loaders import Bench, CoreError, Target
 from dsbench.measure.run import execute, resume
+from dsbench.read import finish
 from dsbench.read.evaluation import Series, evaluate
-from dsbench.read.report import finish
 from dsbench.spec import RunSpec, build
 from fixtures.nodes import Bed, ended
 

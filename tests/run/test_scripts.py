@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dsbench
-from dsbench.read.report.page.command import command_line
+from dsbench.read.page import command_line
 from dsbench.spec import SpecError, merged
 from fixtures.program import Program
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dsbench
-from dsbench.read.report import finish
+from dsbench.read import finish
 from dsbench.spec import SpecError, merged
 
 SCRIPT = "BEGIN;\nUPDATE t SET a = a + 1;\n\\sleep 1 ms\nEND;\n"

@@ -13,8 +13,8 @@ from dsbench.archive import Archive
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import execute, resume
+from dsbench.read import finish
 from dsbench.read.evaluation import evaluate
-from dsbench.read.report import finish
 from dsbench.spec import RunSpec, build
 from fixtures.program import described
 from fixtures.told import kept

@@ -11,9 +11,9 @@ import pytest
 import dsbench
 from dsbench.measure import stopping
 from dsbench.read.format import format_number
-from dsbench.read.report.tables import summary_text
 from dsbench.read.several import bounds
 from dsbench.read.subjects.rate import DEFINITIONS
+from dsbench.read.tables import summary_text
 from fixtures.program import Program
 
 

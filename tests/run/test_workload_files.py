@@ -16,7 +16,7 @@ import dsbench
 from dsbench import workloads
 from dsbench.measure.keeping import check_target
 from dsbench.read import subjects
-from dsbench.read.report.page.command import command_line
+from dsbench.read.page import command_line
 from dsbench.read.text import render_text
 from dsbench.spec import SpecError, build, examples, merged, taking
 from fixtures.program import Program

@@ -47,7 +47,7 @@ def command(
     out: Annotated[Path | None, typer.Option(help="Write to this folder instead of the archive's.")] = None,
 ) -> None:
     """Draw the diagrams again from the (edited) results-*.vl.json files."""
-    from dsbench.read.report import finish  # Late: its drawing libraries take a second, and help should not.
+    from dsbench.read import finish  # Late: its drawing libraries take a second, and help should not.
 
     form: Literal["linear", "log"] = "log" if rates is Form.LOG else "linear"
     draw = finish.for_gnuplot if kind is Kind.GNUPLOT else finish.plot

@@ -50,7 +50,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document of all there is.")] = False,
 ) -> None:
     """Show the table, the DSI and the warnings of an archive, or one subject of it."""
-    from dsbench.read.report import finish  # Late: its drawing libraries take a second, and help should not.
+    from dsbench.read import finish  # Late: its drawing libraries take a second, and help should not.
 
     shown = finish.read(archive, by.value, form.value)
     if as_json:

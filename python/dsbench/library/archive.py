@@ -67,13 +67,13 @@ class Archive(stored.Archive):
 
     def summary(self) -> str:
         """The table of ``dsbench show`` with its index and its doubts, as plain text."""
-        from dsbench.read.report import finish  # Late: drawing libraries take a second.
+        from dsbench.read import finish  # Late: drawing libraries take a second.
 
         return finish.read(self.path).text
 
     def diagrams(self) -> dict[str, str]:
         """Name to SVG of every diagram that has something to show: "rate", "cycle", "freq", "conf" …"""
-        from dsbench.read.report import notebook  # Late: as above.
+        from dsbench.read import notebook  # Late: as above.
 
         return notebook.pictures(self.evaluate(), self.run)
 
@@ -81,7 +81,7 @@ class Archive(stored.Archive):
         return self.summary()
 
     def _repr_html_(self) -> str:
-        from dsbench.read.report import notebook  # Late: as above.
+        from dsbench.read import notebook  # Late: as above.
 
         return notebook.page(self.evaluate(), self.run)
 

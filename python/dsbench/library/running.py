@@ -21,7 +21,7 @@ from dsbench.spec import RunSpec, SpecError, Target, merged, refuse_unused
 from dsbench.spec.trust import refuse
 
 if TYPE_CHECKING:
-    from dsbench.read.report.finish import Shown
+    from dsbench.read.finish import Shown
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _load_report() -> None:
 
 
 def _finished(outcome: Outcome) -> Finished:
-    from dsbench.read.report import finish  # Late: its drawing libraries take a second, and reading needs none of them.
+    from dsbench.read import finish  # Late: its drawing libraries take a second, and reading needs none of them.
 
     if (error := outcome.error) is not None:
         error.archive = outcome.archive
@@ -164,7 +164,7 @@ class _Writing:
 
     def scale_done(self, path: Path) -> None:
         """Writes the tables."""
-        from dsbench.read.report import finish  # Late: as above.
+        from dsbench.read import finish  # Late: as above.
 
         finish.write_tables(path)
         self._observer.scale_done(path)

@@ -60,7 +60,7 @@ def _report(path: Path) -> str:
         return archive.read("report.html").decode("utf-8", "replace")
     except (KeyError, OSError):
         from dsbench.read.evaluation import evaluate  # Late: its libraries take a second; most archives have a page.
-        from dsbench.read.report.document import page
+        from dsbench.read.page import page
 
         return page(evaluate(archive), archive.run)
 

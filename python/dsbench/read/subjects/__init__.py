@@ -10,8 +10,8 @@ from typing import Final
 from dsbench.read.subject import Read, Subject
 
 NAMES: Final = (
-    "warnings", "rate", "connections", "kinds", "statements", "latency", "models", "stages", "cost", "machine",
-    "statistics", "course", "nodes", "errors", "probes", "checklist", "checks", "durability", "stack", "settings",
+    "warnings", "rate", "latency", "connections", "kinds", "statements", "models", "stages", "cost", "probes",
+    "machine", "statistics", "course", "nodes", "errors", "checklist", "checks", "durability", "stack", "settings",
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dsbench.read.draw.theme import GREY, HUES, RED, WHOLE, Spec, config
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.report.page.markup import Html, number, section, tag
+from dsbench.read.html import Html, number, section, tag
 from dsbench.read.stats.values import Floats
 
 _POINTS: Final = 1500        # of a course, at most; longer ones are shown in steps of some seconds

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dsbench.archive import Archive, ArchiveError, Writer, claimed, there, try_out
 from dsbench.read import draw as diagrams
-from dsbench.read import subjects
+from dsbench.read import subjects, tables
 from dsbench.read.blocks import Block
 from dsbench.read.csv import render_csv
 from dsbench.read.draw import gnuplot, render
@@ -17,8 +17,7 @@ from dsbench.read.draw.axes import Form
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.markdown import render_markdown
 from dsbench.read.naming import limited
-from dsbench.read.report import tables
-from dsbench.read.report.document import page
+from dsbench.read.page import page
 from dsbench.read.subjects.stages import tabulate_efficiency
 from dsbench.read.text import render_text
 

@@ -8,12 +8,11 @@ from typing import Final
 
 from dsbench.archive import RunRecord
 from dsbench.read import draw as diagrams
+from dsbench.read import page as results
 from dsbench.read import subjects
 from dsbench.read.draw import render
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.html import render_blocks
-from dsbench.read.report.page import results
-from dsbench.read.report.page.markup import Html, tag
+from dsbench.read.html import Html, render_blocks, tag
 
 _STYLE: Final = """
 .dsbench { font: 0.9rem/1.45 system-ui, "Liberation Sans", Arial, sans-serif; }

@@ -12,10 +12,10 @@ import numpy as np
 
 from dsbench.archive import RunRecord
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.report.tables import results
 from dsbench.read.stats.efficiency import Efficiency
 from dsbench.read.stats.values import result_columns
 from dsbench.read.subjects.checklist import Answer
+from dsbench.read.tables import results
 from dsbench.spec import LEVELS
 
 Schema = dict[str, Any]

@@ -1,0 +1,362 @@
+"""report.html: one file that shows a whole archive, interactive, and loads nothing from anywhere."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import numpy as np
+
+from dsbench.archive import RunRecord
+from dsbench.read import draw as diagrams
+from dsbench.read import glance, subjects
+from dsbench.read.blocks import Block, Sentence
+from dsbench.read.draw import course
+from dsbench.read.draw.heading import conditions
+from dsbench.read.draw.theme import Spec
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.glance import Best, best, ceiling_tps
+from dsbench.read.html import Html, join, number, render_page, render_section, section, table, tag, terms
+from dsbench.read.naming import index_scales, server, subject
+from dsbench.read.series import each_series, phrases
+from dsbench.read.stats.precision import FEWEST
+from dsbench.read.stats.values import Index, result_columns
+from dsbench.read.subjects.rate import peak_lines
+from dsbench.spec import OPTIONS, printed
+from dsbench.spec.files import said
+from dsbench.workloads import Headline
+
+_CAPTIONS: Final = {
+    "rate": "Rate of the cycles over the scale: median, mean with standard deviation, range. On the right: times.",
+    "node": "The same for each node that made load.",
+    "cycle": "Rate of each cycle in order: it moves with the age of the database.",
+    "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
+    "its slowest transactions.",
+    "connections": "New-Orders per minute, or the rate, over the number of connections: where it stops to rise, the "
+    "server or what transactions wait for is at its limit.",
+    "response": "Mean and maximum of the response times over the number of connections.",
+    "kinds": "Residence times of each kind of transactions, as above.",
+    "stages": "Rate and largest response time of each second: of what is measured, and of what works beside it.",
+    "scalability": "The Universal Scalability Law over the number of clients, and its residuals.",
+    "memory": "Where the database outgrows the memory, by the times of hits and misses, and the residuals.",
+    "collisions": "Share of attempts that succeed, by the model of collisions, and its residuals.",
+    "conf": "What remains of the rate when a share of the transactions has to be fast enough. Levels are quantiles.",
+}
+_ZOOMED: Final = ("cycle", "freq", "kinds")
+_OWN: Final = {
+    "diagrams": "Diagrams", "results": "Results", "course": "Course", "specification": "Specification",
+    "glossary": "How to read",
+}  # fmt: skip
+"""Sections that are no subjects, or that only a page can show."""
+_BEHIND: Final = {"statements": "diagrams", "models": "results"}
+"""Behind which subject they stand; others come last."""
+_ALWAYS: Final = frozenset({"cost", "errors", "checks", "durability", "stack", "settings"})
+"""Subjects of which the page says as well that there is nothing."""
+
+
+def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | None = None) -> str:
+    """The page of an evaluation and its run.json; ``drawn`` are its diagrams, if they exist already."""
+    specs = dict(drawn) if drawn is not None else diagrams.specs(evaluation, run)
+    sections = {
+        "diagrams": _diagrams([name for name in specs if name != "rate"], any_drawn=bool(specs)),
+        "results": columns(evaluation),
+        "course": course.section_of_courses(evaluation),
+        "specification": specification(run),
+        "glossary": glossary(run),
+    }
+    sections |= {name: part for name in subjects.NAMES if name not in _OWN and (part := _section(name, evaluation))}
+    curve = figure("rate", _CAPTIONS["rate"]) if "rate" in specs else None
+    order = [each for name in subjects.NAMES for each in (name, _BEHIND.get(name, ""))]
+    shown = [name for name in dict.fromkeys([*order, *_OWN]) if name in sections]
+    body = tag(
+        "main", headline(evaluation, run, curve), _contents(shown), *(sections[name] for name in shown)
+    )
+    drawn_here = {name: _zoomable(spec) if name in _ZOOMED else spec for name, spec in specs.items()}
+    drawn_here["course"] = course.spec()
+    return render_page(f"{subject(run)} – {evaluation.name}", body, drawn_here, course.courses(evaluation))
+
+
+def _section(name: str, evaluation: Evaluation) -> Html | None:
+    """What a subject tells; ``None`` where that is nothing."""
+    # Where no statement was timed, kinds and errors say the same of the transactions.
+    if name == "statements" and not any(part.statement_times for _, part in each_series(evaluation)):
+        return None
+    found = subjects.load(name)
+    blocks: list[Block] = list(found.tell(evaluation))
+    blocks = blocks or [Sentence(found.nothing)] * (name in _ALWAYS)
+    return Html(render_section(name, found.title, blocks)) if blocks else None
+
+
+def _contents(names: Sequence[str]) -> Html:
+    titles = {name: _OWN[name] if name in _OWN else subjects.load(name).title for name in names}
+    return tag("nav", tag("ul", *(tag("li", tag("a", titles[name], href=f"#{name}")) for name in names)),
+               aria_label="Contents")  # fmt: skip
+
+
+def _diagrams(names: list[str], *, any_drawn: bool) -> Html:
+    if not any_drawn:
+        return section("Diagrams", tag("p", "No cycle was finished: there is nothing to draw."), key="diagrams")
+    figures = [figure(name, _CAPTIONS[name]) for name in names]
+    without = Html("<noscript><p>The diagrams need JavaScript; results-*.svg and results-*.pdf do not.</p></noscript>")
+    note = tag(
+        "p", "Point at a mark for its figures. In the diagrams by cycle and of the frequency, Shift and wheel zooms, "
+        "dragging moves. The buttons below a diagram change its axis and hide its series.", cls="note",
+    )
+    return section("Diagrams", without, note, tag("div", *figures, cls="diagrams"), key="diagrams")
+
+
+def _zoomable(spec: Spec) -> Spec:
+    """``spec`` with a zoom on its last layer; the wheel alone scrolls the page as everywhere."""
+    select = {"type": "interval", "zoom": "wheel![event.shiftKey]"}
+    *others, last = spec["layer"]
+    zoomed = {**last, "params": [{"name": "zoom", "select": select, "bind": "scales"}]}
+    # Whatever is zoomed is clipped, unless it says otherwise: labels beside the plot have to.
+    return {**spec, "layer": [*({**layer, "mark": {"clip": False, **layer["mark"]}} for layer in others), zoomed]}
+
+
+_FILE: Final = "repeat.toml"
+
+
+def command_line(spec: Mapping[str, Any]) -> str:
+    """The command for a specification as run.json holds it, with its seed and settings.
+
+    What of the target has no option stands in a file: see ``config_file``. A password reads ``***``.
+    """
+    spec, target = said(spec), spec.get("target", {})
+    # Both kinds of settings have one option; the program knows which are the workload's.
+    given = {**spec, "workload_settings": {**spec.get("workload_settings", {}), **target.get("settings", {})}}
+    words = ["dsbench", "run", str(target.get("url", ""))]
+    for name, option in OPTIONS.items():
+        words += option.words(given.get(name)) if name != "target" else []
+    words += ["--config", _FILE] if config_file(spec) else []
+    return shlex.join(words)
+
+
+def config_file(spec: Mapping[str, Any]) -> str:
+    """Content of the file beside the command: what has no option; empty when there is nothing."""
+    target = spec.get("target", {})
+    inner = [f"{name} = {json.dumps(str(target[name]))}" for name in ("version", "directory") if target.get(name)]
+    return "\n".join([f"# {_FILE}", "[target]", *inner]) + "\n" if inner else ""
+
+
+def answers(evaluation: Evaluation, run: RunRecord) -> Html:
+    """What limits the best rate and how sure it is, in sentences; nothing where nothing was committed."""
+    found = glance.best(evaluation)
+    if found is None:
+        return Html("")
+    limit = glance.limit(found, run)
+    return terms([
+        ("limited by", "" if limit.foreign else limit.words), ("failed", glance.failures(evaluation, found)),
+        ("how sure", glance.sureness(found)),
+        ("warnings", _doubts(evaluation)), *(("peak", line) for line in peak_lines(evaluation)),
+    ])  # fmt: skip
+
+
+def warning(evaluation: Evaluation, run: RunRecord) -> Html:
+    """What stands above the rate where others took a part of the machine; else nothing."""
+    found = glance.best(evaluation)
+    limit = glance.limit(found, run) if found is not None else None
+    return tag("p", limit.words, cls="foreign", role="note") if limit is not None and limit.foreign else Html("")
+
+
+def _doubts(evaluation: Evaluation) -> Html:
+    severe = sum(doubt.severe for doubt in evaluation.doubts)
+    count = len(evaluation.doubts)
+    if not count:
+        return Html("none was found")
+    words = f"{count} to read" + (f", {severe} of them void figures" if severe else "")
+    return tag("a", words, href="#warnings")
+
+
+_SWITCHED: Final = frozenset({"rate", "cycle", "connections", "response", "kinds", "relative", "linear", "threads"})
+"""Diagrams of which both a linear and a logarithmic axis tell something."""
+
+
+def figure(name: str, caption: str) -> Html:
+    """A diagram with its caption and a link to it; the page draws it."""
+    link = tag("a", "#", href=f"#figure-{name}", cls="anchor", aria_label=f"Link to the diagram {name}")
+    place = tag("div", cls="chart", data_diagram=name, data_switch=name in _SWITCHED)
+    return tag("figure", place, tag("figcaption", join([caption, " ", link])), id=f"figure-{name}")
+
+
+def specification(run: RunRecord) -> Html:
+    """What the run was asked to do, and the command that asks for it again."""
+    spec = run.spec.described()
+    parts: list[object] = [tag("p", "To repeat this run:"), tag("pre", command_line(spec), tabindex=0)]
+    if extra := config_file(spec):
+        parts += [tag("p", "with a file beside it:"), tag("pre", extra, tabindex=0)]
+    if "***" in run.spec.target.url:
+        parts.append(tag("p", "Write the password where *** stands, or leave it to the client's own configuration."))
+    rows = [[name, value] for name, value in _flat(spec).items()]
+    parts.append(table("Specification", ["name", "value"], rows, numbers=False))
+    return section("Specification", *parts, key="specification")
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            option = OPTIONS.get(prefix + name)
+            flat[prefix + name] = (option.shown(value) if option else printed(value)) or "–"
+    return flat
+
+
+_TERMS: Final = (
+    ("cycle", "One interval of demanded duration. Its rate is the transactions that ended in it, divided by the "
+     "duration. Cycles of one scale share a database, so they are no independent repetitions."),
+    ("transaction rate", "Median over the cycles of a scale, in transactions per second (tps)."),
+    ("residence time", "From the start of the first attempt to the end of the successful one, as the client sees it. "
+     "In the open loop the response time counts from the moment the start was due."),
+    ("f", "Sum of all residence times divided by the demanded time: how many transactions were under way at once on "
+     "average. It turns residence times into rates."),
+    ("confidence level", "A quantile of the residence times, turned into a rate by f. At 95 % this share of the "
+     "transactions is fast enough for the rate shown. It is not a confidence interval."),
+    ("DSI", "Half the area below the rate over the scale, both in powers of ten. It depends on the range of scales: "
+     "only runs of the profile dsi can be compared. Over its four decades a difference of 0.1 means rates that are "
+     "12 % apart at every scale."),
+    ("failed attempts", "Attempts that the database refused, such as serialization failures; those that were tried "
+     "again are counted too."),
+    ("T(X) = X", "The scale at which the rate equals the scale. TPC-B, clause 4.1, asks for a database of at least "
+     "that scale before a rate may be claimed."),
+)
+
+
+def glossary(run: RunRecord) -> Html:
+    """How to read the page."""
+    unit = run.entry.unit
+    what = f"one {unit.name}" + (f", {unit.about}," if unit.about else "")
+    scale = ("scale", f"Size of the database: {what} for each unit.")
+    return section("How to read this page", terms((scale, *_TERMS)), key="glossary")
+
+
+def headline(evaluation: Evaluation, run: RunRecord, curve: Html | None = None) -> Html:
+    """The DSI and the rating where T(X) = X, or NOPM; beside them ``curve``; and what was run where and when."""
+    figures = [] if evaluation.staged or not evaluation.cycle_rates else _ratings(evaluation.index)
+    figures = [_nopm(evaluation, run.entry.headline)] if evaluation.nopm else figures
+    if found := best(evaluation):
+        shown = f" and {phrases(evaluation.series)[found.part.key]}" if evaluation.series else ""
+        note = f"median of the cycles, at scale {found.row.scale}{shown}"
+        rate = _figure("highest rate", f"{number(found.row.rate_median_tps)} tps", note)
+        figures = [*figures, rate] if evaluation.nopm else [rate, *figures]
+        if counted := found.part.headline.get(found.row.scale):
+            shown = number(counted.median)
+            figures = [_figure(counted.label, shown, f"at scale {found.row.scale}; {counted.about}"), *figures]
+    facts = terms([
+        ("server", server(run)), ("host", _host(run)), ("load", conditions(evaluation, run)),
+        ("placement", evaluation.placement),
+        ("client's ceiling", _ceiling(found, run)),
+        ("status", _status(run)), ("time", _times(run)), ("archive", evaluation.name),
+        ("made with", f"dsbench {run.dsbench}"),
+    ])  # fmt: skip
+    told = tag("div", warning(evaluation, run), tag("div", *figures, cls="figures"), answers(evaluation, run))
+    return tag("header", tag("h1", subject(run)), tag("div", told, curve or "", cls="glance"), facts)
+
+
+def _figure(name: str, value: str, note: str) -> Html:
+    return tag("p", tag("span", name, cls="name"), tag("strong", value), tag("span", note))
+
+
+def _ratings(index: Index) -> list[Html]:
+    rating = index.crossing_note or "where the rate equals the scale: the rating of TPC-B, clause 4.1"
+    return [
+        _figure("DSI", _index_value(index), _index_note(index)),
+        _figure("T(X) = X", _crossing_value(index), rating),
+    ]
+
+
+def _nopm(evaluation: Evaluation, headline: Headline) -> Html:
+    """The highest NOPM, over all scales that are not void and all numbers of threads."""
+    parts = list(evaluation.series.values()) or [evaluation]
+    found = [
+        (row.median, x, part.connections, row)
+        for part in parts for x, row in part.nopm.items() if x not in part.void_scales
+    ]  # fmt: skip
+    if not found:
+        return _figure(headline.label, "none", "every scale is void")
+    _, scale, connections, best = max(found, key=lambda entry: np.nan_to_num(entry[0], nan=-1.0))
+    note = f"median of the cycles, {scale} warehouse{'s' if scale > 1 else ''}, {connections} connections; "
+    return _figure(best.label, number(best.median), note + headline.about)
+
+
+def _index_value(index: Index) -> str:
+    if index.dsi is None:
+        return "none"
+    within = f" ({index.dsi.low:.2f} to {index.dsi.high:.2f})" if math.isfinite(index.dsi.low) else ""
+    return f"{index.dsi.value:.2f}{within}"
+
+
+def _index_note(index: Index) -> str:
+    if index.dsi is None:
+        return "it needs at least two scales with a valid check, each with a rate above 0"
+    interval = f"no interval below {FEWEST} cycles"
+    if math.isfinite(index.dsi.low):
+        interval = f"{index.dsi.level * 100:g} % interval over the cycles"
+    fit = (
+        "comparable with other runs of the profile dsi"
+        if index.comparable
+        else "not comparable with others: not the ladder and conduct of the profile dsi"
+    )
+    return f"{index_scales(index)}, {interval}; {fit}"
+
+
+def _crossing_value(index: Index) -> str:
+    return "none" if index.crossing is None else f"{number(index.crossing)} tps"
+
+
+def _host(run: RunRecord) -> str:
+    return f"{run.host}, {run.cpus} CPUs" if run.cpus else run.host
+
+
+def _status(run: RunRecord) -> str:
+    return ": ".join(part for part in (run.status, run.reason) if part)
+
+
+def _ceiling(found: Best | None, run: RunRecord) -> str:
+    rate_tps = ceiling_tps(found, run) if found else math.nan
+    return f"{number(rate_tps)} tps, what the client made with a database that costs nothing" if rate_tps > 0 else ""
+
+
+def _times(run: RunRecord) -> str:
+    started, ended = (_moment(text) for text in (run.started, run.ended))
+    if started is None:
+        return ""
+    text = f"{started:%Y-%m-%d %H:%M:%S %Z}".strip()
+    if ended is None:
+        return f"{text}, not ended"
+    took_s = int((ended - started).total_seconds())
+    return f"{text}, took {took_s // 3600}:{took_s // 60 % 60:02}:{took_s % 60:02}"
+
+
+def _moment(text: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+
+
+def columns(evaluation: Evaluation) -> Html:
+    """The columns of the paper, table 1."""
+    known = result_columns(evaluation.levels).values()
+    names = [f"{one.label} [{one.unit}]" if one.unit else one.label for one in known]
+    heads = [join([tag("small", i), " ", name]) for i, name in enumerate(names, start=1)]
+    rows = [
+        [_scale(evaluation, r.scale), *(number(cell, 6) for cell in list(r.cells().values())[1:])]
+        for r in evaluation.scales
+    ]
+    note = tag("p", "The same figures in full stand in results.txt and results.csv.", cls="note")
+    body = table("Results by scale", heads, rows, marked=_void_rows(evaluation))
+    return section("Results", body, note, key="results")
+
+
+def _void_rows(evaluation: Evaluation) -> list[int]:
+    return [i for i, r in enumerate(evaluation.scales) if r.scale in evaluation.void_scales]
+
+
+def _scale(evaluation: Evaluation, scale: int) -> object:
+    return join([str(scale), " ", tag("b", "VOID")]) if scale in evaluation.void_scales else str(scale)

@@ -1,1 +1,0 @@
-"""The parts of report.html, one file per subject; ``document`` puts them together."""
