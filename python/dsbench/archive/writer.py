@@ -83,7 +83,6 @@ class Writer:
                         path.unlink(missing_ok=True)
 
     def describe(self, run: RunRecord) -> None:
-        """Writes ``run.json``."""
         replace(self.path / "run.json", (json.dumps(run.described(), indent=2, ensure_ascii=False) + "\n").encode())
 
     def text(self, name: str, content: str | bytes) -> Path:

@@ -72,7 +72,6 @@ class Durability:
 
     @property
     def acknowledged(self) -> int:
-        """Commits of all rounds."""
         return sum(one.acknowledged for one in self.rounds)
 
     @property

@@ -76,7 +76,6 @@ class Checked:
 
     @property
     def verdict(self) -> str:
-        """One clear sentence."""
         if self.failures:
             return f"{self.product} DOES NOT KEEP what it promises: {'; '.join(self.failures)}"
         kept = [_lost(self.durability)] if self.durability is not None else []

@@ -120,7 +120,6 @@ class _Shown:
         return self._now.__enter__()
 
     def line(self, words: str) -> None:
-        """A block is done."""
         self._end()
         if not self._quiet:
             print(words, file=sys.stderr)

@@ -73,7 +73,6 @@ class Progress:
         self._phase = phase
 
     def message(self, text: str) -> None:
-        """A line that stays."""
         if not self._quiet:
             self._console.print(Text(text), soft_wrap=True)
 

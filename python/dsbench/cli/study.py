@@ -245,7 +245,6 @@ class _Watch:
         return self._progress.__enter__()
 
     def ended(self, trial: Trial) -> None:
-        """Says what failed."""
         if self._progress is not None:
             self._progress.__exit__(None, None, None)
         self._done += 1

@@ -56,7 +56,6 @@ class Block:
 
     @property
     def log_ratio(self) -> float:
-        """ln(B / A)."""
         return of_block(np.array(self.rates), self.order)
 
 
@@ -81,7 +80,6 @@ class Versus:
 
     @property
     def ratio(self) -> Ratio:
-        """What is known."""
         return self.after(len(self.blocks))
 
     @property
@@ -90,7 +88,6 @@ class Versus:
         return [path for block in self.blocks for path in block.archives]
 
     def sentence(self) -> str:
-        """The verdict in words."""
         if not self.blocks:
             return "undecided: no block is complete"
         found, within = self.ratio, self.ratio.interval

@@ -163,7 +163,6 @@ class _Writing:
         self._observer.archive(path)
 
     def scale_done(self, path: Path) -> None:
-        """Writes the tables."""
         from dsbench.read import finish  # Late: as above.
 
         finish.write_tables(path)

@@ -106,7 +106,6 @@ class Ahead:
 
     @property
     def load_s(self) -> float:
-        """Seconds of all cycles."""
         return sum(one.load_s for one in self.scales)
 
     @property
@@ -125,7 +124,6 @@ class Ahead:
         return self.scales[-1].size_bytes
 
     def described(self) -> dict[str, Any]:
-        """As JSON values."""
         settings = {one.name: {"value": one.value, "origin": one.origin} for one in self.settings}
         sums = {"load_s": self.load_s, "populate_s": self.populate_s, "clean_s": self.clean_s,
                 "size_bytes": self.size_bytes}

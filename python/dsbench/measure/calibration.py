@@ -63,7 +63,6 @@ class Calibration:
     """The rate of the last of them, which is the nearest to a run with these settings."""
 
     def described(self) -> dict[str, Any]:
-        """As JSON values."""
         return asdict(self)
 
 

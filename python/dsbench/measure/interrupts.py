@@ -50,7 +50,6 @@ class Stop:
             raise Stopped(self._asked)
 
     def heard(self, number: int) -> None:
-        """Signal ``number`` came."""
         if not self._asked:
             self.signal = number
         self.request(f"stopped by {signal.Signals(number).name}")

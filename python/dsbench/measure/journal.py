@@ -105,11 +105,9 @@ class Journal:
         return journal
 
     def save(self) -> None:
-        """Writes ``run.json``."""
         self.writer.describe(self.record)
 
     def note(self, **values: Any) -> None:
-        """Sets fields of ``run.json``."""
         self.record = self.record.changed(**values)
         self.save()
 

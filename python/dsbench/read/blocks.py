@@ -29,7 +29,6 @@ class Column:
 
     @property
     def head(self) -> str:
-        """Name and unit."""
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
     @property

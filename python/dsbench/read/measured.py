@@ -50,7 +50,6 @@ class Measured:
         return cls(flat, flat, ("",), present, dict.fromkeys(_SUMS, none), none, none, (None, None))
 
     def __getitem__(self, column: str) -> Ints:
-        """One of ``sums``."""
         return self.sums[column]
 
     def total(self, *columns: str) -> int:
@@ -64,7 +63,6 @@ class Measured:
 
     @property
     def measured_s(self) -> float:
-        """Sum of the D_i."""
         return measured_s(self.cycles.size, self.duration_s)
 
     @cached_property

@@ -38,7 +38,6 @@ class Counted:
 
     @property
     def total(self) -> float:
-        """Of all cycles."""
         return sum(self.operations.values())
 
 

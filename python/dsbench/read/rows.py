@@ -88,12 +88,10 @@ class SeriesRows:
 
     @property
     def cycles(self) -> pa.Table:
-        """The table ``cycles``."""
         return self.tables["cycles"]
 
     @property
     def groups(self) -> pa.Table:
-        """The table ``groups``."""
         return self.tables["groups"]
 
     @cached_property
@@ -118,7 +116,6 @@ class SeriesRows:
 
     @cached_property
     def makers(self) -> Makers:
-        """Who made the load."""
         return makers_of(self.groups, self.cycles, max(self.run.spec.nodes, 1))
 
     @cached_property

@@ -160,7 +160,6 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
         return not self._ended.is_set()
 
     def family(self) -> list[psutil.Process]:

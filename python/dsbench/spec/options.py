@@ -41,7 +41,6 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """On the command line."""
         return self.about.flag or "--" + self.name.replace("_", "-")
 
     @property

@@ -36,7 +36,6 @@ class Estimate:
         return self.size_bytes is not None and self.free_bytes is not None and self.size_bytes > self.free_bytes
 
     def described(self) -> dict[str, Any]:
-        """As JSON values."""
         return asdict(self)
 
 

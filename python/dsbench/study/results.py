@@ -90,7 +90,6 @@ class Outcomes:
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """Their names."""
         return tuple(factor.name for factor in self.study.factors)
 
     @property

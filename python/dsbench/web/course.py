@@ -91,7 +91,6 @@ def _rows(archive: Path, stem: str) -> list[list[str]]:
 
 
 def _nodes(archive: Path, stem: str) -> list[list[str]]:
-    """Those of one cycle."""
     found = _sums(archive, "cycles", stem, "node", committed="sum", failed="sum") if stem else []
     if {row["node"] for row in found} <= {LOCAL}:
         return []

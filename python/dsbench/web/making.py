@@ -55,7 +55,6 @@ class Telling(Silent):
         self.write()
 
     def message(self, text: str) -> None:
-        """Keeps a line."""
         line = redact_words(text, self._secrets)
         self.state.log = [*self.state.log, f"{time.strftime('%H:%M:%S')} {line}"][-_LINES:]
         self.write()
@@ -87,7 +86,6 @@ class _Trials:
         self._telling = telling
 
     def trial(self, study: Study, trial: Trial, spec: RunSpec) -> Observer:
-        """A trial begins."""
         state = self._telling.state
         state.target, state.workload, state.archive = spec.target.redacted, spec.workload, ""
         state.trial, state.trials = trial.number, len(study.trials)
@@ -98,7 +96,6 @@ class _Trials:
         return self._telling
 
     def ended(self, trial: Trial) -> None:
-        """Says what failed."""
         if trial.status != "done":
             self._telling.message(f"trial {trial.number}: {trial.status}: {trial.reason}")
 

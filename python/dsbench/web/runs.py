@@ -91,7 +91,6 @@ class Runs:
         return sorted(found, key=lambda state: state.began, reverse=True)
 
     def state(self, key: str) -> State | None:
-        """One of them."""
         return next((state for state in self.states() if state.key == key), None)
 
     def going(self) -> State | None:

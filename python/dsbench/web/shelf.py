@@ -85,7 +85,6 @@ class Shelf:
         return found[name][0]
 
     def books(self) -> list[Book]:
-        """All of them."""
         places = self._places()
         self._known = {name: known for name, known in self._known.items() if name in places}
         return [self._book(name, *places[name]) for name in sorted(places, reverse=True)]

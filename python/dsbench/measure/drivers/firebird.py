@@ -25,7 +25,6 @@ class _Firebird(Session):
         pass
 
     def begin(self) -> None:
-        """Opens a transaction."""
         self._begin()
         self._open = True
 

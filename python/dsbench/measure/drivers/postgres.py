@@ -24,7 +24,6 @@ class _Postgres(Session):
         self._cursor = connection.cursor()
 
     def _proof(self, isolation: str, /) -> tuple[str, tuple[str, str]]:
-        """Isolation and schema."""
         sql = "SELECT current_setting('transaction_isolation'), current_setting('search_path')"
         return sql, (isolation.replace("-", " "), _PLACE)
 
@@ -66,7 +65,6 @@ class Psycopg(_Postgres):
         return int(self.connection.pgconn.transaction_status) in _OPEN
 
     def code(self, error: BaseException) -> str | None:
-        """SQLSTATE."""
         code = getattr(error, "sqlstate", None)
         return None if code is None and self.connection.closed else str(code or "")
 
@@ -82,7 +80,6 @@ class Psycopg2(_Postgres):
         return self.connection.get_transaction_status() in _OPEN
 
     def code(self, error: BaseException) -> str | None:
-        """SQLSTATE."""
         code = getattr(error, "pgcode", None)
         return None if code is None and self.connection.closed else str(code or "")
 
@@ -115,7 +112,6 @@ class Pg8000(_Postgres):
         return self.connection._transaction_status in (b"T", b"E")
 
     def code(self, error: BaseException) -> str | None:
-        """SQLSTATE."""
         if isinstance(error, self._gone):
             return None
         told = error.args[0] if error.args else None

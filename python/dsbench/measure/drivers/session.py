@@ -61,7 +61,6 @@ class Session(ABC):
         self.begin()
 
     def commit(self) -> None:
-        """Ends the open transaction."""
         self.connection.commit()
         self._open = False
 
@@ -72,7 +71,6 @@ class Session(ABC):
             self.connection.rollback()
 
     def close(self) -> None:
-        """Closes the connection."""
         self.connection.close()
 
     def prepare(self, sql: str, reads: bool, once: bool) -> Run:

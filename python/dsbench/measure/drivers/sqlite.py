@@ -47,11 +47,9 @@ class SQLite(Session):
         return run
 
     def in_transaction(self) -> bool:
-        """By the library's word."""
         return bool(self.connection.in_transaction)
 
     def code(self, error: BaseException) -> str | None:
-        """The extended result code."""
         return str(getattr(error, "sqlite_errorcode", ""))
 
     def decimal(self, unscaled: int, _scale: int, /) -> Any:
@@ -59,7 +57,6 @@ class SQLite(Session):
         return unscaled
 
     def unscaled(self, value: Any, _scale: int, /) -> int:
-        """As it is."""
         return int(value)
 
     def timestamp(self, microseconds: int) -> Any:
@@ -67,5 +64,4 @@ class SQLite(Session):
         return microseconds
 
     def microseconds(self, value: Any) -> int:
-        """As it is."""
         return int(value)

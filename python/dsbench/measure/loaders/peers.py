@@ -94,7 +94,6 @@ class Peer(ABC):
         return [self._process.pid] if self._process is not None else []
 
     def abandon(self, reason: str | None = None) -> None:
-        """Ends the program."""
         self._reason = reason or self._reason
         self._stop.set()
         if self._process is not None and self._process.poll() is None:

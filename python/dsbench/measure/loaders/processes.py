@@ -51,7 +51,6 @@ class Processes:
             raise
 
     def pids(self) -> list[int]:
-        """Numbers of the processes."""
         return [worker.pid for worker in self._workers]
 
     def ready(self) -> int:
@@ -212,7 +211,6 @@ class _Serving:
         self._cycle = _core.Bench(target, **bench).cycle(plan, seed, trace, opener)
 
     def answer(self, question: str, *values: Any) -> Any:
-        """What the cycle says."""
         if question == "cycle":
             return self.cycle(*values)
         assert self._cycle is not None

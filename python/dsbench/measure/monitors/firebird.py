@@ -45,7 +45,6 @@ class Firebird:
         self._queries = queries
 
     def sample(self) -> list[Value]:
-        """The counters now."""
         (row,) = self._queries.fetch(_QUERY)
         counted = [(name, "count total", float(row[f"MON${name.upper()}"] or 0)) for name in _COUNTERS]
         if not any(value for _, _, value in counted):

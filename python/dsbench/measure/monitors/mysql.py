@@ -106,7 +106,6 @@ class Mysql:
         return values
 
     def sample(self) -> list[Value]:
-        """The counters now."""
         if not self._metrics:
             return []
         values = self._values()

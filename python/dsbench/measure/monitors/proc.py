@@ -56,7 +56,6 @@ class Process(NamedTuple):
 
     @property
     def own(self) -> int:
-        """Its CPU time."""
         return self.user + self.system
 
     @property
@@ -158,7 +157,6 @@ class Scheduled(NamedTuple):
     """How long it could have run and waited for a CPU."""
 
     def since(self, before: Scheduled) -> Scheduled:
-        """What came after ``before``."""
         moved = None if self.migrations is None or before.migrations is None else self.migrations - before.migrations
         return Scheduled(
             self.voluntary - before.voluntary, self.involuntary - before.involuntary, moved,

@@ -224,7 +224,6 @@ class SparingLog(logging.Handler):
         super().close()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """A warning of Dask's."""
         line = plain(record.getMessage().partition("\n")[0])
         if not any(words in line for words in _SAID_ELSEWHERE):
             self("warnings of Dask" if "handshake" not in line else "connections cut", line)

@@ -125,7 +125,6 @@ class Node:
         return self.results[key]
 
     async def forget(self, key: str) -> None:
-        """The result has come."""
         self.results.pop(key, None)
 
     async def end(self, key: str, why: str) -> None:

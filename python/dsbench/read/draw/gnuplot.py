@@ -104,7 +104,6 @@ class _Script:
                 self._draw(layer, right)
 
     def text(self) -> str:
-        """The whole script."""
         told = self._spec.get("title", {})
         under = told.get("subtitle") or []
         heads = [str(told.get("text", "")), *([under] if isinstance(under, str) else under)]

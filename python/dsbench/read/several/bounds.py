@@ -82,7 +82,6 @@ class Bound:
 
     @property
     def tps(self) -> float:
-        """The upper bound."""
         return bound_tps([(part.peak[1], times) for part, times in self.parts])
 
     @property

@@ -102,7 +102,6 @@ class Comparison:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Short names, each once."""
         return tuple(side.label for side in self.sides)
 
     @property

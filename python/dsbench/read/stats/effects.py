@@ -139,7 +139,6 @@ class _Fit:
         return np.where(told, rows @ self.coefficients, np.nan), errors
 
     def correlation(self, rows: Floats) -> Floats:
-        """Of those sums."""
         spread = rows @ self.covariance @ rows.T
         deviations = np.sqrt(np.diag(spread))
         return np.asarray(spread / np.outer(deviations, deviations), dtype=float)
@@ -188,7 +187,6 @@ class _Model:
         return np.column_stack([self._blocks if blocks else np.ones((len(self._levels), 1)), *columns])
 
     def fitted(self, y: Floats) -> _Fit:
-        """The whole model."""
         return _least_squares(self.matrix([*self.mains, *self.pairs]), y)
 
     def contrasts(self) -> list[tuple[tuple[int, ...], tuple[int, ...], Floats]]:

@@ -31,7 +31,6 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        """Number of values."""
         return int(self.counts.sum())
 
 

@@ -63,7 +63,6 @@ class Window:
 
     @property
     def verdict(self) -> str:
-        """In words."""
         if self.note:
             return self.note
         if self.count == 0:

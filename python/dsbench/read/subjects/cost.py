@@ -107,7 +107,6 @@ class Waking:
 
     @property
     def words(self) -> str:
-        """For people."""
         return (
             f"wake-ups may dominate: {self.interrupts:.2f} rescheduling interrupts per transaction woke client and "
             f"server; at the {WAKE_UP_US:.0f} µs that one went with in selects on a virtual machine with 2 CPUs they "

@@ -97,7 +97,6 @@ def _extremes(cycles: pa.Table, kind: str) -> tuple[int, int] | None:
 def _histograms(
     buckets: pa.Table, measure: str, kinds: list[str], extremes: Mapping[str, tuple[int, int] | None]
 ) -> dict[str, hist.Histogram]:
-    """Those that hold something."""
     chosen = buckets.filter(pc.field("measure") == measure)
     of = np.array(texts(chosen, "kind"), dtype=object)
     low, high, count = (whole(chosen, name) for name in ("low_ns", "high_ns", "count"))

@@ -64,7 +64,6 @@ _COLUMNS: Final = (
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
-    """What moved."""
     stages = {key.stage: part for key, part in evaluation.series.items()} or {evaluation.stage: evaluation}
     several = len(stages) > 1
     rows: list[tuple[object, ...]] = []

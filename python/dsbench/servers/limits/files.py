@@ -35,7 +35,6 @@ class Place:
 
     @property
     def version(self) -> int:
-        """Of control groups."""
         return self.hierarchy.version
 
     @property

@@ -76,7 +76,6 @@ class Binaries:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Rises with the version."""
         return tuple(int(number) for number in self.version.split("."))
 
 

@@ -44,7 +44,6 @@ class Binaries:
     """Size of its blocks in KiB where it was built here for that; else it has the usual 8."""
 
     def program(self, name: str) -> Path:
-        """Path of one program."""
         return next(self.folder.glob(f"{name}.exe"), self.folder / name)
 
     @property

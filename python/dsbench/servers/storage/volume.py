@@ -113,7 +113,6 @@ class Volume:
 
     @property
     def point(self) -> Path:
-        """Where it is mounted."""
         return self.folder / _POINT
 
     @property

@@ -43,7 +43,6 @@ class _Table:
         self._by, self._down = "started", True
 
     def place(self) -> None:
-        """Makes filters and table."""
         with tag("div", cls="filters", role="search"):
             with tag("label"):
                 tag("span", "Search")
@@ -126,7 +125,6 @@ class _Table:
 
 
 def _cells(book: Book, note: Note) -> tuple[str, ...]:
-    """What the columns show."""
     status = book.status or f"cannot be read: {book.problem[:120]}"
     rate = number(book.best_tps)
     return (book.started, book.label, book.server, book.workload, rate, status, ", ".join(note.tags), note.text[:200])

@@ -72,7 +72,6 @@ class _Ahead:
         self._left_open[option.name] = _field(option, self._texts, self.show)
 
     def place(self) -> None:
-        """Makes the elements."""
         self._start, self._hint, self._told, self._plan = starter("Start the run", self._begin)
         tag("h2", "The same elsewhere")
         tag("h3", "Command line")

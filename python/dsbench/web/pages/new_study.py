@@ -65,7 +65,6 @@ class _Ahead:
         self._trust = False
 
     def place(self) -> None:
-        """Makes the elements."""
         self._start, self._hint, self._told, self._plan = starter("Start the study", self._begin)
         self._start.props["disabled"] = True
         ui.timer(0, lambda: self.show(self._text), once=True)
