@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,3 +86,17 @@ def grouped(table: pa.Table, keys: tuple[str, ...]) -> tuple[list[tuple[Any, ...
     _, first, number = np.unique(code, return_index=True, return_inverse=True)
     distinct = table.select(list(keys)).take(first)
     return list(zip(*(distinct[key].to_pylist() for key in keys), strict=True)), number.astype(np.int64)
+
+
+def summed(table: pa.Table, keys: Sequence[str], name: str, how: str = "sum", *more: str) -> list[dict[str, Any]]:
+    """Rows of ``keys`` with ``name`` and ``more`` aggregated; 0 is the sum where no value is told."""
+    texts = plain(table.select([*keys, name, *more]))
+    wanted: list[Any] = [(one, how) for one in (name, *more)]
+    rows: list[dict[str, Any]] = texts.group_by(list(keys)).aggregate(wanted).to_pylist()
+    return [{key: 0 if value is None and key.endswith("_sum") else value for key, value in row.items()} for row in rows]
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """With texts in place of dictionaries of them, which not all functions of Arrow take."""
+    fields = [pa.field(one.name, pa.string() if pa.types.is_dictionary(one.type) else one.type) for one in table.schema]
+    return table.cast(pa.schema(fields))

@@ -20,7 +20,6 @@ from dsbench.archive import LOCAL, TABLES, Archive, RunRecord
 from dsbench.read.arrow import of_cycles, texts, whole, with_all_responses, with_class
 from dsbench.read.groups import Makers, Series, groups_of, makers_of, series_of, with_threads
 from dsbench.read.measured import Measured, measured
-from dsbench.read.operations import live_bytes
 
 Tables = Mapping[str, pa.Table]
 
@@ -51,11 +50,6 @@ class RunRows:
     def keys(self) -> tuple[Series, ...]:
         """The series of the run in their order."""
         return series_of(self.tables["cycles"], self.run.spec)
-
-    @cached_property
-    def live_bytes(self) -> Mapping[tuple[Series, int], float]:
-        """Series and scale to the bytes of user data that are there after it, where the workload tells."""
-        return live_bytes(self.run.entry, self.tables["cycles"])
 
     @cached_property
     def monitors(self) -> pa.Table:

@@ -1,4 +1,4 @@
-"""What the groups of clients did: their operations, demanded rates and courses, out of the tables of an archive.
+"""What the groups of clients did, and what the machine gave them: the counters around the cycles, and last sizes.
 
 An operation is a row where a kind of transaction inserts or deletes rows, else a transaction.
 """
@@ -6,21 +6,33 @@ An operation is a row where a kind of transaction inserts or deletes rows, else 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import nan
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dsbench.read.arrow import grouped, whole
-from dsbench.read.groups import Series
-from dsbench.read.measured import Measured
-from dsbench.read.stats.values import Floats, Ints
+from dsbench.read.arrow import grouped, summed, whole
+from dsbench.read.groups import Series, durations_ns
+from dsbench.read.stats.resources import gains
+from dsbench.read.subjects.course import counts_rows
 from dsbench.workloads import Entry, Kind
 
+_COUNTERS: Final = {
+    "reads": ("device", ("reads",)),
+    "read_bytes": ("device", ("read_bytes",)),
+    "writes": ("device", ("writes",)),
+    "write_bytes": ("device", ("write_bytes",)),
+    "switches": ("os", ("context_switches",)),
+    "cpu_s": ("os", ("cpu_user", "cpu_system")),
+    "cpus_s": ("os", ("cpu_user", "cpu_system", "cpu_idle", "cpu_iowait", "cpu_steal")),
+}
+"""Field of ``Spent`` to its monitor and the counters that add up to it."""
+_MAY_LACK: Final = frozenset({"cpu_iowait", "cpu_steal"})
+"""Counters that some systems do not have."""
+_SPANS: Final = {"device_s": "device", "host_s": "os"}
 _RATED: Final = ("constant", "poisson")
 """Pacings with a demanded rate."""
 
@@ -51,13 +63,13 @@ def count(cycles: pa.Table, kinds: Mapping[str, Kind]) -> dict[tuple[int, str], 
     for key, rows in found.items():
         operations: dict[int, float] = defaultdict(float)
         for row in rows:
-            operations[row["cycle"]] += row["rows_sum"] if _of_rows(kinds, row["kind"]) else row["committed_sum"]
+            operations[row["cycle"]] += row["rows_sum"] if counts_rows(kinds, row["kind"]) else row["committed_sum"]
         # Clients that ended nothing are of what they tried.
         done = [row["kind"] for row in rows if row["committed_sum"]] or [row["kind"] for row in rows]
         result[key] = Counted(
             operations,
             sum(row["committed_sum"] for row in rows),
-            any(_of_rows(kinds, kind) for kind in done),
+            any(counts_rows(kinds, kind) for kind in done),
             any(kind in kinds and kinds[kind].rows == "inserted" for kind in done),
         )
     return result
@@ -84,51 +96,6 @@ def target(rate: tuple[float, float | None], group: Counted) -> float:
     if not group.rows:
         return transactions
     return rows or (transactions * group.total / group.transactions if group.transactions else nan)
-
-
-def _of_rows(kinds: Mapping[str, Kind], kind: str) -> bool:
-    return kind in kinds and bool(kinds[kind].rows)
-
-
-def group_courses(
-    entry: Entry, cycles: pa.Table, seconds: pa.Table, load: Mapping[int, Measured]
-) -> dict[int, dict[str, Floats]]:
-    """Scale to group to its course, one row per second of all cycles in order: operations and the longest time in ns.
-
-    A second in which nothing ended has 0 and nan. The last second of a cycle may be a part of one.
-    """
-    kinds = {kind.name: kind for kind in entry.kinds}
-    each: dict[tuple[int, str, str], float] = {}
-    for row in summed(cycles, ["scale", "group", "kind"], "rows", "sum", "committed"):
-        if _of_rows(kinds, row["kind"]) and row["committed_sum"]:
-            each[row["scale"], row["group"], row["kind"]] = row["rows_sum"] / row["committed_sum"]
-    found: dict[int, dict[str, Floats]] = defaultdict(dict)
-    series, number = grouped(plain(seconds), ("scale", "group", "kind"))
-    cycle, second, count, most = (whole(seconds, name) for name in ("cycle", "second", "count", "max_ns"))
-    for at, (scale, group, kind) in enumerate(series):
-        if scale not in load:
-            continue
-        lengths = _lengths(load[scale])
-        course = found[scale].setdefault(group, np.stack([np.zeros(lengths.sum()), np.full(lengths.sum(), nan)], 1))
-        of = np.minimum(np.searchsorted(load[scale].cycles, cycle), lengths.size - 1)
-        here = (number == at) & (second < lengths[of])
-        place = (np.cumsum(lengths) - lengths)[of[here]] + second[here]
-        np.add.at(course[:, 0], place, count[here] * each.get((scale, group, kind), 1.0))
-        np.fmax.at(course[:, 1], place, np.where(count[here] > 0, most[here].astype(float), nan))
-    return dict(found)
-
-
-def _lengths(part: Measured) -> Ints:
-    """Seconds of each cycle, begun ones included."""
-    return np.ceil(part.duration_s).astype(np.int64)
-
-
-def whole_seconds(course: Floats, part: Measured) -> Floats:
-    """Operations of those seconds that are whole ones."""
-    lengths = _lengths(part)
-    begins = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    within = np.arange(course.shape[0]) - begins
-    return np.asarray(course[within < np.repeat(np.floor(part.duration_s), lengths), 0])
 
 
 def live_bytes(entry: Entry, cycles: pa.Table) -> dict[tuple[Series, int], float]:
@@ -165,15 +132,42 @@ def inserted_bytes(cycles: pa.Table, scale: int, kinds: Mapping[str, Kind]) -> f
     return total or nan
 
 
-def summed(table: pa.Table, keys: Sequence[str], name: str, how: str = "sum", *more: str) -> list[dict[str, Any]]:
-    """Rows of ``keys`` with ``name`` and ``more`` aggregated; 0 is the sum where no value is told."""
-    texts = plain(table.select([*keys, name, *more]))
-    wanted: list[Any] = [(one, how) for one in (name, *more)]
-    rows: list[dict[str, Any]] = texts.group_by(list(keys)).aggregate(wanted).to_pylist()
-    return [{key: 0 if value is None and key.endswith("_sum") else value for key, value in row.items()} for row in rows]
+def taken_from(cycles: pa.Table, groups: pa.Table, monitors: pa.Table) -> dict[int, dict[str, float]]:
+    """Scale to the fields of ``Spent`` that come from counters; only those that every cycle knows."""
+    chosen = pc.field("monitor").isin(["os", "device"])
+    table = monitors.filter(chosen & pc.ends_with(pc.field("unit"), " total"))
+    series, number = grouped(table, ("scale", "cycle", "monitor", "metric"))
+    if not series:
+        return {}
+    at = whole(table, "at_ns")
+    names, gain, span_s, _ = gains(number, at, table["value"].to_numpy(), durations_ns(groups, table))
+    gained: dict[tuple[int, str, str], float] = defaultdict(float)
+    seen: dict[tuple[int, str, str], int] = defaultdict(int)
+    longest: dict[tuple[int, int, str], float] = defaultdict(float)
+    for name, more, span in zip(names, gain, span_s, strict=True):
+        scale, cycle, monitor, metric = series[int(name)]
+        gained[scale, monitor, metric] += float(more)
+        seen[scale, monitor, metric] += 1
+        longest[scale, cycle, monitor] = max(longest[scale, cycle, monitor], float(span))
+    cycles_of = {row["scale"]: row["cycle_count_distinct"]
+                 for row in summed(cycles, ["scale"], "cycle", "count_distinct")}  # fmt: skip
+    known = {key: total for key, total in gained.items() if seen[key] == cycles_of.get(key[0])}
+    return {scale: _fields(known, longest, scale) for scale in cycles_of}
 
 
-def plain(table: pa.Table) -> pa.Table:
-    """With texts in place of dictionaries of them, which not all functions of Arrow take."""
-    fields = [pa.field(one.name, pa.string() if pa.types.is_dictionary(one.type) else one.type) for one in table.schema]
-    return table.cast(pa.schema(fields))
+def _fields(
+    known: Mapping[tuple[int, str, str], float], longest: Mapping[tuple[int, int, str], float], scale: int
+) -> dict[str, float]:
+    found = {}
+    for name, (monitor, metrics) in _COUNTERS.items():
+        there = [known.get((scale, monitor, metric), 0.0 if metric in _MAY_LACK else nan) for metric in metrics]
+        found[name] = sum(there)
+    for name, monitor in _SPANS.items():
+        found[name] = sum(span for (x, _, of), span in longest.items() if (x, of) == (scale, monitor)) or nan
+    return found
+
+
+def last_sizes(monitors: pa.Table) -> dict[tuple[int, str], float]:
+    """(scale, ``database``, ``directory`` or ``resident``) to the last size in bytes."""
+    rows = monitors.filter(pc.field("monitor") == "sizes").sort_by([("cycle", "ascending"), ("at_ns", "ascending")])
+    return {(row["scale"], row["metric"].removesuffix("_size")): row["value"] for row in rows.to_pylist()}

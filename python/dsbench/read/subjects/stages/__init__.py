@@ -12,13 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive.record import StageAsked
-from dsbench.read.arrow import grouped, whole
+from dsbench.read.arrow import grouped, plain, whole
 from dsbench.read.blocks import Block, Column, Part, Sentence, Table, Terms
 from dsbench.read.format import FAILED
 from dsbench.read.groups import Series
 from dsbench.read.measured import Measured
 from dsbench.read.naming import tag
-from dsbench.read.operations import count, demanded, in_order, inserted_bytes, plain, target, whole_seconds
 from dsbench.read.series import labels
 from dsbench.read.stats import histogram as hist
 from dsbench.read.stats.efficiency import (
@@ -34,11 +33,22 @@ from dsbench.read.stats.efficiency import (
 )
 from dsbench.read.stats.values import Floats
 from dsbench.read.subject import Subject
-from dsbench.read.taken import last_sizes, taken_from
+from dsbench.read.subjects.course import whole_seconds
+from dsbench.read.subjects.stages.operations import (
+    count,
+    demanded,
+    in_order,
+    inserted_bytes,
+    last_sizes,
+    live_bytes,
+    taken_from,
+    target,
+)
 from dsbench.workloads import Entry
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
+    from dsbench.read.rows import RunRows
 
 @dataclass(frozen=True)
 class Tables:
@@ -148,10 +158,14 @@ def _times(buckets: pa.Table, scale: int) -> dict[str, Times]:
     return found
 
 
+def _live(rows: RunRows) -> dict[tuple[Series, int], float]:
+    return live_bytes(rows.run.entry, rows.tables["cycles"])
+
+
 def _read_efficiency(evaluation: Evaluation) -> dict[int, Efficiency]:
     rows = evaluation.rows
     tables = Tables(rows.cycles, rows.of_cycles("groups"), rows.buckets, rows.monitors)
-    live = {x: size for (key, x), size in rows.whole.live_bytes.items() if key == rows.key}
+    live = {x: size for (key, x), size in _live(rows.whole).items() if key == rows.key}
     return efficiencies(rows.run.entry, tables, rows.load, evaluation.group_courses, live)
 
 
@@ -159,7 +173,7 @@ def _read_stages(evaluation: Evaluation) -> dict[Series, Mapping[int, Efficiency
     """Of all series and of the stages of statements between them, as the run has them."""
     whole = evaluation.rows.whole
     found: dict[Series, Mapping[int, Efficiency]] = {key: one.efficiency for key, one in evaluation.series.items()}
-    found |= timed(whole.run.stages, whole.tables["phases"], whole.monitors, whole.live_bytes)
+    found |= timed(whole.run.stages, whole.tables["phases"], whole.monitors, _live(whole))
     order = {stage.name: at for at, stage in enumerate(whole.run.stages)}
     return dict(sorted(found.items(), key=lambda one: order.get(one[0].stage, -1)))
 
