@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
 
 Read = Callable[["Evaluation"], Any]
+Measure = Callable[["Evaluation"], Mapping[int, float]]
 
 
 @dataclass(frozen=True)
@@ -29,5 +30,5 @@ class Subject:
     """What there is to show; nothing where the run has nothing of it."""
     nothing: str = ""
     """What ``show --by`` says where there is nothing to show."""
-    measures: Mapping[str, Callable[[Evaluation], Mapping[int, float]]] = field(default_factory=dict)
+    measures: Mapping[str, Measure] = field(default_factory=dict)
     """Figures by scale that comparisons, histories and studies can be about."""

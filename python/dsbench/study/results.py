@@ -15,6 +15,7 @@ from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.stats.cache import Hits, hits
 from dsbench.read.stats.effects import Effects, effects
 from dsbench.read.stats.values import Floats, Frequency, Resource
+from dsbench.read.subjects import measures
 from dsbench.spec import SpecError
 from dsbench.study.plan import Trial, combination
 from dsbench.study.record import Study
@@ -227,7 +228,7 @@ def _value(whole: Evaluation, part: Evaluation, scale: int, measure: str, headli
         found = part.frequency.get(scale)
         return found.quantiles_ns[0.5 if measure == "p50" else 0.99] / 1e6 if found else float(np.nan)
     if headline:
-        return part.nopm[scale].median if scale in part.nopm else float(np.nan)
+        return measures()["nopm"](part).get(scale, float(np.nan))
     return whole.own_rates(part).get(scale, float(np.nan))
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import altair as alt
 
 from dsbench.archive import Archive, RunRecord
+from dsbench.read import subjects
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.draw import render
 from dsbench.read.draw.axes import ValueAxis
@@ -122,7 +123,8 @@ def _measured(run: RunRecord, evaluation: Evaluation) -> Iterator[Measured]:
     if not scales:
         return
     scale = max(scales)
-    rates = {part.connections: _rate(part, scale) for part in parts if scale in part.cycle_rates}
+    of_part = subjects.measures()["rate"]
+    rates = {part.connections: of_part(part)[scale] for part in parts if scale in part.cycle_rates}
     known = sorted((clients, rate) for clients, rate in rates.items() if not isnan(rate))
     if known:
         words = [run.entry.label, *(f"{name} {value}" for name, value in _unusual(run).items())]
@@ -131,10 +133,6 @@ def _measured(run: RunRecord, evaluation: Evaluation) -> Iterator[Measured]:
         yield Measured(
             evaluation.name, system, ", ".join(words), run.entry.name, logging, scale, tuple(known)
         )  # fmt: skip
-
-
-def _rate(part: Evaluation, scale: int) -> float:
-    return next((row.rate_median_tps for row in part.scales if row.scale == scale), float("nan"))
 
 
 def _unusual(run: RunRecord) -> dict[str, str]:

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Final
 
-from dsbench.read.subject import Read, Subject
+from dsbench.read.subject import Measure, Read, Subject
 
 NAMES: Final = (
     "warnings", "rate", "latency", "connections", "kinds", "statements", "models", "stages", "cost", "probes",
@@ -34,6 +34,12 @@ def readers(*, whole: bool) -> Mapping[str, Read]:
         if whole:
             found |= {result: _of_last(result) for result in subject.reads} | dict(subject.whole)
     return found
+
+
+@cache
+def measures() -> Mapping[str, Measure]:
+    """Name of a figure to what gives it by scale."""
+    return {name: measure for subject in map(load, NAMES) for name, measure in subject.measures.items()}
 
 
 def _of_last(result: str) -> Read:

@@ -333,6 +333,10 @@ def _show_window(one: Window) -> tuple[str, ...]:
 SUBJECT: Final = Subject(
     "kinds", "Kinds of transactions", tell=_tell,
     nothing="There is one kind of transactions: the table of the scales has its figures.",
+    measures={
+        "nopm": lambda evaluation: {x: one.median for x, one in evaluation.nopm.items()},
+        "headline": lambda evaluation: {x: one.median for x, one in evaluation.headline.items()},
+    },
     reads={
         "kind_counts": lambda evaluation: counts_by(evaluation.rows.cycles, "kind", "committed"),
         "by_kind": _read_all,
