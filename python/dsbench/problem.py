@@ -15,6 +15,10 @@ class Problem(Exception):
     remedy: str = ""
     usage: bool = False
 
+    def __init__(self, problem: str, remedy: str = "", *, usage: bool = False) -> None:
+        super().__init__(problem)
+        self.problem, self.remedy, self.usage = problem, remedy or self.remedy, usage or self.usage
+
 
 def how_to_install(extras: str = "cluster") -> str:
     """The command that adds ``extras`` to this program, in the environment that it runs from.

@@ -321,7 +321,7 @@ def test_only_a_cycle_without_any_load_is_tried_again(parts: list[Part], again: 
 
 
 def test_parts_that_come_when_their_cycle_is_over_are_given_once_and_a_damaged_one_harms_no_other() -> None:
-    run = Nodes(Any, RunSpec(nodes=4), lambda *_: {})  # type: ignore[arg-type]  # nobody joins
+    run = Nodes(Any, RunSpec(nodes=4), 0.0)  # type: ignore[arg-type]  # nobody joins
     key = "scale 1, cycle 1 #2"
     run._turns = {"prepare #1": Turn("prepare #1", {}), key: Turn(key, {}, FIT, (1, 1))}
 

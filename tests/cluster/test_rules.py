@@ -16,8 +16,9 @@ from dsbench.measure.loaders import now_ns
 from dsbench.measure.loaders.results import MISSED
 from dsbench.measure.nodes import rules
 from dsbench.measure.nodes.dask_setup import LINES, SparingLog
+from dsbench.measure.nodes.members import Member, plain_name, settle
 from dsbench.measure.nodes.node import Interrupted, Node
-from dsbench.measure.nodes.nodes import Member, Turn, Work, plain_name, settle
+from dsbench.measure.nodes.nodes import Turn, Work
 from dsbench.measure.nodes.outcome import Fit, decode
 from dsbench.measure.nodes.rules import PINGS, Lease, estimate
 from dsbench.spec import RunSpec

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult
 from dsbench.measure.loaders.results import Course
-from dsbench.measure.nodes import nodes, outcome
+from dsbench.measure.nodes import members, nodes, outcome
 
 from .mutate import changed, mutated, strange
 from .sandbox import Refused
@@ -107,4 +107,4 @@ def _read_description(data: bytes) -> None:
 
 
 def _read_facts(data: bytes) -> None:
-    nodes._Facts.model_validate_json(data)
+    members._Facts.model_validate_json(data)

@@ -16,11 +16,6 @@ LEFT: Final = "name the folder or the .zip that a run left"
 class ArchiveError(Problem):
     """An archive that cannot be written or read. ``remedy`` says what to do, ``usage`` that the wrong one was named."""
 
-    def __init__(self, problem: str, remedy: str = "", *, usage: bool = False) -> None:
-        super().__init__(problem)
-        self.remedy = remedy
-        self.usage = usage
-
 
 class OutError(ArchiveError):
     """The folder for what is written cannot be used."""

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dsbench.cli import errors
-from dsbench.measure.nodes import ClusterError, remote
+from dsbench.measure.nodes import ClusterError
 from dsbench.problem import how_to_install
 
 EPILOG = "Examples: dsbench node --join node-1.bundle | ssh host dsbench node --join - <node-1.bundle"
@@ -32,7 +32,7 @@ def command(
         if not quiet:
             print(text, file=sys.stderr, flush=True)
 
-    last = serving.serve(bundle.read_of_node(join), name, patience, say, remote.describe)
+    last = serving.serve(bundle.read_of_node(join), name, patience, say)
     say(last)
     if last == serving.STOPPED:
         sys.exit(errors.FAILED)

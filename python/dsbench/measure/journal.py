@@ -29,9 +29,7 @@ class RunError(Problem):
     """Why a run could not go on, and what to do about it. ``usage`` when what was asked for cannot be."""
 
     def __init__(self, message: str, remedy: str, *, usage: bool = False) -> None:
-        super().__init__(message)
-        self.remedy = remedy
-        self.usage = usage
+        super().__init__(message, remedy, usage=usage)
         self.archive: Path | None = None
         """What the run left, once it has ended; ``None`` where nothing was begun."""
 

@@ -20,12 +20,14 @@ import psutil
 
 import dsbench
 from dsbench.archive.columns import COUNTERS
-from dsbench.measure.loaders import Bench, Cycle, CycleResult, Target, now_ns
+from dsbench.measure import calibration
+from dsbench.measure.loaders import Bench, CoreError, Cycle, CycleResult, Target, now_ns
 from dsbench.measure.loaders.results import MISSED, Course
-from dsbench.measure.monitors import SERVER, Known, Look, Sampler, beside, between, look, monitors_for
+from dsbench.measure.monitors import SERVER, Known, Look, Sampler, beside, between, look, monitors_for, system
 from dsbench.measure.nodes import LONGEST_WHY
 from dsbench.measure.nodes.outcome import encode
 from dsbench.measure.nodes.rules import Lease
+from dsbench.measure.stack import machine
 from dsbench.read.stats.machine import Used, noticed
 from dsbench.spec import RunSpec
 from dsbench.spec.trust import loads_library
@@ -33,10 +35,6 @@ from dsbench.spec.trust import loads_library
 _SOONEST_NS: Final = 3_000_000  # A start nearer than that cannot be handed to all threads in time
 _GRACE_S: Final = 20.0  # How long a transaction may outlast its cycle: less than the coordinator waits for the node
 _SLICE_S: Final = 0.02  # How long a load that waits for its start leaves the lease unwatched
-
-Describe = Callable[[RunSpec, Target, str], Mapping[str, Any]]
-"""What a node says of itself, its ceiling included: (specification, target, URL) to JSON values."""
-
 
 class Interrupted(Exception):
     """The node must not go on: it was told so, or its lease ran out."""
@@ -62,7 +60,6 @@ class Node:
         self.name, self.goodbye, self.refused = "", "", ""
         self.lease = Lease(0.0)
         self.results: dict[str, bytes] = {}  # That nobody has acknowledged, by turn
-        self.describe: Describe = lambda *_: {}
         self.heard: Callable[[str], None] = lambda _what: None
         self._run = ""
         self._sent: dict[int, float] = {}
@@ -166,9 +163,6 @@ class Node:
         with self._busy:
             try:
                 self._check(share)
-                if loads_library(order["url"]):
-                    words = "a node loads no library that another machine names: leave client_library out of TARGET"
-                    raise Interrupted(words)
                 data = (self._prepare if order["kind"] == "prepare" else self._load)(share, order)
             except Exception as error:  # whatever it is, the coordinator need not wait for this node
                 words = str(error) if isinstance(error, Interrupted) else f"{type(error).__name__}: {error}"
@@ -188,7 +182,7 @@ class Node:
         try:
             target.state()
             before = look(known)
-            said = {"failure": "", **self.describe(spec, target, order["url"])}
+            said = {"failure": "", **_describe(spec, target, order["url"])}
             used = _used(before, known)
             said["noticed"] = [words for words, _ in noticed(used, {})] if used else []
         except Exception as error:  # whatever it is, the coordinator has to hear of it
@@ -247,11 +241,19 @@ class Node:
 _HERE: Final = Node()
 
 
-def here(describe: Describe | None = None) -> Node:
+def here() -> Node:
     """The node that this process is, as a Dask actor."""
-    if describe is not None:
-        _HERE.describe = describe
     return _HERE
+
+
+def _describe(spec: RunSpec, target: Target, url: str) -> Mapping[str, Any]:
+    """What this machine is, and its ceiling for the load of ``spec``."""
+    call = Bench(target, spec.workload, spec.scales[0], spec.call).call
+    try:
+        found = calibration.of_run(spec, target.dialect.name, url, call, lambda _done, _total: None).described()
+    except (CoreError, OSError) as error:
+        found = {"problem": str(error)}
+    return {"calibration": found, "core": machine.describe_core(None), "network": system.identity()}
 
 
 def _known(order: Mapping[str, Any]) -> Known:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from dsbench.measure.nodes import ClusterError
 from dsbench.measure.nodes.bundle import Bundle, own_address
 from dsbench.measure.nodes.dask_setup import QuietWorker, SparingLog, connect, security_of
-from dsbench.measure.nodes.node import Describe, Node, here
+from dsbench.measure.nodes.node import Node, here
 
 STOPPED: Final = "stopped by a signal"
 _PAUSE_S: Final = 0.5
@@ -22,12 +22,12 @@ _ENDING_S: Final = 5.0  # How long the load may take to end when its connection 
 _FOREIGN: Final = ("certificate", "alert", "unknown_ca")  # Words in errors of TLS that no further attempt can mend
 
 
-def serve(bundle: Bundle, name: str, patience_s: float, say: Callable[[str], None], describe: Describe) -> str:
+def serve(bundle: Bundle, name: str, patience_s: float, say: Callable[[str], None]) -> str:
     """Takes part in the run of ``bundle`` until it is over; gives the coordinator's last words.
 
     Raises ``ClusterError`` when the node is refused, or cannot find its coordinator for ``patience_s``.
     """
-    node = here(describe)  # All that the coordinator will name is loaded before it counts on this node.
+    node = here()  # All that the coordinator will name is loaded before it counts on this node.
     node.name = (name or platform.node())[:1000]
     SparingLog(lambda _line: None).hear_dask()
     return asyncio.run(_Membership(bundle, node, patience_s, say).last())
