@@ -13,6 +13,9 @@ _RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 _WIDEST: Final = 120
 """Columns of a terminal beyond which texts do not stand beside each other."""
 
+_MUCH: Final = 180
+"""Columns beyond which a table with few rows is turned."""
+
 
 def render_text(blocks: Iterable[Block]) -> str:
     """All blocks below each other, an empty line between them; diagrams have no text."""
@@ -33,8 +36,12 @@ def _lines(block: Block) -> Iterator[str]:
         case Table(title, columns, rows):
             yield from ([title] if title else [])
             lines = align_rows(columns, rows)
-            wide = all(column.left for column in columns) and max(map(len, lines)) > _WIDEST
-            yield from (_stack_rows(columns, rows) if wide else lines)
+            width = max(map(len, lines))
+            if width > _WIDEST and all(column.left for column in columns):
+                lines = list(_stack_rows(columns, rows))
+            elif width > _MUCH and max(map(len, turned := _turn_rows(columns, rows))) <= _WIDEST:
+                lines = turned
+            yield from lines
         case Part(title, blocks):
             below = render_text(blocks)
             yield from ([title, *below.splitlines()] if below else [])
@@ -55,6 +62,14 @@ def _stack_rows(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> 
         cells = [(column.short_head, column.show(value)) for column, value in zip(columns, row, strict=True)]
         yield cells[0][1]
         yield from (f"  {head:{width}}  {shown}" for head, shown in cells[1:] if shown)
+
+
+def _turn_rows(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> list[str]:
+    """Few rows of many columns: a line for each column."""
+    shown = [[column.show(value) for column, value in zip(columns, row, strict=True)] for row in rows]
+    heads = (Column("", left=True), *(Column("") for _ in rows))
+    lines = [(column.short_head, *cells) for column, *cells in zip(columns, *shown, strict=True)]
+    return align_rows(heads, lines)[1:]
 
 
 def align_rows(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> list[str]:
