@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow
@@ -232,7 +231,7 @@ def test_the_headline_stands_in_every_form_of_the_results(shop: Path, called: Pr
     assert ">sales</span><strong>" in (folder / "report.html").read_text()
     told = json.loads(called("show", str(folder), "--json").stdout)
     assert told["headline"]["1"]["median"] == pytest.approx(found.median)
-    of_one = replace(archive.evaluate(), kinds={1: archive.evaluate().kinds[1][:1]})
+    of_one = archive.evaluate().replace(kinds={1: archive.evaluate().kinds[1][:1]})
     assert render_text(subjects.load("kinds").tell(of_one)).startswith("scale 1, ")
 
 
