@@ -290,16 +290,17 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         return
     if any(doubt.severe for doubt in evaluation.doubts):
         yield Sentence("Figures marked VOID must not be used.", "warning")
-    heads = (Column("warning", left=True), Column("scales", left=True), Column("what to do", left=True))
+    heads = (Column("scales", left=True), Column("warning", left=True), Column("what to do", left=True))
     rows: list[tuple[str, str, str]] = []
     void: set[int] = set()
     for group in group_warnings(evaluation.doubts):
         first, word = group[0], "VOID: " if group[0].severe else ""
-        scales = ", ".join(dict.fromkeys(str(doubt.scale) for doubt in group if doubt.scale is not None)) or "all"
+        numbers = sorted({doubt.scale for doubt in group if doubt.scale is not None})
+        scales = ", ".join(map(str, numbers)) or "all"
         messages = [doubt.message for doubt in group if doubt.scale == first.scale]
         void |= {len(rows)} if first.severe else set()
-        rows.append((f"{word}{'; '.join(messages)}", scales, first.remedy))
-    yield Table("Warnings", heads, rows, frozenset(void))
+        rows.append((scales, f"{word}{'; '.join(messages)}", first.remedy))
+    yield Table("", heads, rows, frozenset(void))
 
 
 SUBJECT: Final = Subject(
