@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_MEMORY = "leave it more memory: see ulimit -v"
+
 
 @contextmanager
 def loading() -> Iterator[None]:
@@ -24,7 +26,9 @@ def loading() -> Iterator[None]:
         raise
     except (ImportError, MemoryError) as error:
         print(f"error: dsbench cannot be loaded: {error or 'no memory'}", file=sys.stderr)
-        print("hint: leave it more memory: see ulimit -v", file=sys.stderr)
+        stale = "dsbench._core" in str(error)
+        hint = "its compiled part is older than the rest: make run, or install it again" if stale else _MEMORY
+        print(f"hint: {hint}", file=sys.stderr)
         sys.exit(1)
     finally:
         if waiting:

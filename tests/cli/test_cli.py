@@ -92,6 +92,7 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path
         (["show", "x" * 5000], "no archive at xxx", 2),
         (["plot", "x" * 5000], "no archive at xxx", 2),
         (["show", "/dev/zero"], "no archive at /dev/zero", 2),
+        (["show", "x.zip", "--json", "--as", "csv"], "--as csv and --json are two ways to write one thing", 2),
         (["cluster", "invite", "--hours", "1e300"], "--hours: ", 2),
         (["cluster", "invite", "--hours", "nan"], "--hours: ", 2),
         (["cluster", "up", "--ssh", "h", "--cluster", "x" * 300], "File name too long", 2),

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from dsbench.problem import Problem
 from dsbench.read.subjects import NAMES
 
 EPILOG = (
@@ -52,6 +53,9 @@ def command(
     """Show the table, the DSI and the warnings of an archive, or one subject of it."""
     from dsbench.read import finish  # Late: its drawing libraries take a second, and help should not.
 
+    if as_json and form is not Form.TEXT:
+        problem = f"--as {form.value} and --json are two ways to write one thing"
+        raise Problem(problem, "choose one of them", usage=True)
     shown = finish.read(archive, by.value, form.value)
     if as_json:
         print(json.dumps(shown.document, indent=2, ensure_ascii=False))

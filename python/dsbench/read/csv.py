@@ -36,6 +36,6 @@ def _table(table: Table, units: bool) -> str:
 
 
 def _value(column: Column, value: Any) -> Any:
-    if isinstance(value, float):
+    if isinstance(value, float) or (isinstance(value, int) and column.times != 1):
         return f"{value * column.times:.9g}" if isfinite(value) else ""
     return "" if value is None else value
