@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import dsbench
-from dsbench import devices
+from dsbench import devices, release
 from dsbench.check import doctor
 from dsbench.check.doctor import Finding
 from dsbench.devices import Mount
@@ -122,7 +121,7 @@ def test_extras_that_the_package_offers_are_told(monkeypatch: pytest.MonkeyPatch
 
 def test_the_extras_that_are_told_are_those_of_the_project() -> None:
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
-    assert project["name"] == dsbench.DISTRIBUTION
+    assert project["name"] == release.DISTRIBUTION
     assert set(doctor._EXTRAS) == set(project["optional-dependencies"]) - {"dev"}
     assert doctor._is_there("json.decoder")
     assert not doctor._is_there("nowhere.at.all")

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dsbench.release import VERSION
+
 if TYPE_CHECKING:
     from dsbench.library import (
         Archive,
@@ -29,10 +31,7 @@ if TYPE_CHECKING:
         specify,
     )
 
-__version__ = "0.1.0"
-
-# What pip knows this program by: the public index has another project called dsbench.
-DISTRIBUTION = "dsbench-db"
+__version__ = VERSION
 
 __all__ = [
     "Archive", "ArchiveError", "Joining", "Moment", "Observer", "RunError", "RunSpec", "Silent", "SpecError", "Stop",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 
+from dsbench import release
+
 
 class Problem(Exception):
     """``str`` of it says what is wrong and where, ``remedy`` what to do.
@@ -25,6 +27,4 @@ def how_to_install(extras: str = "cluster") -> str:
 
     pip finds dsbench itself installed there, whether it came from a checkout or a wheel, and fetches the rest.
     """
-    from dsbench import DISTRIBUTION  # Late: it imports this.
-
-    return f"{shlex.quote(sys.executable)} -m pip install '{DISTRIBUTION}[{extras}]'"
+    return f"{shlex.quote(sys.executable)} -m pip install '{release.DISTRIBUTION}[{extras}]'"

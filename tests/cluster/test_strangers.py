@@ -129,7 +129,7 @@ def test_the_coordinator_listens_at_its_port_alone(door: Door) -> None:
 
 
 def test_another_version_is_refused_with_the_reason(door: Door) -> None:
-    program = "import sys, dsbench; dsbench.__version__ = '9.9'; from dsbench.cli import main; main()"
+    program = "import sys, dsbench.release; dsbench.release.VERSION = '9.9'; from dsbench.cli import main; main()"
     bundle = door.bed.invitation.bundles[0]
     done = subprocess.run(
         [sys.executable, "-c", program, "node", "--join", bundle], capture_output=True, text=True, timeout=60

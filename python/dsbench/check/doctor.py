@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import dsbench
-from dsbench import devices, servers, spec
+from dsbench import devices, release, servers, spec
 from dsbench.measure import loaders as generator
 from dsbench.measure.monitors import Known, Look, beside, between, look
 from dsbench.measure.stack import described, machine
@@ -244,6 +243,6 @@ def _is_there(module: str) -> bool:
 def _offered() -> list[str]:
     """Extras of the installed package."""
     try:
-        return importlib.metadata.metadata(dsbench.DISTRIBUTION).get_all("Provides-Extra") or []
+        return importlib.metadata.metadata(release.DISTRIBUTION).get_all("Provides-Extra") or []
     except importlib.metadata.PackageNotFoundError:
         return []

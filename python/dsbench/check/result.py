@@ -12,7 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
-import dsbench
+from dsbench import release
 from dsbench.check.conformance import SuiteResult
 from dsbench.check.durable import Durability
 from dsbench.check.flushes import Flushes
@@ -93,7 +93,7 @@ class Checked:
                        for name, value in asdict(self.flushes).items()}  # fmt: skip
             values["flushes"] = {**figures, "suspicion": self.flushes.suspicion}
         holds = not self.failures
-        return {"dsbench": dsbench.__version__, "holds": holds, "verdict": self.verdict, **values}
+        return {"dsbench": release.VERSION, "holds": holds, "verdict": self.verdict, **values}
 
     def write(self, file: Path) -> None:
         """The same into ``file``. Raises ``OSError``."""

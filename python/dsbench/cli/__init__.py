@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-import dsbench
+from dsbench import release
 from dsbench.cli import errors, usage
 from dsbench.loading import loading
 
@@ -91,7 +91,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"dsbench {dsbench.__version__}")
+        typer.echo(f"dsbench {release.VERSION}")
         raise typer.Exit
 
 

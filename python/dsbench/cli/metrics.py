@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-import dsbench
+from dsbench import release
 from dsbench.cli.series import Metrics, Series
 from dsbench.measure.events import Observer
 from dsbench.spec import RunSpec, SpecError
@@ -210,7 +210,7 @@ def _headers() -> dict[str, str]:
 def message(series: list[Series], began_ns: int, at_ns: int) -> dict[str, Any]:
     """An ``ExportMetricsServiceRequest`` as JSON values; counters count since ``began_ns``."""
     metrics = [_metric(one, began_ns, at_ns) for one in series]
-    scope = {"name": "dsbench", "version": dsbench.__version__}
+    scope = {"name": "dsbench", "version": release.VERSION}
     resource = {"attributes": _attributes({"service.name": "dsbench"})}
     return {"resourceMetrics": [{"resource": resource, "scopeMetrics": [{"scope": scope, "metrics": metrics}]}]}
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import psutil
 
-import dsbench
-from dsbench import workloads
+from dsbench import release, workloads
 from dsbench.archive import FORMAT, Archive, Asked, RunRecord, Writer
 from dsbench.archive.record import Checked, Noticed, Segment
 from dsbench.measure.events import Observer
@@ -63,7 +62,7 @@ class Journal:
         """The journal of a new run."""
         record = RunRecord(
             format=FORMAT,
-            dsbench=dsbench.__version__,
+            dsbench=release.VERSION,
             name=writer.path.name,
             started=now(),
             ended=None,

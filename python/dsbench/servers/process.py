@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-import dsbench
+from dsbench import release
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
 from dsbench.servers.orphans import dying_with_us
@@ -210,7 +210,7 @@ def python(program: str, *arguments: str) -> subprocess.Popen[str]:
     """Starts ``program`` in a session of its own, with pipes as its input and output. Raises ``OSError``."""
     # -P: a folder called dsbench where the user stands is none of ours.
     command = [sys.executable, "-P", "-c", program, *arguments]
-    path = os.pathsep.join([str(Path(dsbench.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(Path(release.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         command, env={**os.environ, "PYTHONPATH": path}, start_new_session=True, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

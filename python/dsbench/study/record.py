@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-import dsbench
+from dsbench import release
 from dsbench.archive import ArchiveError
 from dsbench.archive.folder import read as read_file
 from dsbench.archive.parts import replace as written
@@ -201,7 +201,7 @@ def store(study: Study) -> None:
     """Writes ``study.json`` whole, or not at all. ``ArchiveError`` where that fails."""
     data = {
         "format": _FORMAT,
-        "dsbench": dsbench.__version__,
+        "dsbench": release.VERSION,
         "spec": as_stored(study.spec),
         "factors": [redact_values(factor.model_dump(mode="json")) for factor in study.factors],
         "trials": [asdict(trial) for trial in study.trials],

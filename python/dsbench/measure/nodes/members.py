@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-import dsbench
+from dsbench import release
 from dsbench.archive import LOCAL
 from dsbench.measure.nodes import ClusterError, plain
 from dsbench.measure.nodes.bundle import Invitation
@@ -254,7 +254,7 @@ class Members:
 
     def _unwanted(self, name: str, facts: _Facts) -> str:
         """Why a worker cannot be a node; empty when it can."""
-        for what, ours in (("dsbench", dsbench.__version__), ("distributed", version("distributed"))):
+        for what, ours in (("dsbench", release.VERSION), ("distributed", version("distributed"))):
             if (theirs := facts.versions.get(what, "of an unknown version")) != ours:
                 return f"it has {what} {plain(theirs, 60)}, the coordinator has {ours}"
         for other in self.here:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import psutil
 
-import dsbench
+from dsbench import release
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure import calibration
 from dsbench.measure.loaders import Bench, CoreError, Cycle, CycleResult, Target, now_ns
@@ -82,7 +82,7 @@ class Node:
             "busy": False, "name": self.name, "host": platform.node()[:300], "system": platform.platform()[:300],
             "pid": os.getpid(), "cpus": psutil.cpu_count() or 1,
             "results": list(dict.fromkeys([*self.results, *([self._share.key] if self.working else [])])),
-            "versions": {"dsbench": dsbench.__version__, "distributed": version("distributed")},
+            "versions": {"dsbench": release.VERSION, "distributed": version("distributed")},
         }  # fmt: skip
 
     async def clock(self) -> int:

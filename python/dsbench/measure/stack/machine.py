@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 
 import dsbench
+from dsbench import release
 from dsbench.control_groups import cpu_limit, memory_limit
 from dsbench.measure.stack.described import Items, present, size, text
 
@@ -190,7 +191,7 @@ def describe_application() -> Items:
     """Version, the commit when it runs from a checkout, Python."""
     return present(
         {
-            "dsbench": dsbench.__version__,
+            "dsbench": release.VERSION,
             "commit": commit(Path(dsbench.__file__).parent),
             "Python": f"{platform.python_implementation()} {platform.python_version()}",
         }
