@@ -212,7 +212,7 @@ def test_a_notebook_shows_summary_and_diagrams_that_load_nothing(archive: dsbenc
     pictures = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]+)"', html)
     assert [base64.b64decode(picture).decode() for picture in pictures] == list(archive.diagrams().values())
     assert list(archive.diagrams()) == ["rate", "cycle", "freq", "conf"]
-    assert "Summary by scale" in html
+    assert "populate [s]" in html
     assert not re.search(r"<script|<link|@import|https?://", html)
     assert archive._repr_html_() == html
     assert set(archive._repr_mimebundle_(include={"text/html"})) == {"text/html"}

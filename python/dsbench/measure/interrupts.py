@@ -14,42 +14,43 @@ _SIGNALS = [s for s in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP",
 
 
 class Stop:
-    """The wish that a run ends soon. Any thread may utter it; the run hears it within a tenth of a second or so.
+    """A request to stop. Any thread may make it; the run checks ten times a second.
 
     What was finished until then is kept, the database of the run is dropped and its archive is sealed.
     """
 
     def __init__(self, *, signals: bool = False) -> None:
-        """``signals``: Ctrl-C and SIGTERM are such wishes, too, while a run that has this is in the main thread."""
+        """``signals``: Ctrl-C and SIGTERM request it, too, while a run that has this is in the main thread."""
         self.signals = signals
         self.signal: int | None = None
-        """Number of the signal that was the first wish; ``None`` where it was none."""
+        """Number of the signal that requested it first; ``None`` where none did."""
         self._asked = ""
         self._told = False
 
     def request(self, why: str = "stopped by its caller") -> None:
-        """The run should end soon; ``why`` is what its archive says. Later calls change nothing."""
+        """Asks the run to stop; ``why`` is what its archive says. Later calls change nothing."""
         self._asked = self._asked or why
 
     @property
     def requested(self) -> bool:
-        """Whether the wish was uttered."""
+        """Whether the run was asked to stop."""
         return bool(self._asked)
 
     def begin(self) -> None:
-        """A run begins: it hears the wish, too, if an earlier one has heard it."""
+        """Begins a run: it stops, too, if an earlier one was stopped by this."""
         self._told = False
 
     def check(self) -> None:
-        """Raises ``Stopped`` the first time after the wish.
+        """Raises ``Stopped`` the first time after the request.
 
-        Being quiet afterwards lets the end of the run (dropping the database, sealing the archive) take its time.
+        Saying nothing afterwards lets the end of the run (dropping the database, sealing the archive) take its time.
         """
         if self._asked and not self._told:
             self._told = True
             raise Stopped(self._asked)
 
     def heard(self, number: int) -> None:
+        """Takes a signal as a request."""
         if not self._asked:
             self.signal = number
         self.request(f"stopped by {signal.Signals(number).name}")
