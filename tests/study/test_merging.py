@@ -95,7 +95,7 @@ def test_a_second_study_of_a_host_fills_no_gap_of_the_first(made: Study, tmp_pat
     assert [one.block for one in found.trials] == sorted(one.block for one in found.trials)
     of_three = [one for one in found.trials if one.levels[0] == "old" and one.block <= 3]
     assert len(of_three) == len(made.counted("done")), "trial 1 failed: that of another time does not stand in for it"
-    with pytest.raises(SpecError, match="stands there twice"):
+    with pytest.raises(SpecError, match="is listed twice"):
         merge([("old", made.folder), ("old", made.folder), ("new", made.folder)], tmp_path / "none")
     with pytest.raises(SpecError, match="has the factor host already"):
         merge([("a", found.folder), ("b", found.folder)], tmp_path / "none")

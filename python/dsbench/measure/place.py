@@ -195,7 +195,7 @@ _SESSIONS = {
 """By dialect without such a lock, whose places are databases of their own: sessions beside the asking one.
 
 A run has sessions in its place while it works there, from whatever host; a server that is asked to drop a
-database with sessions refuses. What no query shows is a run that is between two scales and has no place.
+database with sessions refuses. A run between two scales has no session and cannot be seen.
 """
 
 _SEEN_IN_PLACE = ("firebird",)

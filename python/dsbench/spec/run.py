@@ -87,7 +87,7 @@ class RunSpec(Frozen):
     ] = Field(default_factory=dict)
     """By name; see ``dsbench.spec.storage``. Empty: the file system that is there."""
     erase: Annotated[str, Field(max_length=4096)] = ""
-    """The device whose content may be lost. It is the word of whoever starts a run, and stands in no archive."""
+    """The device whose content may be lost. It is consent given on the command line, so it is never stored."""
     profile: Annotated[
         str,
         About(

@@ -97,7 +97,7 @@ def _made(wanted: Asked, study: Study, how: Making, observer: Observer) -> Outco
             if outcome.status != "complete":
                 return outcome
         if wanted.then != AFTERWARDS[0]:
-            {"defragment": volumes.lay_out_anew, "restart": volumes.restart}[wanted.then](folder)
+            {"defragment": volumes.defragment, "restart": volumes.restart}[wanted.then](folder)
         return how.make(on_one(spec, folder, wanted.before), study.archives, observer, how.stop)
 
 

@@ -45,7 +45,7 @@ def merge(paths: Sequence[tuple[str, Path]], folder: Path) -> Study:
         raise SpecError("--out", f"{folder} is there already", "name a new folder")
     places = [(name, path.resolve()) for name, path in paths]
     if twice := next((path for place, (_, path) in zip(places, paths, strict=True) if places.count(place) > 1), None):
-        raise SpecError("FOLDER", f"{twice} stands there twice: it repeats nothing", "name each once")
+        raise SpecError("FOLDER", f"{twice} is listed twice: it repeats nothing", "name each once")
     studies = [load(path) for _name, path in paths if is_study(path)]
     if studies and len(studies) < len(paths):
         raise SpecError("FOLDER", "some are studies and some are archives", "name either studies or archives")

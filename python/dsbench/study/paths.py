@@ -44,7 +44,7 @@ def check(path: str, key: str) -> None:
         tables = ", ".join(f"{name}.NAME" for name in _TABLES)
         more = f"{STORAGE}, {tables}, {HISTORY}, {THEN}"
         remedy = f"use target.product, target.version, target.block_size, target.settings.NAME, {more} or {names}"
-        raise SpecError(key, f"{path!r} leads to nothing in a run", remedy)
+        raise SpecError(key, f"{path!r} is not a setting of a run", remedy)
 
 
 def put(values: dict[str, Any], path: str, value: Any) -> None:

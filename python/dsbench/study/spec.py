@@ -222,7 +222,7 @@ def _number(raw: Any) -> float | None:
 
 def _refuse_twice(key: str, names: list[str]) -> None:
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-        raise SpecError(key, f"{twice[0]!r} stands there twice", "give each another name")
+        raise SpecError(key, f"{twice[0]!r} is listed twice", "give each another name")
 
 
 def _spec_error(error: ValidationError) -> SpecError:

@@ -1,4 +1,6 @@
-"""Trials of the same levels on servers that are not alike: what differs there is no factor, and is in their rates."""
+"""Trials of the same levels on servers that are not alike.
+
+These differences are not factors of the study, yet they affect the rates."""
 
 from __future__ import annotations
 

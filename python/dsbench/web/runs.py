@@ -76,12 +76,12 @@ class Runs:
         return key
 
     def stop(self, key: str) -> None:
-        """Utters the wish that a run ends, which it hears within a second or so."""
+        """Asks a run to stop. It notices within a second."""
         if self.state(key) is not None:
             states.stop_file(self._folder, key).touch()
 
     def stopping(self, key: str) -> bool:
-        """Whether that wish was uttered."""
+        """Whether a run was asked to stop."""
         return states.stop_file(self._folder, key).exists()
 
     def states(self) -> list[State]:

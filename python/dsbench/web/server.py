@@ -33,7 +33,7 @@ _SILENCE_S: Final = 10.0
 _MOST_SILENT: Final = 128
 """How long a connection may ask for nothing, and how many may at a time."""
 _PATIENCE_S: Final = 5.0
-"""From the wish that the server ends to its end, whatever is still being read."""
+"""How long the server may take to end, whatever is still being read."""
 
 
 def serve(archives: Path, port: int) -> None:

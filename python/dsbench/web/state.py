@@ -105,5 +105,5 @@ def make_folder(archives: Path) -> Path:
 
 
 def stop_file(folder: Path, key: str) -> Path:
-    """The file whose being there is the wish that the run ends."""
+    """The file that asks the run to stop by being there."""
     return folder / f"{key}.stop"

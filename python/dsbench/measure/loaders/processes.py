@@ -1,7 +1,7 @@
 """A cycle whose clients are Python's drivers: a process for each CPU, as threads of one share the interpreter's lock.
 
-Each process has its share of the clients and runs the core's loop and recorder. ``Processes`` has the face of a cycle
-of the core.
+Each process has its share of the clients and runs the core's loop and recorder. ``Processes`` has the same
+interface as a cycle of the core.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _BINS: Final = 12
 _LEAST_SHARE: Final = 0.005
 """Of all transactions that make a mode."""
 _DEPTH: Final = 0.6
-"""What the valley between two modes has at most of the lower of them."""
+"""The dip between two modes may be at most this share of the lower mode's height."""
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ class Volume:
         self._mount()
 
     def defragment(self) -> None:
-        """Has its files laid out anew. ``StorageError`` where the type has no program for it."""
+        """Has its files defragmented. ``StorageError`` where the type has no program for it."""
         if self.storage.type not in _DEFRAGMENT:
             problem = f"{self.storage.type} cannot be defragmented"
             raise StorageError(problem, f"use one of {', '.join(_DEFRAGMENT)}")

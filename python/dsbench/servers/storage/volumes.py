@@ -71,7 +71,7 @@ def standing(path: Path) -> Volume | None:
     return next((one for one in _standing if path.is_relative_to(one.point)), None)
 
 
-def lay_out_anew(path: Path) -> None:
+def defragment(path: Path) -> None:
     """Defragments the file system of ours that holds ``path``. Raises ``ServerError``."""
     _done_to(path, Volume.defragment)
 

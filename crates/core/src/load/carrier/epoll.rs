@@ -106,7 +106,7 @@ impl Epoll {
             match data {
                 // It need not be read: it is set anew for the next wait.
                 TIMER => self.alarm.set(0),
-                // Its ringing ended the wait, which is all there is to it.
+                // It only has to wake the wait.
                 BELL => {}
                 data => {
                     each(Event {
