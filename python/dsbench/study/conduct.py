@@ -25,8 +25,9 @@ def conduct(
 
     ``erase`` is the device that the user agreed to lose.
 
-    A trial that Ctrl-C or a kill interrupted is repeated, because a resumed run would have a different server. Its first
-    archive is kept but not counted. A failing trial is reported by name, and the study goes on. ``ArchiveError`` where the folder cannot be written, or another program works in it.
+    A trial that Ctrl-C or a kill interrupted is repeated, because a resumed run would have a different server. Its
+    first archive is kept but not counted. A failing trial is reported by name, and the study goes on.
+    ``ArchiveError`` where the folder cannot be written, or another program works in it.
     """
     make_folder(study)
     wanted = ("planned", "running", *(FAILED if again else ()))
