@@ -116,7 +116,7 @@ def test_each_stage_is_evaluated_by_itself(archive: Archive) -> None:
     assert isnan(ceilings[1]), "what was calibrated is the load of the first stage"
     text = finish.read(archive.path).text
     assert "stage load" in text
-    assert "rows per second" in text
+    assert "rows 1/s" in text
 
 
 def test_a_run_that_was_cut_in_a_chain_begins_its_scale_anew(tmp_path: Path) -> None:
