@@ -60,3 +60,10 @@ def test_every_command_is_listed_with_its_sentence() -> None:
     helped = group.get_help(group.make_context("dsbench", [], resilient_parsing=True))
     listed = helped.partition("Commands:\n")[2]
     assert [line.split(maxsplit=1) for line in listed.splitlines()] == [list(pair) for pair in cli.COMMANDS.items()]
+
+
+def test_what_makes_load_loads_no_arrow() -> None:
+    """Processes of drivers and nodes start often; pyarrow takes memory, time and a thread of its own."""
+    program = "import sys, dsbench.measure.loaders; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert {"pyarrow", "scipy", "altair", "distributed"} & set(done.stdout.split()) == set()

@@ -14,15 +14,39 @@ finished cycles and nothing half-written.
 
 from __future__ import annotations
 
-from dsbench.archive.asked import Asked
-from dsbench.archive.claim import claimed
-from dsbench.archive.errors import ArchiveError, OutError
-from dsbench.archive.reader import Archive, there
-from dsbench.archive.record import RunRecord
-from dsbench.archive.schemas import FORMAT, LOCAL, TABLES
-from dsbench.archive.writer import Writer, try_out
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dsbench.archive.asked import Asked
+    from dsbench.archive.claim import claimed
+    from dsbench.archive.columns import LOCAL
+    from dsbench.archive.errors import ArchiveError, OutError
+    from dsbench.archive.reader import Archive, there
+    from dsbench.archive.record import RunRecord
+    from dsbench.archive.schemas import FORMAT, TABLES
+    from dsbench.archive.writer import Writer, try_out
 
 __all__ = [
     "FORMAT", "LOCAL", "TABLES", "Archive", "ArchiveError", "Asked", "OutError", "RunRecord", "Writer",
     "claimed", "there", "try_out",
 ]  # fmt: skip
+
+_PLACES = {
+    "asked": ("Asked",),
+    "claim": ("claimed",),
+    "columns": ("LOCAL",),
+    "errors": ("ArchiveError", "OutError"),
+    "reader": ("Archive", "there"),
+    "record": ("RunRecord",),
+    "schemas": ("FORMAT", "TABLES"),
+    "writer": ("Writer", "try_out"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a module when one of its names is used: whoever only counts in the columns loads no Arrow."""
+    for module, names in _PLACES.items():
+        if name in names:
+            return getattr(import_module(f"dsbench.archive.{module}"), name)
+    raise AttributeError(f"module 'dsbench.archive' has no attribute {name!r}")

@@ -12,8 +12,6 @@ FORMAT: Final = 2
 """Of what is written. Format 1 had no stages and no groups."""
 READS: Final = (1, FORMAT)
 
-LOCAL: Final = "local"
-"""Name of the node that is the machine of ``dsbench run`` itself."""
 
 
 def _type(column: columns.Column) -> pa.DataType:

@@ -6,6 +6,6 @@ Plain data without a library: the core's counters, the files, the evaluation and
 from __future__ import annotations
 
 from dsbench.archive.columns.column import Adds, Column, Table
-from dsbench.archive.columns.tables import COUNTERS, ONLY_GROUP, ONLY_STAGE, TABLES
+from dsbench.archive.columns.tables import COUNTERS, LOCAL, ONLY_GROUP, ONLY_STAGE, TABLES
 
-__all__ = ["COUNTERS", "ONLY_GROUP", "ONLY_STAGE", "TABLES", "Adds", "Column", "Table"]
+__all__ = ["COUNTERS", "LOCAL", "ONLY_GROUP", "ONLY_STAGE", "TABLES", "Adds", "Column", "Table"]

@@ -6,6 +6,8 @@ from typing import Final
 
 from dsbench.archive.columns.column import Column, Table
 
+LOCAL: Final = "local"
+"""Name of the node that is the machine of ``dsbench run`` itself."""
 ONLY_STAGE: Final = "load"
 ONLY_GROUP: Final = "all"
 """Names of the stage and of the group of clients in an archive that knows one of each."""
