@@ -2,8 +2,8 @@
 
 ``tests/data/kept`` holds it. Two things are a contract: ``surface.json``, of which nothing may go, and what ``--json``
 prints, which may not change. Texts, diagrams and pages are a convenience, which other tests keep.
-After a change that is meant, write them again and read the difference: ``.venv/bin/python tests/test_kept.py``, or
-``.venv/bin/python tests/test_kept.py pg trend`` for some of them.
+After a change that is meant, write them again and read the difference: ``.venv/bin/python tests/test_kept_figures.py``, or
+``.venv/bin/python tests/test_kept_figures.py pg trend`` for some of them.
 
 Everything is done with what users have: the command line, and what ``import dsbench`` gives.
 """
