@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from random import Random
 
-from dsbench.measure.events import Moment
+from dsbench.measure.events import Moment, format_time
 from dsbench.web.state import State
 
 from .mutate import changed, mutated, strange
@@ -41,7 +41,7 @@ def run(data: bytes, folder: Path) -> None:
     runs.going()
     if (state := runs.state("key")) is None:
         raise Refused("left out")
-    for text in (live._name(state), live._when(state), live._status(state), number(state.moment.rate_tps), live.clock(state.left_s)):
+    for text in (live._name(state), live._when(state), live._status(state), number(state.moment.rate_tps), format_time(state.left_s)):
         text.encode("utf-8", "surrogatepass")
     svg({"rate": state.moment.seconds}, "Rate", "tps")
     svg({"p50": [pair[0] for pair in state.moment.times]}, "Residence time", "ms")
