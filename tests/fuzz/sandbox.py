@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow.acero  # noqa: F401 (loaded when rows are grouped, where the limit of an input leaves no memory for it)
+
 from dsbench.servers import cache
 
 SECONDS: Final = float(os.environ.get("DSBENCH_FUZZ_SECONDS", "1"))
