@@ -21,6 +21,7 @@ from dsbench.measure.loaders import Found, Stopped, Target
 from dsbench.servers import Server, ServerError, folder
 from dsbench.spec import SpecError
 from dsbench.spec import Target as TargetSpec
+from fixtures.waiting import until
 
 
 def killed(url: str, base: Path | None = None, kind: str = "plain", restart: str = "") -> Durability:
@@ -77,6 +78,7 @@ def test_a_mount_whose_keepers_were_killed_is_cleared_away_wherever_it_lies(base
         assert any(left in point.parents for point in devices.forgetful())
         os.kill(int(keeper), signal.SIGKILL)
         process.kill()
+    assert until(lambda: devices.is_dead(left / "mount")), "its keeper has ended"
     if without_mark:
         (left / folder.MARK).unlink(missing_ok=True)
     servers.clean_for(TargetSpec(url="private:sqlite"))
