@@ -242,10 +242,10 @@ def test_a_table_has_a_number_of_rows_that_it_may_not_exceed(tmp_path: Path, mon
     writer = Writer(path)
     for part in ("again", "and-again"):
         writer.table("cycles", part, rows)
-    monkeypatch.setattr("dsbench.archive.sound._ROWS", 2 * rows.num_rows)
+    monkeypatch.setattr("dsbench.archive.parts._ROWS", 2 * rows.num_rows)
     with pytest.raises(ArchiveError, match=rf"small has \d+ rows of the table cycles, more than {2 * rows.num_rows}"):
         Archive(path).table("cycles")
-    monkeypatch.setattr("dsbench.archive.sound._ROWS", rows.num_rows - 1)
+    monkeypatch.setattr("dsbench.archive.parts._ROWS", rows.num_rows - 1)
     with pytest.raises(ArchiveError, match=r"it has \d+ rows of the table cycles, more than"):
         Archive(path).table("cycles")
 

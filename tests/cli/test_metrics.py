@@ -16,8 +16,7 @@ import pytest
 
 from dsbench.archive import Archive
 from dsbench.cli import metrics as otlp
-from dsbench.cli.metrics import exported, sending, text
-from dsbench.cli.series import Metrics
+from dsbench.cli.metrics import Metrics, exported, sending, text
 from dsbench.measure.events import Moment, Silent
 from dsbench.measure.run import execute
 from dsbench.spec import SpecError, build

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dsbench.archive.asked import Asked
-    from dsbench.archive.claim import claimed
     from dsbench.archive.columns import LOCAL
     from dsbench.archive.errors import ArchiveError, OutError
+    from dsbench.archive.folder import claimed
     from dsbench.archive.reader import Archive, there
     from dsbench.archive.record import RunRecord
     from dsbench.archive.schemas import FORMAT, TABLES
@@ -34,7 +34,7 @@ __all__ = [
 
 _PLACES = {
     "asked": ("Asked",),
-    "claim": ("claimed",),
+    "folder": ("claimed",),
     "columns": ("LOCAL",),
     "errors": ("ArchiveError", "OutError"),
     "reader": ("Archive", "there"),

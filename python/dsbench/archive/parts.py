@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from dsbench.archive import columns
 from dsbench.archive.columns import TABLES as TABLES_OF_COLUMNS
 from dsbench.archive.errors import ArchiveError, told
 from dsbench.archive.schemas import DESCRIBED, TABLES
-from dsbench.archive.sound import checked, spare, texts_of, typed
 
 MERGED: Final = ".merged.parquet"
 """Ending of a merged file whose parts are not away yet."""
@@ -95,3 +96,123 @@ def replace(path: Path, content: bytes) -> None:
         with temporary.open("xb") as file:  # A link of that name, in an archive of a stranger, is not followed.
             file.write(content)
         os.replace(temporary, path)
+
+
+_SMALL: Final = 16 * 2**20
+"""Bytes of rows for which no ratio is asked."""
+_GROUPS: Final = 1000
+"""Groups of rows, of which a run writes one for a million rows; each takes time, however little it holds."""
+_RATIO: Final = 1000
+"""Bytes of rows for each byte of their file: rows that repeat each other take next to nothing there."""
+_ROWS: Final = 10_000_000
+"""Of a table of an archive; a day of samples of a hundred counters has nine million."""
+_TRACE_ROWS: Final = 100_000_000
+_BYTES: Final = 2**30
+"""Of the rows of a file in memory."""
+_NUMBER: Final = 2**53
+"""Above any number that is counted here: in ns a hundred days."""
+_SIGNED: Final = 2**62
+"""Above any difference of clocks and any sum of amounts."""
+_LARGEST: Final = {"scale": 2**31, "cycle": 10**7, "threads": 10**6, "thread": 10**6, "second": 10**7}
+"""Of numbers by which rows are told apart: arrays are made as large as they say."""
+_TOLD: Final = frozenset((
+    "scale", "cycle", "node", "thread", "measure", "low_ns", "high_ns", "count", "second", "at_ns", "monitor", "metric",
+    "unit", "value", "phase", "duration_ns", "state", "why", "error", "code", "name", "segment", "moment", "object",
+    "connections", "clients", "pacing",
+))  # fmt: skip
+"""Columns of which every row has a value, in archives of every version that had them."""
+_REMEDY: Final = "take another copy of the archive"
+
+
+def texts_of(name: str) -> list[str]:
+    """Columns of text of the table ``name``: each value of theirs is read once, however many rows have it."""
+    return [] if name not in TABLES else [field.name for field in TABLES[name] if not _numeric(field.type)]
+
+
+def spare(name: str, described: Any, size: int) -> None:
+    """Refuses a file of ``size`` bytes whose Parquet metadata ``described`` announces rows out of proportion.
+
+    Rows of the table ``name`` get all of its columns, whatever the file has.
+    """
+    not_too_many(name, described.num_rows, "it")
+    if described.num_row_groups > _GROUPS:
+        raise ArchiveError(f"it has {described.num_row_groups} groups of rows, more than {_GROUPS}", _REMEDY)
+    groups = [described.row_group(number) for number in range(described.num_row_groups)]
+    parts = [group.column(number) for group in groups for number in range(group.num_columns)]
+    announced = sum(max(part.total_uncompressed_size, 8 * part.num_values) for part in parts)
+    wanted = max(announced, 8 * described.num_rows * len(TABLES.get(name, ("",))))
+    _fits(wanted, size)
+    most = _BYTES if name in TABLES else 8 * _BYTES
+    if wanted > most:
+        raise ArchiveError(f"its rows would take {wanted} bytes, more than {most}", _REMEDY)
+    if any(part.num_values < 0 or part.total_uncompressed_size < 0 for part in parts):
+        raise ArchiveError("a column of less than no values", _REMEDY)
+
+
+def not_too_many(name: str, rows: int, what: str) -> None:
+    """Refuses more ``rows`` of the table ``name`` than a run leaves; ``what`` has them."""
+    most = _ROWS if name in TABLES else _TRACE_ROWS
+    if rows > most:
+        raise ArchiveError(f"{what} has {rows} rows of the table {name}, more than {most}", _REMEDY)
+
+
+def _fits(wanted: int, size: int) -> None:
+    room = max(_SMALL, _RATIO * size)
+    if wanted > room:
+        raise ArchiveError(f"its {size} bytes would become {wanted}, more than {room}", _REMEDY)
+
+
+def typed(name: str, rows: pa.Table, size: int) -> pa.Table:
+    """The columns of ``rows`` with the types of the table ``name``; ``ArchiveError`` where they have others."""
+    fields = [TABLES[name].field(column) for column in rows.schema.names]
+    texts = 0
+    for field in fields:
+        found = rows.schema.field(field.name).type
+        if _numeric(field.type) != _numeric(found) or not (_numeric(found) or pa.types.is_dictionary(found)):
+            raise ArchiveError(f"the column {field.name} is of type {found}, not {field.type}", _REMEDY)
+        if not _numeric(found):
+            texts += sum(_letters(chunk) for chunk in rows[field.name].chunks)
+            for chunk in rows[field.name].chunks:
+                _written(chunk, field.name)
+    _fits(texts, size)
+    older = {column.name for column in columns.TABLES[name].columns if column.older is not None}
+    if lacking := sorted(_TOLD.intersection(TABLES[name].names) - older - set(rows.schema.names)):
+        raise ArchiveError(f"the column {lacking[0]} is not there", _REMEDY)
+    return rows.cast(pa.schema(fields))
+
+
+def _written(chunk: Any, column: str) -> None:
+    try:
+        chunk.dictionary.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise ArchiveError(f"the column {column} has texts that are none: {error}", _REMEDY) from None
+
+
+def _letters(chunk: Any) -> int:
+    """Bytes of the texts of all rows."""
+    lengths = pc.binary_length(chunk.dictionary)
+    return int(pc.sum(pc.cast(lengths.take(chunk.indices), pa.int64())).as_py() or 0)
+
+
+def _numeric(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def checked(rows: pa.Table) -> pa.Table:
+    """``rows``, all of which a run can have; ``ArchiveError`` names the column of others."""
+    for field in rows.schema:
+        column: Any = rows[field.name]
+        if column.null_count and field.name in _TOLD:
+            raise ArchiveError(f"the column {field.name} has rows without a value", _REMEDY)
+        if pa.types.is_integer(field.type) and rows.num_rows > column.null_count:
+            ends: Any = pc.min_max(column).as_py()
+            most = _LARGEST.get(field.name, _SIGNED if pa.types.is_signed_integer(field.type) else _NUMBER)
+            if ends["max"] > most or ends["min"] < -most:
+                raise ArchiveError(f"the column {field.name} has numbers that no run has: {ends['max']}", _REMEDY)
+        elif pa.types.is_floating(field.type) and rows.num_rows and not _finite(column):
+            raise ArchiveError(f"the column {field.name} has values that are no numbers", _REMEDY)
+    return rows
+
+
+def _finite(column: Any) -> bool:
+    return bool(pc.all(pc.is_finite(column)).as_py() is not False)

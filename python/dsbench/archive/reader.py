@@ -21,10 +21,9 @@ from dsbench.archive import folder
 from dsbench.archive import reader as packed
 from dsbench.archive.errors import LEFT, ArchiveError
 from dsbench.archive.folder import MOST_FILES, largest
-from dsbench.archive.parts import MERGED, table_of
+from dsbench.archive.parts import MERGED, not_too_many, table_of
 from dsbench.archive.record import RunRecord
 from dsbench.archive.schemas import READS, TABLES
-from dsbench.archive.sound import not_too_many
 
 
 def there(path: Path) -> None:

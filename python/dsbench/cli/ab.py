@@ -11,7 +11,7 @@ import typer
 
 from dsbench import spec
 from dsbench.archive import try_out
-from dsbench.cli import errors, run, settings
+from dsbench.cli import errors, options, run
 from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress
 from dsbench.measure.events import Observer
@@ -62,7 +62,7 @@ def command(
     from dsbench.library.ab import versus, write  # Late: numerical libraries take a second, and help should not.
 
     of_a, of_b = (_specification(side, given) for side in (a, b))
-    share = settings.share("--difference", difference)
+    share = options.share("--difference", difference)
     if most_blocks < blocks:
         raise spec.SpecError("--most-blocks", f"has to be {blocks} or more, as --blocks is the least", "raise it")
     try_out(out)

@@ -13,7 +13,7 @@ import typer
 from dsbench import check as promises
 from dsbench import spec, workloads
 from dsbench.check.conformance import conform
-from dsbench.cli import errors, settings
+from dsbench.cli import errors, options
 from dsbench.cli.options import completing
 from dsbench.cli.progress import Counting
 from dsbench.measure.interrupts import listening
@@ -103,7 +103,7 @@ def command(
 def _consistent(
     where: spec.Target, scale: int | None, workload: str | None, given: list[str] | None, as_json: bool
 ) -> None:
-    named = {"workload": workload, "scales": scale and (scale,), "workload_settings": settings.pairs(given or [])}
+    named = {"workload": workload, "scales": scale and (scale,), "workload_settings": options.pairs(given or [])}
     asked = spec.with_file(named)
     if workload is not None:
         spec.known_workload(asked["workload"])

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
-from dsbench import servers, workloads
+from dsbench import servers, spec, workloads
 from dsbench.measure import loaders as generator
 from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, about, clients, examples
 
@@ -76,3 +76,25 @@ def completing(values: Sequence[str]) -> Callable[[str], list[str]]:
 def targets(incomplete: str) -> list[str]:
     """For a shell: private servers, and the beginnings of URLs."""
     return completing([*(f"private:{name}" for name in servers.products()), *generator.schemes()])(incomplete)
+
+
+def pairs(texts: list[str], option: str = "--set", example: str = "shared_buffers=1GB") -> dict[str, str]:
+    """Values by name; ``SpecError`` for a text that is no setting."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise spec.SpecError(option, f"{text!r} is no setting", f"write NAME=VALUE, such as {example}")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def share(option: str, text: str) -> float:
+    """A share (0-1) that is written as per cent, such as 2%; ``SpecError`` where ``text`` is none."""
+    try:
+        found = float(str(spec.per_cent(text))) / 100
+    except ValueError:
+        found = 0.0
+    if not 0.0005 <= found <= 1:
+        raise spec.SpecError(option, f"{text[:60]!r} is no share from 0.05% to 100%", "write for instance 2%")
+    return found

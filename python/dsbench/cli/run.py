@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from dsbench import library, spec
-from dsbench.cli import errors, example, settings
+from dsbench.cli import errors, example, options
 from dsbench.cli.metrics import exported
 from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress
-from dsbench.library.repeating import earlier
+from dsbench.library.running import earlier
 from dsbench.measure.ahead import in_brief, look_ahead, text_of
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
@@ -156,10 +156,10 @@ def specification(params: Mapping[str, Any], config: Path | None) -> spec.Merged
     if params.get("erase"):
         values["erase"] = params["erase"]
     if "limits" in values:
-        values["limits"] = settings.pairs(values["limits"], "--limit", "memory=1GiB")
+        values["limits"] = options.pairs(values["limits"], "--limit", "memory=1GiB")
     before = earlier(config)
     return spec.merged(
-        values, target=target, settings=settings.pairs(texts), config=config, earlier=before,
+        values, target=target, settings=options.pairs(texts), config=config, earlier=before,
         trust=bool(params.get("trust")),
     )  # fmt: skip
 

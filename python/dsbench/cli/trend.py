@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from dsbench.cli import settings
+from dsbench.cli import options
 
 EPILOG = (
     "Exit codes: 0 no change, or the last one was for the better; 3 the last one was for the worse. "
@@ -31,7 +31,7 @@ def command(
 
     One configuration is one product on one host under one load; versions, settings of the server and labels may differ.
     """
-    share = settings.share("--difference", difference)
+    share = options.share("--difference", difference)
     # Late: the libraries that draw and compute take a second, and help should not.
     from dsbench.read.several import files, trend
 

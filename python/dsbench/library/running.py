@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from dsbench.archive import ArchiveError, claimed
 from dsbench.library.archive import Archive
-from dsbench.library.repeating import earlier
 from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
 from dsbench.measure.nodes.remote import Joining
 from dsbench.measure.run import Outcome, execute
 from dsbench.measure.run import resume as go_on
-from dsbench.spec import RunSpec, SpecError, Target, merged, refuse_unused
+from dsbench.spec import OPTIONS, RunSpec, SpecError, Target, merged, refuse_unused
 from dsbench.spec.trust import refuse
 
 if TYPE_CHECKING:
@@ -167,3 +166,22 @@ class _Writing:
 
         finish.write_tables(path)
         self._observer.scale_done(path)
+
+
+def earlier(config: Path | None) -> dict[str, Any] | None:
+    """Settings by name of the archive ``config``, a folder, zip or ``run.json``; ``None`` where it is a TOML file.
+
+    Names that this version does not know are left out: they are those of another one. ``SpecError`` where there is
+    no archive.
+    """
+    if config is None or not (config.is_dir() or config.suffix in (".zip", ".json")):
+        return None
+    try:
+        asked = Archive.open(config).run.spec.described()
+    except ArchiveError as error:
+        raise SpecError("--config", str(error), error.remedy) from None
+    values = {name: value for name, value in asked.items() if name in OPTIONS}
+    target = dict(values.get("target", {}))
+    # A password that stood in the authority may come from where it came before; in the query it cannot.
+    target["url"] = str(target.get("url", "")).replace(":***@", "@")
+    return {**values, "target": {name: value for name, value in target.items() if value is not None}}

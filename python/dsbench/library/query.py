@@ -1,20 +1,62 @@
-"""What a query sees: a view for each table of the archives, and some made from ``run.json`` and the results."""
+"""SQL over all archives below a folder: DuckDB looks at their tables as views."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dsbench.archive import Archive, RunRecord
+from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.archive.columns import TABLES
-from dsbench.library.query.found import Found
 from dsbench.read.evaluation import evaluate
 from dsbench.spec import OPTIONS, printed
-from dsbench.study import Study
+from dsbench.study import Study, load
+
+
+@dataclass(frozen=True)
+class Found:
+    """What lies below a folder."""
+
+    archives: tuple[Archive, ...]
+    folders: tuple[Path, ...]
+    """Of studies."""
+    problems: tuple[str, ...]
+    """Archives that cannot be read, in words."""
+
+    @cached_property
+    def studies(self) -> tuple[Study, ...]:
+        """The studies themselves. ``ArchiveError`` where one cannot be read."""
+        return tuple(load(folder) for folder in self.folders)
+
+
+def find(folder: Path) -> Found:
+    """Everything below ``folder``, or the archive that it is; a zip counts where its folder is not beside it.
+
+    ``ArchiveError`` where there is nothing.
+    """
+    folders = {path.parent for path in folder.rglob("run.json")}
+    zips = set(folder.rglob("*.zip") if folder.is_dir() else [folder])
+    packed = {path for path in zips if path.with_name(path.name.removesuffix(".zip")) not in folders}
+    archives, problems = [], []
+    for path in sorted(folders | packed):
+        try:
+            archive = Archive.open(path)
+            _ = archive.run
+            archives.append(archive)
+        except ArchiveError as error:
+            problems.append(str(error))
+    if not archives:
+        problem = problems[0] if problems else f"no archive below {folder}"
+        raise ArchiveError(problem, "name a folder in which runs left archives, or a study's", usage=True)
+    return Found(tuple(archives), tuple(sorted(p.parent for p in folder.rglob("study.json"))), tuple(problems))
+
 
 Row = dict[str, Any]
 
@@ -148,3 +190,80 @@ _MADE: Final[Mapping[str, Callable[[Found], Iterator[Row]]]] = {
     "settings": _settings,
     "trials": _trials,
 }
+
+
+class QueryError(Exception):
+    """A query that cannot be answered; ``remedy`` says what to do, ``usage`` whether its words are wrong."""
+
+    def __init__(self, problem: str, remedy: str, *, usage: bool = True) -> None:
+        super().__init__(problem)
+        self.remedy = remedy
+        self.usage = usage
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows that a query gives."""
+
+    heads: list[str]
+    """Names of the columns; of several with one name the second is called ``name_1``, the third ``name_2``."""
+    rows: list[list[Any]]
+
+
+def ask(found: Found, sql: str) -> Answer:
+    """The rows that ``sql`` gives. ``QueryError`` has DuckDB's words where it refuses."""
+    duckdb = _duckdb()
+    with duckdb.connect(":memory:") as connection:
+        for name in _needed(sql):
+            connection.register(name, view(name, found))
+        for setting in (
+            "python_enable_replacements = false",
+            "enable_external_access = false",
+            "lock_configuration = true",
+        ):
+            connection.execute(f"SET {setting}")
+        try:
+            result = connection.sql(sql)
+            return Answer([], []) if result is None else _answer(result.to_arrow_table())
+        except duckdb.Error as error:
+            problem = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise QueryError(problem, "dsbench query FOLDER shows the views with their columns") from None
+
+
+def _answer(table: pa.Table) -> Answer:
+    heads: list[str] = []
+    for name in table.column_names:
+        count = 0
+        while (head := f"{name}_{count}" if count else name) in heads or (count and head in table.column_names):
+            count += 1
+        heads.append(head)
+    columns = [_values(head, column) for head, column in zip(heads, table.columns, strict=True)]
+    return Answer(heads, [list(row) for row in zip(*columns, strict=True)])
+
+
+def _values(head: str, column: pa.ChunkedArray[Any]) -> list[Any]:
+    try:
+        return column.to_pylist()
+    except (OverflowError, ValueError, pa.ArrowException) as error:
+        words = f"the column {head} has values of {column.type} that cannot be shown: {error}"
+        raise QueryError(words, "ask for them as text: CAST(… AS VARCHAR)") from None
+
+
+def described(found: Found) -> dict[str, list[str]]:
+    """Name of each view to the names of its columns."""
+    return {name: list(view(name, found).column_names) for name in names()}
+
+
+def _needed(sql: str) -> list[str]:
+    """The views that a query may name: those that it does not are not read. All, where it asks what there is."""
+    words = {word.lower() for word in re.findall(r"\w+", sql)}
+    listing = words & {"show", "tables", "information_schema", "describe", "summarize"}
+    return [name for name in names() if name in words or listing]
+
+
+def _duckdb() -> Any:
+    try:
+        return import_module("duckdb")
+    except ImportError as error:
+        remedy = "pip install 'dsbench-db[query]', or read the tables by dsbench.open(…).table(…)"
+        raise QueryError(f"DuckDB is not here ({error})", remedy, usage=False) from None
