@@ -104,7 +104,7 @@ def test_an_option_more_takes_three_files(package: Path) -> None:
 
 def test_a_column_more_takes_two_files(package: Path) -> None:
     column, value, test = blocks("Adding a column")
-    add_line(package / "archive/columns/tables.py", column, last_of='Column("ramp_up_ns"')
+    add_line(package / "archive/columns.py", column, last_of='Column("ramp_up_ns"')
     add_line(package / "measure/rows.py", value, last_of='"ramp_up_ns"')
     (package.parent / "test_kinds_of_groups.py").write_text(test)
 

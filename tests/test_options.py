@@ -16,7 +16,8 @@ from dsbench.cli import app
 from dsbench.cli.run import specification
 from dsbench.read.page import command_line, config_file
 from dsbench.read.several.compare import read
-from dsbench.spec import OPTIONS, Option, RunSpec, SpecError, about
+from dsbench.spec import OPTIONS, Option, RunSpec, SpecError
+from dsbench.spec import words as about
 from fixtures.archives import MS, cycle_row, run_json, write
 
 KEPT_APART = {"several_threads", "erase"}

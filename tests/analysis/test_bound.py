@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dsbench.read.stats import equations as eq
-from dsbench.read.stats.bound import bound_tps, minimum_time_s
+from dsbench.read.stats.equations import bound_tps, minimum_time_s
 
 
 @pytest.mark.parametrize(

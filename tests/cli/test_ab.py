@@ -20,7 +20,7 @@ from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import Outcome
-from dsbench.read.stats.ratio import Verdict, order_of
+from dsbench.read.stats.comparison import Verdict, order_of
 from dsbench.spec import RunSpec, SpecError, build
 from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.program import Program

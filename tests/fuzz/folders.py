@@ -65,7 +65,7 @@ def _damage(random: Random, folder: Path, path: Path) -> None:
 
 def _browsed(folder: Path, *, remove: bool) -> None:
     from dsbench.archive import ArchiveError
-    from dsbench.web.course import Course
+    from dsbench.web.pages.live import Course
     from dsbench.web.reports import _report
     from dsbench.web.shelf import Shelf
 

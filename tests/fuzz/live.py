@@ -29,10 +29,10 @@ def make(random: Random) -> bytes:
 
 def run(data: bytes, folder: Path) -> None:
     """What the pages make of it, without a browser."""
-    from dsbench.web.course import Course, svg
     from dsbench.web.pages import live
+    from dsbench.web.pages.live import Course, svg
     from dsbench.web.parts import number
-    from dsbench.web.runs import Runs
+    from dsbench.web.state import Runs
 
     from .sandbox import Refused
 

@@ -19,7 +19,7 @@ _WORK = (
     "dsbench.servers.start", "dsbench.measure.keeping.check_target", "dsbench.cli.calibrate.calibrate",
     "dsbench.check.doctor.findings", "dsbench.servers.installations", "dsbench.servers.variants",
     "dsbench.check.conformance.conform", "dsbench.cli.servers._conform_apart", "dsbench.servers.acquire.carry_out",
-    "dsbench.measure.nodes.serving.serve", "dsbench.measure.nodes.launch._up", "dsbench.measure.nodes.bundle.issue",
+    "dsbench.measure.nodes.serving.serve", "dsbench.measure.nodes.serving._up", "dsbench.measure.nodes.bundle.issue",
     "dsbench.measure.nodes.dask_setup.try_port", "dsbench.measure.run.place.lock",
 )  # fmt: skip
 """Where commands begin what is not tried here: servers, nodes, load, certificates."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dsbench.archive import RunRecord
 from dsbench.read import naming
-from dsbench.read.draw import axes, heading, render, specs, theme
+from dsbench.read.draw import axes, render, specs, theme
 from dsbench.read.draw.cycle import cycle, node
 from dsbench.read.draw.freq import curve, freq
 from dsbench.read.draw.rate import conf, rate
@@ -365,17 +365,17 @@ def test_server_is_named_in_few_words(engine: str, version: str, text: str) -> N
 
 def test_conditions_are_told_in_one_line(tpcb: Evaluation) -> None:
     spec = {"nodes": 1, "threads": 1, "connections": 4, "cycles": 1, "duration": 0.5, "retry": True}
-    assert heading.conditions(tpcb, sample.run(spec=spec)) == (
+    assert axes.conditions(tpcb, sample.run(spec=spec)) == (
         "1 node × 1 thread, 4 connections each, repeatable read, 1 cycle of 0.5 s, closed loop, with retry"
     )
 
 
 def test_index_without_interval_or_ladder_says_so(tpcb: Evaluation) -> None:
     index = replace(tpcb.index, dsi=Interval(6.52, NAN, NAN, 0.95), comparable=False)
-    assert heading.index_text(index) == "DSI 6.52"
-    assert "no interval below 5 cycles" in heading.index_note(index)
-    assert "not comparable" in heading.index_note(index)
-    assert heading.index_text(replace(index, dsi=None)) == "no DSI"
+    assert axes.index_text(index) == "DSI 6.52"
+    assert "no interval below 5 cycles" in axes.index_note(index)
+    assert "not comparable" in axes.index_note(index)
+    assert axes.index_text(replace(index, dsi=None)) == "no DSI"
 
 
 def test_control_characters_do_not_end_the_drawing() -> None:

@@ -14,7 +14,7 @@ from dsbench.read import page as document
 from dsbench.read import tables
 from dsbench.read.blocks import Table
 from dsbench.read.draw import render
-from dsbench.read.draw.heading import conditions
+from dsbench.read.draw.axes import conditions
 from dsbench.read.evaluation import evaluate
 from dsbench.read.several import shown, stages, trend
 from dsbench.read.several.compare import Comparison, read

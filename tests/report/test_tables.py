@@ -12,7 +12,7 @@ import pytest
 
 from dsbench.archive import RunRecord
 from dsbench.read import tables
-from dsbench.read.draw.heading import index_note
+from dsbench.read.draw.axes import index_note
 from dsbench.read.draw.rate import conf
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.page import page

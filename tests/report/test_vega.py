@@ -8,9 +8,9 @@ import pytest
 import vl_convert
 
 from dsbench import caches
-from dsbench.read.draw import vega
+from dsbench.read.draw import render
 
-SPEC = {"$schema": "https://vega.github.io/schema/vega-lite/v6.4.json"}
+SPEC = {"$schema": "https://render.github.io/schema/vega-lite/v6.4.json"}
 
 
 @pytest.fixture
@@ -28,11 +28,11 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 
 
 def _script() -> str:
-    vega._bundle.cache_clear()
+    render._bundle.cache_clear()
     try:
-        return str(vega.vega(SPEC))
+        return str(render.vega(SPEC))
     finally:
-        vega._bundle.cache_clear()
+        render._bundle.cache_clear()
 
 
 def test_the_script_is_made_once(made: list[str]) -> None:

@@ -26,10 +26,8 @@ from dsbench.measure.drivers import missing, mysql, peers, postgres, session_ope
 from dsbench.measure.events import Moment, Silent
 from dsbench.measure.loaders import Bench, processes
 from dsbench.measure.loaders import Target as Opened
-from dsbench.measure.loaders.peers import Peer
-from dsbench.measure.loaders.pgbench import Pgbench
+from dsbench.measure.loaders.peers import Peer, Pgbench, Sysbench, class_ns
 from dsbench.measure.loaders.results import merge_results, read_result
-from dsbench.measure.loaders.sysbench import Sysbench, class_ns
 from dsbench.read.naming import subject
 from dsbench.read.stats.histogram import histogram, quantile_ns
 from dsbench.spec import RunSpec, SpecError, Target, build

@@ -16,8 +16,7 @@ from dsbench import control_groups, servers, spec
 from dsbench.devices import Mount, device_of
 from dsbench.measure import stack
 from dsbench.servers import folder, limits
-from dsbench.servers.limits.files import places
-from dsbench.servers.limits.hierarchy import among
+from dsbench.servers.limits.files import among, places
 from dsbench.servers.process import Process
 from dsbench.spec import Limits
 from fixtures.private import has_ended

@@ -16,8 +16,8 @@ from dsbench.study import Study, begin, best, load, merge, outcomes, shown
 from dsbench.study.diagrams import specs
 from dsbench.study.plan import Trial
 from dsbench.study.record import make_folder, store
+from dsbench.study.results import unlike
 from dsbench.study.spec import Factor, parse
-from dsbench.study.unlike import unlike
 from fixtures.archives import MS, cycle_row, run_json, write
 
 

@@ -14,8 +14,7 @@ from dsbench.archive import ArchiveError, claimed
 from dsbench.library import RunError, RunSpec
 from dsbench.measure.events import Moment
 from dsbench.web import state as states
-from dsbench.web.runs import Runs
-from dsbench.web.state import State
+from dsbench.web.state import Runs, State
 
 SPEC = RunSpec.model_validate({"target": {"url": "mock:"}, "duration": 0.1, "cycles": 1})
 
@@ -56,7 +55,7 @@ def test_a_run_whose_file_cannot_be_written_leaves_no_process(tmp_path: Path, mo
         raise ArchiveError("cannot write: No space left on device")
 
     runs = Runs(tmp_path)
-    monkeypatch.setattr("dsbench.web.runs.subprocess.Popen", kept)
+    monkeypatch.setattr("dsbench.web.state.subprocess.Popen", kept)
     monkeypatch.setattr("dsbench.web.state.write", full)
     with pytest.raises(RunError, match="No space left"):
         runs.begin(SPEC)

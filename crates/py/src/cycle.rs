@@ -80,7 +80,7 @@ impl Cycle {
     }
 }
 
-/// The columns of one tally, in the order of `COUNTERS` in columns/tables.py.
+/// The columns of one tally, in the order of `COUNTERS` in columns.py.
 fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&str>) -> [u64; 20] {
     // A count that a client has only once is entered for its first kind.
     let once = |value: u64| if kind == 0 { value } else { 0 };

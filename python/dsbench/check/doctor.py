@@ -19,7 +19,7 @@ from dsbench.problem import how_to_install
 from dsbench.read.stats.machine import RESOURCES, noticed, others, programs
 from dsbench.servers import cache
 from dsbench.servers.errors import Installation
-from dsbench.servers.storage.claims import StorageError
+from dsbench.servers.storage.volume import StorageError
 from dsbench.servers.storage.volume import check as check_storage
 from dsbench.spec.storage import KINDS, Storage
 

@@ -17,7 +17,7 @@ from dsbench.cli.progress import Progress
 from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
 from dsbench.read.naming import counted
-from dsbench.read.stats.ratio import Verdict
+from dsbench.read.stats.comparison import Verdict
 
 EPILOG = (
     "Exit codes: 0 B is faster, or no difference; 3 B is slower; 4 undecided; 1 a run failed; 130 Ctrl-C. In the last "

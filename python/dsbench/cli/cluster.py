@@ -81,13 +81,13 @@ def up(
 ) -> None:
     """Start a node on each machine over SSH, and stay until their run is over."""
     try:
-        from dsbench.measure.nodes import bundle, launch  # Late: an extra.
+        from dsbench.measure.nodes import bundle, serving  # Late: an extra.
     except ImportError as error:
         problem = f"this needs a package that is not here: {error}"
         raise ClusterError(problem, how_to_install(), usage=True) from None
     hosts = [host.strip() for host in ssh.split(",") if host.strip()]
     invitation = bundle.invitation(cluster)
-    failed = launch.up(hosts, invitation, command, lambda line: print(line, file=sys.stderr, flush=True))
+    failed = serving.up(hosts, invitation, command, lambda line: print(line, file=sys.stderr, flush=True))
     if failed:
         errors.tell(f"these nodes did not end well: {', '.join(failed)}", "see what they said above")
         sys.exit(errors.FAILED)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import tomli_w
 
 from dsbench.spec import OPTIONS, Option
-from dsbench.spec.about import GROUPS
+from dsbench.spec.words import GROUPS
 
 _HEAD: Final = (
     "A run of dsbench: dsbench run --config FILE. What is named here has its default; a line that begins with #name is "

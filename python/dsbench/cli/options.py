@@ -10,7 +10,7 @@ import typer
 
 from dsbench import servers, spec, workloads
 from dsbench.measure import loaders as generator
-from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, about, clients, examples
+from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, clients, examples, words
 
 _TYPES: Final = {"boolean": bool, "integer": int, "number": float, "object": list[str]}
 """What the parser makes of a value; all else stays text, which the specification reads."""
@@ -57,7 +57,7 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 
 def _of_scripts(name: str, metavar: str, text: str) -> inspect.Parameter:
-    info = typer.Option(f"--{name}", help=text, metavar=metavar, rich_help_panel=about.WORK)
+    info = typer.Option(f"--{name}", help=text, metavar=metavar, rich_help_panel=words.WORK)
     annotation = Annotated[list[str] | None, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 

@@ -21,7 +21,7 @@ from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
 from dsbench.measure.nodes.remote import Joining
 from dsbench.measure.run import Outcome
-from dsbench.spec import about
+from dsbench.spec import words
 from dsbench.spec.storage import joined
 
 EPILOG = (
@@ -57,7 +57,7 @@ def command(
         Option(
             help="TOML file with these settings, such as docs/run.toml, or the archive of a run to repeat: its folder, "
             "zip or run.json. The command line wins.",
-            rich_help_panel=about.WORK,
+            rich_help_panel=words.WORK,
         ),
     ] = None,
     dry_run: Annotated[
@@ -65,12 +65,12 @@ def command(
         Option(
             "--dry-run",
             help="Show settings, plan, time and space of the run, and touch nothing.",
-            rich_help_panel=about.WORK,
+            rich_help_panel=words.WORK,
         ),
     ] = False,
     example_config: Annotated[
         bool,
-        Option("--example-config", help="Print such a file with every setting, explained.", rich_help_panel=about.WORK),
+        Option("--example-config", help="Print such a file with every setting, explained.", rich_help_panel=words.WORK),
     ] = False,
     erase: Annotated[
         str,
@@ -78,7 +78,7 @@ def command(
             metavar="DEVICE",
             help="The device of --storage once more: all that it holds may be lost. One that is in use or holds data "
             "is refused even so.",
-            rich_help_panel=about.WORK,
+            rich_help_panel=words.WORK,
         ),
     ] = "",
     out: Annotated[Path, Option(help="Folder for the archive.")] = Path("archives"),
@@ -88,7 +88,7 @@ def command(
             "--trust",
             help="Take over from an archive, by --config or --resume, what a server or this machine would execute, "
             "load or write, too: docs/security.md.",
-            rich_help_panel=about.WORK,
+            rich_help_panel=words.WORK,
         ),
     ] = False,
     resume: Annotated[Path | None, Option(help="Go on with this archive, which was cut short.")] = None,

@@ -26,8 +26,7 @@ from dsbench.read.evaluation import evaluate
 from dsbench.read.several.files import as_json, make_files
 from dsbench.read.several.files import write as write_files
 from dsbench.read.several.settings import flat
-from dsbench.read.stats.comparison import differing, mean_lg
-from dsbench.read.stats.ratio import ORDERS, Ratio, Verdict, of_block, order_of, ratio
+from dsbench.read.stats.comparison import ORDERS, Ratio, Verdict, differing, mean_lg, of_block, order_of, ratio
 from dsbench.read.text import render_text
 from dsbench.servers.folder import Folder
 from dsbench.spec import RunSpec, SpecError

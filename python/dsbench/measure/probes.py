@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from dsbench.servers.storage.claims import StorageError
+from dsbench.servers.storage.volume import StorageError
 from dsbench.spec.checks import probes_named
 
 _MIB: Final = 1 << 20

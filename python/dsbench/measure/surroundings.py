@@ -19,7 +19,7 @@ from dsbench.measure.loaders.loader import Loader
 from dsbench.measure.monitors import RUN, Known, Statistics, beside, between, look
 from dsbench.measure.stack import Described, Switch
 from dsbench.read.stats.machine import noticed
-from dsbench.servers.storage.claims import StorageError
+from dsbench.servers.storage.volume import StorageError
 from dsbench.spec import Limits, RunSpec, SpecError
 
 

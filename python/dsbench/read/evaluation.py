@@ -12,12 +12,10 @@ from dsbench.read.stats.efficiency import Efficiency
 from dsbench.read.stats.fairness import Evenness
 from dsbench.read.stats.fits import Fit
 from dsbench.read.stats.index import Fall
-from dsbench.read.stats.kinds import KindResult
+from dsbench.read.stats.kinds import KindResult, StatementResult
 from dsbench.read.stats.machine import CycleUse
-from dsbench.read.stats.statements import StatementResult
-from dsbench.read.stats.tpcc import Nopm
+from dsbench.read.stats.tpcc import Nopm, Window
 from dsbench.read.stats.values import Collision, Doubt, Floats, Frequency, Index, Interval, Ints, Resource, ScaleResult
-from dsbench.read.stats.windows import Window
 from dsbench.read.subjects import readers
 from dsbench.read.subjects.kinds import Counted
 from dsbench.read.subjects.nodes import NodeShare

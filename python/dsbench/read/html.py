@@ -38,7 +38,7 @@ def environment() -> Environment:
 
 def render_page(title: str, body: str, specs: Mapping[str, Spec], courses: Mapping[str, Any] | None = None) -> str:
     """``body``, which is HTML, as a whole page with what draws the diagrams ``specs``."""
-    from dsbench.read.draw.vega import vega  # Late: what draws takes a second, and a notebook needs none of it.
+    from dsbench.read.draw.render import vega  # Late: what draws takes a second, and a notebook needs none of it.
 
     return environment().get_template("page.html").render(
         title=title, body=Markup(body), specs=specs, courses=courses or {}, policy=Markup(_POLICY),

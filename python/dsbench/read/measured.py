@@ -12,8 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dsbench.archive import columns
-from dsbench.read.arrow import texts, whole
-from dsbench.read.groups import durations_ns
+from dsbench.read.groups import durations_ns, texts, whole
 from dsbench.read.stats.equations import measured_s
 from dsbench.read.stats.values import Floats, Ints
 

@@ -16,7 +16,7 @@ from dsbench.read import draw as diagrams
 from dsbench.read import glance, subjects
 from dsbench.read.blocks import Block, Sentence
 from dsbench.read.draw import course
-from dsbench.read.draw.heading import conditions
+from dsbench.read.draw.axes import conditions
 from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, ceiling_tps

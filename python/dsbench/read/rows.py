@@ -17,8 +17,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive import LOCAL, TABLES, Archive, RunRecord
-from dsbench.read.arrow import of_cycles, texts, whole, with_all_responses, with_class
-from dsbench.read.groups import Makers, Series, groups_of, makers_of, series_of, with_threads
+from dsbench.read.groups import (
+    Makers,
+    Series,
+    groups_of,
+    makers_of,
+    of_cycles,
+    series_of,
+    texts,
+    whole,
+    with_all_responses,
+    with_class,
+    with_threads,
+)
 from dsbench.read.measured import Measured, measured
 
 Tables = Mapping[str, pa.Table]

@@ -12,9 +12,8 @@ from typing import Any, Final, Literal
 
 from pydantic_core import PydanticUndefined
 
-from dsbench.spec.about import About
 from dsbench.spec.run import RunSpec
-from dsbench.spec.words import SpecError
+from dsbench.spec.words import About, SpecError
 
 Kind = Literal["boolean", "integer", "number", "string", "array", "object"]
 

@@ -11,11 +11,10 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from dsbench import workloads
 from dsbench.redaction import redact_values
 from dsbench.spec import checks
-from dsbench.spec.about import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About
 from dsbench.spec.checks import PEAK_THREADS, PROBES
 from dsbench.spec.clients import DRIVERS, OWN, PEERS
 from dsbench.spec.target import Frozen, Target
-from dsbench.spec.words import per_cent, seconds
+from dsbench.spec.words import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About, per_cent, seconds
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
 Call = Literal["procedure", "statements"]

@@ -6,11 +6,10 @@ Read ``spec`` for what is asked, ``plan`` for the trials that come of it, ``cond
 from __future__ import annotations
 
 from dsbench.study.best import best
-from dsbench.study.conduct import conduct
+from dsbench.study.conduct import conduct, joined
 from dsbench.study.estimate import Estimate, estimate
 from dsbench.study.making import Make, Watch
 from dsbench.study.merging import merge
-from dsbench.study.nodes import joined
 from dsbench.study.plan import Trial, combination
 from dsbench.study.record import FAILED, Study, again, begin, extend, is_study, load, store, tried
 from dsbench.study.results import Made, Outcomes, Point, mean, outcomes

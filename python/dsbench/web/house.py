@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsbench.web.runs import Runs
 from dsbench.web.shelf import Shelf
+from dsbench.web.state import Runs
 
 
 @dataclass

@@ -15,11 +15,9 @@ from dsbench import _core
 from dsbench.measure import drivers
 from dsbench.measure.loaders.core import CoreError, Target, errors
 from dsbench.measure.loaders.cycle import POLL_S, Cycle, Source, Watch
-from dsbench.measure.loaders.peers import Peer
-from dsbench.measure.loaders.pgbench import Pgbench
+from dsbench.measure.loaders.peers import Peer, Pgbench, Sysbench
 from dsbench.measure.loaders.processes import Processes
 from dsbench.measure.loaders.stages import CycleLoad, Stage, read_load, read_stages, write_options
-from dsbench.measure.loaders.sysbench import Sysbench
 from dsbench.spec import NotHere, RunSpec
 from dsbench.spec import Target as TargetSpec
 from dsbench.spec.clients import OWN, clients_of, find_client

@@ -14,11 +14,10 @@ from typing import Final
 from dsbench.archive import RunRecord
 from dsbench.read.draw.axes import Form
 from dsbench.read.draw.connections import connections, response
+from dsbench.read.draw.course import stages
 from dsbench.read.draw.cycle import cycle, node
 from dsbench.read.draw.freq import freq, kinds
-from dsbench.read.draw.model import collisions, memory, scalability
-from dsbench.read.draw.rate import conf, rate
-from dsbench.read.draw.stage_courses import stages
+from dsbench.read.draw.rate import collisions, conf, memory, rate, scalability
 from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.series import run_shown

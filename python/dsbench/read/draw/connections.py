@@ -9,8 +9,7 @@ from typing import Final
 import altair as alt
 
 from dsbench.archive import RunRecord
-from dsbench.read.draw.axes import ValueAxis
-from dsbench.read.draw.heading import title
+from dsbench.read.draw.axes import ValueAxis, title
 from dsbench.read.draw.theme import (
     HUES,
     ORDERED,

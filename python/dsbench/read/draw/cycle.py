@@ -9,8 +9,7 @@ import altair as alt
 import numpy as np
 
 from dsbench.archive import RunRecord
-from dsbench.read.draw.axes import Form, ScaleAxis, ValueAxis
-from dsbench.read.draw.heading import title
+from dsbench.read.draw.axes import Form, ScaleAxis, ValueAxis, title
 from dsbench.read.draw.theme import HUES, ORDERED, SHAPES, Row, Spec, finish, legend_columns
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject

@@ -10,8 +10,7 @@ import altair as alt
 import numpy as np
 
 from dsbench.archive import RunRecord
-from dsbench.read.draw.axes import ValueAxis
-from dsbench.read.draw.heading import title
+from dsbench.read.draw.axes import ValueAxis, title
 from dsbench.read.draw.theme import (
     GREY,
     HEIGHT,

@@ -6,11 +6,14 @@ import json
 import os
 import re
 from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any, Final
 
 import vl_convert
 
+from dsbench import caches
 from dsbench.archive import ArchiveError, RunRecord
 from dsbench.read.draw import specs
 from dsbench.read.draw.axes import Form
@@ -161,3 +164,27 @@ def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines()]
     said = [line for line in lines if line and not line.startswith("at ") and not line.endswith("failed:")]
     return said[0] if said else "no reason given"
+
+
+_NOTICE: Final = "/* Vega, Vega-Lite, Vega-Embed: University of Washington Interactive Data Lab, BSD-3-Clause */\n"
+_END: Final = "\n/* whole */\n"
+
+
+def vega(spec: Spec) -> str:
+    """The JavaScript that draws ``spec``, for the inside of a script element."""
+    return _NOTICE + _bundle(version(spec))
+
+
+@cache
+def _bundle(release: str) -> str:
+    """Some 0.9 MB, of which the converter and the release decide every byte: made once, which takes seconds."""
+    kept = caches.folder() / "scripts" / f"vega-lite-{release}-by-vl-convert-{installed('vl-convert-python')}.js"
+    try:
+        script = kept.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        script = ""
+    if not script.endswith(_END):
+        bundle = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", release))
+        script = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--") + _END
+        caches.keep(kept, script.encode())
+    return script

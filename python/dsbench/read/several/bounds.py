@@ -22,7 +22,7 @@ from dsbench.read.draw.theme import HUES, SHAPES, Row, Spec, finish
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.format import format_number
 from dsbench.read.naming import server
-from dsbench.read.stats.bound import bound_tps, minimum_time_s
+from dsbench.read.stats.equations import bound_tps, minimum_time_s
 from dsbench.read.text import render_text
 
 _COUNT: Final = "transactions"

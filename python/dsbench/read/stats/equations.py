@@ -7,6 +7,7 @@ in seconds; rates are per second (tps). What cannot be computed is ``nan``, neve
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,3 +119,13 @@ def spread(rates: Floats) -> Spread:
         return Spread(np.nan, np.nan, np.nan, np.nan, np.nan)
     deviation = float(np.std(rates, ddof=1)) if rates.size > 1 else np.nan
     return Spread(float(np.median(rates)), float(np.mean(rates)), deviation, float(rates.min()), float(rates.max()))
+
+
+def minimum_time_s(parts: Sequence[tuple[float, int]]) -> float:
+    """Sum of n / T over ``parts``, each as (T in transactions per second, n); nan where a T is not above 0."""
+    return sum(n / rate for rate, n in parts) if parts and all(rate > 0 for rate, _ in parts) else np.nan
+
+
+def bound_tps(parts: Sequence[tuple[float, int]]) -> float:
+    """1 / ``minimum_time_s``, in transactions per second."""
+    return 1 / minimum_time_s(parts)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from dsbench.read.stats.histogram import Histogram, deviation_ns, merge, quantiles_ns
-from dsbench.read.stats.windows import binomial_interval
+from dsbench.read.stats.tpcc import binomial_interval
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999, 1.0)
 """Of service and response times; 1 is the maximum."""
@@ -155,3 +156,43 @@ def kind_results(
         everything = sum(list(counts.values())[1:], start=next(iter(counts.values())))
         rows.append(result(ALL, everything, list(service.values()), list(response.values())))
     return tuple(rows)
+
+
+STATEMENT_QUANTILES: Final = (0.5, 0.99, 1.0)
+"""Of the times of a statement; 1 is the maximum."""
+
+
+@dataclass(frozen=True)
+class StatementResult:
+    """One statement of a script at one scale, over all cycles."""
+
+    kind: str
+    """The script."""
+    statement: int
+    """Number among the statements of all scripts, from 1."""
+    line: int
+    """Where it stands in its script, from 1."""
+    text: str
+    count: int
+    """Executions without an error, in attempts that failed later, too."""
+    failed: int
+    """Errors that ended their transaction."""
+    retried: int
+    """Errors after which the transaction was tried again."""
+    mean_ns: float
+    """Of the executions without an error; nan where there is none, as all that follows."""
+    deviation_ns: float
+    """Their standard deviation."""
+    times_ns: Mapping[float, float]
+    """Quantile (0-1) to time."""
+
+
+def statement_result(
+    kind: str, statement: int, line: int, text: str, failed: int, retried: int, sum_ns: int, times: Histogram
+) -> StatementResult:
+    """The figures out of the sum of the ``times``, which is exact, and their histogram."""
+    count = times.count
+    mean_ns = sum_ns / count if count else float("nan")
+    spread_ns = deviation_ns(times)
+    shares = quantiles_ns(times, STATEMENT_QUANTILES)
+    return StatementResult(kind, statement, line, text, count, failed, retried, mean_ns, spread_ns, shares)

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dsbench.read.stats.tpcc import Nopm, home_doubts, nopm, size_doubts
+from dsbench.read.stats.tpcc import Nopm, Window, home_doubts, nopm, size_doubts, windows
 from dsbench.read.stats.values import Doubt
-from dsbench.read.stats.windows import Window, windows
 
 
 @dataclass(frozen=True)

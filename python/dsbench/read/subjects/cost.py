@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive import LOCAL
-from dsbench.read.arrow import grouped, whole
 from dsbench.read.blocks import Block, Column, Listed, Part, Sentence, Table
-from dsbench.read.groups import durations_ns, ramp_ups_ns
+from dsbench.read.groups import durations_ns, grouped, ramp_ups_ns, whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import each_series
 from dsbench.read.stats.fairness import Evenness, evenness, irregularity

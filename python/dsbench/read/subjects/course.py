@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from dsbench.read.arrow import grouped, plain, summed, whole
+from dsbench.read.groups import grouped, plain, summed, whole
 from dsbench.read.measured import Measured
 from dsbench.read.stats.values import Floats, Ints
 from dsbench.read.subject import Subject

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from dsbench.archive import RunRecord
-from dsbench.read.arrow import counts_by
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.groups import Makers
+from dsbench.read.groups import Makers, counts_by
 from dsbench.read.measured import Measured
 from dsbench.read.series import each_series, label_series
 from dsbench.read.stats.fits import fit_collision

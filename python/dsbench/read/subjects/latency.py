@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dsbench.read.arrow import whole
 from dsbench.read.blocks import Block, Column, Table
+from dsbench.read.groups import whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import each_series
 from dsbench.read.stats import histogram as hist

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive import LOCAL
-from dsbench.read.arrow import grouped, whole
 from dsbench.read.blocks import Block, Column, Listed, Part, Sentence, Table
 from dsbench.read.format import NONE
-from dsbench.read.groups import durations_ns
+from dsbench.read.groups import durations_ns, grouped, whole
 from dsbench.read.series import each_series
 from dsbench.read.stats.machine import CycleUse, MachineUse, Program, programs
 from dsbench.read.stats.resources import gains

@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive import LOCAL, RunRecord
-from dsbench.read.arrow import grouped, whole
 from dsbench.read.blocks import Block, Column, Listed, Sentence, Table
-from dsbench.read.groups import durations_ns
+from dsbench.read.groups import durations_ns, grouped, whole
 from dsbench.read.measured import Measured
 from dsbench.read.rows import divide_networks
 from dsbench.read.stats import equations as eq

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dsbench.read.arrow import whole
 from dsbench.read.blocks import Block, Column, Sentence, Table
+from dsbench.read.groups import whole
 from dsbench.read.series import label_series
 from dsbench.read.stats import histogram as hist
-from dsbench.read.stats.kinds import KindResult
-from dsbench.read.stats.statements import QUANTILES, StatementResult, statement_result
+from dsbench.read.stats.kinds import STATEMENT_QUANTILES, KindResult, StatementResult, statement_result
 from dsbench.read.subject import Subject
 from dsbench.read.subjects.errors import count_classes
 
@@ -81,7 +80,7 @@ def _count(row: KindResult) -> tuple[object, ...]:
 
 
 def _times(row: StatementResult) -> tuple[object, ...]:
-    times = (row.mean_ns, row.deviation_ns, *(float(row.times_ns[q]) for q in QUANTILES))
+    times = (row.mean_ns, row.deviation_ns, *(float(row.times_ns[q]) for q in STATEMENT_QUANTILES))
     return (*times, row.count, row.failed, row.retried, row.line, row.text)
 
 

@@ -23,8 +23,8 @@ from dsbench.read.stats.machine import CycleUse
 from dsbench.read.stats.precision import half_width
 from dsbench.read.stats.resources import CLIENT_CPU
 from dsbench.read.stats.steady import Drift, Scatter, drift, over_cycles, scatter, stalls
+from dsbench.read.stats.tpcc import window_doubts
 from dsbench.read.stats.values import Doubt, Floats, Frequency, Resource
-from dsbench.read.stats.windows import window_doubts
 from dsbench.read.subject import Subject
 from dsbench.read.subjects.kinds import kind_doubts, special_doubts
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dsbench import spec
 from dsbench.servers.errors import Installation
-from dsbench.servers.firebird import binaries, settings
+from dsbench.servers.firebird import binaries, instance
 from dsbench.servers.firebird.embedded import Embedded
 from dsbench.servers.firebird.instance import Instance
 from dsbench.servers.limits import Group
@@ -38,7 +38,7 @@ def start(
 
 def find(target: spec.Target) -> binaries.Server | binaries.Engine:
     """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
-    folder, embedded = settings.choice(target.settings)
+    folder, embedded = instance.choice(target.settings)
     return binaries.find(target.version, folder, embedded)
 
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from dsbench import spec
 from dsbench.servers.errors import ServerError
-from dsbench.servers.firebird import settings as configuration
+from dsbench.servers.firebird import instance
 from dsbench.servers.firebird.binaries import Engine, known_settings
 from dsbench.servers.folder import Folder
 from dsbench.servers.process import Log
@@ -48,7 +48,7 @@ class Embedded(Server):
 
     def __init__(self, engine: Engine, base: Path, settings: Mapping[str, str]) -> None:
         self.version = engine.name
-        self._checked = configuration.checked(settings, known_settings(engine.root), self.version)
+        self._checked = instance.checked(settings, known_settings(engine.root), self.version)
         self._root = _root(engine, self._checked.conf)
         super().__init__(base, "fb")
 
@@ -112,7 +112,7 @@ def _furnish(root: Path, runtime: Path, math: Path, conf: Mapping[str, str]) -> 
     for name in ("lock", "tmp"):
         (root / name).mkdir(mode=0o700)
     own = {"TempDirectories": str(root / "tmp")} if "tempdirectories" not in {name.lower() for name in conf} else {}
-    (root / "firebird.conf").write_text(configuration.conf({**own, **conf}))
+    (root / "firebird.conf").write_text(instance.conf({**own, **conf}))
     # The engine knows no setting for these; it asks the environment when it is loaded.
     os.environ["FIREBIRD_LOCK"] = str(root / "lock")
     os.environ["FIREBIRD_TMP"] = str(root / "tmp")

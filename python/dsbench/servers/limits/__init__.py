@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dsbench import devices
-from dsbench.servers.limits.files import Place, places
-from dsbench.servers.limits.hierarchy import hierarchies
+from dsbench.servers.limits.files import Place, hierarchies, places
 from dsbench.spec import Limits, SpecError
 
 __all__ = ["Group", "forget_pages", "planned", "remove"]

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from dsbench import spec
 from dsbench.servers import templates
 from dsbench.servers.limits import Group
-from dsbench.servers.postgresql import instance as configuration
+from dsbench.servers.postgresql import instance
 from dsbench.servers.postgresql.binaries import Binaries
 from dsbench.servers.process import network_host, run
 from dsbench.servers.server import OwnProcess
@@ -36,7 +36,7 @@ class Instance(OwnProcess):
     ) -> None:  # fmt: skip
         self.version = f"PostgreSQL {binaries.version}"
         self._binaries = binaries
-        self._settings = configuration.checked(settings, connections)
+        self._settings = instance.checked(settings, connections)
         self._memory: SharedMemory | None = None
         # Another language would change what the programs say.
         super().__init__(base, "pg", "postgres", ("PG", "LANG"), {"LC_ALL": "C"}, group)
@@ -87,7 +87,7 @@ class Instance(OwnProcess):
         own["unix_socket_directories"] = str(self._socket_directory)
         path = self.directory / "postgresql.conf"
         # Of a cluster that was kept only what initdb wrote stays: settings are those of this run.
-        path.write_text(path.read_text().partition(_OWN)[0] + _OWN + configuration.conf(own))
+        path.write_text(path.read_text().partition(_OWN)[0] + _OWN + instance.conf(own))
         # The server reads its configuration and says what it thinks of it, without starting.
         said = run([*server, "-C", "port"], self._user, self._env)
         if said.returncode != 0:

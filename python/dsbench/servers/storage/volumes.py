@@ -11,8 +11,7 @@ from pathlib import Path
 from dsbench import spec
 from dsbench.servers import folder
 from dsbench.servers.errors import ServerError
-from dsbench.servers.storage.claims import StorageError
-from dsbench.servers.storage.volume import Volume, check
+from dsbench.servers.storage.volume import StorageError, Volume, check
 from dsbench.spec.storage import Storage
 
 _standing: list[Volume] = []

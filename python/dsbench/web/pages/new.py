@@ -11,8 +11,8 @@ from dsbench import servers, workloads
 from dsbench.library import RunError, SpecError
 from dsbench.measure.ahead import text_of
 from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, examples
-from dsbench.spec.about import GROUPS
 from dsbench.spec.trust import Untrusted
+from dsbench.spec.words import GROUPS
 from dsbench.web import form
 from dsbench.web.house import House
 from dsbench.web.parts import BUSY, button, copying, fields, go, link, on_text, problem, starter, tag

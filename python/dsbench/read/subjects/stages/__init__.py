@@ -12,10 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive.record import StageAsked
-from dsbench.read.arrow import grouped, plain, whole
 from dsbench.read.blocks import Block, Column, Part, Sentence, Table, Terms
 from dsbench.read.format import FAILED
-from dsbench.read.groups import Series
+from dsbench.read.groups import Series, grouped, plain, whole
 from dsbench.read.measured import Measured
 from dsbench.read.naming import tag
 from dsbench.read.series import labels

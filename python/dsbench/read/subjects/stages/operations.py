@@ -14,8 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dsbench.read.arrow import grouped, summed, whole
-from dsbench.read.groups import Series, durations_ns
+from dsbench.read.groups import Series, durations_ns, grouped, summed, whole
 from dsbench.read.stats.resources import gains
 from dsbench.read.subjects.course import counts_rows
 from dsbench.workloads import Entry, Kind
