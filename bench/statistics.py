@@ -1,7 +1,7 @@
 """``python -m bench.statistics``: draws series whose truth is known, and counts how often what is promised holds.
 
 Nothing is measured and no database is needed. Each table of docs/method.md between two marks comes from here:
-``--write`` puts the figures there. The same functions, with fewer draws, are tests (tests/analysis/test_promises.py).
+``--write`` puts the figures there. The same functions, with fewer draws, are tests (tests/read/test_promises.py).
 """
 
 from __future__ import annotations

@@ -6,7 +6,10 @@
 //! and so are minimum, maximum and sum. The range ends at 2^43 ns (2.4 h): longer times count in
 //! the last bucket and still in the exact maximum.
 
+use std::fmt;
+
 use crate::clock::Nanos;
+use crate::record::zeroed::Zeroed;
 
 const SUB_BITS: u32 = 11;
 const SUB: u64 = 1 << SUB_BITS;
@@ -38,10 +41,8 @@ pub fn bounds(index: usize) -> (Nanos, Nanos) {
 }
 
 /// Counts of times by bucket, with exact count, sum, minimum and maximum.
-#[derive(Debug, Clone)]
 pub struct Histogram {
-    // Zeroed memory of the system: pages that no value falls into are never touched.
-    counts: Box<[u64]>,
+    counts: Zeroed,
     count: u64,
     sum: u64,
     min: Nanos,
@@ -50,7 +51,21 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { counts: vec![0; BUCKETS].into_boxed_slice(), count: 0, sum: 0, min: Nanos::MAX, max: 0 }
+        Self { counts: Zeroed::new(BUCKETS), count: 0, sum: 0, min: Nanos::MAX, max: 0 }
+    }
+}
+
+impl Clone for Histogram {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.merge(self);
+        copy
+    }
+}
+
+impl fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} values from {} to {} ns", self.count, self.min(), self.max)
     }
 }
 
@@ -68,7 +83,10 @@ impl Histogram {
     /// Adds the counts of `other`: merging is associative, and merged equals pooled.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
-            *mine += theirs;
+            // A page of the sum that has no counts is not written to.
+            if *theirs > 0 {
+                *mine += theirs;
+            }
         }
         self.count += other.count;
         self.sum += other.sum;

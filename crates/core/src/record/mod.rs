@@ -4,3 +4,4 @@ pub mod course;
 pub mod histogram;
 pub mod recorder;
 pub mod trace;
+mod zeroed;

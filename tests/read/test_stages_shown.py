@@ -20,8 +20,8 @@ from dsbench.read.several import shown, stages, trend
 from dsbench.read.several.compare import Comparison, read
 from dsbench.read.several.trend import histories
 from dsbench.read.text import colour_signs
-from evaluation.test_stage_costs import STAGES, rows
 from fixtures.archives import MS, cycle_row, run_json, write
+from read.test_stage_costs import STAGES, rows
 
 
 def archive(folder: Path, label: str, *, faster: float = 1.0, sustained: int = 1800, scale: int = 1) -> Archive:

@@ -14,7 +14,7 @@ from dsbench.measure.loaders import Case, CoreError
 from dsbench.measure.loaders import Target as CoreTarget
 from dsbench.spec import Target
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_extras_that_the_package_offers_are_told(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_extras_that_are_told_are_those_of_the_project() -> None:
-    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert project["name"] == release.DISTRIBUTION
     assert set(doctor._EXTRAS) == set(project["optional-dependencies"]) - {"dev"}
     assert doctor._is_there("json.decoder")
