@@ -15,16 +15,19 @@ from dsbench.read import tables
 from dsbench.read.blocks import Table
 from dsbench.read.draw import render
 from dsbench.read.draw.axes import conditions
+from dsbench.read.draw.several import specs
 from dsbench.read.evaluation import evaluate
 from dsbench.read.several import shown, stages, trend
-from dsbench.read.several.compare import Comparison, read
+from dsbench.read.several.compare import Comparison, read, verdicts
 from dsbench.read.several.trend import histories
 from dsbench.read.text import colour_signs
-from fixtures.archives import MS, cycle_row, run_json, write
+from fixtures.archives import MS, S, cycle_row, group_row, run_json, write
 from read.test_stage_costs import STAGES, rows
 
 
-def archive(folder: Path, label: str, *, faster: float = 1.0, sustained: int = 1800, scale: int = 1) -> Archive:
+def archive(
+    folder: Path, label: str, *, faster: float = 1.0, sustained: int = 1800, scale: int = 1, **spec: object
+) -> Archive:
     """Queries ``faster`` times as often, beside ``sustained`` rows in 2 s of 2000 that were to come."""
     found = rows()
     for row in (row for table in found.values() for row in table if "scale" in row):
@@ -34,7 +37,7 @@ def archive(folder: Path, label: str, *, faster: float = 1.0, sustained: int = 1
             row["committed"] = round(row["committed"] * faster)
         if row["kind"] == "insert" and row["stage"] == "query":
             row["rows"], row["committed"] = sustained, sustained // 50
-    return write(folder, run_json({"workload": "rehearsal", "target": {"url": "mock:"}, "label": label, "scales": [scale]}, stages=STAGES), found)
+    return write(folder, run_json({"workload": "rehearsal", "target": {"url": "mock:"}, "label": label, "scales": [scale], **spec}, stages=STAGES), found)
 
 
 @pytest.fixture
@@ -74,6 +77,74 @@ def test_stages_at_other_scales_stand_beside_each_other_with_their_scale(tmp_pat
     _absolute, relative, _background = stages.tell_rates(read(paths).stages, ("A", "B"))
     assert relative.title.startswith("relative to the first")
     assert _cells(relative) == [["", "load", "index", "query"], ["A, scale 1", "1.00", "1.00", "1.00"], ["B, scale 20", "1.00", "1.00", "0.50▼"]]
+
+
+def test_each_setup_has_a_reference_of_its_own_and_bars_beside_the_other(tmp_path: Path) -> None:
+    """Two products with a database within memory and beyond it: cached is not divided by io-bound."""
+    paths = []
+    for scale, sizes in ((1, "cached"), (20, "io-bound")):
+        for label, faster in (("one", 1.0 / scale), ("two", 0.5)):
+            folder = tmp_path / sizes / label
+            folder.mkdir(parents=True)
+            given = {"workload_settings": {"sizes": sizes}}
+            paths.append(archive(folder, label, faster=faster, scale=scale, **given).path)
+    found = read(paths)
+    assert found.labels == ("one, cached", "two, cached", "one, io-bound", "two, io-bound")
+    assert found.load == [], "what makes the setups is no reason against a comparison"
+    absolute, relative, _background = map(_cells, stages.tell_rates(found.stages, ("A", "B", "C", "D")))
+    assert [row[3] for row in absolute[1:]] == ["200", "100", "10", "100"]
+    assert [[row[0], row[3]] for row in relative[1:]] == [
+        ["A, scale 1", "1.00"], ["B, scale 1", "0.50▼"], ["C, scale 20", "1.00"], ["D, scale 20", "10.00▲"],
+    ]  # fmt: skip
+    queries = found.sections[-1]
+    assert (queries.bases, queries.compared[1].relative[1].value) == ((0, 0, 2, 2), pytest.approx(280 / 480, rel=0.2))
+    assert queries.compared[3].relative[20].value > 1
+    named = [name for name, _ in verdicts(found, queries, ("A", "B", "C", "D"))]
+    assert named == ["B", "D"]
+    drawn = specs(found)["stages"]
+    bars = [(row["archive"], row["setup"], row["rate"]) for row in drawn["datasets"]["stages"] if row["stage"] == "query"]
+    assert bars == [("one", "cached", 200), ("two", "cached", 100), ("one", "io-bound", 10), ("two", "io-bound", 100)]
+    assert "io-bound" in render.picture(drawn)
+
+
+def test_efficiency_as_multiples_of_the_reference(comparison: Comparison) -> None:
+    """1.5 s of CPU for 400 queries, and for 380: 3750 and 3947 µs each. What was done in a second is no such figure."""
+    (table,) = [one for one in stages.tell_efficiency(comparison.stages, "ABCD") if one.title == "efficiency, query"]
+    heads, *told = _cells(table)
+    assert [row[0] for row in told] == ["A", "B", "C", "D", "B / A", "C / A", "D / A"]
+    at = heads.index("cpupq")
+    assert [row[at] for row in told] == ["3,750", "3,947", "3,538", "3,606", "1.1×", "0.94×", "0.96×"]
+    assert {row[heads.index("qps")] for row in told[4:]} == {""}
+    found = shown.document(comparison)["stages"][2]["archives"][1]
+    assert found["efficiency_relative"]["cpupq"] == pytest.approx(400 / 380)
+    assert found["deletes_per_s"] == 1000
+
+
+def test_small_transactions_as_a_share_of_large_ones(tmp_path: Path) -> None:
+    """4000 rows in 1 s of l.i1, and 1000 inserted and 900 deleted in 2 s of l.i2: 0.125 and 0.1125."""
+    def row(stage: str, cycle: int, kind: str, count: int) -> dict[str, object]:
+        return cycle_row(1, cycle, [MS] * 10, stage=stage, threads=1, group=kind, kind=kind, rows=count)
+
+    asked = {"workload": "insert", "target": {"url": "mock:"}, "scales": [1]}
+    named = [{"name": name, "work": "load", "repeated": False} for name in ("l.i1", "l.i2")]
+    cycles = [row("l.i1", 1, "insert", 4000), row("l.i1", 1, "delete", 4000), row("l.i2", 2, "insert", 1000), row("l.i2", 2, "delete", 900)]
+    groups = [group_row(1, stage, cycle, seconds * S, group=kind) for stage, cycle, seconds in (("l.i1", 1, 1), ("l.i2", 2, 2)) for kind in ("insert", "delete")]
+    paths = [write(tmp_path / name, run_json(asked, stages=named, name=name), {"cycles": cycles, "groups": groups}).path for name in ("a", "b")]
+    found = read(paths)
+    (table,) = [one for one in stages.tell_rates(found.stages, "AB") if one.title.startswith("l.i2 / l.i1")]
+    assert _cells(table)[1:] == [["A", "0.125", "0.113"], ["B", "0.125", "0.113"]]
+    assert shown.document(found)["stages"][1]["archives"][0]["of_l.i1"] == {"inserts": 0.125, "deletes": 0.1125}
+
+
+def test_courses_of_several_archives_are_lines_of_one_diagram(comparison: Comparison) -> None:
+    drawn = specs(comparison)["courses"]
+    points = [(row["group"], row["clients"], row["second"], row["rate"]) for row in drawn["datasets"]["seconds"]]
+    assert [point for point in points if point[1] == "query"][:2] == [("base", "query", 1, 300), ("base", "query", 2, 100)]
+    assert {point[0] for point in points} == {"base", "new", "newer", "same"}
+    assert [plot["title"]["text"] for plot in drawn["vconcat"][0]["hconcat"]] == [
+        "query: query [1/s]", "query, largest response time [ms]", "query: insert [1/s]", "insert, largest response time [ms]",
+    ]  # fmt: skip
+    assert "newer" in render.picture(drawn)
 
 
 def test_a_rate_of_a_stage_is_that_of_its_measured_clients_alone(tmp_path: Path) -> None:

@@ -168,14 +168,14 @@ def _rows(name: str, part: Evaluation, scale: int) -> Iterator[Row]:
     for group, course in part.group_courses[scale].items():
         if len(course) < 2 or not measured:
             continue
-        for second, rate, longest_ns in _points(course, lengths):
+        for second, rate, longest_ns in course_points(course, lengths):
             yield {
                 "stage": name, "group": group, "second": second, "rate": rate, "ms": longest_ns / 1e6,
                 "measured": group == measured,
             }  # fmt: skip
 
 
-def _points(course: Floats, durations_s: Floats) -> Iterator[tuple[int, float, float]]:
+def course_points(course: Floats, durations_s: Floats) -> Iterator[tuple[int, float, float]]:
     """(end in seconds, mean rate, longest time in ns) of steps.
 
     The last second of a cycle may be a part of one; less than half of one tells no rate, and is left out at the end.
@@ -198,18 +198,18 @@ def _row(name: str, one: Efficiency, rows: Sequence[Row], groups: Sequence[str],
     beside = list(dict.fromkeys(row["group"] for row in here if not row["measured"]))
     words = name.removeprefix("stage ")
     told = f"{words}: {one.measured}" if words else one.measured
-    plots = [_plot(f"{told} [{one.counted}/s]", "rate", name, groups, "datum.measured")]
+    plots = [course_plot(f"{told} [{one.counted}/s]", "rate", name, groups, "datum.measured")]
     if beside:
         counted = " or ".join(sorted({b.counted for b in one.background} or {"rows"}))
-        plots.append(_plot(f"{', '.join(beside)} [{counted}/s]", "rate", name, groups, "!datum.measured"))
-    times = _plot("largest response time [ms, log scale]", "ms", name, groups, "datum.ms > 0", legend=legend)
+        plots.append(course_plot(f"{', '.join(beside)} [{counted}/s]", "rate", name, groups, "!datum.measured"))
+    times = course_plot("largest response time [ms, log scale]", "ms", name, groups, "datum.ms > 0", legend=legend)
     low, high = log_domain([row["ms"] for row in here])
     times["encoding"]["y"]["scale"] = {"type": "log", "domain": [low, high], "nice": False}
     times["encoding"]["y"]["axis"]["values"] = log_ticks(low, high)[:: max(1, len(log_ticks(low, high)) // 5)]
     return {"hconcat": [*plots, times], "spacing": 12, "resolve": _APART}
 
 
-def _plot(head: str, field: str, stage: str, groups: Sequence[str], shown: str, *, legend: bool = False) -> Spec:
+def course_plot(head: str, field: str, stage: str, groups: Sequence[str], shown: str, *, legend: bool = False) -> Spec:
     """One plot of ``field`` over the seconds of ``stage``, a line for each group, by colour and dashes."""
     x = {"field": "second", "type": "quantitative", "scale": {"zero": True, "nice": False},
          "axis": {"title": "second of the stage", "format": "d", "tickMinStep": 1, "tickCount": 6,

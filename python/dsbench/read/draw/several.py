@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import altair as alt
 import numpy as np
 
+from dsbench.read.draw import several_stages
 from dsbench.read.draw.axes import ScaleAxis, ValueAxis
 from dsbench.read.draw.connections import across
 from dsbench.read.draw.freq import curve, drawable
@@ -53,6 +54,8 @@ def specs(comparison: Comparison) -> dict[str, Spec]:
         "relative": relative(comparison, section),
         "freq": frequencies(comparison, section),
         "threads": over_threads(comparison),
+        "stages": several_stages.bars(comparison),
+        "courses": several_stages.courses(comparison),
     }
     return {name: spec for name, spec in found.items() if spec is not None}
 

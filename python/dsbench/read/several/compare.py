@@ -24,6 +24,8 @@ from dsbench.spec import OPTIONS
 
 TIMES: Final = {0.5: "p50", 0.99: "p99", 1.0: "max"}
 """Quantiles of the times that are set side by side."""
+_SETUP: Final = OF_WORKLOAD + "sizes"
+"""The setting by which the Insert Benchmark has a database within memory or beyond it: reports of it show both."""
 _TOLD_ABOVE = frozenset({"durability", "cut-short", "check-failed"})
 """Doubts that stand beside every figure of an archive, in words."""
 
@@ -48,6 +50,8 @@ class Section:
     evaluations: tuple[tuple[Evaluation, ...], ...]
     """Of each side those runs that have cycles there."""
     compared: tuple[Compared, ...]
+    bases: tuple[int, ...]
+    """Of each side the number of the one that it is divided by."""
 
     @property
     def scales(self) -> list[int]:
@@ -67,8 +71,9 @@ class Section:
         return dsi_of_runs([_sound(one, counted=False) for one in runs])
 
     def dsi_parts(self, side: int) -> dict[int, float]:
-        """Scale to its part of the difference of the DSI of ``side`` from that of the first."""
-        return dsi_parts(self.compared[side].medians, self.compared[0].medians) if side else {}
+        """Scale to its part of the difference of the DSI of ``side`` from that of its base."""
+        base = self.bases[side]
+        return dsi_parts(self.compared[side].medians, self.compared[base].medians) if side != base else {}
 
     @property
     def waits(self) -> bool:
@@ -99,6 +104,11 @@ class Comparison:
     """What the sides reached and took, stage by stage."""
     alike: frozenset[int]
     """Numbers of the sides with the label and all settings of the first: what lies between them is chance."""
+    setups: tuple[str, ...] = ()
+    """Of each side, where several products were measured at several sizes, such as ``cached`` and ``io-bound``: then
+    each is set beside the first of its own setup."""
+    products: tuple[str, ...] = ()
+    """What the sides are called within their setup."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -121,8 +131,9 @@ class Comparison:
     @property
     def load(self) -> list[str]:
         """Options and settings of the workload in which the sides did not do the same work."""
-        found = [name for name, option in OPTIONS.items() if option.of_load and f"spec.{name}" in self.differences]
-        return found + [n.removeprefix(OF_WORKLOAD) for n in self.differences if n.startswith(OF_WORKLOAD)]
+        differ = [n for n, values in self.differences.items() if not self.setups or _within(self.setups, values)]
+        found = [name for name, option in OPTIONS.items() if option.of_load and f"spec.{name}" in differ]
+        return found + [n.removeprefix(OF_WORKLOAD) for n in differ if n.startswith(OF_WORKLOAD)]
 
     def warnings(self) -> Iterator[str]:
         """What makes figures unsafe, void or incomparable, with the label of the side."""
@@ -158,9 +169,14 @@ def read(paths: Sequence[Path], reference: str = "") -> Comparison:
     for number, run in enumerate(runs):
         kinds.setdefault((run.spec.label, *sorted(told[number].items())), []).append(number)
     members = list(kinds.values()) if len(kinds) > 1 else [[number] for number in range(len(runs))]
+    setups = _setups([known[numbers[0]].get(_SETUP, "") for numbers in members])
+    if setups:
+        order = sorted(range(len(members)), key=lambda at: setups.index(setups[at]))
+        members, setups = [members[at] for at in order], tuple(setups[at] for at in order)
     firsts = [numbers[0] for numbers in members]
     differences = differing([told[number] for number in firsts])
-    names = labels([runs[number] for number in firsts], [known[number] for number in firsts], differences)
+    products = _names(runs, known, told, firsts, setups)
+    names = [f"{name}, {setup}" for name, setup in zip(products, setups, strict=True)] if setups else products
     evaluations = [evaluate(archive) for archive in archives]
     sides = tuple(
         Side(name + (f" ({len(numbers)} runs)" if len(numbers) > 1 else ""),
@@ -169,8 +185,27 @@ def read(paths: Sequence[Path], reference: str = "") -> Comparison:
     )  # fmt: skip
     kind_of = {number: kind for kind, numbers in kinds.items() for number in numbers}
     alike = frozenset(at for at, number in enumerate(firsts) if at and kind_of[number] == kind_of[firsts[0]])
-    stages = by_stage([side.evaluations for side in sides])
-    return Comparison(sides, tuple(_sections(sides)), differences, stages, alike)
+    bases = tuple(setups.index(setup) for setup in setups) or (0,) * len(sides)
+    stages = by_stage([side.evaluations for side in sides], bases)
+    return Comparison(sides, tuple(_sections(sides, bases)), differences, stages, alike, setups, tuple(products))
+
+
+def _setups(found: Sequence[str]) -> tuple[str, ...]:
+    """``found``, where one of several setups has several sides: else all are set beside the first."""
+    return tuple(found) if 1 < len(set(found)) < len(found) else ()
+
+
+def _names(
+    runs: Sequence[RunRecord], known: Sequence[Mapping[str, str]], told: Sequence[Mapping[str, str]],
+    firsts: Sequence[int], setups: Sequence[str],
+) -> list[str]:
+    """What ``firsts`` are called, within the setup of each."""
+    found = dict.fromkeys(firsts, "")
+    for setup in dict.fromkeys(setups or ("",)):
+        here = [n for n, own in zip(firsts, setups, strict=True) if own == setup] if setups else list(firsts)
+        differences = differing([told[n] for n in here])
+        found |= zip(here, labels([runs[n] for n in here], [known[n] for n in here], differences), strict=True)
+    return list(found.values())
 
 
 def _referred(archives: list[Archive], reference: str) -> list[Archive]:
@@ -187,17 +222,17 @@ def _referred(archives: list[Archive], reference: str) -> list[Archive]:
     return sorted(archives, key=lambda one: one is not chosen[0])
 
 
-def _sections(sides: Sequence[Side]) -> Iterator[Section]:
+def _sections(sides: Sequence[Side], bases: tuple[int, ...]) -> Iterator[Section]:
     """One for each number of threads or stage where a run has several, else one for all runs as they are."""
     every = [one for side in sides for one in side.evaluations]
     if not any(one.series for one in every):
-        yield _section("", [side.evaluations for side in sides])
+        yield _section("", [side.evaluations for side in sides], bases)
         return
     keys = sorted({key for one in every for key in (one.series or {one.key: one})}, key=lambda key: key.threads)
     order = {stage: number for number, stage in enumerate(dict.fromkeys(k.stage for one in every for k in one.series))}
     names = headings(keys)
     for key in sorted(keys, key=lambda key: order.get(key.stage, -1)):
-        yield _section(names[key], [tuple(_parts(side, key)) for side in sides])
+        yield _section(names[key], [tuple(_parts(side, key)) for side in sides], bases)
 
 
 def _parts(side: Side, key: Series) -> Iterator[Evaluation]:
@@ -206,13 +241,17 @@ def _parts(side: Side, key: Series) -> Iterator[Evaluation]:
             yield one.series.get(key, one)
 
 
-def _section(heading: str, evaluations: Sequence[tuple[Evaluation, ...]]) -> Section:
+def _section(heading: str, evaluations: Sequence[tuple[Evaluation, ...]], bases: tuple[int, ...]) -> Section:
     every = [one for side in evaluations for one in side]
     kinds = {found.label for one in every for found in one.nopm.values()}
     counted = bool(kinds) and all(set(one.nopm) >= set(one.cycle_rates) for one in every)
     measure = (kinds.pop() if len(kinds) == 1 else "NOPM") if counted else "tps"
     rates = [[_sound(one, counted=counted) for one in side] for side in evaluations]
-    return Section(heading, measure, tuple(evaluations), tuple(compare(rates)))
+    compared: dict[int, Compared] = {}
+    for base in dict.fromkeys(bases):  # The first of each setup, which compares its own.
+        own = [at for at, other in enumerate(bases) if other == base]
+        compared |= zip(own, compare([rates[at] for at in own]), strict=True)
+    return Section(heading, measure, tuple(evaluations), tuple(compared[at] for at in range(len(rates))), bases)
 
 
 def _sound(one: Evaluation, *, counted: bool) -> Run:
@@ -249,7 +288,7 @@ def _median(values: Sequence[float]) -> float:
 
 def basis(section: Section) -> str:
     """What the intervals of ``section`` speak of, and what they know nothing of."""
-    columns = len(section.compared) - 1
+    columns = max(map(section.bases.count, section.bases)) - 1
     together = f"; {LEVEL:.0%} for all {columns} columns of a row together (Bonferroni)" if columns > 1 else ""
     if not section.compared[0].repeated:
         return f"over the cycles of one run each: the spread between runs is not in it{together}"
@@ -260,9 +299,10 @@ def basis(section: Section) -> str:
 
 
 def verdicts(comparison: Comparison, section: Section, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """(name, sentence) for each side but the first; ``names`` stand for the sides."""
-    for number, name in enumerate(names[1:], start=1):
-        yield name, _verdict(comparison, section, number, names[0])
+    """(name, sentence) for each side but those that others are divided by; ``names`` stand for the sides."""
+    for number, name in enumerate(names):
+        if number != section.bases[number]:
+            yield name, _verdict(comparison, section, number, names[section.bases[number]])
 
 
 def _verdict(comparison: Comparison, section: Section, number: int, first: str) -> str:
@@ -277,7 +317,8 @@ def _verdict(comparison: Comparison, section: Section, number: int, first: str) 
     at = f" at scale {next(iter(sound))}" if len(sound) == 1 else over
     within = f" [{factor.low:.2f}, {factor.high:.2f}]" if isfinite(factor.low) else ""
     figure = f"{factor.value:.2f} times the rate of {first}{within}{at}"
-    void = sorted({x for side in (0, number) for found in section.evaluations[side] for x in found.void_scales})
+    both = [*section.evaluations[section.bases[number]], *section.evaluations[number]]
+    void = sorted({x for found in both for x in found.void_scales})
     more = f"; without scale {', '.join(map(str, void))}, whose check failed" if void else ""
     if "spec.workload" in comparison.differences:
         return f"no verdict, as the workloads differ: {figure}{more}"

@@ -35,6 +35,8 @@ _CAPTIONS: Final = {
     "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
     "its slowest transactions.",
     "threads": "Rates over the number of threads, at the largest scale.",
+    "stages": "Rate of each stage, a bar for each archive.",
+    "courses": "Rate and largest response time of each second of each stage, a line for each archive.",
     "bound": "Rates over the number of clients, with the upper bound of the whole out of the peaks of its parts.",
 }
 _SWITCHED: Final = frozenset({"rate", "linear", "relative", "threads"})
@@ -92,12 +94,13 @@ def _tell_section(section: Section, names: Sequence[str]) -> Iterator[Block]:
     factors = [[str(x), *(_factor(one.relative.get(x)) for one in section.compared)] for x in section.scales]
     if len(section.scales) > 1:
         factors.append(["mean", *(_factor(one.overall) for one in section.compared)])
-    yield table(f"rate relative to {names[0]}, 95 % interval {basis(section)}; = is within the noise", factors)
+    reference = " and ".join(names[base] for base in dict.fromkeys(section.bases))
+    yield table(f"rate relative to {reference}, 95 % interval {basis(section)}; = is within the noise", factors)
     parts = [section.dsi_parts(at) for at in sides]
     if section.measure == "tps" and any(parts):
         shares = [[str(scale), *(one.get(scale) for one in parts)] for scale in section.scales]
         sums = ["sum", *(sum(one.values()) if one else None for one in parts)]
-        title = f"part of each scale in the difference of the DSI from that of {names[0]}"
+        title = f"part of each scale in the difference of the DSI from that of {reference}"
         yield table(title, [*shares, sums], form="+.3f")
     times = [[f"{scale}, {name}", *(section.time_ms(at, scale, quantile) for at in sides)]
              for scale in section.begun for quantile, name in TIMES.items()]  # fmt: skip

@@ -177,6 +177,8 @@ class Efficiency:
     background: tuple[Background, ...] = ()
     times: Mapping[str, Times] = field(default_factory=dict)
     """Group to its response times, from the intended starts where there are."""
+    deletes_per_s: float = _NAN
+    """Rows that all groups deleted; nan in a stage without."""
 
     @property
     def rate(self) -> float:

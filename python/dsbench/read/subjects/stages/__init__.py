@@ -98,8 +98,10 @@ def efficiencies(
                        group.total / part.measured_s, group.inserts)
             for name, group in here.items() if name != measured and name in rated
         )  # fmt: skip
+        deleting = [group.total for group in here.values() if group.deletes]
+        deleted = sum(deleting) / part.measured_s if deleting else nan
         found[scale] = Efficiency(
-            measured, "rows" if one.rows else "transactions", values(spent), background, times
+            measured, "rows" if one.rows else "transactions", values(spent), background, times, deleted
         )
     return found
 

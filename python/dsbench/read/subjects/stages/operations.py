@@ -46,6 +46,7 @@ class Counted:
     rows: bool
     """Whether the operations are rows."""
     inserts: bool
+    deletes: bool
 
     @property
     def total(self) -> float:
@@ -70,6 +71,7 @@ def count(cycles: pa.Table, kinds: Mapping[str, Kind]) -> dict[tuple[int, str], 
             sum(row["committed_sum"] for row in rows),
             any(counts_rows(kinds, kind) for kind in done),
             any(kind in kinds and kinds[kind].rows == "inserted" for kind in done),
+            any(kind in kinds and kinds[kind].rows == "deleted" for kind in done),
         )
     return result
 
