@@ -354,3 +354,19 @@ def test_a_server_that_does_not_answer_ends_the_study_before_it_begins(tmp_path:
 def test_a_wrong_setting_of_the_workload_ends_the_study_before_it_begins(path: str, levels: list[str], words: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=words):
         planned(tmp_path, factor=[{"name": "setting", "path": path, "levels": levels}, THREADS])
+
+
+def test_keys_of_a_template_are_changed() -> None:
+    changes = ["run.scales=[1]", "run.target.settings.work_mem=4MB", "factor.workload=", "factor.threads.levels=[1, 4]",
+               "factor.product.path=target.product", 'factor.product.levels=["postgresql", "firebird"]',
+               "trials.repeat=1"]  # fmt: skip
+    spec = study.read(Path("threads"), changes)
+    assert spec.run["target"] == {"url": "private:postgresql", "settings": {"work_mem": "4MB"}}
+    assert spec.run["scales"] == [1]
+    assert [(one.name, len(one.levels)) for one in spec.factor] == [("threads", 2), ("product", 2)]
+    assert spec.trials.repeat == 1
+    for wrong in ("cycles", "factor.threads=4", "factor=x"):
+        with pytest.raises(SpecError, match="no KEY=VALUE of a study"):
+            study.read(Path("threads"), [wrong])
+    with pytest.raises(SpecError, match="no key has this name"):
+        study.read(Path("threads"), ["trials.repeats=1"])

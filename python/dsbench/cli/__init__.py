@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "drop": "Remove the database that a run left or kept.",
     "calibrate": "Measure the highest rate that the client itself can make.",
     "doctor": "Show what can run here, what is missing, what would disturb.",
+    "papers": "List the experiments of five papers, and make one of them.",
     "workloads": "List the workloads, with their scales and settings.",
     "web": "Show runs, archives and studies in a browser of this machine.",
     "cluster": "Invite and start remote nodes.",

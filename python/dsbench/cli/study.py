@@ -28,12 +28,22 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")
 
 
 @app.command(epilog="Examples: dsbench study templates threads > threads.toml | dsbench study run threads.toml | "
-             "dsbench study run studies/threads")  # fmt: skip
+             "dsbench study run studies/threads | dsbench study run threads --set run.cycles=2")  # fmt: skip
 def run(
-    file: Annotated[Path, typer.Argument(help="TOML file of a study, or the folder of one to go on with.")],
+    file: Annotated[
+        Path, typer.Argument(help="TOML file of a study, a template, or the folder of a study to go on with.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option(help="Folder of the study; default: studies/ and its name. One that is there goes on."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE",
+            help="Change a key of the file: run.cycles=2, trials.repeat=1, 'factor.threads.levels=[1, 4]'; without a "
+            "VALUE it is left out. May be repeated.",
+        ),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show its trials, time and space, and touch nothing.")
@@ -50,7 +60,7 @@ def run(
     from dsbench.library.studies import conduct
     from dsbench.study.shown import ahead_of
 
-    study, ahead = _begun(file, out, again)
+    study, ahead = _begun(file, out, changes or [], again)
     study = room.tried(study, (lambda _words: None) if quiet else _say, again=again)
     expected = room.estimate(study, ahead, again=again)
     if dry_run:
@@ -74,14 +84,15 @@ def _say(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
 
 
-def _begun(file: Path, out: Path | None, again: bool) -> tuple[Study, dict[Any, Any]]:
+def _begun(file: Path, out: Path | None, changes: list[str], again: bool) -> tuple[Study, dict[Any, Any]]:
     from dsbench import study as room  # Late: as above.
 
     if not file.is_dir():
-        spec = room.read(file)
+        spec = room.read(file, changes)
         return room.begin(spec, out or Path("studies", spec.folder_name), again=again)
-    if out is not None:
-        raise SpecError("--out", f"{file} is the folder of a study already", "leave --out out")
+    if out is not None or changes:
+        option = "--out" if out is not None else "--set"
+        raise SpecError(option, f"{file} is the folder of a study already", f"leave {option} out")
     return room.begin(room.again(file), file, again=again)
 
 
@@ -120,7 +131,7 @@ def add(
         name, mark, value = text.partition("=")
         if not mark:
             raise SpecError("--level", f"{text!r} is no FACTOR=VALUE", "write for instance --level threads=32")
-        levels.setdefault(name, []).append(_value(value))
+        levels.setdefault(name, []).append(room.value_of(value))
     extended = room.extend(study, levels, max(repeat, 0))
     with claimed(folder):
         room.store(extended)
@@ -147,14 +158,6 @@ def merge(
     parts = [text.partition("=") if "=" in text and not Path(text).exists() else ("", "=", text) for text in folders]
     study = room.merge([(name, Path(path)) for name, _mark, path in parts], out)
     _shown(study, "rate", study.folder, as_json)
-
-
-def _value(text: str) -> Any:
-    """A value as TOML has it; what is none is text."""
-    try:
-        return tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 @app.command(epilog="Example: dsbench study best studies/buffers > best.toml && dsbench study run best.toml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -122,16 +123,22 @@ class StudySpec(_Frozen):
         return re.sub(r"[^\w.+-]+", "-", self.name).strip("-.") or "study"
 
 
-def read(path: Path) -> StudySpec:
-    """The study of a TOML file. ``SpecError`` names the key that is wrong."""
+def read(path: Path, changes: Sequence[str] = ()) -> StudySpec:
+    """The study of a TOML file, or of a template where no file has this name, with ``changes`` as ``changed`` has them.
+
+    ``SpecError`` names the key that is wrong.
+    """
+    if not path.exists() and str(path) in (shipped := templates()):
+        return of_text(shipped[str(path)].encode(), str(path), changes)
     try:
         with path.open("rb") as file:
-            return of_text(file.read(_LONGEST + 1), str(path))
+            return of_text(file.read(_LONGEST + 1), str(path), changes)
     except OSError as error:
-        raise SpecError("FILE", f"{path}: {error.strerror}", "name a readable TOML file") from None
+        remedy = "name a readable TOML file, or a study of dsbench study templates"
+        raise SpecError("FILE", f"{path}: {error.strerror}", remedy) from None
 
 
-def of_text(text: bytes, source: str) -> StudySpec:
+def of_text(text: bytes, source: str, changes: Sequence[str] = ()) -> StudySpec:
     """The study of the text of a TOML file, which errors call ``source``. ``SpecError`` as for ``read``."""
     try:
         if len(text) > _LONGEST:
@@ -139,7 +146,56 @@ def of_text(text: bytes, source: str) -> StudySpec:
         values = parsed_toml(text.decode())
     except ValueError as error:
         raise SpecError("FILE", f"{source}: {error}", "mend the file: dsbench study templates shows examples") from None
-    return parse(values)
+    return parse(changed(values, changes) if changes else values)
+
+
+def changed(values: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
+    """The keys of a study's file with others in their place: ``run.cycles=2``, ``factor.threads.levels=[1, 4]``.
+
+    A value is written as in TOML; what is none is text, and nothing takes the key or the factor away. A factor that the
+    file does not have is added.
+    """
+    found = copy.deepcopy(dict(values))
+    for text in changes:
+        key, mark, value = text.partition("=")
+        path = key.strip().split(".")
+        if not mark or (path[0] == "factor" and len(path) < (3 if value else 2)):
+            remedy = "write for instance --set run.cycles=2, or --set 'factor.threads.levels=[1, 4]'"
+            raise SpecError("--set", f"{text!r} is no KEY=VALUE of a study", remedy)
+        if path[0] != "factor":
+            _put(found, path, value)
+            continue
+        factors = found.setdefault("factor", [])
+        named = [one for one in factors if isinstance(one, dict) and one.get("name") == path[1]]
+        if len(path) == 2:
+            found["factor"] = [one for one in factors if one not in named]
+            continue
+        if not named:
+            named = [{"name": path[1]}]
+            factors += named
+        _put(named[0], path[2:], value)
+    return found
+
+
+def value_of(text: str) -> Any:
+    """A value as TOML has it; what is none is text."""
+    try:
+        return parsed_toml(f"x = {text}")["x"]
+    except (ValueError, KeyError):
+        return text
+
+
+def _put(table: dict[str, Any], path: Sequence[str], value: str) -> None:
+    *above, last = path
+    for name in above:
+        inner = table.get(name)
+        # A target may be its URL alone.
+        table[name] = inner if isinstance(inner, dict) else {"url": inner} if name == "target" and inner else {}
+        table = table[name]
+    if value:
+        table[last] = value_of(value)
+    else:
+        table.pop(last, None)
 
 
 def parse(values: Mapping[str, Any]) -> StudySpec:

@@ -1,0 +1,416 @@
+"""``dsbench papers``: the experiments of the five papers, the commands that make them here, and their making."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from string import Template
+from textwrap import fill
+from typing import Annotated, Any, Final, Literal
+
+import typer
+
+from dsbench.measure.events import format_time
+from dsbench.problem import Problem
+
+EPILOG = (
+    "Examples: dsbench papers | dsbench papers 003 | dsbench papers 000 fig-8 | dsbench papers 000 fig-8 --small | "
+    "dsbench papers 000 fig-8 --small --dry-run"
+)
+MADE, PART, NOT = "●", "◐", "○"
+Size = Literal["full", "small"]
+SIZES: Final[tuple[Size, Size]] = ("full", "small")
+_RECORD: Final = "papers.json"
+"""In a folder of an item: which of its commands are done."""
+_LOG: Final = "output.txt"
+_WHERE: Final = "dsbench papers lists them"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One of the five."""
+
+    number: str
+    author: str
+    title: str
+    year: int
+    items: tuple[Item, ...]
+
+    def find(self, name: str) -> Item:
+        """The item of an id. ``Problem`` where there is none."""
+        wanted = name.lower().replace("figure", "fig").replace("table", "tab").replace(" ", "-")
+        for item in self.items:
+            if wanted in item.names:
+                return item.as_figure(wanted)
+        known = [one for item in self.items for one in item.names]
+        near = ", ".join(get_close_matches(wanted, known, 3))
+        remedy = f"did you mean {near}? " if near else ""
+        raise Problem(f"ITEM: {self.number} has no {name[:60]!r}", f"{remedy}dsbench papers {self.number} lists all",
+                      usage=True)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Item:
+    """An experiment, a table, a figure or an analysis of a paper."""
+
+    paper: str
+    id: str
+    names: tuple[str, ...]
+    """The id and others."""
+    shows: str
+    make: tuple[str, ...]
+    """Command lines with words."""
+    show: tuple[str, ...]
+    picture: str
+    data: str
+    """The item whose commands make the data of this one, too; empty where there is none."""
+    words: Mapping[Size, Mapping[str, str]]
+    figures: Mapping[str, Mapping[str, Any]]
+    lacks: str
+    why: str
+    seconds: int | None
+    """The small form took when it was made last; ``None`` where it was not yet."""
+
+    @property
+    def mark(self) -> str:
+        return NOT if self.why or self.seconds is None else PART if self.lacks else MADE
+
+    @property
+    def reason(self) -> str:
+        """Why it is not made here, or what is missing of it."""
+        return self.why or self.lacks or ("its commands were not tried yet" if self.seconds is None else "")
+
+    @property
+    def folder(self) -> str:
+        """Where it is made: with the item that it shares its data with."""
+        return f"{self.paper}-{self._base.id}"
+
+    @property
+    def _base(self) -> Item:
+        return find(self.paper, self.data)._base if self.data else self
+
+    def as_figure(self, name: str) -> Item:
+        """The item where ``name`` is another figure of it."""
+        if name not in self.figures:
+            return self
+        own = dict(self.figures[name])
+        lines = {key: own.pop(key) for key in ("make", "show", "picture") if key in own}
+        by_size = {"full": own.pop("full", {}), "small": own.pop("small", {})}
+        words = {size: {**self.words[size], **own, **by_size[size]} for size in SIZES}
+        make, show = tuple(lines.get("make", self.make)), tuple(lines.get("show", self.show))
+        return replace(
+            self, id=name, words=words, make=make, show=show, picture=str(lines.get("picture", self.picture))
+        )
+
+    def commands(self, size: Size) -> tuple[str, ...]:
+        """The command lines that make its data, those of the items below it first."""
+        above = find(self.paper, self.data).commands(size) if self.data else ()
+        return (*above, *(self._filled(line, size) for line in self.make))
+
+    def shown(self, size: Size) -> tuple[str, ...]:
+        """The command lines that show it."""
+        return tuple(self._filled(line, size) for line in self.show)
+
+    def _filled(self, line: str, size: Size) -> str:
+        words = {**self._base.words[size], **self.words[size]}
+        whole = {name: Template(text).safe_substitute(words) for name, text in words.items()}
+        filled = Template(line).substitute(whole)
+        return " ".join(filled.split())
+
+    def described(self) -> dict[str, Any]:
+        """For ``--json``."""
+        made = {size: [f"dsbench {line}" for line in (*self.commands(size), *self.shown(size))] for size in SIZES}
+        return {"paper": self.paper, "id": self.id, "names": list(self.names), "shows": self.shows, "mark": self.mark,
+                "reason": self.reason, "seconds": self.seconds, "picture": self.picture,
+                "commands": made if not self.why else {}}  # fmt: skip
+
+
+@lru_cache(1)
+def papers() -> dict[str, Paper]:
+    """The five by number."""
+    text = resources.files("dsbench.cli").joinpath("papers.toml").read_text("utf-8")
+    values = tomllib.loads(text)
+    found = {}
+    for one in values["paper"]:
+        items = tuple(_item(one["number"], values, item) for item in one["item"])
+        found[one["number"]] = Paper(one["number"], one["author"], one["title"], one["year"], items)
+    return found
+
+
+def _item(paper: str, values: Mapping[str, Any], item: Mapping[str, Any]) -> Item:
+    figures = item.get("figures", {})
+    words = {size: {**values[size], **item.get(size, {})} for size in SIZES}
+    names = tuple(dict.fromkeys((item["id"], *item.get("also", ()), *figures)))
+    return Item(
+        paper, item["id"], names, item["shows"], tuple(item.get("make", ())), tuple(item.get("show", ())),
+        item.get("picture", ""), item.get("with", ""), words, figures, item.get("lacks", ""), item.get("why", ""),
+        item.get("seconds"),
+    )  # fmt: skip
+
+
+def find(number: str, name: str) -> Item:
+    """An item by its paper and id. ``Problem`` where there is none."""
+    return _paper(number).find(name)
+
+
+def _paper(number: str) -> Paper:
+    found = papers()
+    padded = number.zfill(3)
+    if padded not in found:
+        raise Problem(f"PAPER: there is no {number[:60]!r}", f"use one of {', '.join(found)}: {_WHERE}", usage=True)
+    return found[padded]
+
+
+def command(
+    paper: Annotated[str | None, typer.Argument(help="Number of a paper, 000 to 004. Default: all.")] = None,
+    item: Annotated[str | None, typer.Argument(help="A figure, a table or an experiment of it, such as fig-8.")] = None,
+    small: Annotated[
+        bool, typer.Option("--small", help="Make it in minutes: few small scales, short cycles, no repetitions.")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Make it at full size: hours or days, which --dry-run estimates.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what --small or --full would do, and touch nothing.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for what is made; default: papers/ with the paper and the item.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the list, or the item, as one JSON document.")] = False,
+) -> None:
+    """List what the five papers show, with the commands that make it here, and make one of them."""
+    wanted: Size | None = "small" if small else "full" if full else None
+    if small and full:
+        raise Problem("--small, --full: these are two sizes", "choose one of them", usage=True)
+    if wanted is None and (dry_run or out is not None):
+        option = "--dry-run" if dry_run else "--out"
+        raise Problem(f"{option}: nothing is made without a size", "add --small, or --full", usage=True)
+    if wanted and item is None:
+        raise Problem(f"--{wanted}: it makes one item", f"name one: {_WHERE}", usage=True)
+    if item is None:
+        chosen = list(papers().values()) if paper is None else [_paper(paper)]
+        print(_as_json([_described(one) for one in chosen]) if as_json else _listed(chosen))
+        return
+    one = find(paper or "", item)
+    if as_json:
+        print(_as_json(one.described()))
+    elif wanted is None:
+        print("\n".join(_about(one)))
+    elif one.why:
+        raise Problem(f"{one.paper} {one.id} cannot be made here: {one.why}", _WHERE, usage=True)
+    elif dry_run:
+        print("\n".join(_planned(one, wanted, out)))
+    else:
+        _make(one, wanted, out or Path("papers", one.folder))
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _described(paper: Paper) -> dict[str, Any]:
+    return {"number": paper.number, "author": paper.author, "title": paper.title, "year": paper.year,
+            "items": [item.described() for item in paper.items]}  # fmt: skip
+
+
+def _listed(chosen: list[Paper]) -> str:
+    lines = []
+    for paper in chosen:
+        made = sum(item.mark == MADE for item in paper.items)
+        lines.append(f"{paper.number}  {paper.author}: {paper.title} ({paper.year}), {made} of {len(paper.items)}")
+        width = max(len(item.id) for item in paper.items)
+        for item in paper.items:
+            more = f" ({', '.join(item.names[1:])})" if len(item.names) > 1 else ""
+            head = f"  {item.mark} {item.id:{width}}  "
+            text = f"{item.shows}{more}" + (f" {item.reason}" if item.reason else "")
+            lines.append(fill(head + text, 110, subsequent_indent=" " * len(head), break_on_hyphens=False))
+        lines.append("")
+    lines.append(f"{MADE} made here, {PART} in part, {NOT} not; "
+                 "dsbench papers 000 fig-8 shows the commands of one, --small makes it")  # fmt: skip
+    return "\n".join(lines)
+
+
+def _about(item: Item) -> Iterator[str]:
+    paper = _paper(item.paper)
+    yield f"{paper.number} {item.id}: {paper.author}, {paper.title} ({paper.year})"
+    yield item.shows
+    if item.why:
+        yield f"{NOT} not made here: {item.why}"
+        return
+    if item.reason:
+        yield f"{item.mark} {item.reason}"
+    for size in SIZES:
+        took = f" ({format_time(item.seconds)} on two busy CPUs)" if size == "small" and item.seconds else ""
+        yield f"\n{'at full size' if size == 'full' else 'in small'}{took}:"
+        yield from (f"  dsbench {line}" for line in (*item.commands(size), *item.shown(size)))
+    yield f"\ndiagram or table: {item.picture}"
+    yield f"made by: dsbench papers {item.paper} {item.id} --small, in papers/{item.folder}"
+
+
+def _planned(item: Item, size: Size, out: Path | None) -> Iterator[str]:
+    """What would be done, and how long its runs and studies take at least."""
+    folder = out or Path("papers", item.folder)
+    record = _read_record(folder)
+    yield f"folder: {folder}"
+    least = most = 0.0
+    for line in item.commands(size):
+        done = line in record.get("done", ())
+        time_s = None if done else estimated(line)
+        yield f"dsbench {line}" + (": done already" if done else "")
+        if time_s is not None:
+            least, most = least + time_s[0], most + time_s[1]
+            yield f"  {_range(time_s)}"
+    yield from (f"dsbench {line}" for line in item.shown(size))
+    yield f"diagram or table: {folder / item.picture}"
+    if most:
+        yield f"time: {_range((least, most))}"
+
+
+def _range(time_s: tuple[float, float]) -> str:
+    least, most = map(format_time, time_s)
+    return f"about {least}" if least == most else f"{least} to {most}"
+
+
+def estimated(line: str) -> tuple[float, float] | None:
+    """Seconds on a fast and on a slow machine of a command line; ``None`` of one that takes no time to speak of.
+
+    What a line asks for is parsed and planned as the command itself does it, and an error is raised as it is there. No
+    server is started.
+    """
+    words, _file = split(line)
+    context = parsed(words)
+    given = context.params
+    if context.info_name == "study run":
+        from dsbench import study
+
+        if not _is_known(given["file"]):
+            return None
+        spec = study.read(given["file"], given["changes"] or ())
+        planned, found = study.begin(spec, Path("papers-not-made"))
+        return study.estimate(planned, found).time_s
+    if context.info_name == "run":
+        if given["example_config"] or given["config"]:
+            return None
+        from dsbench.cli.run import specification
+        from dsbench.measure.ahead import look_ahead
+
+        ahead = look_ahead(specification(given, None))
+        populate, clean = ahead.populate_s, ahead.clean_s
+        return ahead.load_s + populate[0] + clean[0], ahead.load_s + populate[1] + clean[1]
+    return None
+
+
+def _is_known(file: Path) -> bool:
+    """Whether a study's file is there before any command is done."""
+    from dsbench import study
+
+    return str(file) in study.templates()
+
+
+def split(line: str) -> tuple[list[str], str]:
+    """The arguments of a command line, and the file that keeps what it prints; empty where none does."""
+    words = shlex.split(line)
+    if ">" in words:
+        at = words.index(">")
+        return words[:at], words[at + 1]
+    return words, ""
+
+
+def parsed(words: list[str]) -> Any:
+    """The context of a command with what its options were given; the parser's error where it does not take them."""
+    from dsbench.cli import app
+
+    group: Any = typer.main.get_command(app)
+    name = words[0]
+    chosen = group.commands[name]
+    rest = words[1:]
+    if hasattr(chosen, "commands"):
+        name, chosen, rest = f"{name} {rest[0]}", chosen.commands[rest[0]], rest[1:]
+    return chosen.make_context(name, list(rest))
+
+
+def _make(item: Item, size: Size, folder: Path) -> None:
+    """Runs the commands that are not done, then those that show the result."""
+    record = _read_record(folder)
+    if record.get("size", size) != size:
+        problem = f"--out: {folder} has the item in {record['size']}"
+        raise Problem(problem, f"name another --out FOLDER, or add --{record['size']}", usage=True)
+    if not record and folder.is_dir() and any(folder.iterdir()):
+        raise Problem(f"--out: {folder} has other files", "name a new --out FOLDER", usage=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    done = list(record.get("done", ()))
+    _write_record(folder, item, size, done)
+    left = [line for line in item.commands(size) if line not in done]
+    began = time.monotonic()
+    for number, line in enumerate(left, 1):
+        _tell(f"{item.paper} {item.id}, command {number} of {len(left)}: dsbench {line}")
+        _run(line, folder, item, size)
+        done.append(line)
+        _write_record(folder, item, size, done)
+    if left:
+        _tell(f"made in {format_time(time.monotonic() - began)}")
+    for line in item.shown(size):
+        _tell(f"dsbench {line}")
+        _run(line, folder, item, size, shown=True)
+    for path in sorted(folder.glob(item.picture)):
+        print(f"made: {path}")
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _run(line: str, folder: Path, item: Item, size: Size, *, shown: bool = False) -> None:
+    """One command, as a process of its own. What it prints is shown, or kept in a file."""
+    words, file = split(line)
+    arguments = [one for word in words for one in _matches(word, folder)]
+    if words[0] == "run" and not file and "--out" in words:
+        _put_aside(folder / words[words.index("--out") + 1])
+    sys.stdout.flush()
+    own = [sys.executable, "-m", "dsbench", *arguments]
+    if shown:
+        code = subprocess.run(own, cwd=folder, check=False).returncode
+    else:
+        with (folder / (file or _LOG)).open("w" if file else "a", encoding="utf-8") as output:
+            code = subprocess.run(own, cwd=folder, stdout=output, check=False).returncode
+    if code not in (0, 3, 4) or (code and words[0] not in ("ab", "trend")):
+        again = f"dsbench papers {item.paper} {item.id} --{size} --out {shlex.quote(str(folder))}"
+        raise Problem(f"dsbench {line}: it ended with {code}", f"see {folder / _LOG}; what was made stays: {again}")
+
+
+def _put_aside(made: Path) -> None:
+    """A run that was cut short leaves an archive; that of the next one is to stand alone in the folder."""
+    if made.is_dir():
+        free = next(place for n in range(1, 1000) if not (place := made.with_name(f"{made.name}.cut-{n}")).exists())
+        made.rename(free)
+
+
+def _matches(word: str, folder: Path) -> list[str]:
+    """The paths of a glob, and the word itself where it is none: as a shell has it."""
+    if "*" not in word or " " in word:
+        return [word]
+    before, mark, pattern = word.rpartition("=")
+    return [f"{before}{mark}{path.relative_to(folder)}" for path in sorted(folder.glob(pattern))] or [word]
+
+
+def _read_record(folder: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((folder / _RECORD).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write_record(folder: Path, item: Item, size: Size, done: list[str]) -> None:
+    record = {"paper": item.paper, "size": size, "done": done}
+    (folder / _RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8")

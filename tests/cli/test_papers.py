@@ -1,0 +1,136 @@
+"""The gallery of the papers: its list, its commands as dry runs, some of them for real, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dsbench.cli import papers
+from dsbench.problem import Problem
+from fixtures.program import Program
+
+ITEMS = [item for paper in papers.papers().values() for item in paper.items]
+
+
+def test_the_list_has_every_experiment_once() -> None:
+    counts = {number: len(paper.items) for number, paper in papers.papers().items()}
+    assert counts == {"000": 52, "001": 22, "002": 21, "003": 28, "004": 16}
+    for paper in papers.papers().values():
+        names = [name for item in paper.items for name in item.names]
+        assert sorted(set(names)) == sorted(names)
+    for item in ITEMS:
+        assert bool(item.why) != bool(item.show), item.id
+        assert item.why or item.commands("small"), item.id
+        assert not item.seconds or not item.why, item.id
+        # What is shown is shown each time: it makes no load.
+        lines = [papers.split(line)[0] for line in item.shown("small")]
+        assert all(words[0] != "run" and (words[:2] != ["study", "run"] or "--dry-run" in words) for words in lines)
+
+
+def _lines() -> Iterator[tuple[str, str]]:
+    """Every command line of the list, once, with the item that it is of."""
+    seen = set()
+    for paper in papers.papers().values():
+        for name in (name for item in paper.items for name in item.names):
+            item = paper.find(name)
+            for size in papers.SIZES:
+                lines = () if item.why else (*item.commands(size), *item.shown(size))
+                yield from ((line, f"{paper.number} {name}") for line in lines if line not in seen)
+                seen.update(lines)
+
+
+def test_every_command_can_be_planned() -> None:
+    """Options, values, templates and factors are those that there are: each line is parsed and planned as it would be."""
+    wrong = []
+    for line, name in _lines():
+        try:
+            papers.estimated(line)
+        except Exception as error:
+            wrong.append(f"{name}: dsbench {line}: {type(error).__name__}: {error}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("paper", "names"),
+    [("000", ["tab-1", "plots", "tab-6"]), ("001", ["li2-li1"]), ("002", ["checklist"]), ("003", ["gstat"])],
+)
+def test_items_are_made_in_small(dsbench: Program, tmp_path: Path, paper: str, names: list[str]) -> None:
+    for name in names:
+        item = papers.find(paper, name)
+        made = dsbench("papers", paper, name, "--small", timeout=900)
+        assert made.returncode == 0, made.stderr
+        folder = Path("papers", item.folder)
+        paths = [line.removeprefix("made: ") for line in made.stdout.splitlines() if line.startswith("made: ")]
+        assert paths, made.stdout
+        assert all((tmp_path / path).stat().st_size and path.startswith(str(folder)) for path in paths)
+        # The commands that are done are not done again for what shares their data.
+        assert len(list((tmp_path / folder).glob("*/*.zip"))) == 1
+        assert len(made.stdout.splitlines()) > 3
+
+
+def test_what_was_cut_is_made_anew_and_another_size_is_refused(dsbench: Program, tmp_path: Path) -> None:
+    cut = tmp_path / "here" / "runs" / "half"
+    cut.mkdir(parents=True)
+    record = {"paper": "000", "size": "small", "done": []}
+    (tmp_path / "here" / "papers.json").write_text(json.dumps(record))
+    refused = dsbench("papers", "000", "procedure", "--full", "--out", "here")
+    assert refused.returncode == 2
+    assert "has the item in small" in refused.stderr
+    papers._put_aside(cut.parent)
+    assert [path.name for path in (tmp_path / "here").iterdir() if path.is_dir()] == ["runs.cut-1"]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.txt").write_text("x")
+    refused = dsbench("papers", "000", "procedure", "--small", "--out", "other")
+    assert refused.returncode == 2
+    assert "has other files" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["007"], "PAPER: there is no '007'"),
+        (["000", "fig-99"], "ITEM: 000 has no 'fig-99'"),
+        (["000", "fig-15", "--small"], "cannot be made here"),
+        (["000", "--small"], "it makes one item"),
+        (["000", "fig-8", "--small", "--full"], "these are two sizes"),
+        (["000", "fig-8", "--dry-run"], "nothing is made without a size"),
+    ],
+)
+def test_what_cannot_be_is_said(called: Program, words: list[str], problem: str) -> None:
+    ended = called("papers", *words)
+    assert ended.returncode == 2
+    assert problem in ended.stderr
+    assert "hint: " in ended.stderr
+
+
+def test_a_plan_touches_nothing(called: Program, tmp_path: Path) -> None:
+    planned = called("papers", "000", "Figure 8", "--small", "--dry-run")
+    assert planned.returncode == 0, planned.stderr
+    assert "dsbench run private:postgresql --workload select" in planned.stdout
+    assert "time: " in planned.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_list_is_for_people_and_programs(called: Program) -> None:
+    text = called("papers", "004").stdout
+    assert "Tomas Vondra" in text
+    assert "○ reiserfs" in text
+    described = json.loads(called("papers", "--json").stdout)
+    assert sum(len(paper["items"]) for paper in described) == 139
+    one = json.loads(called("papers", "000", "fig-9", "--json").stdout)
+    assert "--workload tpcb" in one["commands"]["small"][0]
+
+
+def test_a_glob_is_what_a_shell_makes_of_it(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    for name in ("b.zip", "a.zip"):
+        (tmp_path / "runs" / name).touch()
+    assert papers._matches("runs/*.zip", tmp_path) == ["runs/a.zip", "runs/b.zip"]
+    assert papers._matches("hdd=runs/a*.zip", tmp_path) == ["hdd=runs/a.zip"]
+    assert papers._matches("SELECT * FROM runs", tmp_path) == ["SELECT * FROM runs"]
+    assert papers.split("study best study > best.toml") == (["study", "best", "study"], "best.toml")
+    with pytest.raises(Problem):
+        papers.find("000", "fig-0")
