@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from dsbench.archive import Archive, RunRecord
-from dsbench.read.groups import Series
+from dsbench.read.groups import Series, texts
 from dsbench.read.rows import RunRows, SeriesRows
 from dsbench.read.stats.efficiency import Efficiency
 from dsbench.read.stats.fairness import Evenness
@@ -156,24 +157,57 @@ class Evaluation:
     def replace(self, **known: Any) -> Evaluation:
         """The same with other results; what rests on them and was not yet computed follows."""
         other = Evaluation()
-        other.__dict__.update({**self.__dict__, **known})
+        other.__dict__.update({**{k: v for k, v in self.__dict__.items() if k != "own"}, **known})
         return other
 
-    def of_stage(self, part: Evaluation) -> str:
-        """What ``own_rates`` of ``part`` are, where this run has several stages or work beside the clients that are
-        measured: ``stage qp1000, transactions of query per second``. Else empty: then all transactions count."""
-        found = next(iter(part.efficiency.values()), None)
-        if found is None or not (self.staged or found.background):
-            return ""
-        who = f" of {found.measured}" if found.background else ""
-        return f"stage {part.stage}, {found.counted}{who} per second"
+    @property
+    def has_clients(self) -> bool:
+        """Whether this is a series of cycles, and not statements that are timed."""
+        return "rows" in self.__dict__
 
-    def own_rates(self, part: Evaluation) -> dict[int, float]:
-        """Scale to the rate of ``part`` of this run: the median over the cycles, and in stages that of the measured
-        clients alone, never with what runs beside them."""
-        if self.of_stage(part):
-            return {scale: found.rate for scale, found in part.efficiency.items()}
-        return {row.scale: row.rate_median_tps for row in part.scales}
+    @property
+    def groups(self) -> list[str]:
+        """The groups of clients of these cycles, in the order of the workload; none in a stage of statements."""
+        return list(dict.fromkeys(texts(self.rows.groups, "group"))) if self.has_clients else []
+
+    def of_group(self, group: str) -> Evaluation:
+        """The same series of one group of its clients alone."""
+        return Evaluation(self.rows.of_group(group))
+
+    @cached_property
+    def own(self) -> Evaluation:
+        """The same series of the measured clients alone, without what runs beside them in a stage."""
+        found = next(iter(self.efficiency.values()), None)
+        if found is None or not self.counts_operations or len(self.groups) < 2:
+            return self
+        return self.of_group(found.measured)
+
+    @property
+    def counts_operations(self) -> bool:
+        """Whether the rate of this series is that of the operations of some clients in a stage, such as rows that they
+        insert, and not that of all transactions."""
+        if not self.has_clients or self.rows.group:
+            return True
+        staged = len({key.stage for key in self.rows.whole.keys}) > 1
+        return staged or any(one.background for one in self.efficiency.values())
+
+    @property
+    def of_stage(self) -> str:
+        """What ``own_rates`` are of, where they are those of operations: ``stage qp1000, transactions of query per
+        second``. Else empty: then all transactions count."""
+        found = next(iter(self.efficiency.values()), None)
+        if found is None or not self.counts_operations:
+            return ""
+        clients = f" of {found.measured}" if len(self.groups) > 1 or (self.has_clients and self.rows.group) else ""
+        return f"stage {self.stage}, {found.counted}{clients} per second"
+
+    @property
+    def own_rates(self) -> dict[int, float]:
+        """Scale to the median over the cycles; in stages, and of one group of clients, that of the operations of the
+        measured clients alone, never with what runs beside them."""
+        if self.counts_operations:
+            return {scale: found.rate for scale, found in self.own.efficiency.items()}
+        return {row.scale: row.rate_median_tps for row in self.scales}
 
     @property
     def staged(self) -> bool:

@@ -219,7 +219,7 @@ def _distinct(cycles: pa.Table, names: list[str]) -> list[dict[str, Any]]:
     """Distinct values of ``names``, with the least number of a cycle as ``cycle_min``."""
     at = cycles.column_names.index("stage")
     plain = cycles.set_column(at, "stage", cycles["stage"].cast(pa.string()))
-    rows: list[dict[str, Any]] = plain.group_by(names).aggregate([("cycle", "min")]).to_pylist()
+    rows: list[dict[str, Any]] = plain.group_by(names, use_threads=False).aggregate([("cycle", "min")]).to_pylist()
     return rows
 
 

@@ -86,6 +86,14 @@ class SeriesRows:
     """As if the run had this series only."""
     tables: Tables
     key: Series
+    group: str = ""
+    """The only group of clients whose rows these are; empty for all of them."""
+
+    def of_group(self, group: str) -> SeriesRows:
+        """The rows of one group of clients. What concerns no group, such as counters of the machine, stays."""
+        here = pc.field("group") == group
+        tables = {name: one.filter(here) if "group" in one.column_names else one for name, one in self.tables.items()}
+        return SeriesRows(self.whole, self.run, tables, self.key, group)
 
     def of_cycles(self, table: str) -> pa.Table:
         """Of ``table``, the rows of finished cycles."""

@@ -12,7 +12,41 @@ if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
 
 Read = Callable[["Evaluation"], Any]
-Measure = Callable[["Evaluation"], Mapping[int, float]]
+Values = Mapping[int, float]
+"""Scale to value; what is not known is nan, or no value."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure that studies, comparisons and histories can be about: ``--of NAME``.
+
+    Each is defined by its subject; ``read.subjects.measures()`` has all of them by name, and ``read.choice`` reads them
+    from the stage and the group of clients that somebody chose.
+    """
+
+    name: str
+    unit: str
+    """Empty for a number that has none."""
+    about: str
+    """What it is, in words that go on after ``the``."""
+    read: Callable[[Evaluation], Values]
+    """Of one series of cycles; at scale 0 where a run has one value for all its scales."""
+    more: bool = True
+    """Whether more of it is better."""
+    geometric: bool = True
+    """Whether trials are combined by their geometric mean, and effects are ratios. Else it is the arithmetic mean, and
+    effects are differences: for shares, for what is often 0, and for what is a logarithm already, as the DSI."""
+    own: bool = False
+    """Whether it is that of the measured clients alone, without what runs beside them."""
+    per_run: bool = False
+    """Whether a run has one value for all its scales."""
+    of_statements: bool = False
+    """Whether a stage of statements that are timed, without clients, has it as well."""
+    unit_of: Callable[[Evaluation], str] | None = None
+    """Its unit in one series, where workloads differ in it; empty for ``unit``."""
+
+    def get_unit(self, part: Evaluation) -> str:
+        return (self.unit_of(part) if self.unit_of else "") or self.unit
 
 
 @dataclass(frozen=True)
@@ -30,5 +64,5 @@ class Subject:
     """What there is to show; nothing where the run has nothing of it."""
     nothing: str = ""
     """What ``show --by`` says where there is nothing to show."""
-    measures: Mapping[str, Measure] = field(default_factory=dict)
-    """Figures by scale that comparisons, histories and studies can be about."""
+    measures: tuple[Measure, ...] = ()
+    """Figures that comparisons, histories and studies can be about."""

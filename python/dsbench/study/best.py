@@ -52,9 +52,9 @@ def _best(found: Outcomes, factor: int, likely: bool) -> int:
     # Of hosts none can be chosen: a run is made where it is made.
     varied = found.study.factors[factor].path != HOST
     own = [one for one in effects if one.factors == (factor,) and varied and (likely or (one.known and not one.none))]
-    more = [one for one in own if one.ratio.value > 1]
+    more = [one for one in own if found.gain(one) > 0]
     reference = found.references[factor]
-    return max(more, key=lambda one: one.ratio.value).levels[0] if more else reference
+    return max(more, key=found.gain).levels[0] if more else reference
 
 
 def _sets(found: Outcomes, levels: Sequence[int]) -> dict[str, Any]:

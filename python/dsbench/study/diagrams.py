@@ -25,7 +25,7 @@ from dsbench.read.draw.theme import (
     spans_decades,
 )
 from dsbench.read.stats.values import Frequency
-from dsbench.study import Outcomes, Point, mean
+from dsbench.study import Outcomes, Point
 
 _ROW = 21
 """Pixels for each effect."""
@@ -63,12 +63,13 @@ def effects(found: Outcomes) -> Spec | None:
         reference = found.levels[factor][found.references[factor]].name
         name = f"{found.factors[factor]}: {level} / {reference}"
         rows.append({"effect": name, "ratio": one.ratio.value, "low": low, "high": high, "verdict": verdict})
-    ends = [row[name] for row in rows for name in ("low", "high")] + [1.0]
-    log = spans_decades(ends, math.log10(4))
+    ratios = found.how.geometric
+    ends = [row[name] for row in rows for name in ("low", "high")] + [1.0 if ratios else 0.0]
+    log = ratios and spans_decades(ends, math.log10(4))
     low, high = min(ends), max(ends)
     margin = (high - low) * 0.06
-    domain = [low / 1.1, high * 1.1] if log else [max(low - margin, 0), high + margin]
-    title = f"{'rate' if found.measure == 'rate' else found.measure} over that at the reference"
+    domain = [low / 1.1, high * 1.1] if log else [max(low - margin, 0) if ratios else low - margin, high + margin]
+    title = f"{found.measure} {'over' if ratios else 'minus'} that at the reference"
     x = alt.X("ratio:Q", scale=alt.Scale(type="log" if log else "linear", domain=domain, nice=False),
               axis=alt.Axis(title=title + (", log scale" if log else ""), tickCount=6, format=".3~r"))  # fmt: skip
     y = alt.Y("effect:N", sort=[row["effect"] for row in rows], axis=alt.Axis(title=None, labelLimit=260),
@@ -90,7 +91,7 @@ def effects(found: Outcomes) -> Spec | None:
         ],
         name="study-effects",
         archive="the study",
-        data={"effects": rows, "one": [{"value": 1.0}]},
+        data={"effects": rows, "one": [{"value": 1.0 if ratios else 0.0}]},
         title=alt.TitleParams(
             text="Effects", subtitle=["bars: 95 % intervals that hold together; grey: no effect was found"]
         ),
@@ -101,6 +102,8 @@ def effects(found: Outcomes) -> Spec | None:
 
 def relative(found: Outcomes, factor: int) -> Spec | None:
     """Each level over the reference by scale (the paper, figures 36 and 37); ``None`` with one scale."""
+    if not found.how.geometric:
+        return None
     threads = max((point.threads for point in found.points), default=0)
     scales = [point.scale for point in found.points if point.threads == threads]
     if len(scales) < 2:
@@ -131,13 +134,13 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
     alike = found.comparable((across, down))
     for i, one in enumerate(found.levels[across]):
         for k, other in enumerate(found.levels[down]):
-            value = mean(found.value(made) for made in alike if made.at[across] == i and made.at[down] == k)
+            value = found.mean(found.value(made) for made in alike if made.at[across] == i and made.at[down] == k)
             if math.isfinite(value):
                 rows.append({"x": one.name, "y": other.name, "value": value})
     if len(rows) * 2 <= len(found.levels[across]) * len(found.levels[down]) or len(rows) < 4:
         return None
     values = [row["value"] for row in rows]
-    log = max(values) > 10 * min(values)
+    log = found.how.geometric and max(values) > 10 * min(values)
     middle = math.sqrt(min(values) * max(values)) if log else (min(values) + max(values)) / 2
     for row in rows:
         row["dark"] = row["value"] < middle
@@ -188,13 +191,13 @@ def lines(found: Outcomes, factor: int) -> Spec | None:
             here = (one for one in alike if one.at[factor] == at and line in (None, one.at[beside or 0]))
             values = [value for value in map(found.value, here) if math.isfinite(value)]
             if values:
-                rows.append(
-                    {"archive": name, "number": number, "rate": mean(values), "low": min(values), "high": max(values)}
-                )
+                span = {"low": min(values), "high": max(values)}
+                rows.append({"archive": name, "number": number, "rate": found.mean(values), **span})
     if not rows:
         return None
     names = list(dict.fromkeys(row["archive"] for row in rows))
-    make = ValueAxis.of_rates if found.measure == "rate" else ValueAxis.logarithmic
+    positive = ValueAxis.of_rates if found.measure in ("rate", "tps") else ValueAxis.logarithmic
+    make = positive if found.how.geometric else ValueAxis.linear
     y = make(_title(found), [row[end] for row in rows for end in ("low", "high")])
     known = sorted({float(number) for number in numbers if number is not None})
     log = known[0] > 0 and known[-1] / known[0] > 8
@@ -323,8 +326,9 @@ def _share(found: Outcomes, pair: tuple[int, int]) -> float:
 
 
 def _title(found: Outcomes) -> str:
-    return f"{'transaction rate' if found.unit == 'tps' else found.measure} [{found.unit}]"
+    unit = f" [{found.unit}]" if found.unit else ""
+    return f"{'transaction rate' if found.unit == 'tps' else found.measure}{unit}"
 
 
 def _of(found: Outcomes) -> str:
-    return f"geometric mean of the trials [{found.unit}]"
+    return f"{'geometric ' * found.how.geometric}mean of the trials [{found.unit or found.measure}]"

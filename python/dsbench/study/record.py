@@ -211,4 +211,6 @@ def store(study: Study) -> None:
 
 def as_stored(spec: StudySpec) -> Any:
     """What ``study.json`` has of ``spec``: JSON values, no password."""
-    return redact_values(spec.model_dump(mode="json"))
+    found = redact_values(spec.model_dump(mode="json"))
+    # What nobody chose is not in it, as an older dsbench knows no such keys.
+    return {key: value for key, value in found.items() if value or key not in ("of", "stage", "group")}

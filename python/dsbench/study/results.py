@@ -1,24 +1,34 @@
-"""What the archives of a study hold, trial by trial, and the effects of its factors."""
+"""What the archives of a study hold, trial by trial, and the effects of its factors.
+
+``outcomes(study, "p99", "l.i1")`` reads each archive once, with all measures of all its stages. After that
+``found.choose("cpu")`` and ``found.choose(stage="l.i2")`` are the same trials by another measure or stage, with effects
+of their own, and read nothing. ``found.how`` says what the measure is, ``found.value(made)`` is that of a trial,
+``made.values`` has it by threads and scale, ``found.mean(values)`` combines trials as the measure wants it, and
+``made.measured["iowait"]`` has any other measure of the same stage by ``Point``. Where ``found.how.geometric`` is
+false, effects are differences around 0, and values may be 0. Where ``found.how.per_run`` is true, as for the DSI, the
+only points have scale 0.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from dsbench.archive import Archive, RunRecord
+from dsbench.read.choice import choose, find_measure, list_stages, read_unit, read_values, refuse_missing
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.several.settings import OF_SERVER, SAYS_NOTHING, described
 from dsbench.read.stats.cache import Hits, hits
 from dsbench.read.stats.comparison import differing
-from dsbench.read.stats.effects import Effects, effects
+from dsbench.read.stats.effects import Effect, Effects, effects
 from dsbench.read.stats.values import Floats, Frequency, Resource
+from dsbench.read.subject import Measure
 from dsbench.read.subjects import measures
-from dsbench.spec import SpecError
 from dsbench.study.paths import HOST
 from dsbench.study.plan import Trial, combination
 from dsbench.study.record import Study
@@ -62,10 +72,6 @@ def _counts(name: str, set_by: set[str]) -> bool:
     return name.startswith(_OF_TARGET) and name not in SAYS_NOTHING and name.rpartition(".")[2] not in set_by
 
 
-MEASURES: Final = {"rate": "rate", "p50": "median residence time", "p99": "99 % quantile of the residence times"}
-"""What effects can be of, and its name."""
-
-
 class Point(NamedTuple):
     """Where a trial measured: one of its numbers of threads, and a scale."""
 
@@ -74,15 +80,38 @@ class Point(NamedTuple):
     scale: int
 
 
+    """0 for what a run has once, such as the DSI."""
+
+
+@dataclass(frozen=True)
+class OfStage:
+    """What a trial found in one stage of its run; with a group of clients, of these alone."""
+
+    measured: Mapping[str, Mapping[Point, float]]
+    """Name of each measure to its values."""
+    units: Mapping[str, str]
+    """Name of each measure to its unit."""
+    of_stage: str
+    """What rates are of, as ``Evaluation.of_stage``."""
+    seconds: Floats
+    """Committed transactions of each second of its cycles at its largest scale, in order."""
+    resources: tuple[Resource, ...]
+    """What a transaction cost there."""
+    probes: Mapping[str, float] = field(default_factory=dict)
+    """Tests of storage tools to what they found there."""
+    frequency: Frequency | None = None
+    """Of its residence times there."""
+
+
 @dataclass(frozen=True)
 class Made:
-    """A trial that was made, and what it found."""
+    """A trial that was made, and what it found in the stage that was chosen."""
 
     trial: Trial
     at: tuple[int, ...]
     """Numbers of the levels."""
     values: Mapping[Point, float]
-    """Rate in ``unit``, or time in ms."""
+    """Of the measure that was chosen; empty where the trial has none."""
     seconds: Floats
     """Committed transactions of each second of its cycles at its largest scale, in order."""
     resources: tuple[Resource, ...]
@@ -92,16 +121,17 @@ class Made:
     dsi: float = float("nan")
     frequency: Frequency | None = None
     """Of its residence times there."""
+    measured: Mapping[str, Mapping[Point, float]] = field(default_factory=dict)
+    """Name of each measure to its values in that stage."""
+    stages: Mapping[str, OfStage] = field(default_factory=dict)
+    """Every stage that measures something, in order."""
+    last: str = ""
+    """The stage that counts where none is chosen: the last with clients."""
 
     @property
     def hits(self) -> Hits:
         """What it found in memory there."""
         return hits(self.frequency, self.resources)
-
-    def mean(self, points: Iterable[Point]) -> float:
-        """Geometric mean over ``points``, or over its own where there are none; nan where one is missing or 0."""
-        found = np.array([self.values.get(point, np.nan) for point in points or self.values])
-        return float(np.exp(np.log(found).mean())) if found.size and np.all(found > 0) else float(np.nan)
 
 
 @dataclass(frozen=True)
@@ -110,9 +140,9 @@ class Outcomes:
 
     study: Study
     measure: str
-    """One of ``MEASURES``."""
+    """The name of ``how``, as the user wrote it."""
     unit: str
-    """"tps", "NOPM …" or "ms"."""
+    """"tps", "NOPM …", "rows/s", "ms" …"""
     levels: tuple[tuple[Level, ...], ...]
     """Of each factor."""
     references: tuple[int, ...]
@@ -128,6 +158,26 @@ class Outcomes:
     """Servers with their versions."""
     unlike: Mapping[int, Unlike]
     """By number of a trial that is not comparable with others of its levels: what differs and is no factor."""
+    how: Measure
+    """What is measured."""
+    chosen: str = ""
+    """The stage that was chosen; empty where each trial counts with its last one."""
+    group: str = ""
+    """The group of clients that was chosen."""
+
+    def choose(self, measure: str = "", stage: str = "") -> Outcomes:
+        """The same trials by another measure or stage; each that is not named stays. Nothing is read again."""
+        return _chosen(self, measure or self.measure, stage or self.chosen)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """All stages of all trials, in order."""
+        return tuple(dict.fromkeys(name for one in self.made for name in one.stages))
+
+    @property
+    def staged(self) -> bool:
+        """Whether runs have several stages, and none of them was chosen."""
+        return not self.chosen and any(len(one.stages) > 1 for one in self.made)
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -141,8 +191,22 @@ class Outcomes:
         return len(tried) < whole or len(set(tried.values())) > 1
 
     def value(self, made: Made) -> float:
-        """What the effects are of: the geometric mean over the common points."""
-        return made.mean(self.points)
+        """What the effects are of: the mean over the common points, or over its own where there are none; nan where it
+        is not known, or no number above 0 where the mean is geometric."""
+        found = np.array([made.values.get(point, np.nan) for point in self.points or made.values])
+        known = found.size and np.all(found > (0 if self.how.geometric else -np.inf))
+        return self.mean(found) if known else float(np.nan)
+
+    def mean(self, values: Iterable[float]) -> float:
+        """Of those of ``values`` that are known, geometric or arithmetic as the measure wants it; nan without one."""
+        if self.how.geometric:
+            return mean(values)
+        found = np.array([value for value in values if np.isfinite(value)])
+        return float(found.mean()) if found.size else float(np.nan)
+
+    def gain(self, effect: Effect) -> float:
+        """How much better the level is than its reference: ln of the ratio, or the difference; below 0 it is worse."""
+        return effect.size if self.how.more else -effect.size
 
     def alike(self, factor: int) -> list[list[Made]]:
         """By level of ``factor`` the trials that can be compared."""
@@ -165,9 +229,11 @@ class Outcomes:
     def relative(self, factor: int, level: int, point: Point) -> tuple[float, float, float] | None:
         """At ``point`` the value of a level over that of the reference, and the least and the greatest of the blocks.
 
-        ``None`` where one of them was not measured. Within a block a trial is divided by the one whose other levels are
-        the same: where one of the two is missing, the other says nothing.
+        ``None`` where one of them was not measured, or the measure has no ratios. Within a block a trial is divided by
+        the one whose other levels are the same: where one of the two is missing, the other says nothing.
         """
+        if not self.how.geometric:
+            return None
         alike = self.alike(factor)
         at_level, at_reference = (
             {(one.trial.block, _others(one, factor)): one.values.get(point, 0) for one in alike[number]}
@@ -191,27 +257,61 @@ def _others(one: Made, *factors: int) -> tuple[int, ...]:
     return tuple(level for factor, level in enumerate(one.at) if factor not in factors)
 
 
-def outcomes(study: Study, measure: str = "rate") -> Outcomes:
-    """What ``study`` found; ``measure`` is one of ``MEASURES``. ``ArchiveError`` where an archive cannot be read."""
-    if measure not in MEASURES:
-        raise SpecError("--of", f"no measure {measure!r}", f"use one of {', '.join(MEASURES)}")
-    done = study.counted("done")
-    read = [(trial, *_read(study, trial)) for trial in done]
-    headline = _headline([evaluation for _, _, evaluation in read]) if measure == "rate" else ""
-    made = tuple(_made(study, trial, evaluation, measure, headline) for trial, _archive, evaluation in read)
-    levels = tuple(factor.resolved for factor in study.factors)
-    points = _points(made, varied=any(_LADDER & set(one.sets) for some in levels for one in some))
-    references = tuple(factor.reference_number for factor in study.factors)
-    runs = [archive.run for _, archive, _ in read]
-    stage = "; ".join(filter(None, dict.fromkeys(one.of_stage(_parts(one)[-1]) for _, _, one in read)))
-    unit = headline or ("operations/s" if stage else "tps")
-    return Outcomes(
-        study, measure, "ms" if measure != "rate" else unit, levels, references, made, points,
-        _effects(made, points, levels, references, study.spec.trials.design != "screening"),
-        ", ".join(dict.fromkeys(run.entry.label for run in runs)),
-        stage,
-        tuple(dict.fromkeys(run.server_version.partition(" on ")[0] for run in runs)),
-        unlike(study.factors, [(trial, archive.run) for trial, archive, _ in read]),
+def outcomes(study: Study, measure: str = "", stage: str = "", group: str = "") -> Outcomes:
+    """What ``study`` found by ``measure``, in ``stage``, by the clients of ``group``; see ``read.choice``.
+
+    What is not named is what the study's file names, else the rate, the last stage, and the measured clients.
+    ``SpecError`` where there is no such measure, stage or group, ``ArchiveError`` where an archive cannot be read.
+    """
+    spec = study.spec
+    measure, stage, group = measure or spec.of or "rate", stage or spec.stage, group or spec.group
+    find_measure(measure)
+    made: list[Made] = []
+    runs: list[tuple[Trial, RunRecord]] = []
+    known: dict[str, dict[str, None]] = {}
+    for trial in study.counted("done"):
+        archive = Archive.open(study.archive_of(trial))
+        evaluation = evaluate(archive)
+        made.append(_made(study, trial, evaluation, group))
+        runs.append((trial, archive.run))
+        for name, groups in list_stages(evaluation).items():
+            known.setdefault(name, {}).update(dict.fromkeys(groups))
+    refuse_missing(known, stage, group)
+    found = Outcomes(
+        study, measure, "", tuple(factor.resolved for factor in study.factors),
+        tuple(factor.reference_number for factor in study.factors), tuple(made), (), None,
+        ", ".join(dict.fromkeys(run.entry.label for _, run in runs)), "",
+        tuple(dict.fromkeys(run.server_version.partition(" on ")[0] for _, run in runs)),
+        unlike(study.factors, runs), find_measure(measure), stage, group,
+    )  # fmt: skip
+    return _chosen(found, measure, stage)
+
+
+def _chosen(found: Outcomes, measure: str, stage: str) -> Outcomes:
+    """``found`` by another measure, in another stage."""
+    how = find_measure(measure)
+    parts = [one.stages.get(stage or one.last) for one in found.made]
+    known = [part for part in parts if part is not None]
+    # The rate of TPC-C is New-Orders per minute, where all trials have them.
+    labels = {part.units["nopm"] if part.measured["nopm"] else "" for part in known}
+    read = "nopm" if measure == "rate" and len(labels) == 1 and all(labels) else measure
+    made = tuple(_with(one, part, read) for one, part in zip(found.made, parts, strict=True))
+    units = list(dict.fromkeys(part.units[read] for part in known if part.measured[read]))
+    unit = units[0] if len(units) == 1 else "operations/s" if units and measure == "rate" else how.unit
+    words = "; ".join(dict.fromkeys(part.of_stage for part in known if part.of_stage))
+    points = _points(made, varied=any(_LADDER & set(one.sets) for some in found.levels for one in some))
+    other = replace(found, measure=measure, unit=unit, made=made, points=points, stage=words, how=how, chosen=stage)
+    return replace(other, effects=_effects(other))
+
+
+def _with(made: Made, part: OfStage | None, measure: str) -> Made:
+    if part is None:
+        return replace(made, values={}, seconds=np.empty(0), resources=(), probes={}, dsi=float("nan"), frequency=None,
+                       measured={})  # fmt: skip
+    dsi = list(part.measured["dsi"].values())
+    return replace(
+        made, values=part.measured[measure], seconds=part.seconds, resources=part.resources, probes=part.probes,
+        dsi=dsi[-1] if dsi else float("nan"), frequency=part.frequency, measured=part.measured,
     )  # fmt: skip
 
 
@@ -229,62 +329,39 @@ def _points(made: tuple[Made, ...], *, varied: bool) -> tuple[Point, ...]:
     return () if varied and any(one != common for one in own) else tuple(sorted(common))
 
 
-def _read(study: Study, trial: Trial) -> tuple[Archive, Evaluation]:
-    archive = Archive.open(study.archive_of(trial))
-    return archive, evaluate(archive)
+def _made(study: Study, trial: Trial, evaluation: Evaluation, group: str) -> Made:
+    stages = {name: choose(evaluation, name, group) for name in list_stages(evaluation)}
+    found = {name: _of_stage(parts) for name, parts in stages.items() if parts}
+    return Made(trial, combination(study.factors, trial), {}, np.empty(0), (), stages=found, last=evaluation.stage)
 
 
-def _headline(evaluations: list[Evaluation]) -> str:
-    """What all of them count beside transactions, such as New-Orders per minute; empty where they do not."""
-    labels = [{one.label for one in part.nopm.values()} for found in evaluations for part in _parts(found)]
-    known = set().union(*labels) if labels else set()
-    return next(iter(known)) if len(known) == 1 and all(labels) else ""
-
-
-def _parts(evaluation: Evaluation) -> list[Evaluation]:
-    """The numbers of threads of one evaluation, in its last stage."""
-    own = [part for key, part in evaluation.series.items() if key.stage == evaluation.stage]
-    return own or [evaluation]
-
-
-def _made(study: Study, trial: Trial, evaluation: Evaluation, measure: str, headline: str) -> Made:
-    parts = _parts(evaluation)
-    values = {
-        Point(part.threads if len(parts) > 1 else 0, row.scale): _value(evaluation, part, row.scale, measure, headline)
-        for part in parts for row in part.scales
+def _of_stage(parts: Sequence[Evaluation]) -> OfStage:
+    """``parts`` are the numbers of threads of one stage."""
+    several = len(parts) > 1
+    measured = {
+        name: {Point(part.threads if several else 0, x): value for part in parts for x, value in
+               read_values(measure, part).items()}
+        for name, measure in measures().items()
     }  # fmt: skip
-    largest = max(evaluation.seconds, default=max(evaluation.frequency, default=0))
-    course = evaluation.seconds[largest][:, 0] if largest in evaluation.seconds else np.empty(0)
-    return Made(
-        trial, combination(study.factors, trial), values, np.asarray(course, dtype=float),
-        evaluation.resources.get(largest, ()), {one.name: one.mean for one in evaluation.probes.get(largest, ())},
-        evaluation.index.dsi.value if evaluation.index.dsi else float("nan"),
-        evaluation.frequency.get(largest),
+    units = {name: read_unit(measure, parts[-1]) for name, measure in measures().items()}
+    whole = parts[-1]
+    if not whole.has_clients:
+        return OfStage(measured, units, whole.of_stage, np.empty(0), ())
+    own = whole.own
+    largest = max(own.seconds, default=max(own.frequency, default=0))
+    course = own.seconds[largest][:, 0] if largest in own.seconds else np.empty(0)
+    return OfStage(
+        measured, units, whole.of_stage, np.asarray(course, dtype=float), whole.resources.get(largest, ()),
+        {one.name: one.mean for one in whole.probes.get(largest, ())}, own.frequency.get(largest),
     )  # fmt: skip
 
 
-def _value(whole: Evaluation, part: Evaluation, scale: int, measure: str, headline: str) -> float:
-    if measure != "rate":
-        found = part.frequency.get(scale)
-        return found.quantiles_ns[0.5 if measure == "p50" else 0.99] / 1e6 if found else float(np.nan)
-    if headline:
-        return measures()["nopm"](part).get(scale, float(np.nan))
-    return whole.own_rates(part).get(scale, float(np.nan))
-
-
-def _effects(
-    made: tuple[Made, ...],
-    points: tuple[Point, ...],
-    levels: tuple[tuple[Level, ...], ...],
-    references: tuple[int, ...],
-    pairs: bool,
-) -> Effects | None:
-    used = [(one, one.mean(points)) for one in made]
-    used = [(one, value) for one, value in used if np.isfinite(value) and value > 0]
+def _effects(found: Outcomes) -> Effects | None:
+    used = [(one, value) for one in found.made if np.isfinite(value := found.value(one))]
     if len(used) < 2:
         return None
     return effects(
-        np.array([one.at for one, _ in used], dtype=np.int64), [len(one) for one in levels], references,
+        np.array([one.at for one, _ in used], dtype=np.int64), [len(one) for one in found.levels], found.references,
         np.array([one.trial.block for one, _ in used], dtype=np.int64), np.array([value for _, value in used]),
-        pairs=pairs,
+        pairs=found.study.spec.trials.design != "screening", ratios=found.how.geometric,
     )  # fmt: skip

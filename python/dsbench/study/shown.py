@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from math import isfinite
+from math import isfinite, nan
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,15 +20,14 @@ from dsbench.read.naming import counted
 from dsbench.read.several.files import make_files
 from dsbench.read.stats.effects import LEVEL, Effect, Effects, Share, spearman
 from dsbench.read.text import render_text
-from dsbench.study import FAILED, Estimate, Outcomes, Study, Trial, mean
-from dsbench.study.results import MEASURES
+from dsbench.study import FAILED, Estimate, Outcomes, Point, Study, Trial
 
 if TYPE_CHECKING:
     from dsbench.read.draw.theme import Spec
 
 STEM: Final = "results"
-_SHORT: Final = {"rate": "rate", "p50": "median time", "p99": "p99"}
-"""What effects are of, in a word."""
+_SHORT: Final = {"p50": "median time", "dsi": "DSI"}
+"""What effects are of, in a word, where it is not the name of the measure."""
 _OVERLAP: Final = 1.005
 """Sum of the shares from which on it is told; below it is rounding."""
 
@@ -62,7 +61,6 @@ _NO_FACTOR: Final = {
     "rest": "rest: chance, and what is not in the model",
     "mixed": "several together: these trials do not tell whose it is",
 }
-_WHAT: Final = {**MEASURES, "rate": "median rate of the cycles"}
 
 
 def tell(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> Iterator[Block]:
@@ -110,16 +108,31 @@ def _heading(found: Outcomes) -> list[str]:
     return [line for line in (study.spec.about, made + over, stage, what) if line]
 
 
+def _short(found: Outcomes) -> str:
+    return _SHORT.get(found.measure, found.measure)
+
+
+def _noun(found: Outcomes) -> str:
+    """What effects are on, in the heading of a table."""
+    return "rate" if found.measure == "rate" else found.how.about
+
+
 def _points(found: Outcomes) -> str:
-    what = _WHAT[found.measure]
+    what = found.how.about
+    if found.how.per_run:
+        return f"the {what} of its run"
     if len(found.points) == 1:
         return f"the {what} at scale {found.points[0].scale}"
     if not found.points:
-        return f"the geometric mean over its scales of the {what}"
+        return f"the {_mean_words(found)} over its scales of the {what}"
     scales = ", ".join(str(x) for x in sorted({point.scale for point in found.points}))
     threads = sorted({point.threads for point in found.points} - {0})
     more = f" and threads {', '.join(map(str, threads))}" if threads else ""
-    return f"the geometric mean over scales {scales}{more} of the {what}"
+    return f"the {_mean_words(found)} over scales {scales}{more} of the {what}"
+
+
+def _mean_words(found: Outcomes) -> str:
+    return "geometric mean" if found.how.geometric else "mean"
 
 
 def verdict(found: Outcomes) -> list[str]:
@@ -129,8 +142,8 @@ def verdict(found: Outcomes) -> list[str]:
     if effects is None or not effects.free:
         return [*lines, "no effect can be told from chance: nothing was repeated; dsbench study add FOLDER --repeat 2"]
     real = [one for one in (*effects.main, *effects.interactions) if one.known and not one.none]
-    real.sort(key=lambda one: -abs(_size(one)))
-    lines += [f"{_name(found, one)}: {_ratio(one)} times the {_SHORT[found.measure]}" for one in real[:_VERDICTS]]
+    real.sort(key=lambda one: -abs(one.size))
+    lines += [f"{_name(found, one)}: {_what_it_does(found, one)}" for one in real[:_VERDICTS]]
     if len(real) > _VERDICTS:
         lines.append(f"and {len(real) - _VERDICTS} more, see below")
     told = {at for one in effects.main if one.known for at in one.factors}
@@ -142,8 +155,10 @@ def verdict(found: Outcomes) -> list[str]:
     return lines + [f"nothing can be told of {', '.join(unknown)}: {why}"] * bool(unknown)
 
 
-def _size(one: Effect) -> float:
-    return max(one.ratio.value, 1 / one.ratio.value)
+def _what_it_does(found: Outcomes, one: Effect) -> str:
+    if found.how.geometric:
+        return f"{_ratio(one)} times the {_short(found)}"
+    return f"{_ratio(one)} {found.unit}".strip() + f" in the {_short(found)}"
 
 
 def _name(found: Outcomes, one: Effect) -> str:
@@ -159,8 +174,9 @@ def _name(found: Outcomes, one: Effect) -> str:
 def _ratio(one: Effect) -> str:
     if not isfinite(one.ratio.value):
         return "–"
-    within = f" [{one.ratio.low:.3g}, {one.ratio.high:.3g}]" if one.known else ""
-    return f"{one.ratio.value:.3g}{within}"
+    form = ".3g" if one.neutral else "+.3g"
+    within = f" [{one.ratio.low:{form}}, {one.ratio.high:{form}}]" if one.known else ""
+    return f"{one.ratio.value:{form}}{within}"
 
 
 def tables(found: Outcomes) -> Iterator[Table]:
@@ -168,27 +184,31 @@ def tables(found: Outcomes) -> Iterator[Table]:
     effects = found.effects
     if effects is not None:
         within = f"{LEVEL * 100:g} % interval"
-        heads = [Column("", left=True), Column("ratio", form=".3f"), Column(within), Column("effect")]
-        yield Table(f"effects on the {MEASURES[found.measure]}, as ratios", heads,
+        ratios = found.how.geometric
+        value = Column("ratio", form=".3f") if ratios else Column("difference", found.unit, form="+.3g")
+        heads = [Column("", left=True), value, Column(within), Column("effect")]
+        yield Table(f"effects on the {_noun(found)}, as {'ratios' if ratios else 'differences'}", heads,
                     [[_name(found, one), *_cells(one)] for one in effects.main])  # fmt: skip
         if effects.interactions:
-            yield Table("interactions: what two levels do together over the product of what each does alone", heads,
+            beside = "over the product" if ratios else "beyond the sum"
+            yield Table(f"interactions: what two levels do together {beside} of what each does alone", heads,
                         [[_name(found, one), *_cells(one)] for one in effects.interactions])  # fmt: skip
         if effects.shares:
             yield Table(f"share of the variance{' of ln rate' * (found.measure == 'rate')}",
                         [Column("", left=True), Column("share", form=".1%")],
                         [[_what(found, one), one.share] for one in effects.shares])  # fmt: skip
-    points = [f"{f'{p.threads} threads, ' if p.threads else ''}scale {p.scale}" for p in found.points]
+    points = [_point(p) for p in found.points]
     points = points if len(points) > 1 else []
     heads = [*_OF_LEVEL, *(Column(name, digits=4) for name in (*points, "all")), Column("trials")]
-    yield Table(f"by level, geometric mean [{found.unit}]", heads, list(_by_level(found)))
+    unit = f" [{found.unit}]" if found.unit else ""
+    yield Table(f"by level, {_mean_words(found)}{unit}", heads, list(_by_level(found)))
     used = {cost.name: cost.unit for one in found.made for cost in one.resources if cost.per_transaction > 0}
     if names := [name for name in _RESOURCES if name in used]:
         heads = [*_OF_LEVEL, *(Column(name, used[name]) for name in names)]
         yield Table("resources per transaction, median over the trials, at the largest scale", heads,
                     list(_costs(found, names)))  # fmt: skip
     if foretold := list(_foretold(found)):
-        heads = [Column("storage tool", left=True), Column(f"with the {_SHORT[found.measure]}"), Column("with the DSI"),
+        heads = [Column("storage tool", left=True), Column(f"with the {_short(found)}"), Column("with the DSI"),
                  Column("trials")]  # fmt: skip
         title = "rank correlation (Spearman) over the trials, at the largest scale; p: by chance alone"
         yield Table(title, heads, foretold)
@@ -199,14 +219,21 @@ def tables(found: Outcomes) -> Iterator[Table]:
         yield Table("found in memory, by trial, at the largest scale", heads, cached)
 
 
+def _point(point: Point) -> str:
+    """``4 threads, scale 10``"""
+    words = (f"{point.threads} threads" * (point.threads > 0), f"scale {point.scale}" * (point.scale > 0))
+    return ", ".join(filter(None, words))
+
+
 _OF_LEVEL: Final = (Column("factor", left=True), Column("level", left=True))
 
 
 def _cells(one: Effect) -> list[Any]:
     if not one.known:
         return [_ratio(one), NONE, "not known"]
-    word = "none" if one.none else "more" if one.ratio.value > 1 else "less"
-    return [one.ratio.value, f"{one.ratio.low:.3f} to {one.ratio.high:.3f}", word]
+    word = "none" if one.none else "more" if one.size > 0 else "less"
+    form = ".3f" if one.neutral else "+.3g"
+    return [one.ratio.value, f"{one.ratio.low:{form}} to {one.ratio.high:{form}}", word]
 
 
 def _what(found: Outcomes, share: Share) -> str:
@@ -218,9 +245,9 @@ def _by_level(found: Outcomes) -> Iterator[list[Any]]:
     for factor, name in enumerate(found.factors):
         for level, alike in enumerate(found.alike(factor)):
             points = found.points if len(found.points) > 1 else ()
-            values = [mean(one.values.get(point, 0) for one in alike) for point in points]
+            values = [found.mean(one.values.get(point, nan) for one in alike) for point in points]
             mark = " (reference)" if level == found.references[factor] else ""
-            whole = mean(found.value(one) for one in alike)
+            whole = found.mean(found.value(one) for one in alike)
             yield [name, found.levels[factor][level].name + mark, *values, whole, len(alike)]
 
 
@@ -301,7 +328,8 @@ def _effect(found: Outcomes, one: Effect) -> dict[str, Any]:
         found.factors[at]: found.levels[at][level].name for at, level in zip(one.factors, one.levels, strict=True)
     }
     ends = {name: finite(getattr(one.ratio, name)) for name in ("value", "low", "high")}
-    return {"levels": levels, "ratio": ends, "none": one.none if one.known else None}
+    key = "ratio" if found.how.geometric else "difference"
+    return {"levels": levels, key: ends, "none": one.none if one.known else None}
 
 
 def incomparable(found: Outcomes) -> list[str]:
@@ -329,20 +357,23 @@ def notes(found: Outcomes) -> list[str]:
     lines = []
     effects = found.effects
     if effects is not None and effects.free:
-        each = f"Trials that repeat each other scatter by {effects.scatter:.1%}"
-        lines.append(f"All intervals hold together with 95 %: where no factor does anything, one or more exclude 1 in "
-                     f"5 of 100 such studies. {each} ({effects.free} degrees of freedom).")  # fmt: skip
+        scatter = f"{effects.scatter:.1%}" if found.how.geometric else f"{effects.scatter:.3g} {found.unit}".strip()
+        each = f"Trials that repeat each other scatter by {scatter}"
+        nothing = "1" if found.how.geometric else "0"
+        lines.append("All intervals hold together with 95 %: where no factor does anything, one or more exclude "
+                     f"{nothing} in 5 of 100 such studies. {each} ({effects.free} degrees of freedom).")  # fmt: skip
         if (whole := sum(one.share for one in effects.shares)) > _OVERLAP:
             lines.append(f"The shares of the variance add up to {whole:.0%}: trials are missing, and what goes with "
                          "several terms is in the share of each.")  # fmt: skip
     if found.uneven:
         lines.append("Not every level was tried as often with every level of the other factors. So means and diagrams "
                      "by level set other work beside each other; the effects compare like with like.")  # fmt: skip
-    if left_out := sorted({point.scale for one in found.made for point in one.values} - _scales(found)):
+    if left_out := sorted({point.scale for one in found.made for point in one.values} - _scales(found) - {0}):
         scales = ", ".join(map(str, left_out))
         lines.append(f"What is compared are the scales that all trials have; not in it: {scales}.")
-    if without := [str(one.trial.number) for one in found.made if not found.value(one) > 0]:
-        lines.append(f"not in the effects: trial {', '.join(without)} (the {_SHORT[found.measure]} is 0 or unknown)")
+    if without := [str(one.trial.number) for one in found.made if not isfinite(found.value(one))]:
+        unknown = "0 or unknown" if found.how.geometric else "unknown"
+        lines.append(f"not in the effects: trial {', '.join(without)} (the {_short(found)} is {unknown})")
     lines += _unlike(found)
     if sharing := [factor.name for factor in found.study.factors if factor.same_database]:
         words = "What is special about that database is in all of them"

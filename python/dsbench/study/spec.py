@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, Literal, Self
 import psutil
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from dsbench.read.choice import find_measure
 from dsbench.read.stats.effects import MOST_SCREENED
 from dsbench.redaction import redact_values
 from dsbench.spec import SpecError, parsed_toml, plain, printed
@@ -106,6 +107,12 @@ class StudySpec(_Frozen):
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f]+$")]
     about: str = ""
     """What it asks, for its page."""
+    of: str = ""
+    """What its effects are of, as ``dsbench study show --of``; empty for the rate."""
+    stage: str = ""
+    """The stage of its runs that counts; empty for the last one, with all of them beside each other."""
+    group: str = ""
+    """The clients of that stage that count; empty for those that are measured."""
     run: dict[str, Any] = Field(default_factory=dict)
     """Settings of every run, by the names of ``dsbench run --help``."""
     factor: Annotated[tuple[Factor, ...], Field(min_length=1, max_length=MOST_SCREENED)]
@@ -206,6 +213,8 @@ def parse(values: Mapping[str, Any]) -> StudySpec:
         spec = StudySpec.model_validate(values)
     except ValidationError as error:
         raise _spec_error(error) from None
+    if spec.of:
+        find_measure(spec.of, "of")
     _refuse_twice("factor", [factor.name for factor in spec.factor])
     for factor in spec.factor:
         _refuse_twice(f"factor {factor.name!r}: levels", [level.name for level in factor.resolved])

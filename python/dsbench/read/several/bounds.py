@@ -123,7 +123,7 @@ def _measured(run: RunRecord, evaluation: Evaluation) -> Iterator[Measured]:
     if not scales:
         return
     scale = max(scales)
-    of_part = subjects.measures()["rate"]
+    of_part = subjects.measures()["tps"].read
     rates = {part.connections: of_part(part)[scale] for part in parts if scale in part.cycle_rates}
     known = sorted((clients, rate) for clients, rate in rates.items() if not isnan(rate))
     if known:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table
+from dsbench.read.choice import choose
 from dsbench.read.draw.several import history as draw_history
 from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import evaluate
@@ -136,12 +137,11 @@ def archives(folder: Path) -> list[Path]:
 
 def _result(archive: Archive) -> tuple[RunRecord, Result]:
     run, found = archive.run, evaluate(archive)
-    parts = [part for key, part in found.series.items() if key.stage == found.stage] or [found]
-    own = [{x: np.array([rate]) for x, rate in found.own_rates(part).items()} if found.of_stage(part)
-           else part.cycle_rates for part in parts]  # fmt: skip
+    parts = choose(found)
+    own = [{x: np.array([rate]) for x, rate in part.own_rates.items() if isfinite(rate)} for part in parts]
     rates = [mean_lg(one, sorted(one)) for one in own]
     highest = max((rate for rate in rates if isfinite(rate)), default=nan)
-    return run, Result(archive.name, run.started, run.spec.label, float(10**highest), found.of_stage(parts[-1]))
+    return run, Result(archive.name, run.started, run.spec.label, float(10**highest), parts[-1].of_stage)
 
 
 def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float) -> History:

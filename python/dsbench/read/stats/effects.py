@@ -11,6 +11,9 @@ Intervals are simultaneous over all effects and interactions of the study: half-
 quantile of the largest |t| of all of them (Hothorn, Bretz and Westfall, "Simultaneous inference in general parametric
 models", Biometrical Journal 50, 2008). So a study of factors that change nothing names any effect at all in 5 % of
 repetitions. The model takes the scatter of ln rate to be the same at all levels.
+
+Of what is no rate and no time, such as shares and the DSI, which is a logarithm already, the model is linear in the
+value itself: effects are differences, and 0 is none.
 """
 
 from __future__ import annotations
@@ -38,19 +41,27 @@ _LEAST_FREE = 3
 
 @dataclass(frozen=True)
 class Effect:
-    """Levels of one factor, or of two, by their numbers; what they do as a ratio."""
+    """Levels of one factor, or of two, by their numbers; what they do as a ratio, or as a difference."""
 
     factors: tuple[int, ...]
     levels: tuple[int, ...]
     ratio: Interval
     """Of one factor: rate over the rate at its reference, averaged over the levels of the other factors. Of two: what
     both do together over the product of what each does alone. The ends are nan where nothing was repeated, and all of
-    it where the trials do not tell it apart from another."""
+    it where the trials do not tell it apart from another. Of a value that is added up it is the difference, and of two
+    factors what both do together minus the sum of what each does alone."""
+    neutral: float = 1.0
+    """What no effect is: 1 as a ratio, 0 as a difference."""
 
     @property
     def none(self) -> bool:
-        """Whether the interval contains 1."""
-        return self.known and self.ratio.low <= 1 <= self.ratio.high
+        """Whether the interval contains what no effect is."""
+        return self.known and self.ratio.low <= self.neutral <= self.ratio.high
+
+    @property
+    def size(self) -> float:
+        """Below 0 where the value falls: ln of the ratio, or the difference."""
+        return float(np.log(self.ratio.value)) if self.neutral else self.ratio.value
 
     @property
     def known(self) -> bool:
@@ -80,14 +91,16 @@ class Effects:
     free: int
     """Degrees of freedom of the scatter."""
     scatter: float
-    """Standard deviation of ln rate between trials that repeat each other: about the relative one; nan if not known."""
+    """Standard deviation of ln rate between trials that repeat each other: about the relative one; nan if not known. Of
+    differences that of the value."""
     trials: int
 
 
 def effects(
-    levels: Ints, counts: Sequence[int], references: Sequence[int], blocks: Ints, rates: Floats, *, pairs: bool = True
+    levels: Ints, counts: Sequence[int], references: Sequence[int], blocks: Ints, rates: Floats, *, pairs: bool = True,
+    ratios: bool = True,
 ) -> Effects:
-    """Effects of the factors on ``rates`` (> 0), one for each trial.
+    """Effects of the factors on ``rates``, one for each trial: above 0 where they are to be ``ratios``.
 
     ``levels`` has the shape (trials, factors) and holds numbers below ``counts``; ``references`` are numbers of levels;
     ``blocks`` numbers the block of each trial. Each level of a factor should occur; one that does not has no effect
@@ -95,20 +108,22 @@ def effects(
     a screening would show some of those that it mixes.
     """
     model = _Model(levels, counts, references, blocks, pairs)
-    fit = model.fitted(np.log(rates))
+    values = np.log(rates) if ratios else rates
+    fit = model.fitted(values)
     wanted = model.contrasts()
     rows = np.array([row for _, _, row in wanted]).reshape(len(wanted), -1)
-    values, errors = fit.of(rows)
-    alike = fit.correlation(rows[np.isfinite(values)])
+    middles, errors = fit.of(rows)
+    alike = fit.correlation(rows[np.isfinite(middles)])
     factor = _critical(alike.round(9).tobytes(), len(alike), fit.free)
     found = []
-    for (factors, at, _), value, error in zip(wanted, values, errors, strict=True):
-        low, high = (float(np.exp(value + sign * factor * error)) for sign in (-1, 1))
-        found.append(Effect(factors, at, Interval(float(np.exp(value)), low, high, LEVEL)))
+    for (factors, at, _), middle, error in zip(wanted, middles, errors, strict=True):
+        ends = (float(end) for end in (middle, middle - factor * error, middle + factor * error))
+        value, low, high = (float(np.exp(end)) if ratios else end for end in ends)
+        found.append(Effect(factors, at, Interval(value, low, high, LEVEL), 1.0 if ratios else 0.0))
     return Effects(
         tuple(one for one in found if len(one.factors) == 1),
         tuple(one for one in found if len(one.factors) == 2),
-        tuple(_shares(model, np.log(rates))) if fit.free else (),
+        tuple(_shares(model, values)) if fit.free else (),
         fit.free,
         float(np.sqrt(fit.variance)),
         len(rates),

@@ -15,6 +15,12 @@ NAMES: Final = (
 )  # fmt: skip
 
 
+_FIRST: Final = (
+    "rate", "tps", "nopm", "p50", "p90", "p95", "p99", "p99.9", "max", "dsi", "failures", "hit-ratio", "hit-ratio-1ms",
+    "hit-ratio-valley", "cpu", "cpu-per-transaction", "iowait", "kb-per-transaction",
+)  # fmt: skip
+
+
 @cache
 def load(name: str) -> Subject:
     """The subject of a module here. ``KeyError`` for a name that none has."""
@@ -38,8 +44,9 @@ def readers(*, whole: bool) -> Mapping[str, Read]:
 
 @cache
 def measures() -> Mapping[str, Measure]:
-    """Name of a figure to what gives it by scale."""
-    return {name: measure for subject in map(load, NAMES) for name, measure in subject.measures.items()}
+    """All figures by name, those that are chosen most often first."""
+    found = {measure.name: measure for subject in map(load, NAMES) for measure in subject.measures}
+    return {name: found[name] for name in dict.fromkeys((*_FIRST, *found))}
 
 
 def _of_last(result: str) -> Read:

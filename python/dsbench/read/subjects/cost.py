@@ -17,6 +17,7 @@ from dsbench.read.blocks import Block, Column, Listed, Part, Sentence, Table
 from dsbench.read.groups import durations_ns, grouped, ramp_ups_ns, whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import each_series
+from dsbench.read.stats.cache import Hits, hits
 from dsbench.read.stats.fairness import Evenness, evenness, irregularity
 from dsbench.read.stats.resources import (
     CALLS,
@@ -30,7 +31,7 @@ from dsbench.read.stats.resources import (
     gains,
 )
 from dsbench.read.stats.values import Floats, Resource
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Measure, Subject
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -231,9 +232,104 @@ def _known(part: Evaluation) -> dict[int, list[Resource]]:
     return {x: found for x, found in known.items() if found}
 
 
+Read = Callable[["Evaluation"], dict[int, float]]
+Costs = Mapping[str, Resource]
+"""What transactions cost at one scale, by the name of the resource."""
+
+
+def _each_scale(read: Callable[[Costs], float]) -> Read:
+    """``read`` at every scale; nan is what it gives where a resource is not known."""
+    return lambda part: {x: read({one.name: one for one in found}) for x, found in part.resources.items()}
+
+
+def _sum(field: str, *names: str, times: float = 1.0) -> Read:
+    """The resources of these names together, by ``field`` of ``Resource``."""
+
+    def total(costs: Costs) -> float:
+        return times * sum(getattr(costs[name], field) if name in costs else nan for name in names)
+
+    return _each_scale(total)
+
+
+def _cpu_share(*names: str) -> Read:
+    """Of all time of all CPUs, in %."""
+
+    def share(costs: Costs) -> float:
+        every = sum(costs[name].per_second for name in _CPU if name in costs)
+        return 100 * sum(costs[name].per_second if name in costs else nan for name in names) / every if every else nan
+
+    return _each_scale(share)
+
+
+def _total(name: str) -> Read:
+    """GB in all cycles of a scale, of a resource in KB."""
+    per_s = _sum("per_second", name, times=1e-6)
+    return lambda part: {x: rate * part.rows.load[x].measured_s for x, rate in per_s(part).items()}
+
+
+def _network(field: str, times: float = 1.0) -> Read:
+    """Through all interfaces that are known. What the loopback sends it receives as well: it counts once."""
+
+    def total(costs: Costs) -> float:
+        known = [getattr(costs[name], field) for name in _INTERFACES if name in costs]
+        return times * sum(known) if known else nan
+
+    return _each_scale(total)
+
+
+def _hits(read: Callable[[Hits], float]) -> Read:
+    """In %."""
+    return lambda part: {
+        x: 100 * read(hits(part.frequency.get(x), part.resources.get(x, ())))
+        for x in sorted({*part.frequency, *part.resources})
+    }
+
+
+_INTERFACES: Final = ("network sent", "network received", "loopback sent")
+_READ, _WRITTEN = "read from disk", "written to disk"
+
+
+def _machine(name: str, unit: str, about: str, read: Read, *, geometric: bool = False) -> Measure:
+    """What a run took of the machine: less is better."""
+    return Measure(name, unit, about, read, more=False, geometric=geometric)
+
+
+MEASURES: Final = (
+    Measure("hit-ratio", "%", "share of blocks found in the server's own cache, by its counters",
+            _hits(lambda one: one.blocks), geometric=False),
+    Measure("hit-ratio-1ms", "%", "share of transactions that took less than 1 ms", _hits(lambda one: one.usual),
+            geometric=False),
+    Measure("hit-ratio-valley", "%", "share of transactions on the fast side of two modes of the residence times",
+            _hits(lambda one: one.found), geometric=False),
+    _machine("cpu", "%", "share of the machine's CPUs in use, user and system",
+             _cpu_share("CPU time, user", "CPU time, system")),
+    _machine("iowait", "%", "share of the machine's CPU time that waited for I/O", _cpu_share("CPU waiting for I/O")),
+    _machine("cpu-per-transaction", "µs", "CPU time of the machine for each transaction",
+             _sum("per_transaction", "CPU time, user", "CPU time, system"), geometric=True),
+    _machine("server-cpu", "µs", "CPU time of the server for each transaction", _sum("per_transaction", SERVER_CPU),
+             geometric=True),
+    _machine("client-cpu", "µs", "CPU time of the clients for each transaction", _sum("per_transaction", CLIENT_CPU),
+             geometric=True),
+    _machine("switches", "", "context switches of the machine for each transaction", _sum("per_transaction", SWITCHES),
+             geometric=True),
+    _machine("kb-per-transaction", "KB", "KB read from the disk and written to it for each transaction",
+             _sum("per_transaction", _READ, _WRITTEN)),
+    _machine("kb-read", "KB", "KB read from the disk for each transaction", _sum("per_transaction", _READ)),
+    _machine("kb-written", "KB", "KB written to the disk for each transaction", _sum("per_transaction", _WRITTEN)),
+    _machine("mb-read", "MB/s", "MB read from the disk per second", _sum("per_second", _READ, times=1e-3)),
+    _machine("mb-written", "MB/s", "MB written to the disk per second", _sum("per_second", _WRITTEN, times=1e-3)),
+    _machine("gb-read", "GB", "GB read from the disk in all cycles", _total(_READ)),
+    _machine("gb-written", "GB", "GB written to the disk in all cycles", _total(_WRITTEN)),
+    _machine("net-per-transaction", "bytes", "bytes through network and loopback for each transaction",
+             _network("per_transaction")),
+    _machine("net", "MB/s", "MB through network and loopback per second", _network("per_second", 1e-6)),
+)  # fmt: skip
+"""Of all clients together, as the counters do not tell who caused what."""
+
 SUBJECT: Final = Subject(
     "cost", "Cost of a transaction", tell=_tell,
     nothing="No monitor gave samples, and there is one client or several groups of them.",
+    measures=MEASURES,
     reads={
         "resources": lambda evaluation: resources(
             evaluation.rows.monitors, evaluation.rows.load, evaluation.rows.groups

@@ -12,7 +12,7 @@ from dsbench.read.measured import Measured
 from dsbench.read.series import each_series, label_series
 from dsbench.read.stats.fits import fit_collision
 from dsbench.read.stats.values import Collision
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Measure, Subject
 from dsbench.workloads import Entry
 
 if TYPE_CHECKING:
@@ -92,6 +92,9 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
 
 SUBJECT: Final = Subject(
     "errors", "Errors", tell=_tell, nothing="No attempt failed.",
+    measures=(Measure("failures", "%", "share of attempts that failed",
+                      lambda part: {x: 100 * (1 - share) for x, share in part.success_share.items()},
+                      more=False, geometric=False, own=True),),
     reads={
         "success_share": _read_success,
         "remote_share": lambda evaluation: remote_share(evaluation.rows.run.entry, evaluation.rows.load),

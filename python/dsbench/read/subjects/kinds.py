@@ -21,7 +21,7 @@ from dsbench.read.stats.kinds import QUANTILES, KindCounts, KindResult, kind_res
 from dsbench.read.stats.special import ANALYSES
 from dsbench.read.stats.tpcc import Nopm, Window, shown
 from dsbench.read.stats.values import Doubt, Floats, Frequency
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Measure, Subject
 from dsbench.read.subjects.errors import tabulate_classes
 from dsbench.workloads import Entry, Headline
 
@@ -332,10 +332,14 @@ def _show_window(one: Window) -> tuple[str, ...]:
 SUBJECT: Final = Subject(
     "kinds", "Kinds of transactions", tell=_tell,
     nothing="There is one kind of transactions: the table of the scales has its figures.",
-    measures={
-        "nopm": lambda evaluation: {x: one.median for x, one in evaluation.nopm.items()},
-        "headline": lambda evaluation: {x: one.median for x, one in evaluation.headline.items()},
-    },
+    measures=(
+        Measure("nopm", "NOPM", "New-Orders per minute (TPC-C)",
+                lambda part: {x: one.median for x, one in part.nopm.items()}, own=True,
+                unit_of=lambda part: next((one.label for one in part.nopm.values()), "")),
+        Measure("headline", "1/s", "figure by which the workload wants its runs told apart",
+                lambda part: {x: one.median for x, one in part.headline.items()}, own=True,
+                unit_of=lambda part: next((one.label for one in part.headline.values()), "")),
+    ),
     reads={
         "kind_counts": lambda evaluation: counts_by(evaluation.rows.cycles, "kind", "committed"),
         "by_kind": _read_all,

@@ -15,12 +15,12 @@ from dsbench.read.measured import Measured
 from dsbench.read.series import each_series
 from dsbench.read.stats import histogram as hist
 from dsbench.read.stats.values import Frequency
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Measure, Subject
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
 
-OTHER_QUANTILES: Final = (0.5, 0.9, 0.99, 0.999, 1.0)
+OTHER_QUANTILES: Final = (0.5, 0.9, 0.95, 0.99, 0.999, 1.0)
 """Quantiles beside the confidence levels, whatever those are; TPC-B's limit of 2 s is one for 0.9."""
 
 
@@ -57,17 +57,26 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
                 yield Table(f"{title}, {heading}" if heading else title, columns, rows)
 
 
-def _of_quantile(quantile: float) -> Callable[[Evaluation], Mapping[int, float]]:
-    def measure(evaluation: Evaluation) -> Mapping[int, float]:
-        curves = evaluation.response or evaluation.frequency
-        return {x: one.told(quantile) / 1e6 for x, one in curves.items()}
+_WORDS: Final = {0.5: "median", 1.0: "greatest"}
 
-    return measure
+
+def _measure(name: str, quantile: float) -> Measure:
+    """In the open loop of response times."""
+    word = _WORDS.get(quantile, f"{quantile * 100:g} % quantile")
+    return Measure(name, "ms", f"{word} of the residence times", _of_quantile(quantile), more=False, own=True)
+
+
+def _of_quantile(quantile: float) -> Callable[[Evaluation], dict[int, float]]:
+    def read(part: Evaluation) -> dict[int, float]:
+        curves = part.response or part.frequency
+        return {x: one.quantiles_ns[quantile] / 1e6 for x, one in curves.items()}
+
+    return read
 
 
 SUBJECT: Final = Subject(
     "latency", "Latency", tell=_tell, nothing="No transaction was committed.",
-    measures={name: _of_quantile(q) for q, name in _SHOWN.items()},
+    measures=tuple(_measure(name, q) for q, name in sorted({**_SHOWN, 0.95: "p95"}.items())),
     reads={
         "frequency": lambda evaluation: frequency(
             evaluation.rows.buckets, "residence", evaluation.rows.load, evaluation.levels

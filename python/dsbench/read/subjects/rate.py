@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +23,7 @@ from dsbench.read.stats.index import STEEP, Fall, falls, index
 from dsbench.read.stats.peak import Peak, in_words, peak
 from dsbench.read.stats.precision import FEWEST, median_interval
 from dsbench.read.stats.values import Floats, Frequency, Index, Interval, ScaleResult
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Measure, Subject
 from dsbench.spec import PROFILES
 
 if TYPE_CHECKING:
@@ -326,9 +326,39 @@ def read_peaks(evaluation: Evaluation) -> dict[int, Peak]:
     return {x: found for x, found in peaks.items() if found is not None}
 
 
+def _of_results(column: str) -> Callable[[Evaluation], dict[int, float]]:
+    return lambda part: {row.scale: getattr(row, column) for row in part.scales}
+
+
+def _rate_unit(part: Evaluation) -> str:
+    found = next(iter(part.efficiency.values()), None)
+    return f"{found.counted}/s" if found and part.counts_operations else ""
+
+
+def _dsi(part: Evaluation) -> dict[int, float]:
+    found = part.index.dsi
+    return {0: found.value} if found is not None else {}
+
+
+def _load_time(part: Evaluation) -> dict[int, float]:
+    """Of what was timed; nan where nothing was."""
+    times = {row.scale: np.array([row.populate_s, row.primary_key_s, row.foreign_key_s]) for row in part.scales}
+    return {x: float(np.nansum(some)) if np.isfinite(some).any() else np.nan for x, some in times.items()}
+
+
 SUBJECT: Final = Subject(
     "rate", "Rate", tell=_tell, nothing="No scale was begun.",
-    measures={"rate": lambda evaluation: {row.scale: row.rate_median_tps for row in evaluation.scales}},
+    measures=(
+        Measure("rate", "tps", "median rate of the cycles", lambda part: part.own_rates, own=True,
+                of_statements=True, unit_of=_rate_unit),
+        Measure("tps", "tps", "median rate of all transactions of all clients", _of_results("rate_median_tps")),
+        Measure("dsi", "", "DSI", _dsi, geometric=False, own=True, per_run=True),
+        Measure("size", "GB", "size of the database before its load", _of_results("database_size_gb"), more=False),
+        Measure("load-time", "s", "time to populate and to make the keys", _load_time, more=False),
+        Measure("populate", "s", "time to fill the tables", _of_results("populate_s"), more=False),
+        Measure("primary-keys", "s", "time to make the primary keys", _of_results("primary_key_s"), more=False),
+        Measure("foreign-keys", "s", "time to make the foreign keys", _of_results("foreign_key_s"), more=False),
+    ),
     reads={
         "scales": _read_results,
         "void_scales": lambda evaluation: frozenset(evaluation.rows.run.broken),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Any, Final
@@ -31,7 +31,7 @@ from dsbench.read.stats.efficiency import (
     values,
 )
 from dsbench.read.stats.values import Floats
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Measure, Subject
 from dsbench.read.subjects.course import whole_seconds
 from dsbench.read.subjects.stages.operations import (
     count,
@@ -243,8 +243,24 @@ def _keys(evaluation: Evaluation) -> tuple[Column, ...]:
     return (*(Column(name, left=name == "stage") for name in names), Column("scale"))
 
 
+def _of_column(name: str) -> Callable[[Evaluation], dict[int, float]]:
+    return lambda part: {x: one.values[name] for x, one in part.efficiency.items()}
+
+
+_MORE: Final = ("ips", "qps")
+"""Columns of which more is better."""
+_ADDED: Final = ("cpups", "rps", "rmbps", "rpq", "rkbpq", "read_amp", "wps", "wmbps", "wpi", "wkbpi", "write_amp")
+"""Those that are often 0, or shares: their trials have an arithmetic mean."""
+MEASURES: Final = tuple(
+    Measure(one.name, one.unit, one.sentence, _of_column(one.name), more=one.name in _MORE,
+            geometric=one.name not in _ADDED, of_statements=True)
+    for one in COLUMNS if one.name not in ("p50", "p99")
+)  # fmt: skip
+"""The columns of the Insert Benchmark, but for its rates at levels: ``p50`` and ``p99`` are latencies here."""
+
 SUBJECT: Final = Subject(
     "stages", "Stages", tell=_tell, nothing="No cycle was finished: nothing is known of a stage.",
+    measures=MEASURES,
     reads={
         "efficiency": _read_efficiency,
         "stages": lambda evaluation: {evaluation.key: evaluation.efficiency},

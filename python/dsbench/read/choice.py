@@ -1,0 +1,73 @@
+"""What somebody wants to be measured: a figure, a stage of the run, and a group of its clients.
+
+``--of MEASURE --stage NAME --group NAME``, for studies, comparisons and histories alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.subject import Measure, Values
+from dsbench.read.subjects import measures
+from dsbench.spec import SpecError
+
+OF: Final = "--of"
+"""The option that names a measure."""
+
+
+def find_measure(name: str, option: str = OF) -> Measure:
+    """The measure ``name``. ``SpecError`` names ``option`` and lists what there is."""
+    known = measures()
+    if name not in known:
+        near = get_close_matches(name, known, 1)
+        more = f"; did you mean {near[0]}?" if near else ""
+        raise SpecError(option, f"no measure {name[:60]!r}{more}", f"use one of {', '.join(known)}")
+    return known[name]
+
+
+def list_stages(evaluation: Evaluation) -> dict[str, list[str]]:
+    """The stages of a run that measure something, in order, with their groups of clients: none where statements are
+    timed."""
+    names = dict.fromkeys(key.stage for key in evaluation.stages) or {evaluation.stage: None}
+    parts = {name: choose(evaluation, name) for name in names}
+    return {name: list(dict.fromkeys(group for one in some for group in one.groups)) for name, some in parts.items()}
+
+
+def choose(evaluation: Evaluation, stage: str = "", group: str = "") -> list[Evaluation]:
+    """The numbers of threads of ``stage``, of the last stage where none is named, with the clients of ``group`` alone
+    where one is named. Nothing where the run has no such stage or group."""
+    wanted = stage or evaluation.stage
+    found = [part for key, part in (evaluation.series or {evaluation.key: evaluation}).items() if key.stage == wanted]
+    if not found:
+        timed = [(key, one) for key, one in evaluation.stages.items() if key.stage == wanted]
+        found = [Evaluation(None, efficiency=one, stage=key.stage, threads=key.threads) for key, one in timed]
+    return [part.of_group(group) for part in found if group in part.groups] if group else found
+
+
+def read_values(measure: Measure, part: Evaluation) -> Values:
+    """Scale to what ``measure`` is in one part of a run that ``choose`` gave; scale 0 where it is one of the run."""
+    if not part.has_clients:
+        return measure.read(part) if measure.of_statements else {}
+    return measure.read(part.own if measure.own else part)
+
+
+def read_unit(measure: Measure, part: Evaluation) -> str:
+    """The unit of these values: workloads differ in what a rate counts."""
+    if not part.has_clients and not measure.of_statements:
+        return measure.unit
+    return measure.get_unit(part.own if measure.own else part)
+
+
+def refuse_missing(known: Mapping[str, Iterable[str]], stage: str, group: str) -> None:
+    """``SpecError`` where the stages that are ``known``, with their groups, have no ``stage`` or ``group``: it lists
+    what there is. Nothing is refused where nothing is known yet."""
+    if stage and known and stage not in known:
+        raise SpecError("--stage", f"no run has a stage {stage[:60]!r}", f"use one of {', '.join(known)}")
+    groups = dict.fromkeys(name for at in ([stage] if stage else known) for name in known.get(at, ()))
+    if group and known and group not in groups:
+        where = f" in stage {stage}" if stage else ""
+        remedy = f"use one of {', '.join(groups)}" if groups else "leave --group out: no clients work there"
+        raise SpecError("--group", f"no run has a group of clients {group[:60]!r}{where}", remedy)
