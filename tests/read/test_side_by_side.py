@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dsbench.archive import ArchiveError
-from dsbench.read.draw.several import compared as diagram
+from dsbench.read.draw.curves import compared as diagram
 from dsbench.read.draw.several import specs
 from dsbench.read.several import shown
 from dsbench.read.several.compare import Comparison, read

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dsbench import study
+from dsbench.read.several import compare
 from dsbench.read.stats.values import Resource
 from dsbench.spec import SpecError
 from dsbench.study import Point, Study, begin, outcomes, results, shown
@@ -208,3 +209,17 @@ def test_levels_that_are_tables_are_added_as_tables(tmp_path: Path) -> None:
         extend(begun, {"nodes": ["5 nodes"]})
     assert '"threads" = …' in refused.value.remedy
     assert len(extend(begun, {"nodes": [{"name": "5 nodes", "set": {"threads": 5}}]}, 1).trials) == 8
+
+
+def test_archives_of_a_study_are_compared_in_the_order_of_its_levels(made: Study, tmp_path: Path) -> None:
+    paths, first = study.sort_archives([made.folder])
+    levels = {made.archive_of(one).resolve(): one.levels for one in made.counted("done")}
+    order = [levels[path.resolve()] for path in paths]
+    assert order == sorted(order)
+    assert len(order) == 17
+    assert levels[Path(first).resolve()] == ("read-committed", "1")
+    some = [path for path in paths if levels[path.resolve()][1] == "4"]
+    assert study.sort_archives(some[::-1]) == (some, ""), "that with the references is none of them"
+    elsewhere = [tmp_path / "b.zip", *some]
+    assert study.sort_archives(elsewhere) == (elsewhere, "")
+    assert compare.read(some[::3]).labels[0].startswith("isolation read-committed, clients 4")

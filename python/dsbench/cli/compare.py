@@ -9,19 +9,23 @@ from typing import Annotated
 
 import typer
 
-from dsbench import spec
-from dsbench.archive import Archive
-
-EPILOG = "Examples: dsbench compare archives/*.zip --out comparison | dsbench compare archives/*.zip --reference before"
+EPILOG = (
+    "Examples: dsbench compare archives/*.zip --out comparison | dsbench compare archives/*.zip --reference before | "
+    "dsbench compare studies/threads --out comparison"
+)
 
 
 def command(
     archives: Annotated[
         list[Path],
-        typer.Argument(help="Folders or zips that runs left, in the order of the columns. Name repetitions, too."),
+        typer.Argument(
+            help="Folders or zips that runs left, in the order of the columns; name repetitions, too. Or one that has "
+            "several numbers of threads, or the folder of a study, whose archives are in the order of its levels."
+        ),
     ],
     reference: Annotated[
-        str, typer.Option(metavar="ARCHIVE", help="One of them, or a label: all are divided by it. Default: the first.")
+        str, typer.Option(metavar="ARCHIVE", help="One of them, its label, or a number of threads of a single one: all "
+                          "are divided by it. Default: the first, of a study that at its references.")
     ] = "",
     out: Annotated[
         Path | None, typer.Option(help="Write comparison.txt, .json, .html and diagrams to this folder.")
@@ -32,15 +36,14 @@ def command(
 
     Archives of the same settings and label count as repetitions: then their spread gives the intervals.
     """
-    if len(archives) < 2:
-        Archive.open(archives[0])  # Its error, where it is a folder of archives, says so.
-        raise spec.SpecError("ARCHIVES", "compare needs at least two archives", "name two or more")
     # Late: the libraries that draw and compute take a second, and help should not.
     from dsbench.read.several import files, shown
     from dsbench.read.several.compare import read
     from dsbench.read.text import colour_signs
+    from dsbench.study import sort_archives
 
-    comparison = read(archives, reference)
+    paths, first = sort_archives(archives)
+    comparison = read(paths, reference or first)
     # Before anything is printed: whoever reads a pipe may have enough of it early.
     written = [] if out is None else files.write(out, lambda: shown.files(comparison))
     if as_json:

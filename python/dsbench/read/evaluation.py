@@ -215,6 +215,12 @@ class Evaluation:
         return len({key.stage for key in self.series}) > 1
 
     @property
+    def by_threads(self) -> dict[int, Evaluation]:
+        """Numbers of threads of this stage, rising, each with its evaluation; empty where the run has one series."""
+        return {key.threads: part for key, part in sorted(self.series.items(), key=lambda one: one[0].threads)
+                if key.stage == self.stage}  # fmt: skip
+
+    @property
     def key(self) -> Series:
         """The series of these cycles."""
         return Series(self.stage, self.threads)

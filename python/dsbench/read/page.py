@@ -31,7 +31,8 @@ from dsbench.spec.files import said
 from dsbench.workloads import Headline
 
 _CAPTIONS: Final = {
-    "rate": "Rate of the cycles over the scale: median, mean with standard deviation, range. On the right: times.",
+    "rate": "Rate of the cycles over the scale: median, mean with standard deviation, range; on the right times. Or, "
+    "for each number of threads, median and range.",
     "node": "The same for each node that made load.",
     "cycle": "Rate of each cycle in order: it moves with the age of the database.",
     "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
@@ -237,7 +238,7 @@ def glossary(run: RunRecord) -> Html:
 
 def headline(evaluation: Evaluation, run: RunRecord, curve: Html | None = None) -> Html:
     """The DSI and the rating where T(X) = X, or NOPM; beside them ``curve``; and what was run where and when."""
-    figures = [] if evaluation.staged or not evaluation.cycle_rates else _ratings(evaluation.index)
+    figures = [] if evaluation.staged or not evaluation.cycle_rates else _ratings(evaluation)
     figures = [_nopm(evaluation, run.entry.headline)] if evaluation.nopm else figures
     if found := best(evaluation):
         shown = f" and {phrases(evaluation.series)[found.part.key]}" if evaluation.series else ""
@@ -262,11 +263,13 @@ def _figure(name: str, value: str, note: str) -> Html:
     return tag("p", tag("span", name, cls="name"), tag("strong", value), tag("span", note))
 
 
-def _ratings(index: Index) -> list[Html]:
+def _ratings(evaluation: Evaluation) -> list[Html]:
+    """Those of the last number of threads, named where there are several; the section Rate has all."""
+    index, which = evaluation.index, f", {evaluation.threads} threads" if len(evaluation.by_threads) > 1 else ""
     rating = index.crossing_note or "where the rate equals the scale: the rating of TPC-B, clause 4.1"
     return [
-        _figure("DSI", _index_value(index), _index_note(index)),
-        _figure("T(X) = X", _crossing_value(index), rating),
+        _figure(f"DSI{which}", _index_value(index), _index_note(index)),
+        _figure(f"T(X) = X{which}", _crossing_value(index), rating),
     ]
 
 

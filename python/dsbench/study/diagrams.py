@@ -10,8 +10,8 @@ import altair as alt
 import numpy as np
 
 from dsbench.read.draw.axes import ValueAxis
+from dsbench.read.draw.curves import Span, compared, looks
 from dsbench.read.draw.freq import curve, drawable
-from dsbench.read.draw.several import Span, compared, looks
 from dsbench.read.draw.theme import (
     GREY,
     HUES,
@@ -124,7 +124,7 @@ def relative(found: Outcomes, factor: int) -> Spec | None:
     note = "bars: least to greatest of the blocks" + (f"; {threads} threads" if threads else "")
     return compared(
         labels, curves, f"{found.factors[factor]}: relative to {reference}", [note], level=1.0,
-        title=f"relative {found.measure}", linear=max(ends) / min(ends) < 10,
+        title=f"relative {found.measure}", form="linear" if max(ends) / min(ends) < 10 else "log",
     )  # fmt: skip
 
 

@@ -170,6 +170,28 @@ def load(folder: Path) -> Study:
     return Study(folder, spec, factors, trials)
 
 
+def sort_archives(paths: Sequence[Path]) -> tuple[list[Path], str]:
+    """``paths`` to archives, and which of them the others are set beside; empty where nothing says so.
+
+    In place of the folder of a study stand all that it has. Archives of one study are in the order of its levels, and
+    that with the references is the one; others stay as they are.
+    """
+    folders = {path if is_study(path) else path.absolute().parent.parent for path in paths}
+    if len(folders) != 1 or not is_study(folder := folders.pop()):
+        return list(paths), ""
+    study = load(folder)
+    known = {study.archive_of(trial).resolve(): trial for trial in study.counted("done")}
+    given = {path.resolve(): path for path in paths if not is_study(path)}
+    wanted = given or {path: path for path in known}
+    if not set(wanted) <= set(known):
+        return list(paths), ""
+    at = {path: combination(study.factors, known[path]) for path in wanted}
+    ordered = sorted(wanted, key=lambda path: (at[path], known[path].block))
+    references = tuple(factor.reference_number for factor in study.factors)
+    first = next((path for path in ordered if at[path] == references), None)
+    return [wanted[path] for path in ordered], str(wanted[first]) if first else ""
+
+
 def _refuse_others(factors: Sequence[Factor], trials: Sequence[Trial]) -> None:
     """``ValueError`` for trials that are none of the study with these ``factors``."""
     names = [{level.name for level in factor.resolved} for factor in factors]

@@ -31,7 +31,7 @@ DIAGRAMS: Final[Mapping[str, Diagram]] = {
 }  # fmt: skip
 """Name, as in ``results-<name>.pdf``, to function; in the order of the papers."""
 
-_OF_SERIES: Final = frozenset({"connections", "response", "stages"})
+_OF_SERIES: Final = frozenset({"rate", "connections", "response", "stages"})
 """Those that show every series; the others show the last."""
 
 
@@ -40,6 +40,6 @@ def specs(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> d
     own = run_shown(run, evaluation)
     drawn = {name: draw(evaluation, run if name in _OF_SERIES else own) for name, draw in DIAGRAMS.items()}
     if form is not None:
-        drawn |= {"rate": rate(evaluation, own, form), "node": node(evaluation, own, form)}
+        drawn |= {"rate": rate(evaluation, run, form), "node": node(evaluation, own, form)}
         drawn |= {"cycle": cycle(evaluation, own, form)}
     return {name: spec for name, spec in drawn.items() if spec is not None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -173,9 +173,10 @@ _CLEAR = 6.0           # pixels around a point of data that a label keeps free
 _FOOT = 14             # pixels above the axis where the arrowheads are
 
 
-def mark_rows(x: ScaleAxis, run: RunRecord, points: Sequence[Pixel]) -> list[Row]:
-    """One row per mark whose size lies within the measured sizes; labels keep clear of ``points`` and each other."""
-    found = [(x.scale_of_size(size / 1e9), name, size / 1e9) for name, size in run.marks.items()]
+def mark_rows(x: ScaleAxis, sizes: Mapping[str, float], points: Sequence[Pixel]) -> list[Row]:
+    """A row for each of ``sizes`` (bytes by name) that lies within the measured ones; labels keep clear of ``points``
+    and of each other."""
+    found = [(x.scale_of_size(size / 1e9), name, size / 1e9) for name, size in sizes.items()]
     marks = sorted((at, name, size) for at, name, size in found if at is not None)
     across = _labels_across([x.pixel(at) for at, _, _ in marks])
     rows: list[Row] = []

@@ -60,8 +60,7 @@ class _Axis:
             self.domain, self.log = tuple(scale["domain"]), scale.get("type") == "log"
         self.title = self.title or str(axis.get("title") or "")
         self.ticks = self.ticks or axis.get("values") or ()
-        found = re.match(r"\((\{.*\})\)\[", str(axis.get("labelExpr", "")))
-        self.labels = self.labels or (json.loads(found[1]) if found else {})
+        self.labels = self.labels or _said(axis)
 
     def lines(self, name: str) -> Iterator[str]:
         """Commands that set it up."""
@@ -88,6 +87,8 @@ class _Script:
         """Colour and point type by name in the legend."""
         self._named: set[str] = set()
         self._legend: Layer = {}
+        self._shown: Mapping[str, str] = {}
+        """What the legend has in place of a name."""
         self.blocks: list[str] = []
         self._plots: list[str] = []
         self._labels: list[str] = []
@@ -138,7 +139,7 @@ class _Script:
         colour = encoding.get("color", {})
         scale, legend = colour.get("scale") or {}, colour.get("legend")
         if legend and not self._legend:
-            self._legend = legend
+            self._legend, self._shown = legend, _said(legend)
         for number, name in enumerate(names := [_name(one) for one in scale.get("domain", ())]):
             known = scale.get("range")
             hue = known[number] if known else _viridis(number / max(len(names) - 1, 1) * _EXTENT)
@@ -215,7 +216,8 @@ class _Script:
             look += " dt 2"
         axes = "axes x1y2 " if right else ""
         shown = name.partition("|")[0]
-        title = f"title {_quoted(shown)}" if shown in self._looks and shown not in self._named else "notitle"
+        words = _quoted(self._shown.get(shown, shown))
+        title = f"title {words}" if shown in self._looks and shown not in self._named else "notitle"
         self._named.add(shown)
         return f"'{self._stem}.dat' index {len(self.blocks) - 1} {axes}with {style} {look} {title}"
 
@@ -250,11 +252,13 @@ def _split(rows: Sequence[Layer], encoding: Layer) -> Iterator[tuple[str, list[L
     if "datum" in colour:
         yield _name(colour["datum"]), list(rows)
         return
-    order = [_name(one) for one in (dash.get("scale") or {}).get("domain", ())]
+    dashes = dash.get("scale") or {}
+    order = [_name(one) for one in dashes.get("domain", ())]
+    whole = {name for name, one in zip(order, dashes.get("range", ()), strict=False) if one == dashes["range"][0]}
     found: dict[str, list[Layer]] = {}
     for row in rows:
         name = _name(row.get(colour["field"])) if "field" in colour else ""
-        dashed = bool(order) and _name(row.get(dash.get("field", ""))) != order[0]
+        dashed = bool(order) and _name(row.get(dash.get("field", ""))) not in whole
         found.setdefault(f"{name}|dashed" if dashed else name, []).append(row)
     yield from found.items()
 
@@ -263,6 +267,12 @@ def _value(channel: Layer | None, row: Layer) -> Any:
     if not channel:
         return None
     return channel["datum"] if "datum" in channel else row.get(channel.get("field", ""))
+
+
+def _said(guide: Layer) -> dict[str, str]:
+    """Of an axis or a legend, what its expression shows in place of values."""
+    found = re.match(r"\((\{.*\})\)\[", str(guide.get("labelExpr", "")))
+    return dict(json.loads(found[1])) if found else {}
 
 
 def _name(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +12,7 @@ import altair as alt
 
 from dsbench.archive import RunRecord
 from dsbench.read.draw.axes import Form, ScaleAxis, ValueAxis, index_note, index_text, mark_layers, mark_rows, title
+from dsbench.read.draw.curves import Span, compared
 from dsbench.read.draw.theme import (
     GREEN,
     GREY,
@@ -32,7 +33,7 @@ from dsbench.read.draw.theme import (
     spans_decades,
 )
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.naming import subject
+from dsbench.read.naming import counted, subject
 from dsbench.read.stats.fits import FITS, Fit
 from dsbench.read.stats.values import ScaleResult, percent
 
@@ -57,7 +58,12 @@ _NEGLIGIBLE = 0.01     # share of the population time up to which cleanup and dr
 
 
 def rate(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Spec | None:
-    """Median, mean with standard deviation, minimum to maximum; times on the right; sizes of memory as marks."""
+    """Median, mean with standard deviation, minimum to maximum; times on the right; sizes of memory as marks.
+
+    Of several numbers of threads each is a curve of its medians (the paper, figures 8 to 10).
+    """
+    if len(by_threads := evaluation.by_threads) > 1:
+        return _by_threads(by_threads, evaluation, run, form)
     rows = [r for r in evaluation.scales if math.isfinite(r.rate_median_tps)]
     if not rows:
         return None
@@ -83,12 +89,35 @@ def rate(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Sp
         title=title(headline, evaluation, run, notes),
         data={
             "rates": [_rate_row(r, y) for r in rows], "times": times,
-            "marks": mark_rows(x, run, drawn),
+            "marks": mark_rows(x, run.marks, drawn),
             "flags": _flag_rows(rows, evaluation.void_scales, y), "legend": [],
         },
         description="Transaction rate over the scale: median, mean with standard deviation and range of the cycles' "
         "rates. On the right the time for population and keys, and for cleanup and drop where they matter.",
     )
+
+
+def _by_threads(
+    parts: Mapping[int, Evaluation], evaluation: Evaluation, run: RunRecord, form: Form | None
+) -> Spec | None:
+    labels = {threads: counted(threads, "thread") for threads in parts}
+    curves: list[dict[int, Span]] = [
+        {r.scale: (r.rate_median_tps, r.rate_min_tps, r.rate_max_tps)
+         for r in part.scales if r.scale not in part.void_scales}
+        for part in parts.values()
+    ]  # fmt: skip
+    staged = evaluation.staged
+    what = f"stage {evaluation.stage}" if staged else "transaction rate by threads"
+    indices = {labels[threads]: index_text(part.index) for threads, part in parts.items() if not staged}
+    last = [*parts.values()][-1]
+    notes = ["lines: median of the cycles; bars: minimum to maximum; marks of one scale stand side by side"]
+    notes += [] if staged else [index_note(last.index)]
+    heading = title(f"{subject(run)}: {what}", evaluation, run, notes)
+    return compared(
+        [*labels.values()], curves, heading.text, heading.subtitle, form=form, more=indices,
+        sizes_gb={r.scale: r.database_size_gb for part in parts.values() for r in part.scales},
+        marks=run.marks, name="rate", archive=evaluation.name,
+    )  # fmt: skip
 
 
 def _mean_high(r: ScaleResult) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.read.evaluation import Evaluation, Series, evaluate
-from dsbench.read.naming import warnings
+from dsbench.read.naming import counted, warnings
 from dsbench.read.series import headings
 from dsbench.read.several.settings import OF_WORKLOAD, SAYS_NOTHING, described, labels, product
 from dsbench.read.several.stages import Stages, by_stage
@@ -120,6 +120,12 @@ class Comparison:
         return sum(len(side.runs) for side in self.sides)
 
     @property
+    def extent(self) -> str:
+        """What is set side by side: ``3 archives``, or ``3 numbers of threads`` of one."""
+        one = len({found.name for side in self.sides for found in side.evaluations}) == 1
+        return counted(self.archives, "archive") if not one else f"{self.archives} numbers of threads"
+
+    @property
     def changed(self) -> dict[str, Sequence[str]]:
         """The differences that somebody made: in what every side has, or between sides of one product."""
         servers = [product(side.runs[0]) for side in self.sides]
@@ -160,9 +166,36 @@ def read(paths: Sequence[Path], reference: str = "") -> Comparison:
 
     Runs of the same settings and label become one side, unless all of them are: then each is one. The sides are in the
     order of ``paths``, but for the ``reference``, which comes first: one of the paths, or the name or label of a run.
+    The numbers of threads of a single archive are its sides.
     """
+    if len(paths) == 1:
+        return _by_threads(Archive.open(paths[0]), reference)
     archives = _referred([Archive.open(path) for path in paths], reference)
-    runs = [archive.run for archive in archives]
+    return _compare([archive.run for archive in archives], [evaluate(archive) for archive in archives])
+
+
+def _by_threads(archive: Archive, reference: str) -> Comparison:
+    """Each number of threads of one run beside the others, rising. ``ArchiveError`` where it has one only."""
+    whole = evaluate(archive)
+    numbers = sorted({key.threads for key in whole.series})
+    if len(numbers) < 2:
+        raise ArchiveError("ARCHIVES: compare needs at least two archives, or one with several numbers of threads",
+                           "name two or more", usage=True)  # fmt: skip
+    if reference:
+        wanted = reference.removeprefix("threads ")
+        if wanted not in map(str, numbers):
+            raise ArchiveError(f"--reference: {reference[:100]!r} is no number of threads of this archive",
+                               f"use one of {', '.join(map(str, numbers))}", usage=True)  # fmt: skip
+        numbers.sort(key=lambda threads: str(threads) != wanted)
+    parts = []
+    for threads in numbers:
+        series = {key: part for key, part in whole.series.items() if key.threads == threads}
+        *_, last = series.values()
+        parts.append(last if len(series) == 1 else Evaluation(last.rows, series))
+    return _compare([archive.run.at(threads) for threads in numbers], parts)
+
+
+def _compare(runs: Sequence[RunRecord], evaluations: Sequence[Evaluation]) -> Comparison:
     known = described(runs)
     told = [{name: value for name, value in values.items() if name not in SAYS_NOTHING} for values in known]
     kinds: dict[tuple[object, ...], list[int]] = {}
@@ -177,7 +210,6 @@ def read(paths: Sequence[Path], reference: str = "") -> Comparison:
     differences = differing([told[number] for number in firsts])
     products = _names(runs, known, told, firsts, setups)
     names = [f"{name}, {setup}" for name, setup in zip(products, setups, strict=True)] if setups else products
-    evaluations = [evaluate(archive) for archive in archives]
     sides = tuple(
         Side(name + (f" ({len(numbers)} runs)" if len(numbers) > 1 else ""),
              tuple(evaluations[n] for n in numbers), tuple(runs[n] for n in numbers))
@@ -244,9 +276,9 @@ def _parts(side: Side, key: Series) -> Iterator[Evaluation]:
 def _section(heading: str, evaluations: Sequence[tuple[Evaluation, ...]], bases: tuple[int, ...]) -> Section:
     every = [one for side in evaluations for one in side]
     kinds = {found.label for one in every for found in one.nopm.values()}
-    counted = bool(kinds) and all(set(one.nopm) >= set(one.cycle_rates) for one in every)
-    measure = (kinds.pop() if len(kinds) == 1 else "NOPM") if counted else "tps"
-    rates = [[_sound(one, counted=counted) for one in side] for side in evaluations]
+    orders = bool(kinds) and all(set(one.nopm) >= set(one.cycle_rates) for one in every)
+    measure = (kinds.pop() if len(kinds) == 1 else "NOPM") if orders else "tps"
+    rates = [[_sound(one, counted=orders) for one in side] for side in evaluations]
     compared: dict[int, Compared] = {}
     for base in dict.fromkeys(bases):  # The first of each setup, which compares its own.
         own = [at for at, other in enumerate(bases) if other == base]

@@ -17,6 +17,7 @@ from dsbench.read.several.compare import TIMES, Comparison, Section, basis, verd
 from dsbench.read.several.files import make_files
 from dsbench.read.several.settings import OF_SERVER
 from dsbench.read.stats.values import Interval
+from dsbench.read.subjects.rate import describe_cutoff
 from dsbench.read.text import render_text
 
 STEM: Final = "comparison"
@@ -90,7 +91,10 @@ def _tell_section(section: Section, names: Sequence[str]) -> Iterator[Block]:
     rates = [[str(scale), *(one.medians.get(scale) for one in section.compared)] for scale in section.scales]
     indices = [["DSI", *(_index(section.dsi(at)) for at in sides)]] if section.measure == "tps" else []
     spans = ["of scales", *(f"{min(m)}–{max(m)}" if (m := one.medians) else NONE for one in section.compared)]
-    yield table(f"rate, {of}, {section.measure}", [*rates, *indices, spans])
+    falls = [describe_cutoff(side[0]) if side else (NONE, NONE) for side in section.evaluations]
+    shown = [["cut-off, scales", *(scales for scales, _ in falls)], ["cut-off, GB", *(sizes for _, sizes in falls)]]
+    cutoffs = shown if any(scales != NONE for scales, _ in falls) else []
+    yield table(f"rate, {of}, {section.measure}", [*rates, *indices, spans, *cutoffs])
     factors = [[str(x), *(_factor(one.relative.get(x)) for one in section.compared)] for x in section.scales]
     if len(section.scales) > 1:
         factors.append(["mean", *(_factor(one.overall) for one in section.compared)])
@@ -167,7 +171,7 @@ def text(comparison: Comparison) -> str:
 
 def title(comparison: Comparison) -> str:
     """Of the page."""
-    return f"{comparison.archives} archives side by side"
+    return f"{comparison.extent} side by side"
 
 
 def draw(comparison: Comparison) -> dict[str, Spec]:
@@ -226,6 +230,7 @@ def _side(comparison: Comparison, section: Section, at: int) -> dict[str, Any]:
         "dsi": _interval(section.dsi(at)),
         "dsi_parts": {str(x): part for x, part in parts.items()},
         "dsi_scales": [index.lowest_scale, index.highest_scale] if index else None,
+        "cutoff": _cutoff(runs),
         "relative_mean": _interval(one.overall),
         "scales": {
             str(scale): {
@@ -239,6 +244,16 @@ def _side(comparison: Comparison, section: Section, at: int) -> dict[str, Any]:
             for scale in section.begun if any(row.scale == scale for found in runs for row in found.scales)
         },
     }  # fmt: skip
+
+
+def _cutoff(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
+    """Where the rate of the first run falls most."""
+    found = runs[0].fall if runs else None
+    if found is None:
+        return None
+    sizes = {row.scale: row.database_size_gb for row in runs[0].scales}
+    return {"scales": [found.low, found.high], "size_gb": [finite(sizes[found.low]), finite(sizes[found.high])],
+            "rate_tps": [found.before_tps, found.after_tps]}  # fmt: skip
 
 
 def _interval(interval: Interval | None) -> dict[str, float | None] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +21,7 @@ from dsbench.read.stats import equations as eq
 from dsbench.read.stats.fits import FEWEST_OF_MEMORY
 from dsbench.read.stats.index import STEEP, Fall, falls, index
 from dsbench.read.stats.peak import Peak, in_words, peak
-from dsbench.read.stats.precision import FEWEST, median_interval
+from dsbench.read.stats.precision import FEWEST, LEVEL, median_interval
 from dsbench.read.stats.values import Floats, Frequency, Index, Interval, ScaleResult
 from dsbench.read.subject import Measure, Subject
 from dsbench.spec import PROFILES
@@ -275,7 +275,40 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         yield from tell_scales(part, heading)
     if any(part.definitions for _, part in each_series(evaluation)):
         yield Sentence(DEFINITIONS, "note")
-    yield Listed([*describe_indexes(evaluation), *peak_lines(evaluation)])
+    if not evaluation.staged and any(part.index.dsi for part in evaluation.by_threads.values()):
+        yield tabulate_indexes(evaluation.by_threads)
+        if not any(part.index.comparable for part in evaluation.by_threads.values()):
+            yield Sentence("The DSI is not comparable with other runs: not the settings of profile dsi.", "note")
+        yield Listed(peak_lines(evaluation))
+    else:
+        yield Listed([*describe_indexes(evaluation), *peak_lines(evaluation)])
+
+
+def tabulate_indexes(parts: Mapping[int, Evaluation]) -> Table:
+    """DSI, rating and cut-off by number of threads."""
+    level = next((part.index.dsi.level for part in parts.values() if part.index.dsi), LEVEL)
+    heads = (
+        Column("threads"), Column("DSI", form=".2f"), Column(f"{level:.0%} from", form=".2f"), Column("to", form=".2f"),
+        Column("of scales"), Column("T = X", "tps"), Column("cut-off: scales"), Column("cut-off", "GB"),
+    )  # fmt: skip
+    rows = []
+    for threads, part in parts.items():
+        found, scales = part.index.dsi, (part.index.lowest_scale, part.index.highest_scale)
+        ends = (found.value, found.low, found.high) if found else (None, None, None)
+        rows.append((str(threads), *ends, "–".join(map(str, scales)), part.index.crossing, *describe_cutoff(part)))
+    return Table("index by number of threads", heads, rows)
+
+
+def describe_cutoff(evaluation: Evaluation) -> tuple[str, str]:
+    """The scales between which the rate falls most, and the sizes of the database there in GB; dashes without a fall.
+
+    ``("5–10", "0.079–0.16")``
+    """
+    if evaluation.fall is None:
+        return NONE, NONE
+    sizes = {row.scale: row.database_size_gb for row in evaluation.scales}
+    ends = (evaluation.fall.low, evaluation.fall.high)
+    return "–".join(map(str, ends)), "–".join(format_number(sizes.get(x, np.nan)) for x in ends)
 
 
 def describe_indexes(evaluation: Evaluation) -> list[str]:
