@@ -53,6 +53,12 @@ def test_what_says_little_loads_little(words: str) -> None:
     assert "dsbench" in done.stdout if not completing else done.stdout.split() == ["show", "servers", "study"]
 
 
+def test_a_run_says_what_it_will_do_before_it_loads_what_makes_it() -> None:
+    program = "import sys, dsbench.cli.run; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert {"numpy", "pyarrow", "scipy", "altair", "distributed", "rich", "dsbench.measure.run"} & set(loaded) == set()
+
+
 def test_every_command_is_listed_with_its_sentence() -> None:
     group: Any = typer.main.get_command(cli.app)
     for name in cli.COMMANDS:

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, get_type_hints
 import typer
 
 from dsbench import servers, spec, workloads
-from dsbench.measure import loaders as generator
 from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, clients, examples, words
 
 _TYPES: Final = {"boolean": bool, "integer": int, "number": float, "object": list[str]}
@@ -75,7 +74,11 @@ def completing(values: Sequence[str]) -> Callable[[str], list[str]]:
 
 def targets(incomplete: str) -> list[str]:
     """For a shell: private servers, and the beginnings of URLs."""
-    return completing([*(f"private:{name}" for name in servers.products()), *generator.schemes()])(incomplete)
+    from dsbench.measure import (
+        loaders,  # Late: the load's libraries take their time, and only a shell that completes asks.
+    )
+
+    return completing([*(f"private:{name}" for name in servers.products()), *loaders.schemes()])(incomplete)
 
 
 def pairs(texts: list[str], option: str = "--set", example: str = "shared_buffers=1GB") -> dict[str, str]:

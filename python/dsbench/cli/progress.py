@@ -22,10 +22,10 @@ _PLAIN_EVERY_S = 5.0
 class Progress:
     """Shows a run. On a terminal the last lines are alive; elsewhere a line appears now and then."""
 
-    def __init__(self, spec: RunSpec, plan: Sequence[str] = (), *, quiet: bool = False) -> None:
-        """``plan``: lines to be shown once the run has begun."""
+    def __init__(self, spec: RunSpec, notes: Sequence[str] = (), *, quiet: bool = False) -> None:
+        """``notes``: lines to be shown once the run has begun."""
         self._spec = spec
-        self._plan = plan
+        self._notes = notes
         self._quiet = quiet
         self._console = Console(stderr=True, highlight=False)
         self._live: Live | None = None
@@ -79,7 +79,7 @@ class Progress:
     def archive(self, path: Path) -> None:
         """Remembers where the archive is."""
         self.path = path
-        for line in (*self._plan, f"archive: {path}"):
+        for line in (*self._notes, f"archive: {path}"):
             self.message(line)
 
     def scale_done(self, path: Path) -> None:

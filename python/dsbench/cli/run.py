@@ -6,23 +6,23 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dsbench import library, spec
-from dsbench.cli import errors, example, options
-from dsbench.cli.metrics import exported
+from dsbench import spec
+from dsbench.cli import errors, options
 from dsbench.cli.options import taking_settings, targets
-from dsbench.cli.progress import Progress
-from dsbench.library.running import earlier
-from dsbench.measure.ahead import in_brief, look_ahead, text_of
-from dsbench.measure.interrupts import Stop
-from dsbench.measure.journal import RunError
-from dsbench.measure.nodes.remote import Joining
-from dsbench.measure.run import Outcome
+from dsbench.loading import loading
+from dsbench.measure.events import in_brief
 from dsbench.spec import words
 from dsbench.spec.storage import joined
+
+if TYPE_CHECKING:
+    from dsbench import library
+    from dsbench.measure.interrupts import Stop
+    from dsbench.measure.journal import RunError
+    from dsbench.measure.run import Outcome
 
 EPILOG = (
     "Examples: dsbench run | dsbench run private:postgresql --scales 1,10,100 --cycles 3 --duration 20 | "
@@ -123,9 +123,11 @@ def command(
 ) -> None:
     """Measure the transaction rate over a ladder of database sizes."""
     if example_config:
+        from dsbench.cli import example  # Late: nothing else needs it.
+
         print(example.text(), end="")
         return
-    joining = Joining(cluster, patience, dask, dask_tls)
+    joining = (cluster, patience, dask, dask_tls)
     if resume is not None:
         _refuse_changes(context)
         _resume(resume, target, joining, (metrics, otlp), as_json, quiet, trust)
@@ -134,15 +136,23 @@ def command(
     if not asked.spec.nodes and (idle := _given(context, "cluster", "dask", "dask_tls", "patience")):
         raise spec.SpecError(", ".join(idle), "nothing to do for it: the load is made here", "add --nodes N")
     if dry_run:
+        with loading():
+            from dsbench.measure.ahead import look_ahead, text_of
         ahead = look_ahead(asked)
         print(json.dumps(ahead.described(), indent=2, ensure_ascii=False) if as_json else text_of(ahead))
         return
+    plan, *more = in_brief(asked)
+    if not quiet:
+        print(plan, file=sys.stderr, flush=True)
+    # Late: what makes a run takes most of a second to load, and its first line should be there at once.
+    with loading():
+        from dsbench import library
+        from dsbench.cli.metrics import exported
+        from dsbench.cli.progress import Progress
+        from dsbench.measure.interrupts import Stop
     stop = Stop(signals=True)
-    with (
-        Progress(asked.spec, in_brief(asked), quiet=quiet) as progress,
-        exported(progress, asked.spec, metrics, otlp) as observer,
-    ):
-        finished = library.perform(asked.spec, out, observer, stop, joining)
+    with Progress(asked.spec, more, quiet=quiet) as progress, exported(progress, asked.spec, metrics, otlp) as observer:
+        finished = library.perform(asked.spec, out, observer, stop, library.Joining(*joining))
     _tell(finished, stop, as_json)
 
 
@@ -157,7 +167,11 @@ def specification(params: Mapping[str, Any], config: Path | None) -> spec.Merged
         values["erase"] = params["erase"]
     if "limits" in values:
         values["limits"] = options.pairs(values["limits"], "--limit", "memory=1GiB")
-    before = earlier(config)
+    before = None
+    if config is not None and (config.is_dir() or config.suffix in (".zip", ".json")):
+        with loading():
+            from dsbench.library.running import earlier
+        before = earlier(config)
     return spec.merged(
         values, target=target, settings=options.pairs(texts), config=config, earlier=before,
         trust=bool(params.get("trust")),
@@ -182,12 +196,17 @@ def _given(context: typer.Context, *names: str) -> list[str]:
 
 
 def _resume(
-    path: Path, target: str | None, joining: Joining, told: tuple[str, str], as_json: bool, quiet: bool,
-    trust: bool,
+    path: Path, target: str | None, joining: tuple[Path, float, str, str], told: tuple[str, str], as_json: bool,
+    quiet: bool, trust: bool,
 ) -> None:
+    with loading():
+        from dsbench import library
+        from dsbench.cli.metrics import exported
+        from dsbench.cli.progress import Progress
+        from dsbench.measure.interrupts import Stop
     stop, begun = Stop(signals=True), library.open(path).spec
     with Progress(begun, quiet=quiet) as progress, exported(progress, begun, *told) as observer:
-        finished = library.going_on(path, target, observer, stop, joining, trust=trust)
+        finished = library.going_on(path, target, observer, stop, library.Joining(*joining), trust=trust)
     _tell(finished, stop, as_json)
 
 

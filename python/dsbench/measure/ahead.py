@@ -20,7 +20,7 @@ from dsbench.measure.opening import explain_errors
 from dsbench.measure.plan import can_go_on, planned
 from dsbench.redaction import redact
 from dsbench.servers.storage import volumes
-from dsbench.spec import OPTIONS, Limits, Merged, RunSpec, dsi_seconds
+from dsbench.spec import OPTIONS, Limits, Merged, RunSpec
 from dsbench.spec import Target as TargetSpec
 from dsbench.spec.storage import Storage
 
@@ -302,23 +302,6 @@ def text_of(ahead: Ahead) -> str:
 def _printable(text: str) -> str:
     """``text`` of a script, say, which may hold what a terminal takes for commands."""
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
-
-
-def in_brief(asked: Merged) -> list[str]:
-    """What will be done, in a line, and what is special about it, in another one."""
-    spec = asked.spec
-    several, cycles = spec.thread_numbers, f"{spec.cycles} cycle" + "s" * (spec.cycles != 1)
-    threads = f"{', '.join(map(str, several))} thread" + "s" * (several != (1,))
-    of = f" (profile {spec.profile})" if spec.profile else ""
-    scales = "scales " if len(spec.scales) > 1 else "scale "
-    lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {cycles} of {spec.duration:g} s; {threads}; "
-             f"{spec.isolation}"]  # fmt: skip
-    if asked.glimpse:
-        hours = format_time(dsi_seconds())
-        lines.append(f"a first look; comparable figures: --profile dsi ({hours} and the time to populate)")
-    elif asked.origins["isolation"] == f"profile {spec.profile}" and not spec.retry:
-        lines.append(f"{spec.isolation}, as the paper has it: what the server ends for a collision counts as failed")
-    return lines
 
 
 def _describe_scale(one: ScaleAhead) -> str:

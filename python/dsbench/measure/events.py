@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Protocol
 import psutil
 from pydantic import BeforeValidator, Field
 
-from dsbench.spec import RunSpec
+from dsbench.spec import Merged, RunSpec, dsi_seconds
 
 
 def _finite(value: Any) -> Any:
@@ -218,3 +218,20 @@ class TimeLeft:
         left = sum(cycles * per_cycle + self._build_s_per_scale_unit * x for x in later)
         finished = max(moment.cycle - 1, 0) if moment.phase not in ("check", "drop") else cycles
         return left + max((cycles - finished) * per_cycle - moment.elapsed_s, 0.0)
+
+
+def in_brief(asked: Merged) -> list[str]:
+    """What will be done, in a line, and what is special about it, in another one."""
+    spec = asked.spec
+    several, cycles = spec.thread_numbers, f"{spec.cycles} cycle" + "s" * (spec.cycles != 1)
+    threads = f"{', '.join(map(str, several))} thread" + "s" * (several != (1,))
+    of = f" (profile {spec.profile})" if spec.profile else ""
+    scales = "scales " if len(spec.scales) > 1 else "scale "
+    lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {cycles} of {spec.duration:g} s; {threads}; "
+             f"{spec.isolation}"]  # fmt: skip
+    if asked.glimpse:
+        hours = format_time(dsi_seconds())
+        lines.append(f"a first look; comparable figures: --profile dsi ({hours} and the time to populate)")
+    elif asked.origins["isolation"] == f"profile {spec.profile}" and not spec.retry:
+        lines.append(f"{spec.isolation}, as the paper has it: what the server ends for a collision counts as failed")
+    return lines
