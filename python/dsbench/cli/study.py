@@ -57,11 +57,11 @@ def run(
 ) -> None:
     """Make the trials of a study that are left, and show what they found."""
     from dsbench import study as room  # Late: numerical libraries take their time.
-    from dsbench.library.studies import conduct
+    from dsbench.library.studies import conduct, tried
     from dsbench.study.shown import ahead_of
 
     study, ahead = _begun(file, out, changes or [], again)
-    study = room.tried(study, (lambda _words: None) if quiet else _say, again=again)
+    study = tried(study, (lambda _words: None) if quiet else _say, again=again)
     expected = room.estimate(study, ahead, again=again)
     if dry_run:
         document = {"folder": str(study.folder), "estimate": expected.described(), "trials": _rows(study)}

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from dsbench import study as room
-from dsbench.library.running import perform
+from dsbench.library.apart import perform_apart, try_apart
 from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
-from dsbench.measure.run import Outcome
+from dsbench.measure.run import Outcome, try_target
 from dsbench.spec import RunSpec
 from dsbench.study import Study, Watch
 
 
 def conduct(study: Study, watch: Watch, stop: Stop, *, again: bool = False, erase: str = "") -> Study:
-    """Makes the trials of ``study`` that are left; see ``dsbench.study.conduct``."""
+    """Makes the trials of ``study`` that are left, each in a process of its own; see ``dsbench.study.conduct``."""
 
     def make(spec: RunSpec, out: Path, observer: Observer, stop: Stop) -> Outcome:
-        with room.joined(spec, study.spec.nodes, study.spec.address) as joining:
-            return perform(spec, out, observer, stop, joining).outcome
+        return perform_apart(spec, out, observer, stop, study.spec.nodes, study.spec.address)
 
     return room.conduct(study, make, watch, stop, again=again, erase=erase)
+
+
+def tried(study: Study, tell: Callable[[str], None], *, again: bool = False) -> Study:
+    """``study`` without the trials whose server does not take their settings; see ``dsbench.study.tried``."""
+    return room.tried(study, tell, again=again, attempt=_try)
+
+
+def _try(spec: RunSpec) -> None:
+    """A process takes one client library of Firebird, and one configuration of its engine."""
+    firebird = "firebird" in (spec.target.private, spec.target.scheme)
+    (try_apart if firebird else try_target)(spec)

@@ -36,6 +36,11 @@ class Stop:
         """Whether the run was asked to stop."""
         return bool(self._asked)
 
+    @property
+    def reason(self) -> str:
+        """Why it was requested; empty as long as it was not."""
+        return self._asked
+
     def begin(self) -> None:
         """Begins a run: it stops, too, if an earlier one was stopped by this."""
         self._told = False

@@ -206,14 +206,16 @@ def _not_startable(program: str | Path, user: User | None, error: OSError | None
     )
 
 
-def python(program: str, *arguments: str) -> subprocess.Popen[str]:
+def python(
+    program: str, *arguments: str, stdout: int = subprocess.PIPE, stderr: int | None = subprocess.DEVNULL
+) -> subprocess.Popen[str]:
     """Starts ``program`` in a session of its own, with pipes as its input and output. Raises ``OSError``."""
     # -P: a folder called dsbench where the user stands is none of ours.
     command = [sys.executable, "-P", "-c", program, *arguments]
     path = os.pathsep.join([str(Path(release.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         command, env={**os.environ, "PYTHONPATH": path}, start_new_session=True, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        stdin=subprocess.PIPE, stdout=stdout, stderr=stderr,
     )  # fmt: skip
 
 

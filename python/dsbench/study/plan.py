@@ -192,12 +192,12 @@ def checked(
 
 def tried(
     spec: StudySpec, factors: Sequence[Factor], trials: Sequence[Trial], made: Collection[Combination],
-    tell: Callable[[str], None],
+    tell: Callable[[str], None], attempt: Callable[[RunSpec], None] = try_target,
 ) -> list[Trial]:
     """``trials`` with those left out whose server does not take what they ask of it; each server is started once.
 
     A setting that no combination of a level can have is an error, and so is a server that does not answer. ``made`` are
-    combinations that were made before; ``tell`` hears of each server that is tried.
+    combinations that were made before; ``tell`` hears of each server that is tried, which ``attempt`` does.
     """
     servers: dict[str, SpecError | None] = {}
     problems: dict[Combination, SpecError | RunError] = {}
@@ -209,7 +209,7 @@ def tried(
         key = wanted.target.model_dump_json()
         if key not in servers:
             tell(f"trying {redact(wanted.target.in_one) if wanted.target.private else wanted.target.redacted}")
-            servers[key] = _refused(wanted)
+            servers[key] = _refused(wanted, attempt)
         if (problem := servers[key]) is None:
             fine.add(at)
         else:
@@ -219,10 +219,10 @@ def tried(
     return result
 
 
-def _refused(wanted: RunSpec) -> SpecError | None:
+def _refused(wanted: RunSpec, attempt: Callable[[RunSpec], None]) -> SpecError | None:
     """What is wrong with the target of ``wanted``; ``RunError`` where it does not answer."""
     try:
-        try_target(wanted)
+        attempt(wanted)
     except SpecError as error:
         return error
     return None

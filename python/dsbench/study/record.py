@@ -15,8 +15,9 @@ from dsbench.archive import ArchiveError
 from dsbench.archive.folder import read as read_file
 from dsbench.archive.parts import replace as written
 from dsbench.measure.ahead import Ahead
+from dsbench.measure.run import try_target
 from dsbench.redaction import redact_values
-from dsbench.spec import SpecError
+from dsbench.spec import RunSpec, SpecError
 from dsbench.study.plan import Combination, Status, Trial, blocks, checked, combination, combinations
 from dsbench.study.plan import tried as try_all
 from dsbench.study.spec import Factor, StudySpec, level_name, parse, refuse_too_many
@@ -89,13 +90,16 @@ def begin(spec: StudySpec, folder: Path, *, again: bool = False) -> tuple[Study,
     return study, ahead
 
 
-def tried(study: Study, tell: Callable[[str], None], *, again: bool = False) -> Study:
+def tried(
+    study: Study, tell: Callable[[str], None], *, again: bool = False, attempt: Callable[[RunSpec], None] = try_target
+) -> Study:
     """``study`` with the trials left out whose server does not take their settings, which each server is asked once.
 
+    ``attempt`` begins a run and ends it before anything is made, as ``try_target`` does.
     ``SpecError`` for a level that no server takes, ``RunError`` for a server that does not answer.
     """
     wanted = study.counted("planned", *(FAILED if again else ()))
-    for trial in try_all(study.spec, study.factors, wanted, _made(study), tell):
+    for trial in try_all(study.spec, study.factors, wanted, _made(study), tell, attempt):
         study = study.with_trial(trial)
     return study
 

@@ -1,7 +1,7 @@
-"""The process that makes one run or study of the browser: ``python -m dsbench.web.making``, asked on standard input.
+"""The process that makes one run or study of the browser, which ``dsbench.web.state`` begins.
 
 It is a process of its own, so that clients share no interpreter with the web server, and the run goes on when page
-and server are closed. Its specification comes through a pipe because a target may hold a password.
+and server are closed: it tells of itself in a file, and not through a pipe.
 """
 
 from __future__ import annotations
@@ -112,11 +112,11 @@ def _run(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str, s
 def _study(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str, str, str]:
     """Makes the trials of a study that are left; the same of it."""
     from dsbench import study as room  # Late: numerical libraries take their time.
-    from dsbench.library.studies import conduct
+    from dsbench.library.studies import conduct, tried
 
     folder = Path(asked["folder"])
     spec = room.of_text(asked["study"].encode(), "the study") if asked["study"] else room.again(folder)
-    made = conduct(room.tried(room.begin(spec, folder)[0], telling.message), _Trials(telling), stop)
+    made = conduct(tried(room.begin(spec, folder)[0], telling.message), _Trials(telling), stop)
     if left := len(made.counted("planned", "running")):
         return "cut-short", "", f"{left} trials are left"
     if made.counted("done"):
@@ -126,7 +126,7 @@ def _study(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str,
 
 def main() -> None:
     """Makes the run or the study that standard input asks for."""
-    asked: dict[str, Any] = json.load(sys.stdin)
+    asked: dict[str, Any] = json.loads(sys.stdin.readline())
     stop = Stop(signals=True)
     telling = Telling(Path(asked["live"]), states.STATE.validate_python(asked["state"]), stop)
     telling.write()
@@ -136,6 +136,3 @@ def main() -> None:
         ended = "failed", str(error) or type(error).__name__, str(getattr(error, "remedy", ""))
     telling.end(*ended)
 
-
-if __name__ == "__main__":
-    main()

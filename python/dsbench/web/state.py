@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -19,7 +18,9 @@ from pydantic import Field, TypeAdapter
 from dsbench.archive import ArchiveError, claimed
 from dsbench.archive.parts import replace
 from dsbench.library import RunError
+from dsbench.library.apart import send_line
 from dsbench.measure.events import Moment, Real, Whole
+from dsbench.servers.process import python
 from dsbench.spec import RunSpec
 
 _LARGEST: Final = 2**22
@@ -125,7 +126,7 @@ class Runs:
 
     def __init__(self, archives: Path) -> None:
         self._archives, self._folder = archives, make_folder(archives)
-        self._children: list[subprocess.Popen[bytes]] = []
+        self._children: list[subprocess.Popen[str]] = []
         self._read: dict[Path, tuple[int, State]] = {}
 
     def begin(self, spec: RunSpec) -> str:
@@ -150,18 +151,15 @@ class Runs:
             raise RunError("a run goes on, and a second one would spoil the figures of both", "wait, or stop it first")
         self._forget()
         key = time.strftime("%Y%m%dT%H%M%S") + "-" + secrets.token_hex(3)
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        child = subprocess.Popen(
-            [sys.executable, "-m", "dsbench.web.making"], env=environment, stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
+        child = python("from dsbench.web.making import main; main()", stdout=subprocess.DEVNULL)
         assert child.stdin is not None
         try:
             state = State(key, child.pid, psutil.Process(child.pid).create_time(), began=time.time(), **what)
             write(self._folder, state)
             asked = {**asked, "live": str(self._folder), "state": asdict(state)}
-            with suppress(BrokenPipeError), child.stdin:  # One that ended at once tells why by its file.
-                child.stdin.write(json.dumps(asked).encode())
+            send_line(child, asked)  # One that ended at once tells why by its file.
+            with suppress(BrokenPipeError):
+                child.stdin.close()
         except BaseException:  # It has heard nothing yet, and would wait for ever.
             child.kill()
             child.wait()
