@@ -162,7 +162,7 @@ def test_a_mistake_is_told_once_with_the_remedy_that_fits(
 ) -> None:
     done = called(*arguments)
     _check_refusal(done, tmp_path, problem, code)
-    error, hint = done.stderr.splitlines()
+    *_, error, hint = done.stderr.splitlines()
     assert (problem in error, remedy in hint, "doctor" in hint) == (True, True, False), done.stderr
 
 
