@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dsbench.archive import Archive
-from dsbench.read.choice import choose, read_values
+from dsbench.read.choice import choose, list_stages, read_unit, read_values
 from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects import measures
+from dsbench.read.text import render_text
+from dsbench.spec import SpecError
+from dsbench.study import Study, begin, best, load, outcomes, shown
+from dsbench.study.record import make_folder, store
+from dsbench.study.spec import parse
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write
+from read.test_stage_costs import STAGES, rows
 
 
 def _samples(scale: int, cycle: int, monitor: str, metric: str, unit: str, gained: float) -> list[dict[str, object]]:
@@ -55,3 +62,125 @@ def test_every_measure_has_the_value_that_the_rows_say(tmp_path: Path) -> None:
     assert found["dsi"] == {0: pytest.approx((math.log10(75) + math.log10(7.5)) / 2 / 2)}
     assert found["hit-ratio"].get(10, math.nan) != 0, "what is not known is not 0"
     assert found["nopm"] == {}
+
+
+def test_stages_and_groups_are_chosen(tmp_path: Path) -> None:
+    """200 queries per second, beside 900 rows inserted and 1000 deleted; before that 2000 rows/s, and an index."""
+    whole = evaluate(write(tmp_path, run_json({"workload": "rehearsal", "target": {"url": "mock:"}}, stages=STAGES), rows()))
+    assert list_stages(whole) == {"load": ["insert"], "index": [], "query": ["query", "insert", "delete"]}
+    rate, p99 = measures()["rate"], measures()["p99"]
+
+    def found(stage: str = "", group: str = "") -> list[object]:
+        (part,) = choose(whole, stage, group)
+        return [read_values(rate, part).get(1), read_unit(rate, part), read_values(p99, part).get(1)]
+
+    assert found() == found("query") == found("query", "query") == [pytest.approx(200), "transactions/s", pytest.approx(1, rel=1e-3)]
+    assert found("query", "insert") == [pytest.approx(900), "rows/s", pytest.approx(2000, rel=1e-3)], "its response times"
+    assert found("query", "delete") == [pytest.approx(1000), "rows/s", pytest.approx(1, rel=1e-3)]
+    assert found("load") == [pytest.approx(2000), "rows/s", pytest.approx(1, rel=1e-3)]
+    assert found("index") == [pytest.approx(500), "rows/s", None], "statements have no clients"
+    assert choose(whole, "nothing") == choose(whole, "load", "delete") == []
+
+
+@pytest.fixture
+def staged(tmp_path: Path) -> Study:
+    """Two levels in three blocks: the second queries half as often, and inserts at the same rate."""
+    run = {"target": "mock:", "workload": "rehearsal", "scales": [1], "cycles": 1}
+    factor = {"name": "threads", "path": "threads", "levels": [1, 2]}
+    made, _ = begin(parse({"name": "stages", "run": run, "factor": [factor], "stage": "", "of": ""}), tmp_path / "s")
+    make_folder(made)
+    for trial in made.trials:
+        found, name = rows(), f"trial-{trial.number}"
+        for row in found["cycles"]:
+            if row["kind"] == "query":
+                row["committed"] = (400 if trial.levels == ("1",) else 200) + trial.block
+            elif row["kind"] == "insert" and row["stage"] == "query" and trial.levels == ("2",):
+                row["rows"] = 1500
+        write(made.archives, run_json({**run, "target": {"url": "mock:"}}, stages=STAGES, name=name), found)
+        made = made.with_trial(replace(trial, status="done", archive=name))
+    store(made)
+    return load(made.folder)
+
+
+def test_without_a_choice_every_stage_has_a_column(staged: Study) -> None:
+    found = outcomes(staged)
+    assert found.staged
+    text = render_text(shown.tell(found))
+    absolute, relative, effects, *_ = shown.tables(found)
+    assert [column.head for column in absolute.columns] == [
+        "factor", "level", "load [rows/s]", "index [rows/s]", "query [transactions/s]"]  # fmt: skip
+    (one, two) = absolute.rows
+    assert one[:4] == ["threads", "1 (reference)", pytest.approx(2000), pytest.approx(500)]
+    assert two[4] == "101 SLA!", "and never with the 750 rows beside them"
+    assert relative.rows == [["threads", "2", "1.00", "1.00", "0.50▼"]]
+    assert [row[0] for row in effects.rows] == ["threads 2 against 1"]
+    assert effects.rows[0][3].startswith("0.502 [")
+    assert "stage query: threads 2 against 1: 0.502 [" in text
+    assert "stage load: no effect of threads was found" in text
+    assert {one["stage"]: one["unit"] for one in shown.document(found)["stages"]} == {
+        "load": "rows/s", "index": "rows/s", "query": "transactions/s"}  # fmt: skip
+    assert shown.document(found)["effects"]["main"][0]["ratio"]["value"] == pytest.approx(0.502, rel=1e-2), "the last one"
+
+
+def test_a_stage_a_group_and_a_measure_are_chosen_at_show_or_in_the_file(staged: Study) -> None:
+    found = outcomes(staged, "p99", "query", "insert")
+    assert (found.unit, found.staged, found.value(found.made[0])) == ("ms", False, pytest.approx(2000, rel=1e-3))
+    named = replace(staged, spec=staged.spec.model_copy(update={"of": "kb-read", "stage": "query"}))
+    found = outcomes(named)
+    assert (found.measure, found.chosen, found.unit) == ("kb-read", "query", "KB")
+    # 4 MiB read, over 400 + block queries, 36 inserts and 40 deletes.
+    first = found.made[0]
+    expected = 4 * 2**20 / 1000 / ((400 if first.trial.levels == ("1",) else 200) + first.trial.block + 76)
+    assert found.value(first) == pytest.approx(expected)
+    document = shown.document(found)
+    assert document["effects"]["main"][0]["difference"]["value"] > 0
+    assert document["stages"] == []
+    assert outcomes(named, "rate").measure == "rate", "the command line counts before the file"
+
+
+@pytest.mark.parametrize(("asked", "option", "words", "remedy"), [
+    (("speed",), "--of", "no measure 'speed'", "use one of rate, tps, nopm"),
+    (("p89",), "--of", "did you mean p", "p99.9"),
+    (("rate", "l.i1"), "--stage", "no run has a stage 'l.i1'", "use one of load, index, query"),
+    (("rate", "query", "readers"), "--group", "'readers' in stage query", "use one of query, insert, delete"),
+    (("rate", "index", "query"), "--group", "in stage index", "no clients work there"),
+])  # fmt: skip
+def test_a_choice_that_is_none_names_the_option_and_what_there_is(
+    staged: Study, asked: tuple[str, ...], option: str, words: str, remedy: str
+) -> None:
+    with pytest.raises(SpecError, match=words) as refused:
+        outcomes(staged, *asked)
+    assert refused.value.option == option
+    assert remedy in refused.value.remedy
+
+
+def test_less_is_better_of_some(made: Study) -> None:
+    """Four clients take no longer, and serializable has 80 % of the rate: of both the better level is taken."""
+    assert 'isolation = "read-committed", threads = 4' in best(outcomes(made))
+    found = outcomes(made, "failures")
+    assert all(one.value == one.low == one.high == 0 for one in (effect.ratio for effect in found.effects.main))
+    with pytest.raises(SpecError, match="no level was found"):
+        best(found)
+    slower = replace(found.effects.main[0], ratio=replace(found.effects.main[0].ratio, value=2.0, low=1.0, high=3.0))
+    assert found.gain(slower) == -2
+
+
+def test_effects_on_the_dsi_are_differences(made: Study) -> None:
+    found = outcomes(made, "dsi")
+    assert (found.unit, [point.scale for point in found.points]) == ("", [0])
+    # The same factor at each scale: half of its lg, over one decade.
+    effect = next(one for one in found.effects.main if one.factors == (0,))
+    assert effect.ratio.value == pytest.approx(math.log10(0.8) / 2, abs=0.01)
+    assert not effect.none
+    text = render_text(shown.tell(found))
+    assert "each is the DSI of its run" in text
+    assert "in the DSI" in text
+    assert "scale 0" not in text
+    assert set(found.choose("rate").choose("dsi").effects.main) == set(found.effects.main), "nothing is lost between"
+
+
+def test_a_wrong_measure_in_the_file_names_its_key() -> None:
+    factor = {"name": "threads", "path": "threads", "levels": [1, 2]}
+    with pytest.raises(SpecError, match="no measure 'hits'") as refused:
+        parse({"name": "x", "of": "hits", "factor": [factor]})
+    assert refused.value.option == "of"

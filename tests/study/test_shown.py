@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import re
 import tomllib
 from dataclasses import replace
@@ -190,15 +191,21 @@ def test_one_block_has_a_line_for_each_level_of_a_second_factor(made: Study) -> 
     assert {row["archive"] for row in drawn["datasets"]["lines"]} == {"isolation read-committed", "isolation serializable"}
 
 
-def test_every_trial_stands_in_what_was_found_in_memory(made: Study) -> None:
+def test_every_trial_has_a_row_with_its_value_and_what_it_found_in_memory(made: Study) -> None:
     found = outcomes(made)
-    rows = list(shown._cached(found))
-    assert rows == [], "nothing is told where no trial has counters or two modes"
+    heads = [column.head for column in shown._tabulate_trials(found).columns]
+    assert heads[:6] == ["trial", "block", "isolation", "clients", "state", "rate [tps]"]
     some = replace(found, made=(replace(found.made[0], resources=(
         Resource("blocks hit", "blocks", 1, 9, "server"), Resource("blocks read", "blocks", 1, 1, "server"))), *found.made[1:]))
-    rows = list(shown._cached(some))
-    assert len(rows) == len(found.made)
-    assert all(row[-3] >= 0 for row in rows), "the share below 1 ms is known of each"
+    rows = {row[0]: row for row in shown._tabulate_trials(some).rows}
+    assert len(rows) == 18, "the one that failed as well"
+    assert rows["1"][4] == "failed"
+    assert all(math.isnan(value) for value in rows["1"][5:9])
+    by_counters = {number: row[-4] for number, row in rows.items()}
+    assert by_counters.pop(str(found.made[0].trial.number)) == 0.9
+    assert all(math.isnan(share) for share in by_counters.values()), "unknown is no 0, and leaves no row out"
+    assert all(row[-3] == 1 for row in rows.values() if row[4] == "done"), "all took 1 ms, and none more"
+    assert rows["2"][5] == found.value(next(one for one in found.made if one.trial.number == 2))
 
 
 def test_levels_that_are_tables_are_added_as_tables(tmp_path: Path) -> None:

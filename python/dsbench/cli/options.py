@@ -16,6 +16,21 @@ _TYPES: Final = {"boolean": bool, "integer": int, "number": float, "object": lis
 _ITEMS: Final = {"integer": "<int,int,…>", "number": "<float,float,…>"}
 
 
+Of = Annotated[
+    str,
+    typer.Option(
+        metavar="MEASURE",
+        help="What it is about: rate, nopm, p50, p95, p99, max, dsi, failures, hit-ratio, cpu, cpu-per-transaction, "
+        "iowait, kb-per-transaction, net-per-transaction, load-time and more (docs/studies.md).",
+    ),
+]
+Stage = Annotated[str, typer.Option(metavar="NAME", help="Of runs with stages: the one that counts, such as l.i1.")]
+Group = Annotated[
+    str, typer.Option(metavar="NAME", help="The clients that count in a stage; default: those that are measured.")
+]
+"""What is measured; see ``read.choice``."""
+
+
 _SCRIPTS: Final = {
     "script": (
         "FILE[@WEIGHT]",

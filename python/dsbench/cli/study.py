@@ -13,6 +13,7 @@ import typer
 
 from dsbench.archive import claimed
 from dsbench.cli import errors
+from dsbench.cli.options import Group, Of, Stage
 from dsbench.cli.progress import Progress
 from dsbench.measure.events import Moment, Observer, describe_moment, format_time
 from dsbench.measure.interrupts import Stop
@@ -75,7 +76,7 @@ def run(
         left = len(study.counted("planned"))
         errors.tell(f"stopped, {left} trials are left", f"go on with: dsbench study run {study.folder}")
         sys.exit(128 + stop.signal)
-    _shown(study, "rate", study.folder, as_json)
+    _shown(study, study.folder, as_json)
     if not study.counted("done"):
         sys.exit(errors.FAILED)
 
@@ -97,17 +98,23 @@ def _begun(file: Path, out: Path | None, changes: list[str], again: bool) -> tup
 
 
 @app.command(epilog="Examples: dsbench study show studies/threads --out page | dsbench study show studies/threads "
-             "--of p99")  # fmt: skip
+             "--of p99 | dsbench study show studies/insert --stage l.i1")  # fmt: skip
 def show(
     folder: Folder,
-    of: Annotated[str, typer.Option(help="What the effects are of: rate, p50 or p99 (residence times).")] = "rate",
+    of: Of = "",
+    stage: Stage = "",
+    group: Group = "",
     out: Annotated[Path | None, typer.Option(help="Write results.txt, .json, .html and diagrams here.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show effects with intervals, interactions, share of variance and resources of a study."""
+    """Show effects with intervals, interactions, share of variance and resources of a study.
+
+    They are of what --of, --stage and --group name, else of what the study's file names as of, stage and group, else of
+    the rate; stages stand side by side where none is named.
+    """
     from dsbench import study as room  # Late: as above.
 
-    _shown(room.load(folder), of, out, as_json)
+    _shown(room.load(folder), out, as_json, of, stage, group)
 
 
 @app.command(epilog="Examples: dsbench study add studies/threads --level threads=32 --level threads=64 | "
@@ -157,7 +164,7 @@ def merge(
 
     parts = [text.partition("=") if "=" in text and not Path(text).exists() else ("", "=", text) for text in folders]
     study = room.merge([(name, Path(path)) for name, _mark, path in parts], out)
-    _shown(study, "rate", study.folder, as_json)
+    _shown(study, study.folder, as_json)
 
 
 @app.command(epilog="Example: dsbench study best studies/buffers > best.toml && dsbench study run best.toml")
@@ -166,11 +173,14 @@ def best(
     likely: Annotated[
         bool, typer.Option("--likely", help="Take levels that were better at all, though it may have been chance.")
     ] = False,
+    of: Of = "",
+    stage: Stage = "",
+    group: Group = "",
 ) -> None:
     """Print a study that tests the best level of each factor, all together, against the references."""
     from dsbench import study as room  # Late: as above.
 
-    print(room.best(room.outcomes(room.load(folder)), likely=likely), end="")
+    print(room.best(room.outcomes(room.load(folder), of, stage, group), likely=likely), end="")
 
 
 def _templates(incomplete: str) -> list[str]:
@@ -198,12 +208,14 @@ def templates(
         print(f"{known:{width}}  {values.get('about', values['name'])}")
 
 
-def _shown(study: Study, of: str, out: Path | None, as_json: bool) -> None:
+def _shown(
+    study: Study, out: Path | None, as_json: bool, of: str = "", stage: str = "", group: str = ""
+) -> None:
     from dsbench import study as room  # Late: as above.
     from dsbench.read.several import files
     from dsbench.study import shown  # Late: its drawing libraries take a second.
 
-    found = room.outcomes(study, of)
+    found = room.outcomes(study, of, stage, group)
     if out is not None:
         files.write(out, lambda: shown.files(found))
     if as_json:

@@ -331,4 +331,5 @@ def _title(found: Outcomes) -> str:
 
 
 def _of(found: Outcomes) -> str:
-    return f"{'geometric ' * found.how.geometric}mean of the trials [{found.unit or found.measure}]"
+    stage = f"; {found.stage}" if found.stage else ""
+    return f"{'geometric ' * found.how.geometric}mean of the trials [{found.unit or found.measure}]{stage}"

@@ -101,6 +101,8 @@ class OfStage:
     """Tests of storage tools to what they found there."""
     frequency: Frequency | None = None
     """Of its residence times there."""
+    missed: bool = False
+    """Whether inserts in the background did not keep the target rate somewhere."""
 
 
 @dataclass(frozen=True)
@@ -353,6 +355,7 @@ def _of_stage(parts: Sequence[Evaluation]) -> OfStage:
     return OfStage(
         measured, units, whole.of_stage, np.asarray(course, dtype=float), whole.resources.get(largest, ()),
         {one.name: one.mean for one in whole.probes.get(largest, ())}, own.frequency.get(largest),
+        any(one.sustained is False for part in parts for one in part.efficiency.values()),
     )  # fmt: skip
 
 

@@ -20,7 +20,8 @@ from dsbench.read.naming import counted
 from dsbench.read.several.files import make_files
 from dsbench.read.stats.effects import LEVEL, Effect, Effects, Share, spearman
 from dsbench.read.text import render_text
-from dsbench.study import FAILED, Estimate, Outcomes, Point, Study, Trial
+from dsbench.study import FAILED, Estimate, Made, Outcomes, Point, Study, Trial, combination
+from dsbench.study.stages import each_stage, name_effect, show_effect, tabulate_stages
 
 if TYPE_CHECKING:
     from dsbench.read.draw.theme import Spec
@@ -104,6 +105,8 @@ def _heading(found: Outcomes) -> list[str]:
     made = f"{len(found.made)} of {len(study.trials)} trials in {counted(blocks, 'block')}"
     over = f"; each is {_points(found)}" if found.made else ""
     stage = f"{found.stage}; what runs beside it is not in the rate" if found.stage else ""
+    if found.staged:
+        stage = "each stage by itself, by its measured clients alone: what runs beside them is not in the rate"
     what = f"{found.workload} on {', '.join(found.products)}" if found.made else ""
     return [line for line in (study.spec.about, made + over, stage, what) if line]
 
@@ -136,14 +139,24 @@ def _mean_words(found: Outcomes) -> str:
 
 
 def verdict(found: Outcomes) -> list[str]:
-    """A sentence for each effect that is there, the largest first, and one for those that are not."""
-    effects = found.effects
+    """A sentence for each effect that is there, the largest first, and one for those that are not; stage by stage where
+    none was chosen."""
     lines = incomparable(found)
+    if not found.staged:
+        return [*lines, *_verdict(found)]
+    every = [(name, line) for name, part in each_stage(found).items() for line in _verdict(part)]
+    if len({line for _, line in every}) == 1:
+        return [*lines, every[0][1]]
+    return [*lines, *(f"stage {name}: {line}" for name, line in every)]
+
+
+def _verdict(found: Outcomes) -> list[str]:
+    effects = found.effects
     if effects is None or not effects.free:
-        return [*lines, "no effect can be told from chance: nothing was repeated; dsbench study add FOLDER --repeat 2"]
+        return ["no effect can be told from chance: nothing was repeated; dsbench study add FOLDER --repeat 2"]
     real = [one for one in (*effects.main, *effects.interactions) if one.known and not one.none]
     real.sort(key=lambda one: -abs(one.size))
-    lines += [f"{_name(found, one)}: {_what_it_does(found, one)}" for one in real[:_VERDICTS]]
+    lines = [f"{name_effect(found, one)}: {_what_it_does(found, one)}" for one in real[:_VERDICTS]]
     if len(real) > _VERDICTS:
         lines.append(f"and {len(real) - _VERDICTS} more, see below")
     told = {at for one in effects.main if one.known for at in one.factors}
@@ -157,30 +170,30 @@ def verdict(found: Outcomes) -> list[str]:
 
 def _what_it_does(found: Outcomes, one: Effect) -> str:
     if found.how.geometric:
-        return f"{_ratio(one)} times the {_short(found)}"
-    return f"{_ratio(one)} {found.unit}".strip() + f" in the {_short(found)}"
-
-
-def _name(found: Outcomes, one: Effect) -> str:
-    levels = [
-        (found.factors[at], found.levels[at][level].name) for at, level in zip(one.factors, one.levels, strict=True)
-    ]
-    if len(levels) == 2:
-        return " with ".join(f"{factor} {level}" for factor, level in levels)
-    (factor, level), reference = levels[0], found.references[one.factors[0]]
-    return f"{factor} {level} against {found.levels[one.factors[0]][reference].name}"
-
-
-def _ratio(one: Effect) -> str:
-    if not isfinite(one.ratio.value):
-        return "–"
-    form = ".3g" if one.neutral else "+.3g"
-    within = f" [{one.ratio.low:{form}}, {one.ratio.high:{form}}]" if one.known else ""
-    return f"{one.ratio.value:{form}}{within}"
+        return f"{show_effect(one)} times the {_short(found)}"
+    return f"{show_effect(one)} {found.unit}".strip() + f" in the {_short(found)}"
 
 
 def tables(found: Outcomes) -> Iterator[Table]:
-    """All tables."""
+    """All tables. Of runs with several stages, none of which was chosen, each stage has a column."""
+    yield from tabulate_stages(found) if found.staged else _tabulate_effects(found)
+    used = {cost.name: cost.unit for one in found.made for cost in one.resources if cost.per_transaction > 0}
+    if names := [name for name in _RESOURCES if name in used]:
+        heads = [*_OF_LEVEL, *(Column(name, used[name]) for name in names)]
+        title = f"resources per transaction, median over the trials, at the largest scale{_of_last(found)}"
+        yield Table(title, heads, list(_costs(found, names)))  # fmt: skip
+    if foretold := list(_foretold(found)):
+        heads = [Column("storage tool", left=True), Column(f"with the {_short(found)}"), Column("with the DSI"),
+                 Column("trials")]  # fmt: skip
+        title = "rank correlation (Spearman) over the trials, at the largest scale; p: by chance alone"
+        yield Table(title, heads, foretold)
+    if found.study.trials:
+        yield _tabulate_trials(found)
+
+
+
+def _tabulate_effects(found: Outcomes) -> Iterator[Table]:
+    """Effects, and means by level."""
     effects = found.effects
     if effects is not None:
         within = f"{LEVEL * 100:g} % interval"
@@ -188,11 +201,11 @@ def tables(found: Outcomes) -> Iterator[Table]:
         value = Column("ratio", form=".3f") if ratios else Column("difference", found.unit, form="+.3g")
         heads = [Column("", left=True), value, Column(within), Column("effect")]
         yield Table(f"effects on the {_noun(found)}, as {'ratios' if ratios else 'differences'}", heads,
-                    [[_name(found, one), *_cells(one)] for one in effects.main])  # fmt: skip
+                    [[name_effect(found, one), *_cells(one)] for one in effects.main])  # fmt: skip
         if effects.interactions:
             beside = "over the product" if ratios else "beyond the sum"
             yield Table(f"interactions: what two levels do together {beside} of what each does alone", heads,
-                        [[_name(found, one), *_cells(one)] for one in effects.interactions])  # fmt: skip
+                        [[name_effect(found, one), *_cells(one)] for one in effects.interactions])  # fmt: skip
         if effects.shares:
             yield Table(f"share of the variance{' of ln rate' * (found.measure == 'rate')}",
                         [Column("", left=True), Column("share", form=".1%")],
@@ -202,21 +215,6 @@ def tables(found: Outcomes) -> Iterator[Table]:
     heads = [*_OF_LEVEL, *(Column(name, digits=4) for name in (*points, "all")), Column("trials")]
     unit = f" [{found.unit}]" if found.unit else ""
     yield Table(f"by level, {_mean_words(found)}{unit}", heads, list(_by_level(found)))
-    used = {cost.name: cost.unit for one in found.made for cost in one.resources if cost.per_transaction > 0}
-    if names := [name for name in _RESOURCES if name in used]:
-        heads = [*_OF_LEVEL, *(Column(name, used[name]) for name in names)]
-        yield Table("resources per transaction, median over the trials, at the largest scale", heads,
-                    list(_costs(found, names)))  # fmt: skip
-    if foretold := list(_foretold(found)):
-        heads = [Column("storage tool", left=True), Column(f"with the {_short(found)}"), Column("with the DSI"),
-                 Column("trials")]  # fmt: skip
-        title = "rank correlation (Spearman) over the trials, at the largest scale; p: by chance alone"
-        yield Table(title, heads, foretold)
-    if cached := list(_cached(found)):
-        heads = [Column("trial", left=True), *(Column(name) for name in found.factors),
-                 Column("blocks, by the server", form=".1%"), Column("transactions under 1 ms", form=".1%"),
-                 Column("under"), Column("between the modes", form=".1%")]  # fmt: skip
-        yield Table("found in memory, by trial, at the largest scale", heads, cached)
 
 
 def _point(point: Point) -> str:
@@ -230,7 +228,7 @@ _OF_LEVEL: Final = (Column("factor", left=True), Column("level", left=True))
 
 def _cells(one: Effect) -> list[Any]:
     if not one.known:
-        return [_ratio(one), NONE, "not known"]
+        return [show_effect(one), NONE, "not known"]
     word = "none" if one.none else "more" if one.size > 0 else "less"
     form = ".3f" if one.neutral else "+.3g"
     return [one.ratio.value, f"{one.ratio.low:{form}} to {one.ratio.high:{form}}", word]
@@ -270,15 +268,35 @@ def _foretold(found: Outcomes) -> Iterator[list[Any]]:
         yield [test, *cells, with_rate.pairs]
 
 
-def _cached(found: Outcomes) -> Iterator[list[Any]]:
-    """A row for each trial: by the server's counters, and by times, beside each other."""
-    if not any(isfinite(one.hits.blocks) or isfinite(one.hits.valley_ns) for one in found.made):
-        return
-    for one in sorted(found.made, key=lambda made: (made.at, made.trial.block)):
-        hits = one.hits
-        if isfinite(hits.blocks) or isfinite(hits.usual):
-            limit = f"{format_number(hits.valley_ns / 1e6)} ms" if isfinite(hits.valley_ns) else "one mode"
-            yield [str(one.trial.number), *one.trial.levels, hits.blocks, hits.usual, limit, hits.found]
+def _tabulate_trials(found: Outcomes) -> Table:
+    """A row for every trial: what it is of, its value, and what it found in memory by counters and by times."""
+    made = {one.trial.number: one for one in found.made}
+    trials = sorted(found.study.trials, key=lambda one: (combination(found.study.factors, one), one.block))
+    value = Column("DSI" if found.measure == "dsi" else found.measure, found.unit, digits=4)
+    dsi = [Column("DSI", form=".2f")] * (found.measure != "dsi" and any(isfinite(one.dsi) for one in found.made))
+    heads = [Column("trial", left=True), Column("block"), *(Column(name) for name in found.factors),
+             Column("state", left=True), value, *dsi, Column("blocks in cache, by the server", form=".1%"),
+             Column("transactions under 1 ms", form=".1%"), Column("under"),
+             Column("between the modes", form=".1%")]  # fmt: skip
+    rows = [_of_trial(found, trial, made.get(trial.number), bool(dsi)) for trial in trials]
+    return Table(f"each trial; in memory: at the largest scale{_of_last(found)}", heads, rows)
+
+
+def _of_trial(found: Outcomes, trial: Trial, made: Made | None, dsi: bool) -> list[Any]:
+    key = [str(trial.number), trial.block, *trial.levels, trial.status]
+    if made is None:
+        return [*key, nan, *[nan] * dsi, nan, nan, NONE, nan]
+    hits = made.hits
+    limit = f"{format_number(hits.valley_ns / 1e6)} ms" if isfinite(hits.valley_ns) else "one mode"
+    limit = limit if isfinite(hits.usual) else NONE
+    return [*key, found.value(made), *[made.dsi] * dsi, hits.blocks, hits.usual, limit, hits.found]
+
+
+def _of_last(found: Outcomes) -> str:
+    """``, stage qp1000`` where runs have several stages."""
+    if not any(len(one.stages) > 1 for one in found.made):
+        return ""
+    return f", stage {found.chosen or ' or '.join(dict.fromkeys(one.last for one in found.made))}"
 
 
 def _median(values: list[float]) -> float:
@@ -294,6 +312,8 @@ def document(found: Outcomes) -> dict[str, Any]:
         "name": study.spec.name,
         "measure": found.measure,
         "unit": found.unit,
+        "stage": found.chosen or None,
+        "group": found.group or None,
         "factors": [
             {"name": name, "levels": [level.name for level in levels], "reference": levels[reference].name}
             for name, levels, reference in zip(found.factors, found.levels, found.references, strict=True)
@@ -308,7 +328,14 @@ def document(found: Outcomes) -> dict[str, Any]:
                         for point, value in made[trial.number].values.items()] if trial.number in made else []}
             for trial in study.trials
         ],
+        "stages": [_stage(part) for part in (each_stage(found).values() if found.staged else ())],
     }  # fmt: skip
+
+
+def _stage(found: Outcomes) -> dict[str, Any]:
+    """One of several stages."""
+    values = [{"trial": one.trial.number, "value": finite(found.value(one))} for one in found.made]
+    return {"stage": found.chosen, "unit": found.unit, "effects": _effects(found, found.effects), "trials": values}
 
 
 def _effects(found: Outcomes, effects: Effects | None) -> dict[str, Any] | None:

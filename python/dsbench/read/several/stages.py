@@ -128,7 +128,7 @@ def tell_rates(stages: Stages, labels: Sequence[str]) -> Iterator[Table]:
     first = "the first" if len(bases) == 1 else f"the first of each setup, {' and '.join(labels[at] for at in bases)}"
     cells: tuple[tuple[str, Callable[[int, int], Any]], ...] = (
         (_RATES, stages.rate),
-        (_RELATIVE.format(first), lambda side, at: _sign(stages.relative(side, at))),
+        (_RELATIVE.format(first), lambda side, at: sign(stages.relative(side, at))),
         (_BACKGROUND, lambda side, at: _words(stages.background(side, at))),
     )
     sides = [f"{label}, scale {stages.scales[side]}" if stages.scales else label for side, label in enumerate(labels)]
@@ -171,7 +171,7 @@ def _multiple(factor: float) -> str:
     return f"{format_number(factor, digits=2)}×" if isfinite(factor) else NONE
 
 
-def _sign(factor: float) -> str:
+def sign(factor: float) -> str:
     """``0.83▼``: two digits, and a sign where the difference is one."""
     exact = round(factor, 9)  # without what computing it left behind
     return format_number(factor, form=".2f") + (DOWN if exact <= SLOWER else UP if exact >= FASTER else "")

@@ -1,0 +1,105 @@
+"""The stages of a study side by side, as in reports on the Insert Benchmark: a row for each level, a column for each
+stage, absolute and relative, and the effects in each stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+from dsbench.read.blocks import Column, Table
+from dsbench.read.format import DOWN, FAILED, NONE, UP, format_number
+from dsbench.read.several.stages import FASTER, SLOWER, sign
+from dsbench.read.stats.effects import LEVEL, Effect
+from dsbench.study.results import Outcomes
+
+Key = tuple[tuple[int, ...], tuple[int, ...]]
+"""Factors of an effect, and their levels."""
+
+
+def name_effect(found: Outcomes, one: Effect) -> str:
+    """``isolation serializable against read-committed``, or two levels that are together."""
+    levels = [
+        (found.factors[at], found.levels[at][level].name) for at, level in zip(one.factors, one.levels, strict=True)
+    ]
+    if len(levels) == 2:
+        return " with ".join(f"{factor} {level}" for factor, level in levels)
+    (factor, level), reference = levels[0], found.references[one.factors[0]]
+    return f"{factor} {level} against {found.levels[one.factors[0]][reference].name}"
+
+
+def show_effect(one: Effect) -> str:
+    """``0.83 [0.75, 0.92]``; a difference has its sign."""
+    if not isfinite(one.ratio.value):
+        return NONE
+    form = ".3g" if one.neutral else "+.3g"
+    within = f" [{one.ratio.low:{form}}, {one.ratio.high:{form}}]" if one.known else ""
+    return f"{one.ratio.value:{form}}{within}"
+
+
+def each_stage(found: Outcomes) -> dict[str, Outcomes]:
+    """Every stage in which some trial has the measure, in order."""
+    parts = {name: found.choose(stage=name) for name in found.stages}
+    return {name: part for name, part in parts.items() if any(isfinite(part.value(one)) for one in part.made)}
+
+
+def tabulate_stages(found: Outcomes) -> Iterator[Table]:
+    """Each level in each stage: absolute, relative to the reference of its factor, and the effects with intervals."""
+    parts = each_stage(found)
+    ratios, rate = found.how.geometric, found.measure == "rate"
+    missed = f"; {FAILED} where work in the background missed its target rate in a trial" if rate else ""
+    title = f"{found.how.about} by stage, {'geometric means' if ratios else 'means'} of the trials{missed}"
+    yield Table(title, _columns({name: part.unit for name, part in parts.items()}), _absolute(found, parts))
+    signs = f"relative to the reference of the factor; {DOWN} {SLOWER} or less, {UP} {FASTER} or more"
+    title = signs if ratios else "minus the reference of the factor"
+    yield Table(title, _columns(dict.fromkeys(parts, "")), _relative(found, parts))
+    for kind, title in (("main", "effects"), ("interactions", "interactions")):
+        if rows := _effects(parts, kind):
+            title += f" by stage, as {'ratios' if ratios else 'differences'} with {LEVEL:.0%} intervals"
+            yield Table(title, [Column("", left=True), *map(Column, parts)], rows)
+
+
+def _columns(units: Mapping[str, str]) -> list[Column]:
+    ahead = [Column("factor", left=True), Column("level", left=True)]
+    return [*ahead, *(Column(name, unit, digits=4, signed=True) for name, unit in units.items())]
+
+
+def _absolute(found: Outcomes, parts: Mapping[str, Outcomes]) -> list[list[Any]]:
+    rows = []
+    for factor, levels in enumerate(found.levels):
+        for number, level in enumerate(levels):
+            mark = " (reference)" if number == found.references[factor] else ""
+            cells: list[Any] = []
+            for name, part in parts.items():
+                alike = part.alike(factor)[number]
+                value = part.mean(map(part.value, alike))
+                bad = found.measure == "rate" and any(name in one.stages and one.stages[name].missed for one in alike)
+                cells.append(f"{format_number(value, digits=4)} {FAILED}" if bad else value)
+            rows.append([found.factors[factor], level.name + mark, *cells])
+    return rows
+
+
+def _relative(found: Outcomes, parts: Mapping[str, Outcomes]) -> list[list[Any]]:
+    """Of the levels that are no reference."""
+    rows = []
+    for factor, levels in enumerate(found.levels):
+        reference = found.references[factor]
+        means = [[part.mean(map(part.value, alike)) for alike in part.alike(factor)] for part in parts.values()]
+        for number, level in enumerate(levels):
+            pairs = [(some[number], some[reference]) for some in means]
+            if number != reference:
+                cells = [sign(one / other) if found.how.geometric else format_number(one - other, form="+.3g")
+                         for one, other in pairs]  # fmt: skip
+                rows.append([found.factors[factor], level.name, *cells])
+    return rows
+
+
+def _effects(parts: Mapping[str, Outcomes], kind: str) -> list[list[Any]]:
+    found: dict[Key, dict[str, tuple[str, Effect]]] = {}
+    for name, part in parts.items():
+        for one in getattr(part.effects, kind, ()):
+            found.setdefault((one.factors, one.levels), {})[name] = (name_effect(part, one), one)
+    return [
+        [next(iter(cells.values()))[0], *(show_effect(cells[name][1]) if name in cells else NONE for name in parts)]
+        for cells in found.values()
+    ]
