@@ -73,6 +73,20 @@ def test_other_versions_are_downloaded_and_unpacked(system: list[str], place: Pa
         assert str(place) in plan.described()[1]
 
 
+def test_a_server_of_firebird_comes_by_apt_where_that_has_its_version(
+    system: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system.append("apt-get")
+    known = {"firebird3.0-server", "firebird4.0-server"}
+    monkeypatch.setattr(sources, "said", lambda *command: "Package: x\nVersion: 4.0.5\n" if command[-1] in known else "")
+    for version, words in ((None, "firebird4.0-server firebird4.0-utils"), ("4.0", "firebird4.0-server"), ("3", "firebird3.0-server")):
+        assert words in "\n".join(acquire.plan("firebird", version).described())
+    engine = "\n".join(acquire.plan("firebird", "5").described())
+    assert "firebird-embedded==5.*" in engine
+    assert "no package of the system has its server" in engine
+    assert "private:firebird@5" in engine
+
+
 def test_what_is_not_to_be_had_is_refused_with_what_is(system: list[str]) -> None:
     with pytest.raises(spec.SpecError, match="'oracle' cannot be installed"):
         acquire.plan("oracle", None)
@@ -217,7 +231,7 @@ def test_a_block_size_is_built_from_the_source_of_where_the_package_comes_from(
 ) -> None:
     system += ["gcc", "make", "bzip2"]
     said = {"policy": _POLICY, "show": "Package: postgresql\nVersion: 15+248\n"}
-    monkeypatch.setattr(sources, "_said", lambda *command: said[command[1]])
+    monkeypatch.setattr(sources, "said", lambda *command: said[command[1]])
     (tmp_path / "apt/sources.list.d").mkdir(parents=True)
     (tmp_path / "apt/sources.list").write_text("deb [arch=amd64] http://deb.example/debian bookworm main\n# deb x y\n")
     (tmp_path / "apt/sources.list.d/debian.sources").write_text(_STANZAS)

@@ -43,6 +43,17 @@ def test_the_newest_is_taken_and_a_wish_is_heard(only: Path) -> None:
         binaries.find("1")
 
 
+def test_a_version_that_can_be_had_is_named_with_its_command(only: Path) -> None:
+    _install(only / "15" / "bin", "15.2")
+    for wish, words in (("17", "dsbench servers install postgresql --version 17"), ("9.4", "private:postgresql?basedir=FOLDER")):
+        with pytest.raises(spec.NotHere) as caught:
+            binaries.find(wish)
+        assert caught.value.remedy.startswith("use one of 15.2; or ")
+        assert words in caught.value.remedy
+    with pytest.raises(spec.SpecError, match=r"holds PostgreSQL 15\.2, and not 17"):
+        binaries.find_in(only / "15", "17")
+
+
 def test_a_release_comes_after_its_candidates() -> None:
     order = [Binaries(Path(), v).order for v in ("18beta2", "18.0", "18.1", "19devel")]
     assert order == sorted(order)

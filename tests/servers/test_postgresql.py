@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -99,6 +100,25 @@ def test_a_version_can_be_asked_for_by_its_first_number(base: Path) -> None:
     target = spec.Target(url="private:postgresql", directory=base, version=major)
     with servers.start(target, 4) as server:
         assert server.version == f"PostgreSQL {newest.version}"
+
+
+def test_a_build_of_ones_own_is_named_by_its_folder(base: Path, psql: Ask) -> None:
+    """Whatever else is installed: that of another version is one, as dsbench did not choose it by its version."""
+    own = binaries.found()[-1]
+    target = spec.Target(url=f"private:postgresql?basedir={own.folder.parent}", directory=base)
+    with servers.start(target, 4) as server:
+        assert server.version == f"PostgreSQL {own.version}"
+        assert psql(server.url, "show server_version").split()[0] == own.version
+    assert list(base.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [("", "basedir = {} holds no PostgreSQL server"), ("&block_size=16", "blocks of one size, whatever block_size says")],
+)
+def test_a_folder_without_a_build_is_refused_before_anything_starts(tmp_path: Path, more: str, words: str) -> None:
+    with pytest.raises(spec.SpecError, match=re.escape(words.format(tmp_path))):
+        servers.find(spec.Target(url=f"private:postgresql?basedir={tmp_path}{more}"))
 
 
 def test_two_servers_at_once_do_not_meet(target: Make, psql: Ask) -> None:

@@ -97,14 +97,25 @@ def plan(product: str, version: str | None, block: int | None = None) -> Plan:
         return _by_source(product, version, block)
     manager = next((name for name in _PACKAGES if shutil.which(name)), None)
     packages = _PACKAGES.get(manager or "", {}).get(product)
+    if product == "firebird" and manager == "apt-get" and (of_apt := _firebird_of_apt(version)):
+        return _by_manager(product, manager, of_apt)
     if version is None and manager is not None and packages:
         return _by_manager(product, manager, packages)
     if product in _PIP:
         return _by_pip(product, version)
     if product == "mysql":
         return _by_maven(version or "8.0")
-    remedy = "leave --version out, or unpack one yourself and name it: settings.basedir = …"
+    remedy = "leave --version out, or unpack one yourself and name it: ?basedir=FOLDER"
     raise spec.SpecError("--version", f"{product} {version or ''} is not to be had in this way", remedy)
+
+
+def _firebird_of_apt(version: str | None) -> tuple[str, ...]:
+    """The packages of the newest server that apt has, or of that of ``version``; Debian names them by their version."""
+    for major in ("5", "4", "3") if version is None else (version.partition(".")[0],):
+        said = sources.said("apt-cache", "show", f"firebird{major}.0-server")
+        if re.search(r"^Version: ", said, re.MULTILINE):
+            return f"firebird{major}.0-server", f"firebird{major}.0-utils", "libfbclient2"
+    return ()
 
 
 def _by_manager(product: str, manager: str, packages: Sequence[str]) -> Plan:
@@ -137,7 +148,8 @@ def _by_pip(product: str, version: str | None) -> Plan:
     wanted = f"{_PIP[product]}=={version}.*" if version else _PIP[product]
     # The package asks for a newer Python than it needs: nothing of it is imported.
     options = ("--no-deps", "--python-version", "3.12", "--only-binary=:all:", "--dest", _DOWNLOADS)
-    notes = ("this is Firebird's engine for one process, without a server program",) if product == "firebird" else ()
+    engine = "no package of the system has its server: this is Firebird's engine for one process, private:firebird@{0}"
+    notes = (engine.format(version or _VERSIONS["firebird"][-1]),) if product == "firebird" else ()
     return Plan(product, ((sys.executable, "-m", "pip", "download", *options, wanted),), unpack=True, notes=notes)
 
 
@@ -148,6 +160,14 @@ def _by_maven(version: str) -> Plan:
         raise spec.SpecError("--version", f"MySQL {version} is not to be had in this way", f"use one of {have}")
     get = ("mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={_DOWNLOADS}")
     return Plan("mysql", (get,), unpack=True)
+
+
+def how_to_get(product: str, version: str) -> str:
+    """What to do for ``version`` of ``product``, which is not here."""
+    major = version.partition(".")[0]
+    if major in _VERSIONS.get(product, ()) or (product == "mysql" and version in _MAVEN):
+        return f"install it: dsbench servers install {product} --version {version}"
+    return f"name the folder of one that you unpacked or built: private:{product}?basedir=FOLDER"
 
 
 def carry_out(wanted: Plan, tell: Callable[[Command], None]) -> None:

@@ -105,7 +105,7 @@ def plan(version: str | None, block: int, cpus: int) -> Build:
 
 def _of_the_system() -> str:
     """Number of the release that the distribution has."""
-    found = re.search(r"^Version: (\d+)", _said("apt-cache", "show", "postgresql"), re.MULTILINE)
+    found = re.search(r"^Version: (\d+)", said("apt-cache", "show", "postgresql"), re.MULTILINE)
     if found is None:
         remedy = "name it: --version 15; sources are had on Debian, Ubuntu and their like only"
         raise ServerError("the system's package manager (apt) does not tell its PostgreSQL", remedy)
@@ -114,7 +114,7 @@ def _of_the_system() -> str:
 
 def _listed(package: str) -> Iterator[str]:
     """Sources of the places that have ``package``, in the way in which the system's own files name them."""
-    policy = _said("apt-cache", "policy", package)
+    policy = said("apt-cache", "policy", package)
     places = set(re.findall(r"^\s+-?\d+ (\w+://\S+?)/? ", policy, re.MULTILINE))
     files = [_APT_FOLDER / "sources.list", *sorted((_APT_FOLDER / "sources.list.d").glob("*"))]
     for file in files:
@@ -142,7 +142,8 @@ def _stanzas(text: str, places: set[str]) -> Iterable[str]:
                     yield f"deb-src{key} {place} {suite} {fields.get('components', '')}"
 
 
-def _said(*command: str) -> str:
+def said(*command: str) -> str:
+    """What ``command`` prints; nothing where it is not here."""
     try:
         return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stdout
     except OSError:

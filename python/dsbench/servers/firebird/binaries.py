@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsbench import spec
-from dsbench.servers import cache
+from dsbench.servers import acquire, cache
 from dsbench.servers.errors import ServerError
 
 REMEDY = (
@@ -19,10 +19,7 @@ REMEDY = (
     " or an engine for this process: pip install firebird-embedded, apt install libtommath1"
 )
 
-_HOW_TO_EMBED = (
-    "pip install 'firebird-embedded{0}' and apt install libtommath1; beside another version: pip install --target DIR"
-    " 'firebird-embedded{0}' and settings.basedir = DIR"
-)
+_HOW_TO_EMBED = "install one: dsbench servers install firebird --version 5, and apt install libtommath1"
 
 _PLACES = (
     # (root, server, isql); the root holds plugins, messages and firebird.conf
@@ -85,9 +82,9 @@ def find(wish: str | None, base: Path | None = None, embedded: bool = False) -> 
         return fitting[0]
     what = "engine of Firebird" if embedded else "Firebird"
     if not kept:
-        raise ServerError(f"no {what} is installed here", _HOW_TO_EMBED.format("") if embedded else REMEDY)
+        raise ServerError(f"no {what} is installed here", _HOW_TO_EMBED if embedded else REMEDY)
     have = ", ".join(b.name for b in kept)
-    how = _HOW_TO_EMBED.format(f"=={wish}.*") if re.fullmatch(r"[345](\.0)?", wish or "") else REMEDY
+    how = acquire.how_to_get("firebird", wish or "")
     raise spec.NotHere("TARGET.version", f"no {what} {wish} is installed here", f"use one of {have}; or {how}")
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsbench import spec
-from dsbench.servers import cache
+from dsbench.servers import acquire, cache
 from dsbench.servers.errors import Installation, ServerError
 
 
@@ -29,11 +29,11 @@ class Product:
 
 MARIADB = Product(
     "mariadb", "MariaDB", ("mariadbd", "mysqld"),
-    "install one: dsbench servers install mariadb",
+    "install one: dsbench servers install mariadb; or name the folder of an unpacked one: ?basedir=FOLDER",
 )  # fmt: skip
 MYSQL = Product(
     "mysql", "MySQL", ("mysqld",),
-    "install one: dsbench servers install mysql; or name the folder of an unpacked one: settings.basedir = …",
+    "install one: dsbench servers install mysql; or name the folder of an unpacked one: ?basedir=FOLDER",
 )  # fmt: skip
 
 _PLACES = (
@@ -98,8 +98,12 @@ def find(product: Product, wish: str | None, base: Path | None = None) -> Binari
     if not every:
         raise ServerError(f"no {product.name} server is installed here", product.remedy)
     have = ", ".join(b.version for b in every)
+    if base is not None:
+        problem = f"basedir = {base} holds {product.name} {have}, and not {wish}"
+        raise spec.SpecError("TARGET.version", problem, "leave the version out, or name another folder")
     problem = f"no {product.name} {wish} is installed here"
-    raise spec.NotHere("TARGET.version", problem, f"use one of {have}, or {product.remedy}")
+    remedy = f"use one of {have}; or {acquire.how_to_get(product.key, wish or '')}"
+    raise spec.NotHere("TARGET.version", problem, remedy)
 
 
 def found(product: Product, base: Path | None = None) -> list[Binaries]:

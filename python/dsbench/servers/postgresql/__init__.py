@@ -11,7 +11,7 @@ from dsbench.servers.limits import Group
 from dsbench.servers.postgresql import binaries
 from dsbench.servers.postgresql.instance import Instance
 
-_BLOCKS = "block_size"
+_BLOCKS, _BASE = "block_size", "basedir"
 
 __all__ = ["Instance", "find", "installations", "start"]
 
@@ -20,17 +20,23 @@ def start(target: spec.Target, base: Path, connections: int, group: Group | None
     """Makes a cluster in a new folder of ``base`` and starts its server.
 
     The setting ``block_size``, in KiB or bytes, chooses programs that were built with it: no server can change its own.
+    ``basedir`` names the folder of an unpacked or built PostgreSQL in place of an installed one.
     Raises ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
     """
-    settings = {name: value for name, value in target.settings.items() if name.lower() != _BLOCKS}
+    settings = {name: value for name, value in target.settings.items() if name.lower() not in (_BLOCKS, _BASE)}
     return Instance(find(target), base, settings, connections, group)
 
 
 def find(target: spec.Target) -> binaries.Binaries:
     """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
-    wanted = next((value for name, value in target.settings.items() if name.lower() == _BLOCKS), None)
-    block = None if wanted is None else sources.checked(wanted, "--set block_size")
-    return binaries.find(target.version, block)
+    said = {name.lower(): value for name, value in target.settings.items()}
+    block = sources.checked(said[_BLOCKS], "--set block_size") if _BLOCKS in said else None
+    if _BASE not in said:
+        return binaries.find(target.version, block)
+    if block is not None:
+        problem = "the programs in basedir have blocks of one size, whatever block_size says"
+        raise spec.SpecError("--set", problem, "leave one of them out")
+    return binaries.find_in(Path(said[_BASE]), target.version)
 
 
 def installations() -> list[Installation]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsbench import spec
-from dsbench.servers import cache, sources
+from dsbench.servers import acquire, cache, sources
 from dsbench.servers.errors import ServerError
 
-REMEDY = "install one: dsbench servers install postgresql [--version 18]"
+REMEDY = "install one: dsbench servers install postgresql [--version 18]; or name that of yours: ?basedir=FOLDER"
 
 _USUAL = 8
 """Size of PostgreSQL's blocks in KiB unless it is built with another."""
@@ -79,7 +79,22 @@ def find(wish: str | None, block: int | None = None) -> Binaries:
     if not every:
         raise ServerError("no PostgreSQL server is installed here", REMEDY)
     have = ", ".join(b.version for b in every)
-    raise spec.NotHere("TARGET.version", f"no PostgreSQL {wish} is installed here", f"use one of {have}, or {REMEDY}")
+    remedy = f"use one of {have}; or {acquire.how_to_get('postgresql', wish or '')}"
+    raise spec.NotHere("TARGET.version", f"no PostgreSQL {wish} is installed here", remedy)
+
+
+def find_in(base: Path, wish: str | None) -> Binaries:
+    """The programs in the folder ``base`` of an unpacked or built PostgreSQL. ``SpecError`` for what is none."""
+    folder = next((one for one in (base / "bin", base) if _version(one.absolute())), None)
+    if folder is None:
+        problem = f"basedir = {base} holds no PostgreSQL server"
+        raise spec.SpecError("--set", problem, "name the folder above its bin/postgres and bin/initdb")
+    home = folder.resolve()
+    here = Binaries(home, _version(home) or "")
+    if not _fits(here, wish):
+        problem = f"basedir = {base} holds PostgreSQL {here.version}, and not {wish}"
+        raise spec.SpecError("TARGET.version", problem, "leave the version out, or name another folder")
+    return here
 
 
 def _fits(one: Binaries, wish: str | None) -> bool:
