@@ -170,7 +170,7 @@ fn entries(tables: &Tables, conn: &mut dyn Connection, found: &[[i64; 3]], writt
         for (at, (end, column, other)) in INDEXES.into_iter().enumerate() {
             let name = format!("{}_{end}", Tables::name(table));
             let filled = |section| Ok(tables.one(section, table)?.replace("{i}", &name));
-            let [present] = numbers(conn, &filled("present")?)?;
+            let [present] = numbers(conn, &filled(if tables.family { "present_family" } else { "present" })?)?;
             if present == 0 {
                 missing += 1;
                 off[at].push(format!("{name} is missing"));

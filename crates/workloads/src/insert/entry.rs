@@ -53,6 +53,13 @@ const SETTINGS: &[Setting] = &[
         help: "rows per second that each client inserts beside its queries: stages for all three rates, as published, \
                or for one of them alone",
     },
+    Setting {
+        name: "family",
+        values: Values::Words(&["default", "secondary"]),
+        default: "default",
+        help: "MyRocks: the column family of the secondary indexes, that of the table or one of their own, which \
+               rocksdb_override_cf_options can name",
+    },
 ];
 
 /// Its entry in the registry.

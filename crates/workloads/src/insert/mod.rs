@@ -80,6 +80,7 @@ impl InsertBenchmark {
         progress.expect(each * self.tables.count() as u64);
         for table in part.range(self.tables.count() as u64) {
             let section = match settle::storage(&self.tables, conn)?.as_str() {
+                "rocksdb" if self.tables.family => "indexes_family",
                 "rocksdb" => "indexes_rocksdb",
                 _ => "indexes",
             };
@@ -128,7 +129,7 @@ impl Workload for InsertBenchmark {
                 conn.script(&texts(&self.tables.all(section, table)))?;
             }
         }
-        Ok(())
+        self.tables.refuse_family(conn)
     }
 
     fn work(&self, name: &str, conn: &mut dyn Connection, part: Part, progress: &Progress) -> Result<()> {

@@ -24,6 +24,14 @@ ALTER TABLE {t} ADD INDEX {t}_registersegment (cashregisterid, customerid, price
 -- next
 ALTER TABLE {t} ADD INDEX {t}_pdc (price, dateandtime, customerid)
 
+-- name: indexes_family
+-- MyRocks reads the column family of an index out of its comment, and makes the family.
+ALTER TABLE {t} ADD INDEX {t}_marketsegment (productid, customerid, price) COMMENT 'cfname=secondary'
+-- next
+ALTER TABLE {t} ADD INDEX {t}_registersegment (cashregisterid, customerid, price) COMMENT 'cfname=secondary'
+-- next
+ALTER TABLE {t} ADD INDEX {t}_pdc (price, dateandtime, customerid) COMMENT 'cfname=secondary'
+
 -- name: delete
 DELETE FROM {t} WHERE transactionid >= ? ORDER BY transactionid ASC LIMIT {n}
 
@@ -33,6 +41,10 @@ DELETE FROM {t} WHERE transactionid >= ? AND transactionid < ? ORDER BY transact
 -- name: present
 SELECT count(*) FROM information_schema.statistics
 WHERE table_schema = database() AND index_name = '{i}' AND seq_in_index = 1
+
+-- name: present_family
+SELECT count(*) FROM information_schema.rocksdb_ddl
+WHERE table_schema = database() AND index_name = '{i}' AND cf = 'secondary'
 
 -- name: step
 SELECT @@auto_increment_increment

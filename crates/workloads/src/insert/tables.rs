@@ -6,7 +6,7 @@ use dsbench_core::engine::{Connection, Dialect};
 use dsbench_core::error::{Error, Result};
 
 use super::entry::ENTRY;
-use super::settle::first;
+use super::settle::{first, storage};
 use crate::sql::Sections;
 use crate::Options;
 
@@ -42,6 +42,8 @@ pub struct Tables {
     pub waits: bool,
     /// Of the rates beside the queries the only one; all where there is none.
     pub rate: Option<u64>,
+    /// Whether the secondary indexes have a column family of their own, on MyRocks.
+    pub family: bool,
     /// Where the deletes of each table stand: no row below this number is left, as far as its clients know.
     pub oldest: Vec<AtomicI64>,
     sql: Sections,
@@ -69,10 +71,11 @@ impl Tables {
         let (clients, shared) = (clients.max(1), value("tables") == "shared");
         let waits = value("settle") == "full" || (value("settle") == "auto" && sizes != "quick");
         let rate = value("rates").parse().ok();
+        let family = value("family") == "secondary";
         let tables = if shared { 1 } else { clients };
         let oldest = (0..tables).map(|_| AtomicI64::new(0)).collect();
         let sql = Sections::of(dialect, FILES)?;
-        Ok(Self { dialect, clients, shared, rows, waits, rate, oldest, sql })
+        Ok(Self { dialect, clients, shared, rows, waits, rate, family, oldest, sql })
     }
 
     /// Fails, with an error of kind `Configuration`, where the server leaves numbers out between rows, as the nodes of
@@ -88,6 +91,17 @@ impl Tables {
                 "rows are numbered in steps of {step} here, and the workload needs every number: \
                  SET GLOBAL auto_increment_increment = 1, on Galera wsrep_auto_increment_control = OFF before"
             ))),
+        }
+    }
+
+    /// Fails, with an error of kind `Configuration`, where a column family is asked for and the tables have none.
+    pub fn refuse_family(&self, conn: &mut dyn Connection) -> Result<()> {
+        match self.family && storage(self, conn)? != "rocksdb" {
+            false => Ok(()),
+            true => Err(Error::configuration(
+                "--set family=secondary: only tables of MyRocks have column families; leave it out, or name a server \
+                 of MariaDB with storage_engine=RocksDB",
+            )),
         }
     }
 
