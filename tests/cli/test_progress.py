@@ -36,3 +36,19 @@ def test_the_time_left_counts_the_cycles_that_are_left() -> None:
     assert at_start == pytest.approx(6 * 10.3, rel=0.01)
     assert left.seconds(Moment(1, 1, 2, "cycle", 2, 3, elapsed_s=5.0)) == pytest.approx(5 * 10.3 - 5, rel=0.01)
     assert left.seconds(Moment(2, 2, 2, "check")) == 0
+
+
+def test_the_time_left_knows_cleaning_and_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("dsbench.measure.events.time.monotonic", lambda: now[0])
+    left = TimeLeft(build({"scales": (1, 2), "cycles": 2, "duration": 10.0}))
+    for seconds, moment in [
+        (0, Moment(1, 1, 2, "populate")), (3, Moment(1, 1, 2, "clean", 1, 2)),
+        (15, Moment(1, 1, 2, "clean", 2, 2)), (15, Moment(1, 1, 2, "check")),
+    ]:  # fmt: skip
+        now[0] += seconds
+        found = left.seconds(moment)
+    # Of scale 2: two cycles, each with the five seconds beside its load, and twice the population of scale 1.
+    assert found == pytest.approx(2 * 15 + 2 * 3)
+    now[0] += 4
+    assert left.seconds(Moment(2, 2, 2, "populate")) == pytest.approx(2 * 15 + 2 * 4)

@@ -52,6 +52,9 @@ def test_a_ladder_on_postgresql(postgresql: servers.Server, tmp_path: Path, work
     assert committed.min() > 0, "every thread did something in every cycle"
     phases = set(archive.table("phases").column("phase").to_pylist())
     assert phases == {"create", "populate", "primary_key", "foreign_key", "clean", "check", "drop"}
+    # What only reads leaves nothing behind that is to be cleaned before the next cycle.
+    cleaned = sum(phase == "clean" for phase in archive.table("phases").column("phase").to_pylist())
+    assert cleaned == (2 if workload == "select" else 4)
     assert Target(postgresql.url).state()[0] == "absent", "nothing is left behind"
 
 

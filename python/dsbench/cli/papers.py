@@ -304,9 +304,7 @@ def estimated(line: str) -> tuple[float, float] | None:
         from dsbench.cli.run import specification
         from dsbench.measure.ahead import look_ahead
 
-        ahead = look_ahead(specification(given, None))
-        populate, clean = ahead.populate_s, ahead.clean_s
-        return ahead.load_s + populate[0] + clean[0], ahead.load_s + populate[1] + clean[1]
+        return look_ahead(specification(given, None)).time_s
     return None
 
 

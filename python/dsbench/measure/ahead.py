@@ -40,8 +40,14 @@ _PAGES_PER_S: Final = (20_000, 300)
 """Single pages that are read per second, out of memory and from a slow disk."""
 _READ_PER_S: Final = (1 << 30, 50 << 20)
 """Bytes that are read in order per second, there and there."""
-_ROWS_PER_S: Final = (500_000, 15_000)
+_ROWS_PER_S: Final = (900_000, 20_000)
 """Rows that a population writes per second: on fast machines and on slow ones."""
+_KEYS_PER_S: Final = (1_500_000, 60_000)
+"""Rows per second of which the primary and foreign keys are made."""
+_RESET_PER_S: Final = (1_200_000, 60_000)
+"""Rows per second that are set back before a database grows, where the load changed them."""
+_CHECKED_PER_S: Final = (900_000, 60_000)
+"""Rows that a check reads per second."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,10 @@ class ScaleAhead:
     load_s: float
     """Of all cycles whose end is a time."""
     populate_s: tuple[float, float]
-    """On a fast machine and on a slow one; zeros where a kept database is used."""
+    """With the keys, and what sets a database back that grows: on a fast machine and on a slow one; zeros where a kept
+    database is used."""
+    check_s: tuple[float, float]
+    """Of the checks after the load, there and there."""
     clean_s: tuple[float, float]
     """Of what is cleaned before cycles (VACUUM and ANALYZE of PostgreSQL): where the rows are in memory or storage is
     fast, and where they are not and it is slow."""
@@ -114,9 +123,20 @@ class Ahead:
         return sum(one.populate_s[0] for one in self.scales), sum(one.populate_s[1] for one in self.scales)
 
     @property
+    def check_s(self) -> tuple[float, float]:
+        """Seconds of all checks, from and to."""
+        return sum(one.check_s[0] for one in self.scales), sum(one.check_s[1] for one in self.scales)
+
+    @property
     def clean_s(self) -> tuple[float, float]:
         """Seconds of all cleanings before cycles, from and to."""
         return sum(one.clean_s[0] for one in self.scales), sum(one.clean_s[1] for one in self.scales)
+
+    @property
+    def time_s(self) -> tuple[float, float]:
+        """Seconds of the whole run, from and to, but for cycles that end by count."""
+        parts = (self.populate_s, self.clean_s, self.check_s)
+        return self.load_s + sum(one[0] for one in parts), self.load_s + sum(one[1] for one in parts)
 
     @property
     def size_bytes(self) -> tuple[int, int] | None:
@@ -126,7 +146,7 @@ class Ahead:
     def described(self) -> dict[str, Any]:
         settings = {one.name: {"value": one.value, "origin": one.origin} for one in self.settings}
         sums = {"load_s": self.load_s, "populate_s": self.populate_s, "clean_s": self.clean_s,
-                "size_bytes": self.size_bytes}
+                "check_s": self.check_s, "time_s": self.time_s, "size_bytes": self.size_bytes}
         return {"settings": settings, "scales": [asdict(one) for one in self.scales], **sums,
                 "where": self.where, "free_bytes": self.free_bytes, "warnings": self.warnings}  # fmt: skip
 
@@ -253,13 +273,24 @@ def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead
     least, most = entry.row_bytes
     rows = bench.rows + entry.loaded_rows * scale * spec.clients
     size = (rows * least, rows * most) if least and not spec.existing else None
-    added = 0 if spec.reuse else bench.rows
-    if before and not bench.lacks(before):
-        added -= added * before // scale
-    populate = (added / _ROWS_PER_S[0], added / _ROWS_PER_S[1])
+    there = bench.rows * before // scale if before and not bench.lacks(before) else 0
+    written = 0 if spec.reuse else bench.rows
+    changed = 0 if entry.reads else there
+    populate = _times(
+        (written - there, _ROWS_PER_S), (written, _KEYS_PER_S), (changed, _RESET_PER_S)
+    )
     cleaned = sum(cycle.stage.cleaned for cycle in cycles)
+    if entry.reads:
+        cleaned = min(cleaned, 1)
     clean = _clean_s(spec, size, cleaned) if target.dialect.name == "postgres" and not spec.existing else (0.0, 0.0)
-    return ScaleAhead(scale, rows, size, tuple(stages), load_s, populate, clean, bool(entry.loaded_rows))
+    checks = sum(stage.work == "check" for stage in bench.stages)
+    check = _times((checks * rows, _CHECKED_PER_S)) if target.dialect.keeps_data else (0.0, 0.0)
+    return ScaleAhead(scale, rows, size, tuple(stages), load_s, populate, check, clean, bool(entry.loaded_rows))
+
+
+def _times(*parts: tuple[int, tuple[int, int]]) -> tuple[float, float]:
+    """Seconds of numbers of rows at their rows per second: on a fast machine and on a slow one."""
+    return sum(rows / per_s[0] for rows, per_s in parts), sum(rows / per_s[1] for rows, per_s in parts)
 
 
 def _clean_s(spec: RunSpec, size: tuple[int, int] | None, cycles: int) -> tuple[float, float]:
@@ -286,9 +317,13 @@ def text_of(ahead: Ahead) -> str:
     counted = any(stage.cycles and stage.cycle_s is None for one in ahead.scales for stage in one.stages)
     lines.append(f"time: {format_time(ahead.load_s)} of load" + (", and what ends by count" if counted else ""))
     if any(ahead.populate_s):
-        lines[-1] += f"; {_range(format_time, ahead.populate_s)} to populate; checks are not counted"
+        lines[-1] += f"; {_range(format_time, ahead.populate_s)} to populate"
+    if ahead.check_s[1] >= 1:
+        lines[-1] += f"; {_range(format_time, ahead.check_s)} of checks"
     if ahead.clean_s[1] >= 1:
         lines[-1] += f"; {_range(format_time, ahead.clean_s)} of VACUUM and ANALYZE before cycles"
+    if any(ahead.populate_s) or any(ahead.check_s):
+        lines.append(f"in all: {_range(format_time, ahead.time_s)}, by what fast and slow machines do")
     size = "not known" if ahead.size_bytes is None else _range(_gigabytes, ahead.size_bytes)
     free = "the server knows how much is free"
     if ahead.free_bytes is not None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from time import monotonic
 from typing import Any, Final
 
+from dsbench import workloads
 from dsbench.archive import LOCAL
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.events import Cpus, Moment, Observer, Seconds
@@ -147,7 +148,9 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
     setting, number = setting.narrow(cycle), cycle.number
     journal = setting.journal
     setting.target.hold()
-    if cycle.stage.cleaned:
+    # What only reads leaves nothing to clean; to do so again would change what caches hold.
+    reads_only = bool(workloads.find(setting.spec.workload, setting.spec.workload_settings).reads)
+    if cycle.stage.cleaned and not (reads_only and setting.bench.cleaned):
         _clean(setting, scale, cycle, recorded)
     if recorded:
         setting.snapshots.before(cycle.stage.name)

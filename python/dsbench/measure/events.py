@@ -197,27 +197,33 @@ class TimeLeft:
 
     def __init__(self, spec: RunSpec) -> None:
         self._spec = spec
-        self._scale_began: dict[int, float] = {}
-        self._build_s_per_scale_unit = 0.0
-        self._building = 0
+        self._part_began = 0.0
+        self._part = ""
+        self._scale = 0
+        self._s_per_scale_unit = {"build": 0.0, "check": 0.0}
+        """They take time in proportion to the scale."""
+        self._around_s = 0.3
+        """Of a cycle beside its demanded duration: its cleaning, its connections."""
 
     def seconds(self, moment: Moment) -> float:
         """Seconds left; 0 while it cannot be told."""
-        now = time.monotonic()
-        began = self._scale_began.setdefault(moment.scale, now)
-        if moment.cycle == 0 and moment.phase != "check" and moment.phase != "drop":
-            self._building = moment.scale
-        elif self._building == moment.scale:
-            # The build has just ended: it takes time in proportion to the scale.
-            self._build_s_per_scale_unit = (now - began) / moment.scale
-            self._building = 0
-        spec = self._spec
-        per_cycle = spec.ramp_up + spec.duration + 0.3
+        now, spec = time.monotonic(), self._spec
+        part = "check" if moment.phase in ("check", "drop") else "cycles" if moment.cycle else "build"
+        if (part, moment.scale) != (self._part, self._scale):
+            if self._part in self._s_per_scale_unit:
+                self._s_per_scale_unit[self._part] = (now - self._part_began) / self._scale
+            self._part, self._scale, self._part_began = part, moment.scale, now
+        demanded = spec.ramp_up + spec.duration
         cycles = spec.largest * len(spec.thread_numbers)
+        finished = {"build": 0, "cycles": max(moment.cycle - 1, 0), "check": cycles}[part]
+        if part == "cycles" and finished:
+            took = now - self._part_began - moment.elapsed_s
+            self._around_s = max(took / finished - demanded, 0.3)
+        per_cycle, per_unit = demanded + self._around_s, sum(self._s_per_scale_unit.values())
         later = [x for x in spec.scales if x > moment.scale and moment.scale in spec.scales]
-        left = sum(cycles * per_cycle + self._build_s_per_scale_unit * x for x in later)
-        finished = max(moment.cycle - 1, 0) if moment.phase not in ("check", "drop") else cycles
-        return left + max((cycles - finished) * per_cycle - moment.elapsed_s, 0.0)
+        left = sum(cycles * per_cycle + per_unit * x for x in later)
+        checking = 0.0 if part == "check" else self._s_per_scale_unit["check"] * moment.scale
+        return left + checking + max((cycles - finished) * per_cycle - moment.elapsed_s, 0.0)
 
 
 def in_brief(asked: Merged) -> list[str]:

@@ -47,8 +47,8 @@ def estimate(study: Study, ahead: Mapping[Combination, Ahead], *, again: bool = 
         at = combination(study.factors, trial)
         found, times = ahead[at], asked(study.spec, study.factors, at, trial.block).before + 1
         runs += times
-        least += times * (found.load_s + found.populate_s[0] + found.clean_s[0] + _AROUND_S)
-        most += times * (found.load_s + found.populate_s[1] + found.clean_s[1] + _AROUND_S)
+        least += times * (found.time_s[0] + _AROUND_S)
+        most += times * (found.time_s[1] + _AROUND_S)
     sizes = [found.size_bytes[1] for found in ahead.values() if found.size_bytes]
     free = [found.free_bytes for found in ahead.values() if found.free_bytes is not None]
     return Estimate(

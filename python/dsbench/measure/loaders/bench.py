@@ -90,6 +90,8 @@ class Bench:
         with errors():
             self._core = _core.Bench(target._core, workload, scale, call, dict(settings or {}), clients)
         self.scale = scale
+        self.cleaned = False
+        """Whether the phase "clean" was done."""
         self.kinds = self._core.kinds()
         self.rows = 0 if existing else self._core.rows()
         self.call = self._core.call()
@@ -150,7 +152,9 @@ class Bench:
     def phase(self, name: str, watch: Watch) -> PhaseResult:
         """Runs "create", "reset", "primary_key", "foreign_key" or "clean"."""
         with errors():
-            return _wait(self._core.phase(name), watch)
+            done = _wait(self._core.phase(name), watch)
+        self.cleaned = self.cleaned or name == "clean"
+        return done
 
     @property
     def rehearses(self) -> bool:
