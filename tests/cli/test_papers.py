@@ -55,7 +55,7 @@ def test_every_command_can_be_planned() -> None:
 
 @pytest.mark.parametrize(
     ("paper", "names"),
-    [("000", ["tab-1", "plots", "tab-6"]), ("001", ["li2-li1"]), ("002", ["checklist"]), ("003", ["gstat"])],
+    [("000", ["tab-1", "plots", "tab-6"]), ("001", ["rate-over-time"]), ("002", ["checklist"]), ("003", ["gstat"])],
 )
 def test_items_are_made_in_small(dsbench: Program, tmp_path: Path, paper: str, names: list[str]) -> None:
     for name in names:
