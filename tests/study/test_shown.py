@@ -53,7 +53,10 @@ def test_times_are_a_measure_as_well(made: Study) -> None:
 
 def test_every_diagram_is_there_and_the_page_holds_it(made: Study) -> None:
     found = outcomes(made)
-    assert set(specs(found)) == {"effects", "relative-1", "relative-2", "heat-1-2", "lines-2", "freq-1", "freq-2"}
+    assert set(specs(found)) == {
+        "effects", "relative-1", "relative-2", "heat-1-2", "lines-2", "freq-1", "freq-2", "rate-1", "rate-2",
+        "freq-1-by-2", "freq-2-by-1",
+    }  # fmt: skip
     files = shown.files(found)
     page = files["results.html"].decode()
     for name in specs(found):

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -104,6 +105,14 @@ def show(
     of: Of = "",
     stage: Stage = "",
     group: Group = "",
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACTOR,FACTOR",
+            help="Draw heat maps and lines of these two, also for each level of a third one; may be repeated. Default: "
+            "those of the file, else those with the largest interactions."
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write results.txt, .json, .html and diagrams here.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -114,7 +123,7 @@ def show(
     """
     from dsbench import study as room  # Late: as above.
 
-    _shown(room.load(folder), out, as_json, of, stage, group)
+    _shown(room.load(folder), out, as_json, of, stage, group, [_two(text) for text in pair or ()])
 
 
 @app.command(epilog="Examples: dsbench study add studies/threads --level threads=32 --level threads=64 | "
@@ -183,6 +192,13 @@ def best(
     print(room.best(room.outcomes(room.load(folder), of, stage, group), likely=likely), end="")
 
 
+def _two(text: str) -> tuple[str, str]:
+    first, comma, second = (part.strip() for part in text.partition(","))
+    if not (first and comma and second) or "," in second:
+        raise SpecError("--pair", f"{text[:60]!r} are no two factors", "write for instance --pair threads,isolation")
+    return first, second
+
+
 def _templates(incomplete: str) -> list[str]:
     """For a shell that completes a name."""
     from dsbench import study as room  # Late: as above.
@@ -209,13 +225,14 @@ def templates(
 
 
 def _shown(
-    study: Study, out: Path | None, as_json: bool, of: str = "", stage: str = "", group: str = ""
+    study: Study, out: Path | None, as_json: bool, of: str = "", stage: str = "", group: str = "",
+    pairs: Sequence[tuple[str, str]] = (),
 ) -> None:
     from dsbench import study as room  # Late: as above.
     from dsbench.read.several import files
     from dsbench.study import shown  # Late: its drawing libraries take a second.
 
-    found = room.outcomes(study, of, stage, group)
+    found = room.outcomes(study, of, stage, group, pairs)
     if out is not None:
         files.write(out, lambda: shown.files(found))
     if as_json:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
+from typing import Any
 
 import altair as alt
 import numpy as np
 
-from dsbench.read.draw.axes import ValueAxis
-from dsbench.read.draw.curves import Span, compared, looks
+from dsbench.read.draw.axes import Form, ValueAxis
+from dsbench.read.draw.curves import Span, agreed, compared, looks
 from dsbench.read.draw.freq import curve, drawable
 from dsbench.read.draw.theme import (
     GREY,
@@ -18,6 +21,7 @@ from dsbench.read.draw.theme import (
     WHOLE,
     Row,
     Spec,
+    assembled,
     finish,
     log_domain,
     log_ticks,
@@ -25,7 +29,9 @@ from dsbench.read.draw.theme import (
     spans_decades,
 )
 from dsbench.read.stats.values import Frequency
-from dsbench.study import Outcomes, Point
+from dsbench.study import Made, Outcomes, Point
+from dsbench.study.levels import combine_indices, tell_index
+from dsbench.study.slices import Slice, by_level, by_work, share, third_factor, work_factors
 
 _ROW = 21
 """Pixels for each effect."""
@@ -35,19 +41,81 @@ _MOST_COURSES = 240
 """Points of a course: with more seconds, neighbours are put together."""
 _LEAST_COURSE = 4
 """Seconds that make one."""
+_PAIRS = 3
+"""Pairs of factors that are drawn where none was chosen."""
+_PANEL = (250, 215)
+"""Pixels of a plot beside others."""
+_COLUMNS = 2
+_TELLING = 1.0
+"""Percentage points by which hit ratios have to differ somewhere."""
+_HITS = {
+    "hit-ratio": "blocks, by the server's counters", "hit-ratio-1ms": "transactions that took less than 1 ms",
+    "hit-ratio-valley": "transactions on the fast side of two modes",
+}  # fmt: skip
 
 
 def specs(found: Outcomes) -> dict[str, Spec]:
-    """Name to each diagram that has something to show."""
+    """Name to each diagram that has something to show: of each workload by itself, and of pairs of factors for each
+    level of a third one as well."""
     made = {"effects": effects(found)}
-    factors = range(len(found.factors))
-    made |= {f"relative-{n + 1}": relative(found, n) for n in factors}
-    pairs = sorted(combinations(factors, 2), key=lambda pair: -_share(found, pair))[:3]
-    made |= {f"heat-{a + 1}-{b + 1}": heat(found, a, b) for a, b in pairs}
-    made |= {f"lines-{n + 1}": lines(found, n) for n in factors}
-    made |= {f"freq-{n + 1}": frequencies(found, n) for n in factors}
-    made |= {f"course-{n + 1}": course(found, n) for n in factors}
+    for n in range(len(found.factors)):
+        for part in by_work(found, (n,)):
+            drawn = {f"{kind}-{n + 1}": draw(part.found, n) for kind, draw in _OF_FACTOR.items()}
+            drawn |= _beside(part, f"freq-{n + 1}", partial(frequencies, factor=n), n)
+            if (other := _beside_numbers(part.found, n)) is not None:
+                drawn |= _beside(part, f"lines-{n + 1}", partial(lines, factor=n, beside=other), n, other)
+            made |= {f"{name}{part.suffix}": _at(spec, part) for name, spec in drawn.items()}
+    for a, b in pairs_of(found):
+        for part in by_work(found, (a, b)):
+            drawn = {f"heat-{a + 1}-{b + 1}": heat(part.found, a, b)}
+            drawn |= _beside(part, f"heat-{a + 1}-{b + 1}", partial(heat, across=a, down=b), a, b)
+            drawn[f"hits-{a + 1}-{b + 1}"] = hit_ratios(part.found, a, b)
+            made |= {f"{name}{part.suffix}": _at(spec, part) for name, spec in drawn.items()}
     return {name: spec for name, spec in made.items() if spec is not None}
+
+
+def pairs_of(found: Outcomes) -> list[tuple[int, int]]:
+    """The pairs of factors that were chosen; else the three with the largest interactions."""
+    if found.pairs:
+        return list(found.pairs)
+    work = work_factors(found)
+    factors = [n for n in range(len(found.factors)) if n not in work]
+    return sorted(combinations(factors, 2), key=lambda pair: -share(found, pair))[:_PAIRS]
+
+
+def _at(spec: Spec | None, part: Slice) -> Spec | None:
+    """``spec`` with the levels of ``part`` in its title."""
+    if spec is None or not part.levels:
+        return spec
+    return {**spec, "title": {**spec["title"], "text": f"{spec['title']['text']}; {part.words}"}}
+
+
+def _beside(part: Slice, name: str, draw: Callable[[Outcomes], Spec | None], *factors: int) -> dict[str, Spec | None]:
+    """A diagram with a plot for each level of a third factor; of a pair that was chosen for each third factor."""
+    third = third_factor(part, factors)
+    chosen = [n for n in range(len(part.found.factors)) if n not in factors and n not in part.levels]
+    every = chosen if factors in part.found.pairs else [] if third is None else [third]
+    found: dict[str, Spec | None] = {}
+    for n in every:
+        factor, levels = part.found.factors[n], part.found.levels[n]
+        plots = [(f"{factor} {levels[one.levels[n]].name}", draw(one.found)) for one in by_level(part, n)]
+        drawn = [(words, spec) for words, spec in plots if spec is not None]
+        if len(drawn) > 1:
+            found[f"{name}-by-{n + 1}"] = panels(f"{drawn[0][1]['title']['text']}, by {factor}", drawn)
+    return found
+
+
+def hit_ratios(found: Outcomes, across: int, down: int) -> Spec | None:
+    """What was found in memory by two factors, as the server counts it and by two thresholds of time; ``None`` where
+    nothing tells two fields apart."""
+    plots = []
+    for measure, words in _HITS.items():
+        spec = heat(found.choose(measure), across, down)
+        values = [row["value"] for row in spec["datasets"]["fields"]] if spec else []
+        if spec is not None and max(values) - min(values) > _TELLING:
+            plots.append((words, spec))
+    heading = f"Found in memory [%]: {found.factors[across]} × {found.factors[down]}"
+    return panels(heading, plots, alike=False) if plots else None
 
 
 def effects(found: Outcomes) -> Spec | None:
@@ -100,6 +168,56 @@ def effects(found: Outcomes) -> Spec | None:
     return {**spec, "height": max(_ROW * len(rows) + 20, 80)}
 
 
+def rates(found: Outcomes, factor: int, form: Form | None = "log") -> Spec | None:
+    """Over the scale a curve for each level (the paper, figures 8, 30 and 43), with the DSI of each; ``None`` with one
+    scale."""
+    threads = max((point.threads for one in found.made for point in one.values), default=0)
+    curves: list[dict[int, Span]] = []
+    for alike in found.alike(factor):
+        spans: dict[int, Span] = {}
+        for x in sorted({point.scale for one in alike for point in one.values if point.threads == threads} - {0}):
+            values = [one.values.get(Point(threads, x), math.nan) for one in alike]
+            known = [value for value in values if math.isfinite(value)]
+            if known:
+                spans[x] = found.mean(known), min(known), max(known)
+        curves.append(spans)
+    if len({x for spans in curves for x in spans}) < 2:
+        return None
+    names = [level.name for level in found.levels[factor]]
+    drawn = [(name, spans) for name, spans in zip(names, curves, strict=True) if spans]
+    indices = {name: tell_index(combine_indices(found, alike, threads))
+               for name, alike in zip(names, found.alike(factor), strict=True)}  # fmt: skip
+    ends = [value for _, spans in drawn for span in spans.values() for value in span]
+    if form == "log" and not found.how.geometric:
+        return None
+    if form == "linear" and found.how.geometric and not spans_decades(ends, 0.7):
+        return None
+    sizes = [_sizes(one) for one in found.made]
+    bars = "; bars: least to greatest trial" * any(low < high for _, spans in drawn for _, low, high in spans.values())
+    notes = [_of(found) + bars + (f"; {threads} threads" if threads else "")]
+    headline = f"{_title(found)[:1].upper()}{_title(found)[1:]} by {found.factors[factor]}"
+    return compared(
+        [name for name, _ in drawn], [spans for _, spans in drawn], headline, notes,
+        title=_title(found), form=form if found.how.geometric else "linear",
+        more={name: words for name, words in indices.items() if words and found.measure in ("rate", "tps")},
+        sizes_gb=agreed(sizes) if sizes else {}, marks=_marks(found, factor), name="study-rates", archive="the study",
+    )  # fmt: skip
+
+
+def _sizes(made: Made) -> dict[int, float]:
+    """Sizes of its databases in GB, by scale."""
+    return {point.scale: size for point, size in made.measured.get("size", {}).items() if math.isfinite(size)}
+
+
+def _marks(found: Outcomes, factor: int) -> dict[str, float]:
+    """The memories that all trials have; and those that the trials of one level have, by its name."""
+    common = agreed([one.marks for one in found.made], 0)
+    for level, alike in zip(found.levels[factor], found.alike(factor), strict=True):
+        own = agreed([one.marks for one in alike], 0) if alike else {}
+        common |= {f"{name} ({level.name})": size for name, size in own.items() if name not in common}
+    return common
+
+
 def relative(found: Outcomes, factor: int) -> Spec | None:
     """Each level over the reference by scale (the paper, figures 36 and 37); ``None`` with one scale."""
     if not found.how.geometric:
@@ -139,11 +257,8 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
                 rows.append({"x": one.name, "y": other.name, "value": value})
     if len(rows) * 2 <= len(found.levels[across]) * len(found.levels[down]) or len(rows) < 4:
         return None
-    values = [row["value"] for row in rows]
-    log = found.how.geometric and max(values) > 10 * min(values)
-    middle = math.sqrt(min(values) * max(values)) if log else (min(values) + max(values)) / 2
+    log = _share_inks(rows, log=found.how.geometric)
     for row in rows:
-        row["dark"] = row["value"] < middle
         row["shown"] = f"{row['value']:,.0f}" if row["value"] >= 100 else f"{row['value']:.3g}"
     sorts = [[level.name for level in found.levels[n]] for n in (across, down)]
     # Names that do not fit beside each other are slanted: of those that overlap some would be left out.
@@ -172,17 +287,33 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
     return {**spec, "height": min(max(46 * len(sorts[1]), 120), 400)}
 
 
-def lines(found: Outcomes, factor: int) -> Spec | None:
-    """Over the numbers of a factor, a line for each level of the factor that goes with most of what is left.
+def _beside_numbers(found: Outcomes, factor: int) -> int | None:
+    """The other factor that goes with most of what is left, of those of which several levels were tried at several of
+    ``factor``; the one of a pair that was chosen."""
+    others = [n for n in range(len(found.factors)) if n != factor and _crossed(found, factor, n)]
+    chosen = [n for pair in found.pairs if factor in pair for n in pair if n in others]
+    return chosen[0] if chosen else max(others, key=lambda n: share(found, (factor, n)), default=None)
 
-    That one was tried at several of its levels together with these numbers. ``None`` where the levels of ``factor`` are
-    no numbers, or fewer than three.
+
+def _share_inks(rows: Sequence[Row], *, log: bool = True) -> bool:
+    """Says of each field whether it is dark among all of ``rows``; and whether their colours are on a ``log`` scale."""
+    values = [row["value"] for row in rows]
+    log = log and bool(values) and max(values) > 10 * min(values) > 0
+    for row in rows:
+        middle = math.sqrt(min(values) * max(values)) if log else (min(values) + max(values)) / 2
+        row["dark"] = row["value"] < middle
+    return log
+
+
+def lines(found: Outcomes, factor: int, beside: int | None = None) -> Spec | None:
+    """Over the numbers of a factor, a line for each level of the factor ``beside``, or of that of ``_beside_numbers``.
+
+    ``None`` where the levels of ``factor`` are no numbers, or fewer than three.
     """
     numbers = [level.number for level in found.levels[factor]]
     if len(numbers) < 3 or any(number is None for number in numbers):
         return None
-    others = [n for n in range(len(found.factors)) if n != factor and _crossed(found, factor, n)]
-    beside = max(others, key=lambda n: _share(found, (factor, n)), default=None)
+    beside = _beside_numbers(found, factor) if beside is None else beside
     rows: list[Row] = []
     # With a line for each level of a second factor these are compared as well.
     alike = found.comparable((factor,) if beside is None else (factor, beside))
@@ -318,11 +449,58 @@ def course(found: Outcomes, factor: int) -> Spec | None:
     )  # fmt: skip
 
 
-def _share(found: Outcomes, pair: tuple[int, int]) -> float:
-    """Of the variance that goes with the interaction of two factors; that of both alone where it is not known."""
-    shares = found.effects.shares if found.effects else ()
-    own = [one.share for one in shares if one.factors == tuple(sorted(pair))]
-    return own[0] if own else 1e-6 * sum(one.share for one in shares if one.factors and set(one.factors) <= set(pair))
+def panels(heading: str, plots: Sequence[tuple[str, Spec]], *, alike: bool = True) -> Spec:
+    """Diagrams of one kind as plots of one, each below its words; ``alike``: with one scale of values for all."""
+    datasets: dict[str, Any] = {}
+    drawn = []
+    _share_inks([row for _, spec in plots for row in spec["datasets"].get("fields", ())])
+    for number, (words, spec) in enumerate(plots):
+        renamed = {name: f"{name}-{number + 1}" for name in spec["datasets"]}
+        datasets |= {renamed[name]: rows for name, rows in spec["datasets"].items()}
+        body = _renamed({key: spec[key] for key in ("layer", "resolve")}, renamed)
+        height = min(spec["height"], _PANEL[1])
+        drawn.append({**body, "title": {"text": words, "fontSize": 11.5, "anchor": "start", "offset": 4},
+                      "width": _PANEL[0], "height": height})  # fmt: skip
+    if alike:
+        for channel in ("y", "color"):
+            _share_domain(drawn, channel)
+    rows = [{"hconcat": drawn[at : at + _COLUMNS], "spacing": 14} for at in range(0, len(drawn), _COLUMNS)]
+    body = {"vconcat": rows, "spacing": 14}
+    if alike:
+        body["resolve"] = {"scale": dict.fromkeys(("color", "shape", "strokeDash"), "shared")}
+        body["vconcat"] = [{**row, "resolve": body["resolve"]} for row in rows]
+    first = plots[0][1]
+    return assembled(
+        body, name=f"{first['usermeta']['diagram']}-panels", archive="the study", data=datasets,
+        title=alt.TitleParams(text=heading, subtitle=first["title"].get("subtitle") or alt.Undefined),
+        description=f"{first['description']} A plot for each: {', '.join(words for words, _ in plots)}.",
+    )  # fmt: skip
+
+
+def _renamed(part: Any, names: Mapping[str, str]) -> Any:
+    """``part`` of a specification with other names of its data sets."""
+    if isinstance(part, dict):
+        return {key: {"name": names[value["name"]]} if key == "data" and "name" in value else _renamed(value, names)
+                for key, value in part.items()}  # fmt: skip
+    return [_renamed(one, names) for one in part] if isinstance(part, list) else part
+
+
+def _share_domain(plots: Sequence[Spec], channel: str) -> None:
+    """Gives the numbers of ``channel`` the same domain in all ``plots``, where each has one."""
+    layers = [layer.get("encoding", {}) for plot in plots for layer in plot["layer"]]
+    found = [one[channel] for one in layers if one.get(channel, {}).get("type") == "quantitative"]
+    if own := [one["scale"] for one in found if (one.get("scale") or {}).get("domain")]:
+        domain = [min(scale["domain"][0] for scale in own), max(scale["domain"][1] for scale in own)]
+        log = any(scale["type"] == "log" for scale in own) and domain[0] > 0
+        for scale in own:
+            scale.update(domain=domain, type="log" if log else "linear")
+
+
+_OF_FACTOR: Mapping[str, Callable[[Outcomes, int], Spec | None]] = {
+    "rate": rates, "linear": partial(rates, form="linear"), "relative": relative, "lines": lines,
+    "freq": frequencies, "course": course,
+}  # fmt: skip
+"""What is drawn of each factor."""
 
 
 def _title(found: Outcomes) -> str:

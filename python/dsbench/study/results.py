@@ -26,9 +26,11 @@ from dsbench.read.several.settings import OF_SERVER, SAYS_NOTHING, described
 from dsbench.read.stats.cache import Hits, hits
 from dsbench.read.stats.comparison import differing
 from dsbench.read.stats.effects import Effect, Effects, effects
-from dsbench.read.stats.values import Floats, Frequency, Resource
+from dsbench.read.stats.index import Fall
+from dsbench.read.stats.values import Floats, Frequency, Interval, Resource
 from dsbench.read.subject import Measure
 from dsbench.read.subjects import measures
+from dsbench.spec import SpecError
 from dsbench.study.paths import HOST
 from dsbench.study.plan import Trial, combination
 from dsbench.study.record import Study
@@ -84,6 +86,15 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Ladder:
+    """What one number of threads made of all scales."""
+
+    dsi: Interval | None
+    fall: Fall | None
+    """Between which scales the rate falls most; ``None`` without a cut-off."""
+
+
+@dataclass(frozen=True)
 class OfStage:
     """What a trial found in one stage of its run; with a group of clients, of these alone."""
 
@@ -103,6 +114,12 @@ class OfStage:
     """Of its residence times there."""
     missed: bool = False
     """Whether inserts in the background did not keep the target rate somewhere."""
+    ladders: Mapping[int, Ladder] = field(default_factory=dict)
+    """By number of threads, 0 where each run has one only."""
+    probe_units: Mapping[str, str] = field(default_factory=dict)
+    """Units of the tests of ``probes``."""
+    grown: bool = False
+    """Whether scales were made of the one before, so that times of population are those of the added rows."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +146,8 @@ class Made:
     """Every stage that measures something, in order."""
     last: str = ""
     """The stage that counts where none is chosen: the last with clients."""
+    marks: Mapping[str, float] = field(default_factory=dict)
+    """Sizes of memories in bytes, by name."""
 
     @property
     def hits(self) -> Hits:
@@ -166,10 +185,16 @@ class Outcomes:
     """The stage that was chosen; empty where each trial counts with its last one."""
     group: str = ""
     """The group of clients that was chosen."""
+    pairs: tuple[tuple[int, int], ...] = ()
+    """Pairs of factors that are to be drawn; empty where none was chosen."""
 
     def choose(self, measure: str = "", stage: str = "") -> Outcomes:
         """The same trials by another measure or stage; each that is not named stays. Nothing is read again."""
         return _chosen(self, measure or self.measure, stage or self.chosen)
+
+    def part(self, made: Made) -> OfStage | None:
+        """What ``made`` found in the stage that counts."""
+        return made.stages.get(self.chosen or made.last)
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -259,11 +284,14 @@ def _others(one: Made, *factors: int) -> tuple[int, ...]:
     return tuple(level for factor, level in enumerate(one.at) if factor not in factors)
 
 
-def outcomes(study: Study, measure: str = "", stage: str = "", group: str = "") -> Outcomes:
+def outcomes(
+    study: Study, measure: str = "", stage: str = "", group: str = "", pairs: Sequence[tuple[str, str]] = ()
+) -> Outcomes:
     """What ``study`` found by ``measure``, in ``stage``, by the clients of ``group``; see ``read.choice``.
 
-    What is not named is what the study's file names, else the rate, the last stage, and the measured clients.
-    ``SpecError`` where there is no such measure, stage or group, ``ArchiveError`` where an archive cannot be read.
+    What is not named is what the study's file names, else the rate, the last stage, and the measured clients. ``pairs``
+    of factors are to be drawn. ``SpecError`` where there is no such measure, stage, group or factor, ``ArchiveError``
+    where an archive cannot be read.
     """
     spec = study.spec
     measure, stage, group = measure or spec.of or "rate", stage or spec.stage, group or spec.group
@@ -274,7 +302,7 @@ def outcomes(study: Study, measure: str = "", stage: str = "", group: str = "") 
     for trial in study.counted("done"):
         archive = Archive.open(study.archive_of(trial))
         evaluation = evaluate(archive)
-        made.append(_made(study, trial, evaluation, group))
+        made.append(replace(_made(study, trial, evaluation, group), marks=archive.run.marks))
         runs.append((trial, archive.run))
         for name, groups in list_stages(evaluation).items():
             known.setdefault(name, {}).update(dict.fromkeys(groups))
@@ -285,8 +313,18 @@ def outcomes(study: Study, measure: str = "", stage: str = "", group: str = "") 
         ", ".join(dict.fromkeys(run.entry.label for _, run in runs)), "",
         tuple(dict.fromkeys(run.server_version.partition(" on ")[0] for _, run in runs)),
         unlike(study.factors, runs), find_measure(measure), stage, group,
+        tuple(_pair([factor.name for factor in study.factors], pair) for pair in pairs or spec.pair),
     )  # fmt: skip
     return _chosen(found, measure, stage)
+
+
+def _pair(factors: Sequence[str], names: tuple[str, str]) -> tuple[int, int]:
+    unknown = [name for name in names if name not in factors]
+    if unknown:
+        raise SpecError("--pair", f"no factor {unknown[0][:60]!r}", f"the factors are {', '.join(factors)}")
+    if names[0] == names[1]:
+        raise SpecError("--pair", f"{names[0]!r} is there twice", "name two factors")
+    return factors.index(names[0]), factors.index(names[1])
 
 
 def _chosen(found: Outcomes, measure: str, stage: str) -> Outcomes:
@@ -356,6 +394,8 @@ def _of_stage(parts: Sequence[Evaluation]) -> OfStage:
         measured, units, whole.of_stage, np.asarray(course, dtype=float), whole.resources.get(largest, ()),
         {one.name: one.mean for one in whole.probes.get(largest, ())}, own.frequency.get(largest),
         any(one.sustained is False for part in parts for one in part.efficiency.values()),
+        {part.threads if several else 0: Ladder(part.index.dsi, part.fall) for part in parts},
+        {one.name: one.unit for one in whole.probes.get(largest, ())}, any(part.grown for part in parts),
     )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from dsbench.read.several.files import make_files
 from dsbench.read.stats.effects import LEVEL, Effect, Effects, Share, spearman
 from dsbench.read.text import render_text
 from dsbench.study import FAILED, Estimate, Made, Outcomes, Point, Study, Trial, combination
+from dsbench.study.levels import Row, describe_levels, key_columns, list_rows, tabulate_levels
 from dsbench.study.stages import each_stage, name_effect, show_effect, tabulate_stages
 
 if TYPE_CHECKING:
@@ -41,8 +42,11 @@ _IN_ORDER: Final = (
 _CAPTIONS = {
     "effects": "Each level beside the reference of its factor, averaged over the levels of the others. Bars: intervals "
     "that hold together; where one crosses the line at 1, no effect was found.",
+    "rate": "The values themselves over the scale, a curve for each level; arrows: sizes of memories.",
+    "linear": "The same on a linear axis from 0.",
     "relative": "Each level over the reference, scale by scale; bars: least to greatest of the blocks.",
     "heat": "Two factors at once: a dark column or row is one factor, a single dark field is an interaction.",
+    "hits": "Found in memory by two factors: as the server counts blocks, and by two thresholds of time.",
     "lines": "Over the numbers of a factor, a line for each level of another.",
     "freq": "Share of transactions that take longer than x, at the largest scale, all trials of a level together: "
     "steps are classes of transactions, such as those that found their block in memory.",
@@ -50,6 +54,8 @@ _CAPTIONS = {
     "a slope is warming up, a notch a checkpoint.",
 }
 """By the first word of a diagram's name."""
+_SWITCHED: Final = frozenset({"rate", "linear", "relative"})
+"""Diagrams that say something on either axis."""
 _VERDICTS: Final = 12
 """Effects that are told in sentences."""
 _RESOURCES: Final = (
@@ -69,10 +75,13 @@ def tell(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> Iterator[B
     yield from (Sentence(line, "note") for line in _heading(found))
     yield Part("What it found", [Listed(verdict(found))], key="verdict")
     if drawn:
-        figures = [Diagram(name, spec, _CAPTIONS[name.partition("-")[0]], name.startswith("relative"))
+        kinds = {name: name.partition("-")[0] for name in drawn}
+        figures = [Diagram(name, spec, _CAPTIONS[kinds[name]], kinds[name] in _SWITCHED)
                    for name, spec in drawn.items()]  # fmt: skip
         yield Part("Diagrams", figures, key="diagrams")
     yield Part("Figures", list(tables(found)), key="figures")
+    if by_level := list(tabulate_levels(found, brief=drawn is None)):
+        yield Part("By level and scale", by_level, key="levels")
     if said := notes(found):
         yield Part("Notes", [Listed(said)], key="notes")
 
@@ -179,9 +188,11 @@ def tables(found: Outcomes) -> Iterator[Table]:
     yield from tabulate_stages(found) if found.staged else _tabulate_effects(found)
     used = {cost.name: cost.unit for one in found.made for cost in one.resources if cost.per_transaction > 0}
     if names := [name for name in _RESOURCES if name in used]:
-        heads = [*_OF_LEVEL, *(Column(name, used[name]) for name in names)]
+        rows = list_rows(found)
+        keys, cells = key_columns(rows)
+        heads = [*keys, *(Column(name, used[name]) for name in names)]
         title = f"resources per transaction, median over the trials, at the largest scale{_of_last(found)}"
-        yield Table(title, heads, list(_costs(found, names)))  # fmt: skip
+        yield Table(title, heads, [[*key, *cost] for key, cost in zip(cells, _costs(rows, names), strict=True)])
     if foretold := list(_foretold(found)):
         heads = [Column("storage tool", left=True), Column(f"with the {_short(found)}"), Column("with the DSI"),
                  Column("trials")]  # fmt: skip
@@ -212,18 +223,18 @@ def _tabulate_effects(found: Outcomes) -> Iterator[Table]:
                         [[_what(found, one), one.share] for one in effects.shares])  # fmt: skip
     points = [_point(p) for p in found.points]
     points = points if len(points) > 1 else []
-    heads = [*_OF_LEVEL, *(Column(name, digits=4) for name in (*points, "all")), Column("trials")]
+    rows = list_rows(found)
+    keys, cells = key_columns(rows)
+    heads = [*keys, *(Column(name, digits=4) for name in (*points, "all")), Column("trials")]
     unit = f" [{found.unit}]" if found.unit else ""
-    yield Table(f"by level, {_mean_words(found)}{unit}", heads, list(_by_level(found)))
+    yield Table(f"by level, {_mean_words(found)}{unit}", heads,
+                [[*key, *values] for key, values in zip(cells, _by_level(found, rows), strict=True)])  # fmt: skip
 
 
 def _point(point: Point) -> str:
     """``4 threads, scale 10``"""
     words = (f"{point.threads} threads" * (point.threads > 0), f"scale {point.scale}" * (point.scale > 0))
     return ", ".join(filter(None, words))
-
-
-_OF_LEVEL: Final = (Column("factor", left=True), Column("level", left=True))
 
 
 def _cells(one: Effect) -> list[Any]:
@@ -239,22 +250,18 @@ def _what(found: Outcomes, share: Share) -> str:
     return names or _NO_FACTOR[share.what]
 
 
-def _by_level(found: Outcomes) -> Iterator[list[Any]]:
-    for factor, name in enumerate(found.factors):
-        for level, alike in enumerate(found.alike(factor)):
-            points = found.points if len(found.points) > 1 else ()
-            values = [found.mean(one.values.get(point, nan) for one in alike) for point in points]
-            mark = " (reference)" if level == found.references[factor] else ""
-            whole = found.mean(found.value(one) for one in alike)
-            yield [name, found.levels[factor][level].name + mark, *values, whole, len(alike)]
+def _by_level(found: Outcomes, rows: Sequence[Row]) -> Iterator[list[Any]]:
+    points = found.points if len(found.points) > 1 else ()
+    for row in rows:
+        values = [found.mean(one.values.get(point, nan) for one in row.alike) for point in points]
+        yield [*values, found.mean(found.value(one) for one in row.alike), len(row.alike)]
 
 
-def _costs(found: Outcomes, names: Sequence[str]) -> Iterator[list[Any]]:
-    """A row for each level, with the resources of ``names``."""
-    for factor, name in enumerate(found.factors):
-        for level, alike in enumerate(found.alike(factor)):
-            known = [[c.per_transaction for one in alike for c in one.resources if c.name == cost] for cost in names]
-            yield [name, found.levels[factor][level].name, *map(_median, known)]
+def _costs(rows: Sequence[Row], names: Sequence[str]) -> Iterator[list[Any]]:
+    """For each row the resources of ``names``."""
+    for row in rows:
+        known = [[c.per_transaction for one in row.alike for c in one.resources if c.name == cost] for cost in names]
+        yield [_median(values) for values in known]
 
 
 def _foretold(found: Outcomes) -> Iterator[list[Any]]:
@@ -319,6 +326,7 @@ def document(found: Outcomes) -> dict[str, Any]:
             for name, levels, reference in zip(found.factors, found.levels, found.references, strict=True)
         ],
         "effects": _effects(found, found.effects),
+        "levels": describe_levels(found),
         "trials": [
             {**asdict(trial), "levels": dict(zip(found.factors, trial.levels, strict=True)),
              "value": finite(found.value(made[trial.number])) if trial.number in made else None,

@@ -113,6 +113,8 @@ class StudySpec(_Frozen):
     """The stage of its runs that counts; empty for the last one, with all of them beside each other."""
     group: str = ""
     """The clients of that stage that count; empty for those that are measured."""
+    pair: tuple[tuple[str, str], ...] = ()
+    """Pairs of factors whose heat maps and lines are drawn; else those with the largest interactions."""
     run: dict[str, Any] = Field(default_factory=dict)
     """Settings of every run, by the names of ``dsbench run --help``."""
     factor: Annotated[tuple[Factor, ...], Field(min_length=1, max_length=MOST_SCREENED)]

@@ -154,6 +154,24 @@ def dsi_of_runs(runs: Sequence[Run], *, level: float = LEVEL) -> Interval | None
     return Interval(mean, float(mean - half), float(mean + half), level)
 
 
+def dsi_of_blocks(blocks: Sequence[Sequence[Interval]], *, level: float = LEVEL) -> Interval | None:
+    """Mean of the DSI over blocks that repeat each other, each with as many runs.
+
+    Of several blocks with Student's interval out of the spread of their means, whose runs then may differ. Of one with
+    what the intervals of its runs, which are independent, come to. ``None`` without a run.
+    """
+    every = [one for block in blocks for one in block]
+    if not every:
+        return None
+    means = np.array([np.mean([one.value for one in block]) for block in blocks if block])
+    mean = float(means.mean())
+    if means.size < 2:
+        half = float(np.sqrt(sum(((one.high - one.low) / 2) ** 2 for one in every))) / len(every)
+    else:
+        half = student(level, means.size - 1) * float(means.std(ddof=1)) / float(np.sqrt(means.size))
+    return Interval(mean, mean - half, mean + half, level)
+
+
 def dsi_parts(ours: Mapping[int, float], theirs: Mapping[int, float]) -> dict[int, float]:
     """Scale to its part of DSI - DSI of the other (eq. 12), over the scales of both; the parts add up to it.
 
