@@ -113,9 +113,10 @@ def _heading(found: Outcomes) -> list[str]:
     blocks = len({trial.block for trial in study.trials})
     made = f"{len(found.made)} of {len(study.trials)} trials in {counted(blocks, 'block')}"
     over = f"; each is {_points(found)}" if found.made else ""
-    stage = f"{found.stage}; what runs beside it is not in the rate" if found.stage else ""
-    if found.staged:
-        stage = "each stage by itself, by its measured clients alone: what runs beside them is not in the rate"
+    beside = "; what runs beside them does not count" if found.how.own else ""
+    stage = found.stage if found.measure == "rate" else _of_last(found).removeprefix(", ")
+    stage = "each stage by itself" if found.staged else stage
+    stage = f"{stage}{', by its measured clients alone' * (found.staged and found.how.own)}{beside}" if stage else ""
     what = f"{found.workload} on {', '.join(found.products)}" if found.made else ""
     return [line for line in (study.spec.about, made + over, stage, what) if line]
 
@@ -153,14 +154,21 @@ def verdict(found: Outcomes) -> list[str]:
     lines = incomparable(found)
     if not found.staged:
         return [*lines, *_verdict(found)]
-    every = [(name, line) for name, part in each_stage(found).items() for line in _verdict(part)]
-    if len({line for _, line in every}) == 1:
-        return [*lines, every[0][1]]
-    return [*lines, *(f"stage {name}: {line}" for name, line in every)]
+    parts = each_stage(found)
+    where: dict[str, list[str]] = {}
+    for name, part in parts.items():
+        for line in _verdict(part):
+            where.setdefault(line, []).append(name)
+    for line, names in where.items():
+        stages = f"{'stages' if len(names) > 1 else 'stage'} {', '.join(names)}"
+        lines.append(line if len(names) == len(parts) else f"{stages}: {line}")
+    return lines if parts else [*lines, *_verdict(found)]
 
 
 def _verdict(found: Outcomes) -> list[str]:
     effects = found.effects
+    if found.made and not any(isfinite(found.value(one)) for one in found.made):
+        return [f"no trial has the {_short(found)}: {found.how.about}"]
     if effects is None or not effects.free:
         return ["no effect can be told from chance: nothing was repeated; dsbench study add FOLDER --repeat 2"]
     real = [one for one in (*effects.main, *effects.interactions) if one.known and not one.none]
@@ -185,7 +193,7 @@ def _what_it_does(found: Outcomes, one: Effect) -> str:
 
 def tables(found: Outcomes) -> Iterator[Table]:
     """All tables. Of runs with several stages, none of which was chosen, each stage has a column."""
-    yield from tabulate_stages(found) if found.staged else _tabulate_effects(found)
+    yield from tabulate_stages(found) if found.staged and each_stage(found) else _tabulate_effects(found)
     used = {cost.name: cost.unit for one in found.made for cost in one.resources if cost.per_transaction > 0}
     if names := [name for name in _RESOURCES if name in used]:
         rows = list_rows(found)

@@ -48,7 +48,8 @@ def tabulate_stages(found: Outcomes) -> Iterator[Table]:
     parts = each_stage(found)
     ratios, rate = found.how.geometric, found.measure == "rate"
     missed = f"; {FAILED} where work in the background missed its target rate in a trial" if rate else ""
-    title = f"{found.how.about} by stage, {'geometric means' if ratios else 'means'} of the trials{missed}"
+    what = "rate" if rate else found.how.about
+    title = f"{what} by stage, {'geometric means' if ratios else 'means'} of the trials{missed}"
     yield Table(title, _columns({name: part.unit for name, part in parts.items()}), _absolute(found, parts))
     signs = f"relative to the reference of the factor; {DOWN} {SLOWER} or less, {UP} {FASTER} or more"
     title = signs if ratios else "minus the reference of the factor"

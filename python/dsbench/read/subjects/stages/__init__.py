@@ -252,7 +252,7 @@ _MORE: Final = ("ips", "qps")
 _ADDED: Final = ("cpups", "rps", "rmbps", "rpq", "rkbpq", "read_amp", "wps", "wmbps", "wpi", "wkbpi", "write_amp")
 """Those that are often 0, or shares: their trials have an arithmetic mean."""
 MEASURES: Final = tuple(
-    Measure(one.name, one.unit, one.sentence, _of_column(one.name), more=one.name in _MORE,
+    Measure(one.name, one.unit, f"column {one.name}: {one.sentence}", _of_column(one.name), more=one.name in _MORE,
             geometric=one.name not in _ADDED, of_statements=True)
     for one in COLUMNS if one.name not in ("p50", "p99")
 )  # fmt: skip
