@@ -35,7 +35,7 @@ from dsbench import cli
 DATA = Path(__file__).parent / "data"
 KEPT = DATA / "kept"
 ARCHIVES = sorted((DATA / "archives").glob("*.zip"))
-VIEWS = ("runs", "scales", "settings", "trials")
+VIEWS = ("runs", "scales", "settings", "trials", "measures", "dsi")
 
 
 def called(*arguments: str | Path, exits: int = 0) -> str:

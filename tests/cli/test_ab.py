@@ -20,6 +20,7 @@ from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import Outcome
+from dsbench.read.choice import make_choice
 from dsbench.read.stats.comparison import Verdict, order_of
 from dsbench.spec import RunSpec, SpecError, build
 from fixtures.archives import MS, cycle_row, run_json, write
@@ -63,6 +64,36 @@ def test_the_slower_one_is_found_and_everything_is_kept(made: list[RunSpec], cal
     written = {path.name for path in (tmp_path / "o").glob("*.*")}
     assert {"ab.txt", "ab.json", "ab.html", "ab.svg", "comparison.html"} <= written
     assert json.loads((tmp_path / "o/ab.json").read_text()) == found
+
+
+def test_another_measure_has_a_verdict_of_its_own(made: list[RunSpec], called: Program) -> None:
+    done = called("ab", "private:sqlite", "mock:", "--scales", "1", "--out", "o", "--quiet", "--json", "--of", "maxop")
+    assert done.returncode == 1, "these archives have no seconds: nothing is known of them"
+    assert "has no maxop to compare: it is 0 or unknown" in done.stderr
+    done = called("ab", "private:sqlite", "mock:", "--scales", "1", "--out", "p", "--quiet", "--of", "speed")
+    assert (done.returncode, len(made)) == (2, 1), "refused before a run"
+    done = called("ab", "private:sqlite", "mock:", "--scales", "1", "--out", "q", "--quiet", "--stage", "l.i1")
+    assert (done.returncode, "use one of load" in done.stderr) == (2, True)
+
+
+def test_what_is_compared_by_differences_and_less_of_which_is_better() -> None:
+    def versus_of(measure: str, unit: str, first: float, second: float) -> Versus:
+        made = tuple(block(first + n / 100, second, second + n / 100, first) for n in range(5))
+        return Versus(("a", "b"), made, 0.02, choice=make_choice(measure), unit=unit)
+
+    slower = versus_of("p99", "ms", 100, 200)
+    assert slower.sentence().startswith("slower: B has 2.00")
+    assert versus_of("p99", "ms", 200, 100).ratio.verdict is Verdict.FASTER
+    hits = versus_of("hit-ratio", "%", 50, 80)
+    assert hits.sentence().startswith("better: hit-ratio of B minus that of A is +30 % [")
+    found = hits.document()
+    assert found["change"]["value"] == pytest.approx(30, abs=0.1)
+    assert found["blocks"][0]["change"] == pytest.approx(30)
+    assert found["blocks"][0]["values"] == (50, 80, 80, 50)
+    assert "B - A" in hits.text()
+    assert versus_of("failures", "%", 0, 5).sentence().startswith("worse: ")
+    alike = versus_of("failures", "%", 1, 1)
+    assert alike.sentence().startswith("no difference of more than 0 %: failures of B minus")
 
 
 def block(*rates: float) -> Block:

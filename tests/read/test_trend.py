@@ -12,7 +12,7 @@ import pytest
 from dsbench.archive import ArchiveError
 from dsbench.read.several import trend
 from dsbench.read.several.trend import histories
-from fixtures.archives import MS, cycle_row, run_json, write
+from fixtures.archives import MS, bucket_rows, cycle_row, run_json, write
 from fixtures.program import Program
 
 
@@ -60,6 +60,33 @@ def test_text_document_and_diagrams_tell_the_same(folder: Path, called: Program)
     drawn = json.loads((folder.parent / "t/trend-1.vl.json").read_text())
     assert [row["at"] for row in drawn["datasets"]["changes"]] == [10.5]
     assert not any(one.fell for one in histories(folder, 0.2)[0])
+
+
+def test_another_measure_has_changes_of_its_own(tmp_path: Path, called: Program) -> None:
+    """The rate stays; half as many attempts fail from the eleventh run on, and all take twice as long."""
+    for day in range(20):
+        failed, time_ns = (100, MS) if day < 10 else (50, 2 * MS)
+        noise = day * 7 % 5
+        run = run_json({"scales": [1], "cycles": 1, "duration": 1.0}, name=f"f{day:02}", started=f"2026-11-{day + 1:02}T10:00:00+00:00")
+        cycles = [cycle_row(1, 1, [time_ns] * 300, failed=failed + noise)]
+        buckets = bucket_rows(1, 1, [time_ns + noise * 1000] * 300)
+        write(tmp_path / "runs", run, {"cycles": cycles, "buckets": buckets})
+    assert called("trend", "runs").returncode == 0
+    fewer = called("trend", "runs", "--of", "failures", "--json")
+    assert fewer.returncode == 0, "fewer failures are no change for the worse"
+    (told,) = json.loads(fewer.stdout)["histories"]
+    assert (told["measure"], told["unit"]) == ("failures", "%")
+    # Medians of 100 and 50 failed of those beside 300, with 0 to 4 more.
+    assert told["changes"][0]["difference"]["value"] == pytest.approx(100 * (52 / 352 - 102 / 402), abs=0.2)
+    assert "-10." in called("trend", "runs", "--of", "failures").stdout
+    slower = called("trend", "runs", "--of", "p50", "--out", "t")
+    assert slower.returncode == 3, "twice the time is"
+    assert "+100" in slower.stdout or "+99" in slower.stdout
+    assert "median 1.5 ms" in slower.stdout.replace("1.501", "1.5").replace("1.499", "1.5").replace("1.502", "1.5")
+    assert "p50 [ms]" in (tmp_path / "t/trend-1.vl.json").read_text()
+    for asked, words in ((["--of", "speed"], "use one of rate, tps"), (["--stage", "l.i1"], "use one of load")):
+        refused = called("trend", "runs", *asked)
+        assert (refused.returncode, words in refused.stderr) == (2, True), refused.stderr
 
 
 def test_of_several_numbers_of_threads_the_highest_rate_counts(tmp_path: Path) -> None:

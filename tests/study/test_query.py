@@ -15,7 +15,7 @@ from dsbench.archive import ArchiveError
 from dsbench.archive.columns import TABLES
 from dsbench.cli.query import Form, command
 from dsbench.library import query
-from dsbench.study import Study
+from dsbench.study import Study, outcomes
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +37,24 @@ def test_trials_stand_beside_what_they_reached(found: query.Found) -> None:
     assert sum(int(str(row["trials"])) for row in rows(found, sql)) == 17
 
 
+def test_measures_and_the_dsi_are_views(found: query.Found, made: Study) -> None:
+    sql = """SELECT trial, value, dsi FROM trials JOIN measures USING (archive) JOIN dsi USING (archive)
+             WHERE measure = 'dsi' ORDER BY trial"""
+    told = rows(found, sql)
+    outcome = outcomes(made, "dsi")
+    expected = {one.trial.number: outcome.value(one) for one in outcome.made}
+    assert {row["trial"]: row["value"] for row in told} == expected
+    assert all(row["value"] == row["dsi"] for row in told)
+    (one,) = rows(found, "SELECT * FROM measures WHERE archive = 'trial-2' AND measure = 'p99' AND scale = 10")
+    assert one["value"] == pytest.approx(1, rel=1e-3)
+    assert (one["stage"], one["group"], one["unit"], one["more_is_better"]) == ("load", "", "ms", False)
+    assert rows(found, "SELECT DISTINCT scale, comparable FROM measures JOIN dsi USING (archive) WHERE measure = 'dsi'") == [
+        {"scale": None, "comparable": False}]  # fmt: skip
+
+
 def test_every_view_is_there_with_its_columns(found: query.Found) -> None:
     known = query.described(found)
-    assert set(known) == {"runs", "scales", "settings", "trials", *TABLES}
+    assert set(known) == {"runs", "scales", "settings", "trials", "measures", "dsi", *TABLES}
     for name, table in TABLES.items():
         assert known[name] == ["archive", *(column.name for column in table.columns)]
     assert {"archive", "threads", "isolation", "server_version"} <= set(known["runs"])

@@ -20,7 +20,8 @@ from dsbench.read.naming import counted
 from dsbench.read.stats.comparison import Verdict
 
 EPILOG = (
-    "Exit codes: 0 B is faster, or no difference; 3 B is slower; 4 undecided; 1 a run failed; 130 Ctrl-C. In the last "
+    "Exit codes: 0 B is faster or better, or no difference; 3 B is slower or worse; "
+    "4 undecided; 1 a run failed; 130 Ctrl-C. In the last "
     "two cases the complete blocks are kept, and --resume goes on. Examples: "
     "dsbench ab 'private:postgresql?shared_buffers=16MB' 'private:postgresql?shared_buffers=1GB' --scales 20 "
     "--one-database | "
@@ -49,6 +50,9 @@ def command(
     resume: Annotated[
         bool, Option("--resume", help="Go on with what --out has, with the same options: its complete blocks count.")
     ] = False,
+    of: options.Of = "rate",
+    stage: options.Stage = "",
+    group: options.Group = "",
     out: Annotated[Path, Option(help="Folder for all archives and the result.")] = Path("ab"),
     as_json: Annotated[bool, Option("--json", help="Print the result as one JSON document.")] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
@@ -59,10 +63,13 @@ def command(
     Each run has a fresh server and database, with --one-database a fresh server. The options of a run count for both.
     Both are tried before the first load. What was made is kept after a failure or Ctrl-C; --resume goes on.
     """
-    from dsbench.library.ab import versus, write  # Late: numerical libraries take a second, and help should not.
+    # Late: numerical libraries take a second, and help should not.
+    from dsbench.library.ab import versus, write
+    from dsbench.read.choice import make_choice
 
     of_a, of_b = (_specification(side, given) for side in (a, b))
     share = options.share("--difference", difference)
+    choice = make_choice(of, stage, group)
     if most_blocks < blocks:
         raise spec.SpecError("--most-blocks", f"has to be {blocks} or more, as --blocks is the least", "raise it")
     try_out(out)
@@ -70,7 +77,7 @@ def command(
     with _Shown(quiet) as shown:
         found = versus(
             of_a, of_b, out, names=(_named(a), _named(b)), difference=share, blocks=blocks, most_blocks=most_blocks,
-            one_database=one_database, resume=resume, observer=shown.of, stop=stop, told=shown.line,
+            one_database=one_database, resume=resume, choice=choice, observer=shown.of, stop=stop, told=shown.line,
         )  # fmt: skip
     files = write(found, out)
     if as_json:

@@ -19,23 +19,25 @@ FELL: Final = 3
 
 def command(
     folder: Annotated[Path, typer.Argument(help="Folder with archives, folders or zips, also in folders below it.")],
-    difference: Annotated[
-        str, typer.Option(metavar="P%", help="Smallest change of the median rate that is told.")
-    ] = "3%",
+    difference: Annotated[str, typer.Option(metavar="P%", help="Smallest change that is told.")] = "3%",
+    of: options.Of = "rate",
+    stage: options.Stage = "",
+    group: options.Group = "",
     out: Annotated[
         Path | None, typer.Option(help="Write the page trend.html, .txt, .json and diagrams to this folder.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Tell where rates changed over the archives of one configuration, and what else changed there.
+    """Tell where rates changed over the archives of one configuration, and what else changed there; or what --of names.
 
     One configuration is one product on one host under one load; versions, settings of the server and labels may differ.
     """
     share = options.share("--difference", difference)
     # Late: the libraries that draw and compute take a second, and help should not.
+    from dsbench.read.choice import make_choice
     from dsbench.read.several import files, trend
 
-    found, left = trend.histories(folder, share)
+    found, left = trend.histories(folder, share, make_choice(of, stage, group))
     written = [] if out is None else files.write(out, lambda: trend.files(found, left))
     if as_json:
         print(files.as_json(trend.document(found, left)))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import isfinite, log
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,11 +22,12 @@ from dsbench.measure.journal import RunError
 from dsbench.measure.run import try_target
 from dsbench.read.blocks import Block as Show
 from dsbench.read.blocks import Column, Diagram, Sentence, Table, Terms
+from dsbench.read.choice import Choice, Figure, list_stages, make_choice, refuse_missing
 from dsbench.read.evaluation import evaluate
 from dsbench.read.several.files import as_json, make_files
 from dsbench.read.several.files import write as write_files
 from dsbench.read.several.settings import flat
-from dsbench.read.stats.comparison import ORDERS, Ratio, Verdict, differing, mean_lg, of_block, order_of, ratio
+from dsbench.read.stats.comparison import ORDERS, Ratio, Verdict, differing, of_block, order_of, ratio
 from dsbench.read.text import render_text
 from dsbench.servers.folder import Folder
 from dsbench.spec import RunSpec, SpecError
@@ -37,10 +38,11 @@ BEFORE: Final = "before"
 """Folder of the archives of runs that made a database for others."""
 _BRIEF_S: Final = 1.0
 """Seconds of their only cycle."""
-_COLUMNS: Final = (
-    Column("block"), Column("order", left=True),
-    *(Column(name, "tps", form=",.1f") for name in ("first", "second", "third", "fourth")), Column("B / A", form=".3f"),
-)  # fmt: skip
+_RATE: Final = make_choice("rate")
+_TURNED: Final = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}
+"""The verdict where less is better."""
+_TIMED: Final = ("tps", "NOPM", "ms", "s")
+"""Units of what is faster or slower; all else is better or worse."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,7 @@ class Block:
     """ABBA or BAAB."""
     archives: tuple[Path, ...]
     rates: tuple[float, ...]
-    """Of each run in tps: at several scales the geometric mean along lg scale."""
-
-    @property
-    def log_ratio(self) -> float:
-        return of_block(np.array(self.rates), self.order)
+    """Of each run, in tps or what else is measured: at several scales the geometric mean along lg scale."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +70,19 @@ class Versus:
     """What both sides ask for, without passwords: ``--resume`` goes on with the same only."""
     error: RunError | None = None
     """Why it ended before a verdict stood: a run failed, or somebody stopped it."""
+    choice: Choice = _RATE
+    """What is measured; of shares and of the DSI the ratio is a power of e, and is told as a difference."""
+    unit: str = "tps"
+    of_stage: str = ""
+    """What rates are of, in a run of several stages."""
+
+    def log_ratio(self, block: Block) -> float:
+        return of_block(self.choice.how.as_ratios(np.array(block.rates)), block.order)
 
     def after(self, blocks: int) -> Ratio:
         """What was known after so many blocks."""
-        return ratio(np.array([block.log_ratio for block in self.blocks[:blocks]]), self.difference)
+        found = ratio(np.array([self.log_ratio(block) for block in self.blocks[:blocks]]), self.difference)
+        return found if self.choice.how.more else replace(found, verdict=_TURNED.get(found.verdict, found.verdict))
 
     @property
     def ratio(self) -> Ratio:
@@ -90,23 +97,41 @@ class Versus:
         if not self.blocks:
             return "undecided: no block is complete"
         found, within = self.ratio, self.ratio.interval
-        bounds = f" [{within.low:.3f}, {within.high:.3f}]" if isfinite(within.high) else ""
+        how = self.choice.how
+        known = isfinite(within.high) and within.low > 0
+        if how.step:
+            ends = f" [{how.show_ratio(within.low)}, {how.show_ratio(within.high)}]" if known else ""
+            change = f"{how.show_ratio(within.value)} {self.unit}".strip()
+            what = f"{how.name} of B minus that of A is {change}{ends}"
+        else:
+            bounds = f" [{within.low:.3f}, {within.high:.3f}]" if isfinite(within.high) else ""
+            what = f"B has {within.value:.3f} times the {how.name} of A{bounds}"
         number = f"{len(self.blocks)} block{'s' if len(self.blocks) > 1 else ''}"
-        figure = f"B has {within.value:.3f} times the rate of A{bounds}, {within.level:.0%}, after {number}"
+        figure = f"{what}, {within.level:.0%}, after {number}"
         if found.verdict is Verdict.ALIKE:
-            return f"no difference of more than {found.most:.1%}: {figure}"
+            most = f"{how.show_ratio(1 + found.most)} {self.unit}".strip() if how.step else f"{found.most:.1%}"
+            return f"no difference of more than {most.removeprefix('+')}: {figure}"
         if found.verdict is Verdict.OPEN:
             more = "" if self.error else "; make more blocks (--most-blocks) or longer runs (--duration, --cycles)"
             return f"undecided: {figure}{more}"
-        return f"{found.verdict}: {figure}"
+        better = "better" if found.verdict is Verdict.FASTER else "worse"
+        return f"{found.verdict if self.unit in _TIMED or how.name == 'rate' else better}: {figure}"
 
     def tell(self, drawn: dict[str, Any] | None = None) -> Iterator[Show]:
         """The names, each block, the diagram ``drawn``, and the verdict, for people."""
         yield Terms(list(zip("AB", self.names, strict=True)))
         if self.blocks:
-            rows = [(number, block.order, *block.rates, float(np.exp(block.log_ratio)))
-                    for number, block in enumerate(self.blocks, 1)]  # fmt: skip
-            yield Table("Rates of the runs of each block, in their order", _COLUMNS, rows)
+            how, ratios = self.choice.how, [float(np.exp(self.log_ratio(block))) for block in self.blocks]
+            rows = [(number, block.order, *block.rates, how.step * log(one) if how.step else one)
+                    for number, (block, one) in enumerate(zip(self.blocks, ratios, strict=True), 1)]  # fmt: skip
+            form = {"form": ",.1f"} if how.name == "rate" else {"digits": 4}
+            each = (Column(name, self.unit, **form) for name in ("first", "second", "third", "fourth"))
+            last = Column("B - A", self.unit, form="+.3g") if how.step else Column("B / A", form=".3f")
+            name = "Rates" if how.name == "rate" else how.name
+            title = f"{name} of the runs of each block, in their order"
+            yield Table(title, (Column("block"), Column("order", left=True), *each, last), rows)
+            if self.of_stage:
+                yield Sentence(f"Rates are those of {self.of_stage}.", "note")
             orders = " or ".join(ORDERS)
             yield Sentence(f"The order of each block, {orders}, was drawn with the seed {self.seed}.", "note")
         if drawn:
@@ -119,15 +144,22 @@ class Versus:
 
     def document(self) -> dict[str, Any]:
         """As JSON values; ``null`` for what is not known yet."""
-        blocks = [{"order": one.order, "archives": [path.name for path in one.archives], "rates_tps": one.rates,
-                   "ratio": float(np.exp(one.log_ratio))} for one in self.blocks]  # fmt: skip
+        how = self.choice.how
+        key = "rates_tps" if how.name == "rate" else "values"
+        ratios = {one: float(np.exp(self.log_ratio(one))) for one in self.blocks}
+        blocks = [{"order": one.order, "archives": [path.name for path in one.archives], key: one.rates,
+                   **({"change": how.step * log(ratios[one])} if how.step else {"ratio": ratios[one]})}
+                  for one in self.blocks]  # fmt: skip
         found, within = self.ratio, self.ratio.interval
         low, high = (within.low, within.high) if isfinite(within.high) else (None, None)
         value = within.value if isfinite(within.value) else None
+        if how.step:
+            value, low, high = (how.step * log(one) if one else None for one in (value, low, high))
         return {
             "a": self.names[0], "b": self.names[1], "order": " ".join(one.order for one in self.blocks),
             "seed": self.seed, "verdict": found.verdict.value,
-            "ratio": {"value": value, "low": low, "high": high, "level": within.level},
+            "measure": how.name, "unit": self.unit, "stage": self.of_stage or self.choice.stage or None,
+            "change" if how.step else "ratio": {"value": value, "low": low, "high": high, "level": within.level},
             "difference": self.difference, "error": str(self.error) if self.error else None, "blocks": blocks,
             "asked": self.asked,
         }  # fmt: skip
@@ -137,7 +169,7 @@ def versus(
     a: RunSpec, b: RunSpec, out: Path, *, names: tuple[str, str] = ("A", "B"), difference: float = 0.02,
     blocks: int = 3, most_blocks: int = 20, one_database: bool = False, resume: bool = False,
     observer: Callable[[RunSpec], Observer], stop: Stop | None = None,
-    told: Callable[[str], None] = lambda _words: None,
+    told: Callable[[str], None] = lambda _words: None, choice: Choice = _RATE,
 ) -> Versus:
     """Makes blocks of runs, A B B A or B A A B as drawn, each on a fresh server and database, until one verdict stands.
 
@@ -146,6 +178,7 @@ def versus(
     and so is ``ab.json`` after each block: ``resume`` goes on after the blocks that it lists.
     With ``one_database`` a short run before each block makes the database, and each run of the block starts a server on
     it, as the run before left it: for settings that do not shape data.
+    ``choice`` is what is measured; of a run with stages, none of which it names, that is the last one.
     ``observer`` makes the one that hears a run, ``told`` hears a line for each block. Where a run fails, is stopped, or
     has a wrong database, the ``error`` of what is given says so, and its unfinished block does not count. Raises
     ``SpecError`` for what cannot be compared, and ``RunError`` for a side that cannot begin.
@@ -161,7 +194,9 @@ def versus(
         _refuse_apart(a, b)
     specs = {"A": a.model_copy(update={"label": a.label or "A"}), "B": b.model_copy(update={"label": b.label or "B"})}
     asked = {**{letter: one.described() for letter, one in specs.items()}, "one_database": one_database}
-    found = Versus(names, (), difference, a.seed, asked)
+    if choice != _RATE:
+        asked["measure"] = {"of": choice.how.name, "stage": choice.stage, "group": choice.group}
+    found = Versus(names, (), difference, a.seed, asked, choice=choice, unit=choice.how.unit)
     if resume:
         found = _resumed(found, out)
     else:
@@ -175,14 +210,17 @@ def versus(
             order = order_of(found.seed, number)
             try:
                 with _on_one_database(sides, out, observer, stop) if one_database else nullcontext(sides) as there:
-                    made = [_run(there[letter], out, observer, stop) for letter in order]
+                    made = [_run(there[letter], out, observer, stop, choice) for letter in order]
             except RunError as error:
                 return replace(found, error=error)
-            block = Block(order, tuple(path for path, _ in made), tuple(rate for _, rate in made))
-            found = replace(found, blocks=(*found.blocks, block))
+            block = Block(order, tuple(path for path, _ in made), tuple(one.value for _, one in made))
+            _, last = made[-1]
+            found = replace(found, blocks=(*found.blocks, block), unit=last.unit, of_stage=last.of_stage)
             store(found, out)
             rates = "  ".join(f"{letter} {one:,.1f}" for letter, one in zip(block.order, block.rates, strict=True))
-            told(f"block {number}: {rates} tps, B / A {np.exp(block.log_ratio):.3f}")
+            change = np.exp(found.log_ratio(block))
+            words = f"B - A {choice.how.show_ratio(change)}" if choice.how.step else f"B / A {change:.3f}"
+            told(f"block {number}: {rates} {last.unit}, {words}")
     return found
 
 
@@ -216,7 +254,7 @@ def _resumed(asked: Versus, out: Path) -> Versus:
         before, seed = data["asked"], int(data["seed"])
         blocks = tuple(
             Block(str(one["order"]), tuple(_archive(out, str(name)) for name in one["archives"]),
-                  tuple(float(rate) for rate in one["rates_tps"]))
+                  tuple(float(rate) for rate in one.get("values", one.get("rates_tps"))))
             for one in data["blocks"]
         )  # fmt: skip
         if any(one.order not in ORDERS or len(one.rates) != len(one.archives) or len(one.rates) != len(one.order)
@@ -276,22 +314,27 @@ def _on_one_database(
         folder.remove()
 
 
-def _run(spec: RunSpec, out: Path, observer: Callable[[RunSpec], Observer], stop: Stop) -> tuple[Path, float]:
+def _run(
+    spec: RunSpec, out: Path, observer: Callable[[RunSpec], Observer], stop: Stop, choice: Choice = _RATE
+) -> tuple[Path, Figure]:
     if stop.requested:  # Between two runs.
         raise RunError("stopped between two runs", "")
     outcome = perform(spec, out, observer(spec), stop).outcome
     if outcome.error is not None:
         raise outcome.error
-    found = evaluate(Archive.open(outcome.archive))
+    evaluation = evaluate(Archive.open(outcome.archive))
     if outcome.void_scales:
         scales = ", ".join(map(str, outcome.void_scales))
         raise RunError(f"the check failed at scale {scales} of {outcome.archive.name}", "see its results.log")
-    rates = found.cycle_rates
-    rate = float(10 ** mean_lg(rates, sorted(rates)))
-    if not isfinite(rate):
+    refuse_missing(list_stages(evaluation), choice.stage, choice.group)
+    found = choice.read(evaluation)
+    if choice == _RATE and not isfinite(found.value):
         words = f"nothing was committed at a scale of {outcome.archive.name}: there is no rate to compare"
         raise RunError(words, "use longer cycles: --duration")
-    return outcome.archive, rate
+    if not isfinite(found.value) or not (found.value > 0 or choice.how.step):
+        words = f"{outcome.archive.name} has no {choice.how.name} to compare: it is 0 or unknown"
+        raise RunError(words, "compare something else: --of")
+    return outcome.archive, found
 
 
 def store(found: Versus, out: Path) -> None:
@@ -314,8 +357,9 @@ def write(found: Versus, out: Path) -> list[Path]:
     from dsbench.read.several import shown
     from dsbench.read.several.compare import read  # Late: the libraries that draw take a second.
 
-    courses = [(np.exp(block.log_ratio), found.after(number).interval) for number, block in enumerate(found.blocks, 1)]
-    drawn = draw_versus(courses, found.difference)
+    courses = [(float(np.exp(found.log_ratio(block))), found.after(number).interval)
+               for number, block in enumerate(found.blocks, 1)]  # fmt: skip
+    drawn = draw_versus(courses, found.difference, found.choice.how)
     title = f"{found.names[1]} against {found.names[0]}"
     own = make_files(STEM, found.text(), found.document(), title, list(found.tell(drawn)), {STEM: drawn})
     return write_files(out, lambda: own | shown.files(read(found.archives)))

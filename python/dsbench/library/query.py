@@ -15,7 +15,10 @@ import pyarrow.compute as pc
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.archive.columns import TABLES
+from dsbench.read.choice import choose, list_stages, read_unit, read_values
 from dsbench.read.evaluation import evaluate
+from dsbench.read.format import finite
+from dsbench.read.subjects import measures
 from dsbench.spec import OPTIONS, printed
 from dsbench.study import Study, load
 
@@ -68,6 +71,9 @@ def names() -> dict[str, str]:
         "scales": "A scale of an archive, at one of its numbers of threads: the columns of results.csv.",
         "settings": "A setting of a server, a workload or the system below them, by archive.",
         "trials": "A trial of a study, with a column for each factor.",
+        "measures": "A measure (docs/studies.md) of an archive, stage, group of clients, number of threads and scale: "
+        "those of the group '' are of the measured clients, or of all; scale is empty for one value of a whole run.",
+        "dsi": "The DSI of an archive at one of its numbers of threads, with its interval over the cycles.",
     }
     return made | {name: table.sentence for name, table in TABLES.items()}
 
@@ -134,6 +140,34 @@ def _scales(found: Found) -> Iterator[Row]:
                 }  # fmt: skip
 
 
+def _measures(found: Found) -> Iterator[Row]:
+    for archive in found.archives:
+        evaluation = evaluate(archive)
+        for stage, groups in list_stages(evaluation).items():
+            for group in ("", *(groups if len(groups) > 1 else ())):
+                for part in choose(evaluation, stage, group):
+                    key = {"archive": archive.name, "stage": stage, "group": group, "threads": part.threads}
+                    for name, how in measures().items():
+                        unit = read_unit(how, part)
+                        for scale, value in read_values(how, part).items():
+                            yield {**key, "scale": scale or None, "measure": name, "unit": unit, "value": finite(value),
+                                   "more_is_better": how.more}  # fmt: skip
+
+
+def _dsi(found: Found) -> Iterator[Row]:
+    for archive in found.archives:
+        evaluation = evaluate(archive)
+        for part in evaluation.series.values() or [evaluation]:
+            index = part.own.index
+            if index.dsi is not None:
+                yield {
+                    "archive": archive.name, "stage": part.stage, "threads": part.threads,
+                    "connections": part.connections, "dsi": index.dsi.value, "low": finite(index.dsi.low),
+                    "high": finite(index.dsi.high), "lowest_scale": index.lowest_scale,
+                    "highest_scale": index.highest_scale, "comparable": index.comparable,
+                }  # fmt: skip
+
+
 def _settings(found: Found) -> Iterator[Row]:
     for archive in found.archives:
         run = archive.run
@@ -182,13 +216,19 @@ def _factors(study: Study) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 _LEAST: Final = {"runs": ("archive",), "scales": ("archive",), "settings": ("archive", "part", "name", "value"),
-                 "trials": _TAKEN}  # fmt: skip
+                 "trials": _TAKEN,
+                 "measures": ("archive", "stage", "group", "threads", "scale", "measure", "unit", "value",
+                              "more_is_better"),
+                 "dsi": ("archive", "stage", "threads", "connections", "dsi", "low", "high", "lowest_scale",
+                         "highest_scale", "comparable")}  # fmt: skip
 """Columns that a view has without a row; the first is never empty."""
 _MADE: Final[Mapping[str, Callable[[Found], Iterator[Row]]]] = {
     "runs": _runs,
     "scales": _scales,
     "settings": _settings,
     "trials": _trials,
+    "measures": _measures,
+    "dsi": _dsi,
 }
 
 

@@ -6,10 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
+from math import isfinite, nan
 from typing import Final
 
+import numpy as np
+
 from dsbench.read.evaluation import Evaluation
+from dsbench.read.stats.comparison import mean_lg
+from dsbench.read.stats.index import weights
 from dsbench.read.subject import Measure, Values
 from dsbench.read.subjects import measures
 from dsbench.spec import SpecError
@@ -71,3 +77,49 @@ def refuse_missing(known: Mapping[str, Iterable[str]], stage: str, group: str) -
         where = f" in stage {stage}" if stage else ""
         remedy = f"use one of {', '.join(groups)}" if groups else "leave --group out: no clients work there"
         raise SpecError("--group", f"no run has a group of clients {group[:60]!r}{where}", remedy)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What one run has of a choice."""
+
+    value: float
+    """Nan where it has nothing of it, or several scales and 0 at one of them where the mean is geometric."""
+    unit: str
+    of_stage: str = ""
+    """What a rate is of, as ``Evaluation.of_stage``."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A measure, a stage and a group: one figure of each run."""
+
+    how: Measure
+    stage: str = ""
+    group: str = ""
+
+    def read(self, evaluation: Evaluation) -> Figure:
+        """The mean along lg scale, geometric or arithmetic as the measure wants it; of several numbers of threads the
+        best."""
+        parts = choose(evaluation, self.stage, self.group)
+        means = [_mean(self.how, read_values(self.how, part)) for part in parts]
+        known = [mean for mean in means if isfinite(mean)]
+        best = max if self.how.more else min
+        return Figure(
+            best(known) if known else nan,
+            read_unit(self.how, parts[-1]) if parts else self.how.unit, parts[-1].of_stage if parts else "",
+        )  # fmt: skip
+
+
+def make_choice(of: str, stage: str = "", group: str = "") -> Choice:
+    """As the options say; ``SpecError`` for a measure that there is not."""
+    return Choice(find_measure(of or "rate"), stage, group)
+
+
+def _mean(how: Measure, values: Values) -> float:
+    known = {x: value for x, value in sorted(values.items()) if isfinite(value)}
+    if how.geometric:
+        return float(10 ** mean_lg({x: np.array([value]) for x, value in known.items()}, list(known)))
+    if len(known) < 2:
+        return next(iter(known.values()), nan)
+    return float(np.average(list(known.values()), weights=weights(list(known))))

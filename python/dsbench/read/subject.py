@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from math import log
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from dsbench.read.blocks import Block
+from dsbench.read.stats.values import Floats
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -14,6 +18,9 @@ if TYPE_CHECKING:
 Read = Callable[["Evaluation"], Any]
 Values = Mapping[int, float]
 """Scale to value; what is not known is nan, or no value."""
+
+
+_STEPS: Final = {"%": 100.0, "": 1.0}
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,20 @@ class Measure:
     """Whether a stage of statements that are timed, without clients, has it as well."""
     unit_of: Callable[[Evaluation], str] | None = None
     """Its unit in one series, where workloads differ in it; empty for ``unit``."""
+
+    @property
+    def step(self) -> float:
+        """What stands for a factor of e where two values are compared by their difference: 100 points of a share, 1 of
+        a DSI. 0 where they are compared by their ratio."""
+        return 0.0 if self.geometric or self.unit not in _STEPS else _STEPS[self.unit]
+
+    def as_ratios(self, values: Floats) -> Floats:
+        """Values whose ratios say how ``values`` compare: themselves, or powers of e."""
+        return np.exp(values / self.step) if self.step else values
+
+    def show_ratio(self, ratio: float) -> str:
+        """A ratio of these as a change: ``+12.3%``, or ``-1.5`` in the measure's unit."""
+        return f"{self.step * log(ratio):+.3g}" if self.step else f"{ratio - 1:+.1%}"
 
     def get_unit(self, part: Evaluation) -> str:
         return (self.unit_of(part) if self.unit_of else "") or self.unit

@@ -34,6 +34,7 @@ from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import counted
 from dsbench.read.several.compare import Comparison, Section, basis
 from dsbench.read.stats.values import Interval
+from dsbench.read.subject import Measure
 
 if TYPE_CHECKING:
     from dsbench.read.several.trend import History
@@ -218,19 +219,28 @@ def _notes(section: Section, note: str) -> list[str]:
     return textwrap.wrap(f"{section.heading}; {note}" if section.heading else note, _LINE)
 
 
-def versus(courses: Sequence[tuple[float, Interval]], difference: float) -> Spec:
-    """``courses``: of each block its ratio B / A, and what was known after it; ``difference``: share that counts."""
+def versus(courses: Sequence[tuple[float, Interval]], difference: float, how: Measure) -> Spec:
+    """``courses``: of each block its ratio B / A, and what was known after it; ``difference``: share that counts.
+
+    Of a measure that is compared by differences the ratios are powers of e, and differences are drawn.
+    """
+
+    def change(ratio: float) -> float:
+        return how.step * (math.log(ratio) if ratio > 0 else -math.inf) if how.step else ratio
+
     last = courses[-1][1]
     bounds = [last.low, last.high] if last.low > 0 else []
-    shown = [*(one for one, _ in courses), *bounds, 1 - difference, 1 + difference]
+    around = [change(1 / (1 + difference)), change(1 + difference)]
+    shown = [*(change(one) for one in [*(one for one, _ in courses), *bounds]), *around]
     low, high = min(shown), max(shown)
     margin = 0.08 * (high - low)
     # Whoever has seen two blocks knows nothing: such an interval would make all others a line.
-    y = alt.Y("ratio:Q", title="rate of B / rate of A",
+    between = "minus" if how.step else "/"
+    y = alt.Y("ratio:Q", title=f"{how.name} of B {between} {how.name} of A",
               scale=alt.Scale(domain=[low - margin, high + margin], zero=False, nice=False))  # fmt: skip
     rows: list[Row] = [
-        {"block": number, "ratio": one, "mean": found.value, "low": max(found.low, low - margin),
-         "high": min(found.high, high + margin)}
+        {"block": number, "ratio": change(one), "mean": change(found.value),
+         "low": max(change(found.low), low - margin), "high": min(change(found.high), high + margin)}
         for number, (one, found) in enumerate(courses, 1)
     ]  # fmt: skip
     base = alt.Chart(alt.NamedData("blocks"))
@@ -249,10 +259,12 @@ def versus(courses: Sequence[tuple[float, Interval]], difference: float) -> Spec
         ),
     ]  # fmt: skip
     note = f"points: each block; bars: {last.level:.0%} interval as it was after that block; grey: ±{difference:.1%}"
+    words = f"B has {last.value:.3f} times the {how.name} of A"
+    words = f"the {how.name} of B is {how.show_ratio(last.value)} beside that of A" if how.step else words
     return finish(
         layers, name="ab", archive="the comparison",
-        data={"blocks": rows, "one": [{"value": 1.0, "low": 1 / (1 + difference), "high": 1 + difference}]},
-        title=alt.TitleParams(text=f"B has {last.value:.3f} times the rate of A", subtitle=[note]),
+        data={"blocks": rows, "one": [{"value": change(1.0), "low": around[0], "high": around[1]}]},
+        title=alt.TitleParams(text=words, subtitle=[note]),
         description="Ratio of the rates of B and A by block, with the interval of their mean so far.",
     )
 
@@ -272,15 +284,18 @@ def history(found: History) -> Spec:
                          for a, b in itertools.pairwise(ends)]  # fmt: skip
     low, high = float(rates.min()), float(rates.max())
     margin = 0.12 * (high - low) or 0.05 * high
+    how = found.choice.how
     marks: list[Row] = [
-        {"at": told.change.at + 0.5, "words": f"{told.change.ratio.value - 1:+.1%} {told.result.label}".strip()[:30],
-         "worse": told.change.ratio.value < 1, "top": high + margin}
+        {"at": told.change.at + 0.5,
+         "words": f"{how.show_ratio(told.change.ratio.value)} {told.result.label}".strip()[:30],
+         "worse": found.is_worse(told), "top": high + margin}
         for told in found.changes
     ]  # fmt: skip
     x = alt.X("number:Q", scale=alt.Scale(domain=[0.5, rates.size + 0.5], nice=False),
               axis=alt.Axis(title="run, in the order in which they were made", tickMinStep=1, format="d",
                             labelExpr=WHOLE))  # fmt: skip
-    y = alt.Y("rate:Q", title="transaction rate [tps]",
+    what = "transaction rate" if how.name == "rate" else how.name
+    y = alt.Y("rate:Q", title=f"{what} [{found.unit}]" if found.unit else what,
               scale=alt.Scale(domain=[max(low - margin, 0), high + 1.6 * margin], nice=False, zero=False),
               axis=alt.Axis(labelExpr=number_labels()))  # fmt: skip
     colour = alt.condition("datum.worse", alt.value(RED), alt.value(GREEN))
@@ -299,5 +314,5 @@ def history(found: History) -> Spec:
         layers, name="trend", archive="the folder", data={"results": rows, "levels": levels, "changes": marks},
         title=alt.TitleParams(text=f"{counted(len(found.changes), 'change')} in {rates.size} runs" if found.changes
                               else f"no change in {rates.size} runs", subtitle=textwrap.wrap(found.name, _WRAP)),
-        description="Transaction rate of each run in their order; vertical lines are changes of the level.",
+        description=f"{what} of each run in their order; vertical lines are changes of the level.",
     )  # fmt: skip

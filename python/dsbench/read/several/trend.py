@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import isfinite, log, nan
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,16 +12,17 @@ import numpy as np
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table
-from dsbench.read.choice import choose
+from dsbench.read.choice import Choice, list_stages, make_choice, refuse_missing
 from dsbench.read.draw.several import history as draw_history
 from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import evaluate
-from dsbench.read.format import finite, shorten
+from dsbench.read.format import finite, format_number, shorten
 from dsbench.read.naming import counted
 from dsbench.read.several.files import make_files
 from dsbench.read.several.settings import OF_WORKLOAD, SAYS_NOTHING, described, product
 from dsbench.read.stats.changes import FEWEST, Change, changes, leaning
-from dsbench.read.stats.comparison import differing, mean_lg
+from dsbench.read.stats.comparison import differing
+from dsbench.read.subject import Measure
 from dsbench.read.text import render_text
 from dsbench.spec import OPTIONS
 
@@ -33,6 +34,7 @@ _LEANS: Final = 0.1
 _HEAVILY: Final = 0.7
 """From which on short histories name a change that is none too often (``python -m bench.statistics trend``)."""
 
+RATE: Final = make_choice("rate")
 STEM: Final = "trend"
 _LETTERS: Final = 40
 """Of a value that a terminal shows."""
@@ -52,9 +54,11 @@ class Result:
     started: str
     label: str
     rate_tps: float
-    """Median over the cycles; at several scales the geometric mean along lg scale, the highest of several threads."""
+    """What is measured: of the rate the median over the cycles, at several scales its geometric mean along lg scale,
+    the highest of several threads."""
     stage: str = ""
     """Which stage of the run that is, and what it counts; empty where all transactions count."""
+    unit: str = "tps"
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,12 @@ class History:
     changes: tuple[Changed, ...]
     leaning: float = 0.0
     """Correlation of each result with the one before it, beside its level."""
+    choice: Choice = RATE
+    """What is measured."""
+
+    @property
+    def unit(self) -> str:
+        return self.results[-1].unit
 
     @property
     def assumed(self) -> str:
@@ -93,38 +103,49 @@ class History:
     @property
     def fell(self) -> bool:
         """Whether the last change was one for the worse: the level is still lower than it was."""
-        return bool(self.changes) and self.changes[-1].change.ratio.value < 1
+        return bool(self.changes) and self.is_worse(self.changes[-1])
+
+    def is_worse(self, changed: Changed) -> bool:
+        """Whether less is better and there was more, or the other way round."""
+        return (changed.change.ratio.value < 1) is self.choice.how.more
 
 
-def histories(folder: Path, smallest: float) -> tuple[list[History], list[str]]:
+def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[list[History], list[str]]:
     """(the history of each configuration, what was left out and why) of the archives below ``folder``.
 
     ``smallest``: the share (0-1) below which no change is told. Runs that did not end or whose check failed are left
-    out. ``ArchiveError`` where there is none to read.
+    out. ``ArchiveError`` where there is none to read, ``SpecError`` where none has the stage or group of ``choice``.
     """
+    stages: dict[str, dict[str, None]] = {}
     found: dict[tuple[object, ...], list[tuple[RunRecord, Result]]] = {}
     left: list[str] = []
     seen: dict[tuple[str, str, str], Path] = {}
     for path in archives(folder):
         try:
-            run, result = _result(Archive.open(path))
+            run, result = _result(Archive.open(path), choice, stages)
         except ArchiveError as error:
             left.append(f"{path.name}: {error}")
             continue
         if (first := seen.setdefault((run.name, run.host, run.started), path)) != path:
             left.append(f"{path.relative_to(folder)}: a copy of {first.relative_to(folder)}")
             continue
-        if run.status != "complete" or run.broken or not np.isfinite(result.rate_tps):
-            why = run.status if run.status != "complete" else "its check failed" if run.broken else "it has no rate"
+        if run.status != "complete" or run.broken or not _is_known(result.rate_tps, choice):
+            why = run.status if run.status != "complete" else "its check failed" if run.broken else ""
+            why = why or f"it has no {choice.how.name}{f' in stage {choice.stage}' * bool(choice.stage)}"
             left.append(f"{path.name}: {why}")
             continue
         (values,) = described([run])
         same = sorted((n, v) for n, v in values.items() if (n in _SAME or n.startswith(OF_WORKLOAD)) and n not in _FREE)
         found.setdefault((run.host, product(run), *same), []).append((run, result))
+    refuse_missing(stages, choice.stage, choice.group)
     if not found:
         words = f"{folder} holds no archive of a run that is complete"
         raise ArchiveError(words, "name the folder in which the archives lie", usage=True)
-    return [_history(sorted(runs, key=lambda one: one[1].started), smallest) for runs in found.values()], left
+    return [_history(sorted(runs, key=lambda one: one[1].started), smallest, choice) for runs in found.values()], left
+
+
+def _is_known(value: float, choice: Choice) -> bool:
+    return isfinite(value) and (value > 0 or choice.how.step > 0)
 
 
 def archives(folder: Path) -> list[Path]:
@@ -135,19 +156,20 @@ def archives(folder: Path) -> list[Path]:
     return sorted([*found, *(path for path in folder.rglob("*.zip") if path.with_suffix("") not in found)])
 
 
-def _result(archive: Archive) -> tuple[RunRecord, Result]:
-    run, found = archive.run, evaluate(archive)
-    parts = choose(found)
-    own = [{x: np.array([rate]) for x, rate in part.own_rates.items() if isfinite(rate)} for part in parts]
-    rates = [mean_lg(one, sorted(one)) for one in own]
-    highest = max((rate for rate in rates if isfinite(rate)), default=nan)
-    return run, Result(archive.name, run.started, run.spec.label, float(10**highest), parts[-1].of_stage)
+def _result(archive: Archive, choice: Choice, stages: dict[str, dict[str, None]]) -> tuple[RunRecord, Result]:
+    """``stages`` is filled in with those of the run, and their groups."""
+    run, evaluation = archive.run, evaluate(archive)
+    for name, groups in list_stages(evaluation).items():
+        stages.setdefault(name, {}).update(dict.fromkeys(groups))
+    found = choice.read(evaluation)
+    unit = "per second" if found.of_stage and choice.how.name == "rate" else found.unit
+    return run, Result(archive.name, run.started, run.spec.label, found.value, found.of_stage, unit)
 
 
-def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float) -> History:
+def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float, choice: Choice) -> History:
     records = [record for record, _ in runs]
     results = tuple(result for _, result in runs)
-    rates = np.array([result.rate_tps for result in results])
+    rates = choice.how.as_ratios(np.array([result.rate_tps for result in results]))
     found = changes(rates, smallest)
     told = tuple(Changed(one, results[one.at], dict(_differs(records[one.at - 1], records[one.at]))) for one in found)
     spec = records[-1].spec
@@ -155,7 +177,8 @@ def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float) -> Histo
     scales = ", ".join(map(str, spec.scales))
     name = f"{product(records[-1])} on {records[-1].host}, {records[-1].entry.label}, scale {scales}, threads {threads}"
     name += f", {results[-1].stage}" if results[-1].stage else ""
-    return History(name, results, told, leaning(rates, found))
+    name += f", {choice.how.name}" if choice.how.name != "rate" else ""
+    return History(name, results, told, leaning(rates, found), choice)
 
 
 def _differs(before: RunRecord, after: RunRecord) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -185,10 +208,13 @@ def tell(histories: Sequence[History], left: Sequence[str], drawn: Mapping[int, 
 
 def _tell(history: History, *, brief: bool) -> Iterator[Block]:
     rates = [result.rate_tps for result in history.results]
-    unit = "per second" if history.results[-1].stage else "tps"
+    unit, how = history.unit, history.choice.how
+    rate = how.name == "rate"
+    value = Column(unit, form=",.1f") if rate else Column(how.name, unit, digits=4)
     few = len(rates) < FEWEST
     found = f"; too few to tell: a change needs {FEWEST} runs" if few else "" if history.changes else "; no change"
-    yield Sentence(f"{counted(len(rates), 'run')}, median {np.median(rates):,.1f} {unit}{found}")
+    median = f"{_figure(how, float(np.median(rates)))} {unit}".rstrip()
+    yield Sentence(f"{counted(len(rates), 'run')}, median {median}{found}")
     if history.assumed:
         yield Sentence(f"{history.assumed[:1].upper()}{history.assumed[1:]}.", "note")
     heads = [Column(name, left=True) for name in ("setting", "before", "from here on")]
@@ -197,25 +223,30 @@ def _tell(history: History, *, brief: bool) -> Iterator[Block]:
                 for name, values in one.differs.items()]  # fmt: skip
         shown = rows[: _MOST if brief else None]
         more = len(rows) - len(shown)
-        yield Part(_sentence(one), [
+        yield Part(_sentence(one, how), [
             Table(f"What changed at change {at}", heads, shown) if rows
             else Sentence("Nothing else that is known of the runs changed there."),
             *([Sentence(f"and {more} more: see --json", "note")] if more else []),
         ])  # fmt: skip
     if not brief:
-        heads = [Column("started (UTC)", left=True), Column("label", left=True), Column(unit, form=",.1f"),
+        heads = [Column("started (UTC)", left=True), Column("label", left=True), value,
                  Column("archive", left=True)]  # fmt: skip
         runs = [[one.started[:16].replace("T", " "), one.label, one.rate_tps, one.archive] for one in history.results]
         yield Table("Runs in order of time", heads, runs)
 
 
-def _sentence(one: Changed) -> str:
+def _figure(how: Measure, value: float) -> str:
+    return f"{value:,.1f}" if how.name == "rate" else format_number(value, digits=4)
+
+
+def _sentence(one: Changed, how: Measure) -> str:
     """``-12.3 % [-15.0, -9.8] from 2026-11-21T10:00 on (commit 3f2a), p = 0.002``."""
     ratio, result = one.change.ratio, one.result
-    low, high = (f"{(bound - 1) * 100:+.1f}" for bound in (ratio.low, ratio.high))
-    within = f" [{low}, {high}]" if isfinite(ratio.low) else ""
+    ends = [how.show_ratio(bound).removesuffix("%") for bound in (ratio.low, ratio.high) if isfinite(bound)]
+    within = f" [{', '.join(ends)}]" if len(ends) == 2 else ""
     label = f" ({result.label})" if result.label else ""
-    since = f"{ratio.value - 1:+.1%}{within} from {result.started[:16]} on{label}"
+    unit = f" {result.unit}".rstrip() if how.step else ""
+    since = f"{how.show_ratio(ratio.value)}{unit}{within} from {result.started[:16]} on{label}"
     return f"{since}, p = {one.change.p_value:.2g}: {result.archive}"
 
 
@@ -230,18 +261,24 @@ def document(histories: Sequence[History], left: Sequence[str]) -> dict[str, Any
 
 
 def _document(history: History) -> dict[str, Any]:
-    results = [{"archive": one.archive, "started": one.started, "label": one.label, "rate_tps": one.rate_tps}
+    how = history.choice.how
+    key = "rate_tps" if how.name == "rate" else "value"
+    results = [{"archive": one.archive, "started": one.started, "label": one.label, key: one.rate_tps}
                for one in history.results]  # fmt: skip
     changes = []
     for one in history.changes:
         ratio = one.change.ratio
-        bounds = {name: finite(getattr(ratio, name)) for name in ("low", "high")}
+        values = {name: getattr(ratio, name) for name in ("value", "low", "high")}
+        if how.step:
+            values = {name: how.step * log(one) if isfinite(one) else nan for name, one in values.items()}
+        ends = {name: finite(one) for name, one in values.items()}
         changes.append({
             "archive": one.result.archive, "started": one.result.started, "label": one.result.label,
-            "ratio": {"value": ratio.value, **bounds, "level": ratio.level}, "p_value": one.change.p_value,
+            "difference" if how.step else "ratio": {**ends, "level": ratio.level}, "p_value": one.change.p_value,
             "differs": {name: list(values) for name, values in one.differs.items()},
         })  # fmt: skip
-    whole = {"name": history.name, "fell": history.fell, "correlation": history.leaning}
+    what = {"name": history.name, "measure": how.name, "unit": history.unit}
+    whole = {**what, "fell": history.fell, "correlation": history.leaning}
     return {**whole, "results": results, "changes": changes}
 
 
