@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import log
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 Read = Callable[["Evaluation"], Any]
 Values = Mapping[int, float]
 """Scale to value; what is not known is nan, or no value."""
-
-
-_STEPS: Final = {"%": 100.0, "": 1.0}
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,9 @@ class Measure:
     def step(self) -> float:
         """What stands for a factor of e where two values are compared by their difference: 100 points of a share, 1 of
         a DSI. 0 where they are compared by their ratio."""
-        return 0.0 if self.geometric or self.unit not in _STEPS else _STEPS[self.unit]
+        if self.geometric:
+            return 0.0
+        return 100.0 if self.unit == "%" else float(self.per_run)
 
     def as_ratios(self, values: Floats) -> Floats:
         """Values whose ratios say how ``values`` compare: themselves, or powers of e."""
