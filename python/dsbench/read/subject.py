@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from math import log
+from math import e, log
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dsbench.read.blocks import Block
-from dsbench.read.stats.values import Floats
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
+    from dsbench.read.stats.values import Floats
 
 Read = Callable[["Evaluation"], Any]
 Values = Mapping[int, float]
@@ -59,7 +57,7 @@ class Measure:
 
     def as_ratios(self, values: Floats) -> Floats:
         """Values whose ratios say how ``values`` compare: themselves, or powers of e."""
-        return np.exp(values / self.step) if self.step else values
+        return e ** (values / self.step) if self.step else values
 
     def show_ratio(self, ratio: float) -> str:
         """A ratio of these as a change: ``+12.3%``, or ``-1.5`` in the measure's unit."""
