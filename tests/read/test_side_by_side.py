@@ -331,3 +331,22 @@ def test_the_command_prints_and_writes(called: Program, tmp_path: Path) -> None:
     missing = called("compare", paths[0], "nowhere")
     assert missing.returncode == 2
     assert "no archive at nowhere" in missing.stderr
+
+
+def test_systems_stand_beside_each_other(tmp_path: Path) -> None:
+    """The paper, table 3: a column for each where they differ."""
+
+    def run(name: str, memory: str, *disks: str) -> Path:
+        core = {"CPU": "Core i5", "memory modules": memory}
+        backend = {f"disk sd{'ab'[n]}": disk for n, disk in enumerate(disks)}
+        stack = [{"layer": "core", "items": core}, {"layer": "storage backend", "items": backend}]
+        return _archive(tmp_path, name, REFERENCE, stack=stack, host="syrtis")
+
+    one, same, other = run("a", "1 × 8 GiB DDR3"), run("b", "1 × 8 GiB DDR3"), run("c", "2 × 8 GiB DDR4", "HDD", "SSD")
+    apart = shown.document(read([one, other]))["systems"]
+    assert apart["memory modules"] == ["1 × 8 GiB DDR3", "2 × 8 GiB DDR4"]
+    assert apart["disk"] == ["", "HDD; SSD"]
+    assert "MHz" not in apart, "no side tells it"
+    assert "memory modules  1 × 8 GiB DDR3  2 × 8 GiB DDR4" in shown.text(read([one, other]))
+    assert "\nSystems" not in shown.text(read([one, same])), "a terminal has them where they differ"
+    assert "all of them" in shown.html(read([one, same]))

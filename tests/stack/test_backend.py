@@ -71,3 +71,10 @@ def test_a_virtual_disk_does_not_pass_for_a_turning_one(tmp_path: Path, monkeypa
 
 def test_a_device_that_cannot_be_seen_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _items(monkeypatch, None) == {"device": "none that can be seen from here"}
+
+
+def test_a_rotating_disk_says_how_fast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = _device(tmp_path, "sda", device__model="HGST HTS725050A7", queue__rotational="1", dev="8:0")
+    (tmp_path / "b8:0").write_text("E:ID_BUS=ata\nE:ID_ATA_ROTATION_RATE_RPM=7200\n")
+    monkeypatch.setattr(storage, "_UDEV", tmp_path)
+    assert _items(monkeypatch, disk)["disk sda"] == "HGST HTS725050A7, 10 GiB, rotating, 7,200 rpm"

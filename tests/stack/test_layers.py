@@ -142,3 +142,35 @@ def test_no_layer_names_the_machine_or_its_user(tmp_path: Path) -> None:
     names = {socket.gethostname(), getpass.getuser(), str(Path.home())}
     # Short names (vm, root) may be parts of other words.
     assert [name for name in names if len(name) > 5 and name in told] == []
+
+
+def _module(amount: int, kind: int, speed: int, *, extended: int = 0, configured: int = 0) -> bytes:
+    """A memory device as SMBIOS has it, with its texts behind it."""
+    body = bytearray(0x22)
+    body[0], body[1] = 17, len(body)
+    body[0x0C:0x0E], body[0x12], body[0x15:0x17] = amount.to_bytes(2, "little"), kind, speed.to_bytes(2, "little")
+    body[0x1C:0x20], body[0x20:0x22] = extended.to_bytes(4, "little"), configured.to_bytes(2, "little")
+    return bytes(body) + b"DIMM A\0Samsung\0\0"
+
+
+def test_memory_modules_are_those_of_the_firmware(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tmp_path / "DMI"
+    bios = bytes([0, 4, 0, 0]) + b"\0\0"
+    table.write_bytes(bios + _module(8192, 0x1A, 3200, configured=2667) * 2 + _module(0, 2, 0)
+                      + _module(0x7FFF, 0x22, 4800, extended=65536) + bytes([127, 4, 0, 0, 0, 0]))  # fmt: skip
+    monkeypatch.setattr(machine, "_SMBIOS", table)
+    assert machine.memory_modules() == "2 × 8 GiB DDR4, 2667 MT/s; 1 × 64 GiB DDR5, 4800 MT/s"
+    for cut in range(0, table.stat().st_size, 7):
+        table.write_bytes(table.read_bytes()[:cut])
+        assert isinstance(machine.memory_modules(), str), "a table that is cut tells what it has"
+
+
+def test_memory_modules_are_those_that_udev_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_SMBIOS", tmp_path / "none")
+    monkeypatch.setattr(machine, "_UDEV", tmp_path / "udev")
+    assert machine.memory_modules() == ""
+    (tmp_path / "udev").write_text(
+        "E:MEMORY_DEVICE_0_SIZE=17179869184\nE:MEMORY_DEVICE_0_TYPE=DDR4\nE:MEMORY_DEVICE_0_SPEED_MTS=3200\n"
+        "E:MEMORY_DEVICE_1_PRESENT=0\n"
+    )
+    assert machine.memory_modules() == "1 × 16 GiB DDR4, 3200 MT/s"

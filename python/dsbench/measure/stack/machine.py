@@ -7,6 +7,8 @@ import platform
 import re
 import shutil
 import subprocess
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -34,6 +36,7 @@ def describe_core(server: int | None) -> Items:
             "caches": caches(),
             "frequency governor": governor(),
             "RAM": size(memory),
+            "memory modules": memory_modules(),
             "RAM limit": f"{size(limit)} (control group)" if limit and limit < memory else "",
             "swap": size(psutil.swap_memory().total),
             "NUMA nodes": str(len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or ""),
@@ -102,6 +105,60 @@ def _mhz() -> str:
     except (OSError, NotImplementedError):
         return ""
     return f"{frequency.max or frequency.current:.0f}" if frequency else ""
+
+
+_SMBIOS = Path("/sys/firmware/dmi/tables/DMI")
+_UDEV = Path("/run/udev/data/+dmi:id")
+_MEMORY_DEVICE = 17
+_KINDS = {0x12: "DDR", 0x13: "DDR2", 0x18: "DDR3", 0x1A: "DDR4", 0x1E: "LPDDR4", 0x22: "DDR5", 0x23: "LPDDR5"}
+"""Types of memory by their numbers in SMBIOS 3.7, section 7.18.2."""
+
+
+def memory_modules() -> str:
+    """``2 × 8 GiB DDR4, 2667 MT/s``: by the firmware's own table, which root may read, or by what udev kept of it.
+    Empty where neither is there, as in most virtual machines."""
+    try:
+        found = list(_in_firmware(_SMBIOS.read_bytes()))
+    except OSError:
+        found = list(_by_udev(text(_UDEV)))
+    words = Counter(
+        " ".join([size(amount), *[kind] * bool(kind)]) + (f", {speed} MT/s" if speed else "")
+        for amount, kind, speed in found if amount
+    )
+    return "; ".join(f"{count} × {word}" for word, count in words.items())
+
+
+def _in_firmware(table: bytes) -> Iterator[tuple[int, str, int]]:
+    """Bytes, type and speed of each memory device: SMBIOS 3.7, sections 6.1 and 7.18."""
+    at = 0
+    while at + 4 <= len(table):
+        kind, length = table[at], table[at + 1]
+        if length < 4:
+            return
+        part = table[at : at + length]
+        if kind == _MEMORY_DEVICE and length >= 0x17:
+            amount, speed = (int.from_bytes(part[n : n + 2], "little") for n in (0x0C, 0x15))
+            amount_mib = amount & 0x7FFF
+            if amount == 0x7FFF and length >= 0x20:
+                amount_mib = int.from_bytes(part[0x1C:0x20], "little") & 0x7FFFFFFF
+            if length >= 0x22 and (configured := int.from_bytes(part[0x20:0x22], "little")):
+                speed = configured
+            octets = 0 if amount == 0xFFFF else amount_mib << (10 if amount & 0x8000 else 20)
+            yield octets, _KINDS.get(part[0x12], ""), speed if speed != 0xFFFF else 0
+        end = table.find(b"\0\0", at + length)  # Its texts end with two zeros.
+        if end < 0:
+            return
+        at = end + 2
+
+
+def _by_udev(lines: str) -> Iterator[tuple[int, str, int]]:
+    values = dict(re.findall(r"^E:MEMORY_DEVICE_(\d+_\w+)=(.*)$", lines, re.MULTILINE))
+    for number in sorted({name.partition("_")[0] for name in values}, key=int):
+        amount, kind, speed, configured = (
+            values.get(f"{number}_{name}", "") for name in ("SIZE", "TYPE", "SPEED_MTS", "CONFIGURED_SPEED_MTS")
+        )
+        known = configured or speed
+        yield (int(amount) if amount.isdigit() else 0), kind, int(known) if known.isdigit() else 0
 
 
 _VM = Path("/proc/sys/vm")

@@ -100,6 +100,7 @@ def _copy_on_write(mount: Mount, directory: Path) -> str:
     return "off" if off else "on"
 
 
+_UDEV = Path("/run/udev/data")
 _SECTOR_BYTES = 512
 _VIRTUAL_DRIVERS = {"virtio_blk", "virtio_scsi", "vbd", "xen-blkfront", "vmw_pvscsi", "hv_storvsc", "storvsc"}
 _VIRTUAL_MODELS = re.compile(r"qemu|vbox|vmware|virtual|persistentdisk|elastic block|msft", re.IGNORECASE)
@@ -177,7 +178,15 @@ def _medium(disk: Device) -> str:
     if disk.name.startswith("zram"):
         return "compressed memory"
     solid = {"0": "solid state", "1": "rotating"}.get(text(disk.folder / "queue/rotational"), "")
-    return f"{solid} (NVMe)" if disk.name.startswith("nvme") else solid
+    if disk.name.startswith("nvme"):
+        return f"{solid} (NVMe)"
+    known = re.search(r"^E:ID_ATA_ROTATION_RATE_RPM=([1-9]\d*)$", _by_udev(disk), re.MULTILINE)
+    return f"{solid}, {int(known[1]):,} rpm" if known and solid == "rotating" else solid
+
+
+def _by_udev(disk: Device) -> str:
+    """What udev asked the disk when it was found."""
+    return text(_UDEV / f"b{number}") if (number := text(disk.folder / "dev")) else ""
 
 
 def _queue(disk: Device, file: str, words: str, unit: str = "") -> str:

@@ -73,6 +73,8 @@ def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Ite
         yield Part(title, list(_tell_section(section, names)), key=f"figures-{number}")
     if any(one.overall for section in comparison.sections for one in section.compared[1:]):
         yield Sentence(_MEAN, "note")
+    if systems := list(_tell_systems(comparison, names, brief=brief)):
+        yield Part("Systems", systems, key="systems")
     yield Part("What differs", list(_tell_differences(comparison, names, brief=brief)), key="differences")
     if not brief:
         archives = [", ".join(one.name for one in side.evaluations) for side in comparison.sides]
@@ -145,6 +147,38 @@ def _within(interval: Interval) -> str:
     return f" [{interval.low:.2f}, {interval.high:.2f}]" if isfinite(interval.low) else ""
 
 
+_SYSTEM: Final = (
+    ("core", ("CPU", "cores", "threads", "MHz", "caches", "CPU limit", "RAM", "memory modules", "RAM limit")),
+    ("storage backend", ("device", "disk", "read limit", "write limit")), ("file system", ("type",)),
+    ("operating system", ("distribution", "kernel", "virtual machine")),
+)  # fmt: skip
+"""What the system of a run is, by layer of its stack (the paper, table 3)."""
+
+
+def describe_systems(comparison: Comparison) -> dict[str, list[str]]:
+    """Names of what the systems are, to a value for each side; without what no side tells."""
+    runs = [side.runs[0] for side in comparison.sides]
+    found = {"host": [run.host for run in runs]}
+    for layer, names in _SYSTEM:
+        for name in names:
+            # What a machine may have several of has names: "disk sda".
+            known = [[f"{value}" for one in run.stack if one.layer == layer for key, value in one.items.items()
+                      if key == name or (name == "disk" and key.startswith("disk "))] for run in runs]  # fmt: skip
+            found["file system" if layer == "file system" else name] = ["; ".join(values) for values in known]
+    return {name: values for name, values in found.items() if any(values)}
+
+
+def _tell_systems(comparison: Comparison, names: Sequence[str], *, brief: bool) -> Iterator[Block]:
+    """Systems beside each other, where there are several; else the one, for a terminal nothing."""
+    systems = describe_systems(comparison)
+    apart = any(len(set(values)) > 1 for values in systems.values())
+    if brief and not apart:
+        return
+    heads = names if apart else ("all of them",)
+    rows = [[name, *(value or NONE for value in values[: len(heads)])] for name, values in systems.items()]
+    yield Table("", [Column("", left=True), *(Column(name, left=True) for name in heads)], rows)
+
+
 def _tell_differences(comparison: Comparison, names: Sequence[str], *, brief: bool) -> Iterator[Block]:
     """What somebody changed comes first, behind it what products have that others do not know."""
     changed = comparison.changed
@@ -203,6 +237,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "archives": sections[-1]["archives"],
         "sections": sections,
         "stages": stages.document(comparison.stages, comparison.labels),
+        "systems": describe_systems(comparison),
         "differences": {name: list(values) for name, values in comparison.differences.items()},
         "doubts": list(comparison.warnings()),
     }
