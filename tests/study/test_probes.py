@@ -55,6 +55,20 @@ def test_reports_of_tools_are_read() -> None:
     assert probes.fio_rate('note: x\n{"jobs": [{"read": {"iops": 12.5}}]}', "read") == 12.5
 
 
+def test_tools_work_on_a_number_of_files(tmp_path: Path) -> None:
+    said = "1.98,2.00a,vm,1,1795440139" + "," * 17 + "1,,,,,138,11,+++++,+++,+++++,+++,104,7,+++++,+++,9000,4,,,,,,,101ms"
+    assert probes.bonnie_file_figures(said, 1024) == {
+        "created at random, 1024 files": (104.0, "1/s"), "deleted at random, 1024 files": (9000.0, "1/s")
+    }
+    assert probes.tools("postmark:200,postmark:500,dd") == ("postmark:200", "postmark:500", "dd")
+    for wrong in ("dd:5", "postmark:0", "postmark:x", "postmark:", "bonnie++:9999999"):
+        with pytest.raises(ValueError, match="take a number of files"):
+            probes.tools(wrong)
+    if probes.installed("postmark"):
+        (found,) = probes.run_tools(tmp_path, ("postmark:50",))
+        assert (found.tool, found.test, found.value > 0) == ("postmark", "transactions on small files, 50 files", True)
+
+
 def test_tools_are_named_or_all() -> None:
     assert tuple(probes._TOOLS) == PROBES
     assert probes.tools("none") == ()

@@ -33,9 +33,11 @@ _FIO: Final = {
 """Tests by name: fio's word, its options, and which of its figures counts. The last is what a log does."""
 _BONNIE: Final = {"blocks written": 11, "blocks rewritten": 13, "blocks read": 17, "seeks": 19}
 """Tests to the place of their figure in the line that it prints for programs (version 2.00a, -q)."""
+_BONNIE_FILES: Final = {"created at random": 32, "deleted at random": 36}
 _POSTMARK_COUNT: Final = 10_000
 _POSTMARK: Final = (
-    f"set location {{folder}}\nset size 500 50000\nset number 500\nset transactions {_POSTMARK_COUNT}\nrun\nquit\n"
+    "set location {folder}\nset size 500 50000\nset number {files}\n"
+    f"set transactions {_POSTMARK_COUNT}\nrun\nquit\n"
 )
 """The script of the paper, section 5.2, with fewer files."""
 _POSTMARK_STEPS: Final = (b"Performing transactions", b"Deleting files")
@@ -66,8 +68,10 @@ def run_tools(folder: Path, named: tuple[str, ...]) -> Iterator[Figure]:
     """Runs the tools ``named``, one after another, in the folder ``folder``. Raises ``StorageError``."""
     for name in named:
         try:
-            for test, (value, unit) in _TOOLS[name](folder).items():
-                yield Figure(name, test, value, unit)
+            tool, _mark, files = name.partition(":")
+            found = _COUNTING[tool](folder, int(files)) if files else _TOOLS[tool](folder)
+            for test, (value, unit) in found.items():
+                yield Figure(tool, test, value, unit)
         except (OSError, ValueError, KeyError, IndexError) as error:
             raise StorageError(f"{name} gave nothing that can be read: {error}", "try it by hand") from None
 
@@ -125,6 +129,24 @@ def _bonnie(folder: Path) -> _Found:
     return bonnie_figures(_said([*command, "-d", str(folder)], folder))
 
 
+def _bonnie_files(folder: Path, files: int) -> _Found:
+    """Files created and deleted in random order. It counts in 1024 files."""
+    user = ["-u", "root"] if os.geteuid() == 0 else []
+    thousands = -(-files // 1024)
+    command = ["bonnie++", "-q", "-f", "-s", "0", "-n", str(thousands), *user]
+    return bonnie_file_figures(_said([*command, "-d", str(folder)], folder), thousands * 1024)
+
+
+def bonnie_file_figures(said: str, files: int) -> _Found:
+    """As ``bonnie_figures``."""
+    fields = said.strip().splitlines()[-1].split(",")
+    return {
+        f"{test}, {files} files": (float(fields[at]), "1/s")
+        for test, at in _BONNIE_FILES.items()
+        if re.fullmatch(r"\d+(\.\d+)?", fields[at])
+    }
+
+
 def bonnie_figures(said: str) -> _Found:
     """Out of the last line that bonnie++ prints; tests that it calls too short to be measured (+++++) are left out."""
     fields = said.strip().splitlines()[-1].split(",")
@@ -136,13 +158,17 @@ def bonnie_figures(said: str) -> _Found:
     }
 
 
-def _postmark(folder: Path) -> _Found:
+def _postmark_files(folder: Path, files: int) -> _Found:
+    return {f"{test}, {files} files": found for test, found in _postmark(folder, files).items()}
+
+
+def _postmark(folder: Path, files: int = 500) -> _Found:
     command = [_needed("postmark")]
     with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT) as tool:  # fmt: skip
         assert tool.stdin is not None
         assert tool.stdout is not None
-        tool.stdin.write(_POSTMARK.format(folder=folder).encode())
+        tool.stdin.write(_POSTMARK.format(folder=folder, files=files).encode())
         tool.stdin.close()
         out = tool.stdout.fileno()
         pieces = iter(lambda: os.read(out, _MIB), b"")
@@ -167,6 +193,9 @@ def postmark_figures(said: Iterable[tuple[int, bytes]]) -> _Found:
 _TOOLS: Final[dict[str, Callable[[Path], _Found]]] = {
     "dd": _dd, "fio": _fio, "bonnie++": _bonnie, "postmark": _postmark,
 }  # fmt: skip
+
+
+_COUNTING: Final[dict[str, Callable[[Path, int], _Found]]] = {"bonnie++": _bonnie_files, "postmark": _postmark_files}
 
 
 def _program(name: str) -> str | None:

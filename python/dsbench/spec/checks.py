@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 MOST_LEVELS = 100
 PROBES = ("dd", "fio", "bonnie++", "postmark")
+COUNTING = ("bonnie++", "postmark")
+"""Those that take a number of small files."""
+MOST_FILES = 1_000_000
 """Storage tools that measure beside a database."""
 PEAK_THREADS = 64
 """Up to which number of threads a peak is searched when nothing else is said."""
@@ -103,12 +106,20 @@ def storage_in_one_way(value: object) -> object:
 
 
 def probes_named(value: str) -> tuple[str, ...]:
-    """The storage tools that ``value`` names, all for ``all``. ``ValueError`` for one that is not known."""
+    """The storage tools that ``value`` names, all for ``all``; behind a colon stands a number of files.
+
+    ``ValueError`` for one that is not known.
+    """
     if value in ("none", "all", ""):
         return PROBES if value == "all" else ()
     named = tuple(dict.fromkeys(word.strip() for word in value.split(",")))
-    if unknown := [name for name in named if name not in PROBES]:
-        raise ValueError(f"no tool {unknown[0][:60]!r}: use none, all, or some of {','.join(PROBES)}")
+    for word in named:
+        name, mark, files = word.partition(":")
+        if name not in PROBES:
+            raise ValueError(f"no tool {name[:60]!r}: use none, all, or some of {','.join(PROBES)}")
+        if mark and (name not in COUNTING or not files.isdecimal() or not 0 < int(files[:9]) <= MOST_FILES):
+            words = f"{word[:60]!r}: {' and '.join(COUNTING)} take a number of files, 1 to {MOST_FILES}"
+            raise ValueError(f"{words}: write for instance postmark:2000")
     return named
 
 
