@@ -315,7 +315,7 @@ class RunSpec(Frozen):
         str,
         About(
             "Storage tools that measure beside the data, before and after the cycles of each scale: none, all that are "
-            "installed, or some of " + ",".join(PROBES) + "; postmark:2000 works on so many files, and so does bonnie++",
+            "installed, or some of " + ",".join(PROBES) + "; postmark:2000, bonnie++:2048: on so many files",
             RECORDS, "told", metavar="TOOL,…", brief=True,
         ),
     ] = "none"
