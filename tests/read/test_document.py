@@ -115,7 +115,13 @@ def test_page_loads_nothing_from_elsewhere(text: str) -> None:
 def test_contents_lead_to_every_section(text: str) -> None:
     reader, contents = Reader(text), Reader(text[text.index("<nav") : text.index("</nav>")])
     sections = [attributes["id"] for attributes in reader.named("section")]
-    assert [a["href"] for a in contents.named("a")] == [f"#{key}" for key in sections]
+    linked = [str(a["href"]).removeprefix("#") for a in contents.named("a") if "data-opens" not in a]
+    alone = [str(a["href"]).removeprefix("#") for a in contents.named("a") if "data-opens" in a]
+    assert sections[0] == "warnings", "what endangers the figures stands below them, in no tab"
+    assert {*linked, *alone} == set(sections[1:])
+    assert sorted(linked, key=sections.index) == linked
+    tabs = [a["data-tab"] for a in reader.named("div") if "data-tab" in a]
+    assert tabs == [a["data-opens"] for a in contents.named("a") if "data-opens" in a]
     identifiers = [a["id"] for _, a in reader.elements if "id" in a]
     assert len(identifiers) == len(set(identifiers))
     assert {a["aria-labelledby"] for a in reader.named("section")} <= set(identifiers)
@@ -124,23 +130,23 @@ def test_contents_lead_to_every_section(text: str) -> None:
 
 def test_headline_gives_dsi_rating_and_status(text: str) -> None:
     shown = Reader(text).text
-    assert "6.52 (6.45 to 6.58)" in shown
-    assert "scales 1-10000, 95 % interval over the cycles; comparable" in shown
-    assert "214.7 tps" in shown
+    first = shown[: shown.index("Warnings")]
+    assert re.search(r"Index DSI\s+6\.52\s+6\.45 to 6\.58 · comparable", first)
+    assert re.search(r"T = X \(TPC-B clause 4\.1\): 214\.7", shown)
     assert "2026-11-21 10:00:00 UTC, took 3:11:12" in shown
 
 
 def test_missing_figures_are_explained(tpcb: Evaluation) -> None:
     index = replace(tpcb.index, dsi=None, crossing=None, crossing_note="the rate stays above the scale")
     shown = Reader(page(replace(tpcb, index=index, doubts=()), sample.run(status="cut-short", reason="SIGINT"))).text
-    assert "it needs at least two scales" in shown
+    assert "Index DSI" not in shown
     assert "the rate stays above the scale" in shown
     assert "cut-short: SIGINT" in shown
     assert "none was found" in shown
     index = replace(tpcb.index, dsi=Interval(6.5, math.nan, math.nan, 0.95), comparable=False)
     shown = Reader(page(replace(tpcb, index=index), sample.run())).text
     assert "nan" not in shown
-    assert "not comparable with others" in shown
+    assert "this ladder only" in shown
 
 
 def test_doubts_come_with_remedies_and_the_severe_first(text: str) -> None:
@@ -151,7 +157,7 @@ def test_doubts_come_with_remedies_and_the_severe_first(text: str) -> None:
 
 
 def test_results_have_all_23_columns_and_mark_void_scales(text: str, tpcb: Evaluation) -> None:
-    part = Reader(text[text.index('<section id="results"') : text.index('<section id="cost"')])
+    part = Reader(text[text.index('<section id="results"') : text.index('</section>', text.index('<section id="results"'))])
     assert sum(a.get("scope") == "col" for a in part.named("th")) == 23
     assert len(part.named("td")) == 22 * len(tpcb.scales)
     assert "rate at 99.7 % [tps]" in part.text
@@ -210,8 +216,8 @@ def test_unusual_archives_have_a_page(case: tuple[Evaluation, RunRecord]) -> Non
     }
 
 
-def _in_browser(tmp_path: Path, content: str) -> tuple[str, str]:
-    """The page as the browser made it, and what it logged."""
+def _in_browser(tmp_path: Path, content: str, at: str = "") -> tuple[str, str]:
+    """The page as the browser made it, opened ``at`` a part of it, and what it logged."""
     file = tmp_path / "report.html"
     file.write_text(content, "utf-8")
     flags = [
@@ -219,7 +225,7 @@ def _in_browser(tmp_path: Path, content: str) -> tuple[str, str]:
         "--disable-background-networking", "--disable-component-update", f"--user-data-dir={tmp_path / 'profile'}",
         "--virtual-time-budget=20000", "--enable-logging=stderr", "--dump-dom",
     ]  # fmt: skip
-    done = subprocess.run([str(CHROMIUM), *flags, file.as_uri()], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([str(CHROMIUM), *flags, file.as_uri() + at], capture_output=True, text=True, timeout=120)
     return done.stdout, done.stderr
 
 
@@ -227,16 +233,32 @@ def _in_browser(tmp_path: Path, content: str) -> tuple[str, str]:
 def test_browser_draws_all_diagrams_and_the_first_course(tmp_path: Path, text: str) -> None:
     dom, log = _in_browser(tmp_path, text)
     assert "CONSOLE" not in log
-    assert len(re.findall(r'<svg[^>]*class="marks"', dom)) == 6
+    # The picture of the first screen, and those of the tab Rate.
+    assert len(re.findall(r'<svg[^>]*class="marks"', dom)) == 7
     assert "cannot be drawn here" not in dom.partition("<script")[0]
-    for words in ("effective_cache_size 13 GB", "check failed", "pavonis", "99.7 %", "second of all cycles in order"):
+    for words in ("effective_cache_size 13 GB", "check failed", "pavonis", "99.7 %"):
         assert re.search(rf"<text[^>]*>{re.escape(words)}</text>", dom)
+    assert shown_tabs(dom) == ["Rate"]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+def test_an_address_opens_the_tab_that_it_leads_into(tmp_path: Path, text: str) -> None:
+    dom, log = _in_browser(tmp_path, text, "#course")
+    assert "CONSOLE" not in log
+    assert shown_tabs(dom) == ["Times"]
+    assert re.search(r"<text[^>]*>second of all cycles in order</text>", dom)
+
+
+def shown_tabs(dom: str) -> list[str]:
+    """Those parts of the page that are not hidden."""
+    return [str(a["data-tab"]) for a in Reader(dom.partition("<script")[0]).named("div")
+            if "data-tab" in a and "hidden" not in a]  # fmt: skip
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 def test_browser_runs_nothing_that_the_page_shows(tmp_path: Path) -> None:
     dom, _ = _in_browser(tmp_path, page(*hostile()))
-    assert len(re.findall(r'<svg[^>]*class="marks"', dom)) == 6
+    assert len(re.findall(r'<svg[^>]*class="marks"', dom)) == 7
     body = re.search(r"<body[^>]*>", dom)
     assert body is not None
     assert "taken" not in body[0]
@@ -285,9 +307,9 @@ def test_void_scales_make_no_headline(tpcb: Evaluation) -> None:
     """The fastest scale is void: the rate on top is that of the next one."""
     best, second = sorted(tpcb.scales, key=lambda row: row.rate_median_tps)[:-3:-1]
     shown = Reader(page(replace(tpcb, void_scales=frozenset({best.scale})), sample.run())).text
-    told = re.search(r"median of the cycles, at scale (\d+)", shown)
+    told = re.search(r"Highest rate\s+[\d.,]+ tps\s+[^·]+ · scale ([\d,]+)", shown)
     assert told is not None
-    assert told[1] == str(second.scale)
+    assert told[1] == f"{second.scale:,}"
 
 
 def test_seconds_without_a_transaction_have_no_times() -> None:

@@ -139,12 +139,13 @@ def test_failed_attempts_are_told_by_kind_and_class(tmp_path: Path) -> None:
 
 def test_the_page_begins_with_nopm(tmp_path: Path) -> None:
     html = page(evaluate(archive := archive_of(tmp_path, [10, 20])), archive.run)
-    first = html[html.index('class="figures"') :][:300]
-    assert "NOPM, unpaced" in first
-    assert "5 warehouses, 10 connections; committed New-Orders per minute, no tpmC" in first
+    head = html[: html.index("</header>")]
+    first = head[head.index('class="tiles"') :]
+    assert "New-Orders per minute" in head[head.index("<h1>") : head.index("</h1>")]
+    assert " NOPM</strong>" in first
     # Both numbers of threads reached the same rate: the smaller one is named.
-    assert "at scale 5 and 10 threads" in html
-    assert "T(X) = X" not in html[: html.index("</header>")]
+    assert "scale 5, 10 threads · unpaced" in first
+    assert "DSI" not in first
 
 
 def test_doubts_of_one_scale_are_all_told(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ _STYLE: Final = """
 .dsbench { font: 0.9rem/1.45 system-ui, "Liberation Sans", Arial, sans-serif; }
 .dsbench h1 { font-size: 1.3rem; margin: 0.4rem 0; }
 .dsbench h2 { font-size: 1.05rem; margin: 1rem 0 0.3rem; }
-.dsbench .figures { display: flex; flex-wrap: wrap; gap: 0.6rem; }
-.dsbench .figures p { margin: 0; padding: 0.4rem 0.8rem; border: 1px solid rgba(128, 128, 128, 0.5);
+.dsbench .tiles { display: flex; flex-wrap: wrap; gap: 0.6rem; }
+.dsbench .tiles p { margin: 0; padding: 0.4rem 0.8rem; border: 1px solid rgba(128, 128, 128, 0.5);
   border-radius: 6px; }
-.dsbench .figures span { display: block; font-size: 0.85rem; opacity: 0.8; }
-.dsbench .figures strong { font-size: 1.25rem; }
+.dsbench .tiles span { display: block; font-size: 0.85rem; opacity: 0.8; }
+.dsbench .tiles strong { font-size: 1.25rem; }
 .dsbench dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; margin: 0.6rem 0; }
 .dsbench dt { opacity: 0.7; }
 .dsbench dd { margin: 0; }
@@ -47,7 +47,7 @@ def page(evaluation: Evaluation, run: RunRecord) -> str:
     """HTML for a cell of a notebook; its styles touch nothing else there."""
     images = tag("div", *_images(evaluation, run), cls="pictures")
     return str(tag(
-        "div", tag("style", Html(_STYLE)), results.headline(evaluation, run), _shown("warnings", evaluation),
+        "div", tag("style", Html(_STYLE)), results.show_answer(evaluation, run), _shown("warnings", evaluation),
         _shown("connections", evaluation), _shown("rate", evaluation), images, cls="dsbench",
     ))  # fmt: skip
 

@@ -9,26 +9,24 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-import numpy as np
-
 from dsbench.archive import RunRecord
 from dsbench.read import draw as diagrams
 from dsbench.read import glance, subjects
+from dsbench.read.answer import describe, say, tiles
 from dsbench.read.blocks import Block, Sentence
 from dsbench.read.draw import course
 from dsbench.read.draw.axes import conditions
+from dsbench.read.draw.hero import hero
 from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, ceiling_tps
 from dsbench.read.html import Html, join, number, render_page, render_section, section, table, tag, terms
-from dsbench.read.naming import index_scales, server, subject
-from dsbench.read.series import each_series, phrases
-from dsbench.read.stats.precision import FEWEST
-from dsbench.read.stats.values import Index, result_columns
+from dsbench.read.naming import server, subject, warnings
+from dsbench.read.series import each_series
+from dsbench.read.stats.values import result_columns
 from dsbench.read.subjects.rate import peak_lines
 from dsbench.spec import OPTIONS, printed
 from dsbench.spec.files import said
-from dsbench.workloads import Headline
 
 _CAPTIONS: Final = {
     "rate": "Rate of the cycles over the scale: median, mean with standard deviation, range; on the right times. Or, "
@@ -48,13 +46,21 @@ _CAPTIONS: Final = {
     "conf": "What remains of the rate when a share of the transactions has to be fast enough. Levels are quantiles.",
 }
 _ZOOMED: Final = ("cycle", "freq", "kinds")
+_TABS: Final = {
+    "Rate": ("summary", "rate", "diagrams", "connections", "stages", "nodes", "models", "results"),
+    "Times": ("latency", "kinds", "statements", "course"),
+    "Cost": ("cost", "probes", "statistics"),
+    "Machine": ("machine", "stack"),
+    "Checks": ("checks", "errors", "durability", "checklist"),
+    "Settings": ("settings", "specification"),
+    "How to read": ("glossary",),
+}
+"""The tabs of the page with their sections; a section that none has stands in one more."""
 _OWN: Final = {
-    "diagrams": "Diagrams", "results": "Results", "course": "Course", "specification": "Specification",
-    "glossary": "How to read",
+    "summary": "Summary", "diagrams": "Diagrams", "results": "Results", "course": "Course",
+    "specification": "Specification", "glossary": "How to read",
 }  # fmt: skip
 """Sections that are no subjects, or that only a page can show."""
-_BEHIND: Final = {"statements": "diagrams", "models": "results"}
-"""Behind which subject they stand; others come last."""
 _ALWAYS: Final = frozenset({"cost", "errors", "checks", "durability", "stack", "settings"})
 """Subjects of which the page says as well that there is nothing."""
 
@@ -63,20 +69,26 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     """The page of an evaluation and its run.json; ``drawn`` are its diagrams, if they exist already."""
     specs = dict(drawn) if drawn is not None else diagrams.specs(evaluation, run)
     sections = {
-        "diagrams": _diagrams([name for name in specs if name != "rate"], any_drawn=bool(specs)),
+        "summary": summarize(evaluation, run),
+        "diagrams": _diagrams(list(specs), any_drawn=bool(specs)),
         "results": columns(evaluation),
         "course": course.section_of_courses(evaluation),
         "specification": specification(run),
         "glossary": glossary(run),
     }
     sections |= {name: part for name in subjects.NAMES if name not in _OWN and (part := _section(name, evaluation))}
-    curve = figure("rate", _CAPTIONS["rate"]) if "rate" in specs else None
-    order = [each for name in subjects.NAMES for each in (name, _BEHIND.get(name, ""))]
-    shown = [name for name in dict.fromkeys([*order, *_OWN]) if name in sections]
-    body = tag(
-        "main", headline(evaluation, run, curve), _contents(shown), *(sections[name] for name in shown)
-    )
+    picture = hero(evaluation, run)
     drawn_here = {name: _zoomable(spec) if name in _ZOOMED else spec for name, spec in specs.items()}
+    drawn_here |= {"hero": picture} if picture else {}
+    grouped = {name for names in _TABS.values() for name in names}
+    rest = tuple(name for name in sections if name not in grouped and name != "warnings")
+    tabs = {tab: [name for name in names if name in sections] for tab, names in {**_TABS, "More": rest}.items()}
+    tabs = {tab: names for tab, names in tabs.items() if names}
+    body = tag(
+        "main", head(evaluation, run), show_answer(evaluation, run),
+        figure("hero", "", tools=_paper_form(specs)) if picture else "", sections.get("warnings", ""), _contents(tabs),
+        *(tag("div", *(sections[name] for name in names), data_tab=tab) for tab, names in tabs.items()),
+    )
     drawn_here["course"] = course.spec()
     return render_page(f"{subject(run)} – {evaluation.name}", body, drawn_here, course.courses(evaluation))
 
@@ -92,10 +104,21 @@ def _section(name: str, evaluation: Evaluation) -> Html | None:
     return Html(render_section(name, found.title, blocks)) if blocks else None
 
 
-def _contents(names: Sequence[str]) -> Html:
-    titles = {name: _OWN[name] if name in _OWN else subjects.load(name).title for name in names}
-    return tag("nav", tag("ul", *(tag("li", tag("a", titles[name], href=f"#{name}")) for name in names)),
-               aria_label="Contents")  # fmt: skip
+def _contents(tabs: Mapping[str, Sequence[str]]) -> Html:
+    """A link to the first section of each tab, and below it one to each of its sections."""
+    def title(name: str) -> str:
+        return _OWN[name] if name in _OWN else subjects.load(name).title
+
+    def inner(names: Sequence[str]) -> Html:
+        return tag("ul", *(tag("li", tag("a", title(name), href=f"#{name}")) for name in names))
+
+    rows = [tag("li", tag("a", tab, href=f"#{names[0]}", data_opens=tab), inner(names) if len(names) > 1 else "")
+            for tab, names in tabs.items()]  # fmt: skip
+    return tag("nav", tag("ul", *rows), aria_label="Contents")
+
+
+def _paper_form(specs: Mapping[str, Spec]) -> Html | str:
+    return tag("a", "as in the paper", href="#figure-rate") if "rate" in specs else ""
 
 
 def _diagrams(names: list[str], *, any_drawn: bool) -> Html:
@@ -173,15 +196,17 @@ def _doubts(evaluation: Evaluation) -> Html:
     return tag("a", words, href="#warnings")
 
 
-_SWITCHED: Final = frozenset({"rate", "cycle", "connections", "response", "kinds", "relative", "linear", "threads"})
+_SWITCHED: Final = frozenset(
+    {"hero", "rate", "cycle", "connections", "response", "kinds", "relative", "linear", "threads"}
+)
 """Diagrams of which both a linear and a logarithmic axis tell something."""
 
 
-def figure(name: str, caption: str) -> Html:
-    """A diagram with its caption and a link to it; the page draws it."""
+def figure(name: str, caption: str, tools: Html | str = "") -> Html:
+    """A diagram with its caption and a link to it, and what else one may do with it; the page draws it."""
     link = tag("a", "#", href=f"#figure-{name}", cls="anchor", aria_label=f"Link to the diagram {name}")
     place = tag("div", cls="chart", data_diagram=name, data_switch=name in _SWITCHED)
-    return tag("figure", place, tag("figcaption", join([caption, " ", link])), id=f"figure-{name}")
+    return tag("figure", place, tag("figcaption", join([caption, " ", tools, " ", link])), id=f"figure-{name}")
 
 
 def specification(run: RunRecord) -> Html:
@@ -236,80 +261,33 @@ def glossary(run: RunRecord) -> Html:
     return section("How to read this page", terms((scale, *_TERMS)), key="glossary")
 
 
-def headline(evaluation: Evaluation, run: RunRecord, curve: Html | None = None) -> Html:
-    """The DSI and the rating where T(X) = X, or NOPM; beside them ``curve``; and what was run where and when."""
-    figures = [] if evaluation.staged or not evaluation.cycle_rates else _ratings(evaluation)
-    figures = [_nopm(evaluation, run.entry.headline)] if evaluation.nopm else figures
-    if found := best(evaluation):
-        shown = f" and {phrases(evaluation.series)[found.part.key]}" if evaluation.series else ""
-        note = f"median of the cycles, at scale {found.row.scale}{shown}"
-        rate = _figure("highest rate", f"{number(found.row.rate_median_tps)} tps", note)
-        figures = [*figures, rate] if evaluation.nopm else [rate, *figures]
-        if counted := found.part.headline.get(found.row.scale):
-            shown = number(counted.median)
-            figures = [_figure(counted.label, shown, f"at scale {found.row.scale}; {counted.about}"), *figures]
+def head(evaluation: Evaluation, run: RunRecord) -> Html:
+    """What kind of page it is, and of when."""
+    kept = " · ".join(part for part in (run.spec.label, _times(run)) if part)
+    return tag("div", tag("span", f"dsbench · report · {evaluation.name}"), tag("span", kept), cls="top")
+
+
+def show_answer(evaluation: Evaluation, run: RunRecord) -> Html:
+    """The sentence that answers, the conditions, what voids or endangers the figures, and four of them."""
+    shown = [tag("p", tag("span", one.name, cls="name"), tag("strong", one.value, cls=one.tone or None),
+                 tag("span", one.note)) for one in tiles(evaluation, run)]  # fmt: skip
+    dangers = [tag("p", line, cls="foreign", role="note") for line in warnings(evaluation, run)]
+    return tag(
+        "header", tag("h1", say(evaluation, run)), tag("p", describe(evaluation, run), cls="sub"),
+        warning(evaluation, run), *dangers, tag("div", *shown, cls="tiles") if shown else "",
+    )
+
+
+def summarize(evaluation: Evaluation, run: RunRecord) -> Html:
+    """What limits the best rate, how sure it is, and what was run where and when."""
+    found = best(evaluation)
     facts = terms([
         ("server", server(run)), ("host", _host(run)), ("load", conditions(evaluation, run)),
-        ("placement", evaluation.placement),
-        ("client's ceiling", _ceiling(found, run)),
+        ("placement", evaluation.placement), ("client's ceiling", _ceiling(found, run)),
         ("status", _status(run)), ("time", _times(run)), ("archive", evaluation.name),
         ("made with", f"dsbench {run.dsbench}"),
     ])  # fmt: skip
-    told = tag("div", warning(evaluation, run), tag("div", *figures, cls="figures"), answers(evaluation, run))
-    return tag("header", tag("h1", subject(run)), tag("div", told, curve or "", cls="glance"), facts)
-
-
-def _figure(name: str, value: str, note: str) -> Html:
-    return tag("p", tag("span", name, cls="name"), tag("strong", value), tag("span", note))
-
-
-def _ratings(evaluation: Evaluation) -> list[Html]:
-    """Those of the last number of threads, named where there are several; the section Rate has all."""
-    index, which = evaluation.index, f", {evaluation.threads} threads" if len(evaluation.by_threads) > 1 else ""
-    rating = index.crossing_note or "where the rate equals the scale: the rating of TPC-B, clause 4.1"
-    return [
-        _figure(f"DSI{which}", _index_value(index), _index_note(index)),
-        _figure(f"T(X) = X{which}", _crossing_value(index), rating),
-    ]
-
-
-def _nopm(evaluation: Evaluation, headline: Headline) -> Html:
-    """The highest NOPM, over all scales that are not void and all numbers of threads."""
-    parts = list(evaluation.series.values()) or [evaluation]
-    found = [
-        (row.median, x, part.connections, row)
-        for part in parts for x, row in part.nopm.items() if x not in part.void_scales
-    ]  # fmt: skip
-    if not found:
-        return _figure(headline.label, "none", "every scale is void")
-    _, scale, connections, best = max(found, key=lambda entry: np.nan_to_num(entry[0], nan=-1.0))
-    note = f"median of the cycles, {scale} warehouse{'s' if scale > 1 else ''}, {connections} connections; "
-    return _figure(best.label, number(best.median), note + headline.about)
-
-
-def _index_value(index: Index) -> str:
-    if index.dsi is None:
-        return "none"
-    within = f" ({index.dsi.low:.2f} to {index.dsi.high:.2f})" if math.isfinite(index.dsi.low) else ""
-    return f"{index.dsi.value:.2f}{within}"
-
-
-def _index_note(index: Index) -> str:
-    if index.dsi is None:
-        return "it needs at least two scales with a valid check, each with a rate above 0"
-    interval = f"no interval below {FEWEST} cycles"
-    if math.isfinite(index.dsi.low):
-        interval = f"{index.dsi.level * 100:g} % interval over the cycles"
-    fit = (
-        "comparable with other runs of the profile dsi"
-        if index.comparable
-        else "not comparable with others: not the ladder and conduct of the profile dsi"
-    )
-    return f"{index_scales(index)}, {interval}; {fit}"
-
-
-def _crossing_value(index: Index) -> str:
-    return "none" if index.crossing is None else f"{number(index.crossing)} tps"
+    return section("Summary", answers(evaluation, run), facts, key="summary")
 
 
 def _host(run: RunRecord) -> str:

@@ -27,7 +27,8 @@
   });
   system.addEventListener("change", () => { name(); redraw(); });
   name();
-  document.querySelector("main")?.prepend(theme);
+  const top = document.querySelector("main > .top");
+  if (top) top.append(theme); else document.querySelector("main")?.prepend(theme);
 
   // --- Diagrams. The menu saves one and shows its source; the link to an editor on the web is left out.
   const options = {renderer: "svg", actions: {export: true, source: true, compiled: false, editor: false}};
@@ -166,7 +167,37 @@
   addEventListener("afterprint", () => isDark() && redraw());
 
   const specs = read("specs");
-  for (const place of document.querySelectorAll("[data-diagram]")) draw(place, specs[place.dataset.diagram]);
+  const waiting = new Set(document.querySelectorAll("[data-diagram]"));
+  // What a tab hides is drawn when the tab is opened, or printed.
+  const drawShown = (all = false) => {
+    for (const place of waiting) {
+      if (!all && place.closest("[hidden]")) continue;
+      waiting.delete(place);
+      draw(place, specs[place.dataset.diagram]);
+    }
+  };
+
+  // --- Tabs: the part of the page that the address names is shown, the first where it names none.
+  const tabs = [...document.querySelectorAll("main > [data-tab]")];
+  const links = [...document.querySelectorAll("nav a[data-opens]")];
+  const open = () => {
+    const wanted = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+    const tab = wanted?.closest("[data-tab]") ?? tabs.find((one) => !one.hidden) ?? tabs[0];
+    for (const one of tabs) one.hidden = one !== tab;
+    for (const link of links) {
+      if (link.dataset.opens === tab?.dataset.tab) link.setAttribute("aria-current", "true"); else link.removeAttribute("aria-current");
+    }
+    drawShown();
+    if (wanted) wanted.scrollIntoView();
+  };
+  if (tabs.length) {
+    root.classList.add("tabbed");
+    for (const one of tabs.slice(1)) one.hidden = true;
+    addEventListener("hashchange", open);
+    addEventListener("beforeprint", () => { for (const one of tabs) one.hidden = false; drawShown(true); });
+    addEventListener("afterprint", open);
+    open();
+  } else drawShown();
 
   const courses = read("courses");
   const drawCourse = (place) => {

@@ -1,0 +1,231 @@
+"""What a run found, in one sentence and four figures: the first that a page and a terminal say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isfinite
+from typing import Final, Literal
+
+from dsbench.archive import RunRecord
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.format import format_number
+from dsbench.read.glance import Best, best, limit
+from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server
+from dsbench.read.series import phrases
+from dsbench.read.stats.precision import FEWEST
+from dsbench.read.stats.values import ScaleResult
+
+Tone = Literal["", "good", "fair", "bad"]
+
+_SAME: Final = 1.25
+"""Rates that differ by less than so many times are called the same."""
+_LOST: Final = 0.8
+"""Share of the highest rate below which a rate has fallen. Both are rules for one sentence, as no interval says when a
+difference matters to somebody."""
+
+_MANY: Final = 0.01
+"""Share of attempts that fail beyond which that stands beside the index, too."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A figure of the first screen."""
+
+    name: str
+    value: str
+    note: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Highest:
+    """The highest of what the run measures, where, and in which words."""
+
+    value: float
+    unit: str
+    """In full: ``transactions per second``."""
+    short: str
+    scale: int
+    part: Evaluation
+
+
+def highest(evaluation: Evaluation) -> Highest | None:
+    """The rate, or what the workload counts in its place; ``None`` where nothing that is not void was committed."""
+    parts = list(evaluation.series.values()) or [evaluation]
+    counted_here = [
+        Highest(row.median, "New-Orders per minute", row.label, x, part)
+        for part in parts for x, row in part.nopm.items() if x not in part.void_scales and row.median > 0
+    ] or [
+        Highest(row.median, row.label, row.label, x, part)
+        for part in parts for x, row in part.headline.items() if x not in part.void_scales and row.median > 0
+    ]  # fmt: skip
+    if counted_here:
+        return max(counted_here, key=lambda one: one.value)
+    found = best(evaluation)
+    if found is None:
+        return None
+    return Highest(found.row.rate_median_tps, "transactions per second", "tps", found.row.scale, found.part)
+
+
+def say(evaluation: Evaluation, run: RunRecord) -> str:
+    """What was measured, how fast it was and what happens as the database grows, in one sentence."""
+    who = " ".join(part for part in (server(run) or "The database", by_client(run)) if part)
+    top = highest(evaluation)
+    if top is None:
+        return _say_nothing(evaluation, run, who)
+    where = " on this machine" if run.embedded or run.spec.target.url.startswith("private:") else ""
+    stage = f" in stage {top.part.stage}" if evaluation.staged else ""
+    if run.spec.rate and top.short == "tps":
+        return f"{who} does {_number(top.value)} of the {run.spec.rate:,.6g} {top.unit} that were asked for{where}."
+    return f"{who} does {_number(top.value)} {top.unit}{stage}{where}{_grow(top, evaluation)}."
+
+
+def _say_nothing(evaluation: Evaluation, run: RunRecord, who: str) -> str:
+    if evaluation.void_scales:
+        return f"The check failed: no figure of {who} can be used."
+    if run.status == "running":
+        return f"{who} is being measured."
+    why = run.reason or "no cycle was finished"
+    return f"{who} was not measured: {why.rstrip('.')}."
+
+
+def _grow(top: Highest, evaluation: Evaluation) -> str:
+    """What becomes of the rate as the database grows; nothing where one size was measured."""
+    rows = [row for row in top.part.scales if row.scale not in top.part.void_scales and row.rate_median_tps > 0]
+    if len(rows) < 2 or evaluation.staged:
+        return ""
+    rates = [row.rate_median_tps for row in rows]
+    peak = max(rates)
+    if peak < _SAME * min(rates):
+        return f", at every size from {_size(rows[0])} to {_size(rows[-1])}"
+    if rates[-1] < _LOST * peak:
+        before, after = min(pairwise(rows), key=lambda two: two[1].rate_median_tps / two[0].rate_median_tps)
+        lost = 1 - rates[-1] / peak
+        where = f"most of it between {_size(before)} and {_size(after)}"
+        return f", and loses {lost:.0%} of them by {_size(rows[-1])}" + (f", {where}" if len(rows) > 2 else "")
+    if rates[0] < _LOST * peak:
+        at = _size(next(row for row in rows if row.rate_median_tps == peak))
+        return f" at {at}, {peak / rates[0]:.2g} times as many as at {_size(rows[0])}"
+    return ""
+
+
+def _number(value: float) -> str:
+    """Four significant digits, as nobody's rate is known better."""
+    return format_number(float(f"{value:.4g}"), digits=4)
+
+
+def _size(row: ScaleResult) -> str:
+    return f"{format_size(row.database_size_gb)}" if isfinite(row.database_size_gb) else f"scale {row.scale:,}"
+
+
+def format_size(size_gb: float) -> str:
+    """A size of a database: ``16 MB``, ``1.6 GB``, ``2.1 TB``."""
+    for factor, unit in ((1e-3, "TB"), (1.0, "GB"), (1e3, "MB"), (1e6, "kB")):
+        if size_gb * factor >= 1 or unit == "kB":
+            break
+    value = size_gb * factor
+    return f"{value:,.0f} {unit}" if value >= 9.95 else f"{value:.1f} {unit}".replace(".0 ", " ")
+
+
+def describe(evaluation: Evaluation, run: RunRecord) -> str:
+    """The work, how it was done and the machine, in one line."""
+    spec = run.spec
+    cycles, seconds = conduct(evaluation, run)
+    numbers, scales = spec.thread_numbers, [row.scale for row in evaluation.scales] or list(spec.scales)
+    threads = f"{', '.join(map(str, numbers))} {'thread' if numbers == (1,) else 'threads'}"
+    pace = pacing(run)
+    memory, cpu = run.item("core", "RAM"), run.item("core", "CPU")
+    parts = [
+        run.entry.label,
+        f"scale {scales[0]:,}" if len(scales) == 1 else f"scales {scales[0]:,} to {scales[-1]:,}",
+        f"{counted(spec.nodes, 'node')} × {threads}" if spec.nodes else threads,
+        f"{spec.connections} connections each" if spec.connections > 1 else "",
+        run.in_force.replace("-", " "),
+        f"{cycles} {'cycle' if cycles == '1' else 'cycles'} of {seconds} s",
+        pace if pace != "closed loop" else "",
+        limited(run),
+        f"{run.cpus} × {cpu}" if run.cpus and cpu else counted(run.cpus, "CPU") if run.cpus else "",
+        memory, run.item("file system", "type"),
+    ]  # fmt: skip
+    return " · ".join(part for part in parts if part)
+
+
+def tiles(evaluation: Evaluation, run: RunRecord) -> list[Tile]:
+    """The highest rate, how long 99 % take there, the index or the failures, and whether all that can be trusted."""
+    top, found = highest(evaluation), best(evaluation)
+    if top is None or found is None:
+        return []
+    index, failed = list(_tile_of_index(top, evaluation)), _tile_of_failures(top, evaluation)
+    return [
+        _tile_of_rate(top, evaluation), *_tile_of_time(top), *index, *([failed] if failed.tone or not index else []),
+        _tile_of_trust(found, run, evaluation),
+    ]  # fmt: skip
+
+
+def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
+    interval = top.part.intervals.get(top.scale) if top.short == "tps" else None
+    cycles = len(top.part.cycle_rates.get(top.scale, ()))
+    sure = f"± {interval.reach:.1%}" if interval and isfinite(interval.low) else counted(cycles, "cycle")
+    if interval and isfinite(interval.low) and interval.reach > 1:
+        sure = f"{format_number(interval.low)} to {format_number(interval.high)}"
+    where = f"scale {top.scale:,}" + (f", {phrases(evaluation.series)[top.part.key]}" if evaluation.series else "")
+    short, _, how = top.short.partition(", ")
+    note = " · ".join(part for part in (sure, where, how) if part)
+    return Tile("Highest rate", f"{_number(top.value)} {short}", note)
+
+
+def _tile_of_time(top: Highest) -> Iterator[Tile]:
+    curve = top.part.response.get(top.scale) or top.part.frequency.get(top.scale)
+    p99, p50 = (curve.told(share) if curve else None for share in (0.99, 0.5))
+    if p99 is not None and isfinite(p99):
+        median = f" · median {_milliseconds(p50)}" if p50 is not None and isfinite(p50) else ""
+        yield Tile("99 % take at most", _milliseconds(p99), f"there{median}")
+
+
+def _milliseconds(ns: float) -> str:
+    if ns >= 1e9:
+        return f"{format_number(ns / 1e9)} s"
+    return f"{format_number(ns / 1e6)} ms" if ns >= 1e5 else f"{format_number(ns / 1e3)} µs"
+
+
+def _tile_of_index(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
+    """The index where the workload has one."""
+    index = top.part.index
+    if index.dsi is None or evaluation.staged or evaluation.nopm or evaluation.headline:
+        return
+    known = isfinite(index.dsi.low)
+    ends = f"{index.dsi.low:.2f} to {index.dsi.high:.2f}" if known else f"no interval below {FEWEST} cycles"
+    fit = "comparable" if index.comparable else "this ladder only"
+    which = f"{phrases(evaluation.series)[top.part.key]} · " if evaluation.series else ""
+    yield Tile("Index DSI", f"{index.dsi.value:.2f}", f"{which}{ends} · {fit}")
+
+
+def _tile_of_failures(top: Highest, evaluation: Evaluation) -> Tile:
+    parts = list(evaluation.series.values()) or [evaluation]
+    worst = max((1 - share for part in parts for share in part.success_share.values()), default=0.0)
+    here = 1 - top.part.success_share.get(top.scale, 1.0)
+    note = "there" if worst <= here else f"there · at most {_per_cent(worst)}"
+    return Tile("Failed attempts", _per_cent(here), note, "fair" if worst > _MANY else "")
+
+
+def _per_cent(share: float) -> str:
+    return "none" if share == 0 else f"{share:.1%}" if share >= 0.0005 else "under 0.1%"
+
+
+def _tile_of_trust(found: Best, run: RunRecord, evaluation: Evaluation) -> Tile:
+    """By what the run itself noticed: no more than that."""
+    kinds = {(doubt.code, doubt.message if doubt.scale is None else "") for doubt in evaluation.doubts}
+    checks = [one.holds for conditions in run.checks.values() for one in conditions]
+    held = f"{sum(checks)} of {counted(len(checks), 'check')} hold" if checks else "not checked"
+    if checks and all(checks):
+        held = "the check holds" if len(checks) == 1 else f"all {len(checks)} checks hold"
+    note = f"{counted(len(kinds), 'warning') if kinds else 'no warning'} · {held}"
+    if evaluation.void_scales or any(doubt.severe for doubt in evaluation.doubts):
+        return Tile("Can it be trusted?", "in part", note, "bad")
+    if limit(found, run).foreign:
+        return Tile("Can it be trusted?", "no", note, "bad")
+    if any(doubt.code == "short-cycles" for doubt in evaluation.doubts):
+        return Tile("Can it be trusted?", "a first look", note, "fair")
+    return Tile("Can it be trusted?", "mostly" if kinds else "yes", note, "fair" if kinds else "good")

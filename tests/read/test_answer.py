@@ -1,0 +1,110 @@
+"""The sentence and the figures that a report begins with."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dsbench.read.answer import Tile, describe, format_size, highest, say, tiles
+from dsbench.read.draw.hero import hero
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.stats.values import Doubt, ScaleResult
+from fixtures import sample
+from fixtures.sample import replace
+
+
+def with_rates(*rates: float) -> Evaluation:
+    """Scales 1, 10, 100 … of 0.016, 0.16, 1.6 … GB with these median rates."""
+    evaluation = sample.evaluation()
+    first = evaluation.scales[0]
+    rows: list[ScaleResult] = [
+        replace(first, scale=10**at, database_size_gb=0.016 * 10**at, rate_median_tps=rate, rate_min_tps=rate,
+                rate_max_tps=rate)
+        for at, rate in enumerate(rates)
+    ]  # fmt: skip
+    shares = {row.scale: 1.0 for row in rows}
+    return evaluation.replace(
+        scales=tuple(rows), void_scales=frozenset(), success_share=shares, doubts=(), cycle_rates={},
+        intervals={}, response={}, frequency={row.scale: evaluation.frequency[1] for row in rows},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rates", "end"),
+    [
+        ((1000.0,), "does 1,000 transactions per second."),
+        ((1000.0, 1100.0, 1200.0), "does 1,200 transactions per second, at every size from 16 MB to 1.6 GB."),
+        ((1000.0, 900.0, 300.0), "does 1,000 transactions per second, and loses 70% of them by 1.6 GB, most of it between "
+         "160 MB and 1.6 GB."),
+        ((1000.0, 300.0), "does 1,000 transactions per second, and loses 70% of them by 160 MB."),
+        ((200.0, 900.0, 1000.0), "does 1,000 transactions per second at 1.6 GB, 5 times as many as at 16 MB."),
+        ((1000.0, 850.0), "does 1,000 transactions per second, at every size from 16 MB to 160 MB."),
+    ],
+)  # fmt: skip
+def test_the_sentence_says_how_fast_and_what_happens_as_the_database_grows(rates: tuple[float, ...], end: str) -> None:
+    run = sample.run(spec={"target": {"url": "postgresql://host/db"}})
+    assert say(with_rates(*rates), run).endswith(end)
+
+
+def test_a_server_of_one_s_own_is_on_this_machine() -> None:
+    run = sample.run(spec={"target": {"url": "private:postgresql"}})
+    assert say(with_rates(5.0), run) == "PostgreSQL 15.18 does 5 transactions per second on this machine."
+
+
+def test_what_failed_is_no_figure() -> None:
+    void = with_rates(1000.0).replace(void_scales=frozenset({1}))
+    assert say(void, sample.run()) == "The check failed: no figure of PostgreSQL 15.18 can be used."
+    assert tiles(void, sample.run()) == []
+    nothing = with_rates()
+    ended = sample.run(status="failed", reason="the connection was lost")
+    assert say(nothing, ended) == "PostgreSQL 15.18 was not measured: the connection was lost."
+    assert highest(nothing) is None
+    assert hero(nothing, ended) is None
+
+
+def test_four_figures_are_those_of_the_tables() -> None:
+    evaluation, run = sample.evaluation(), sample.run()
+    top = highest(evaluation)
+    assert top is not None
+    curve = evaluation.frequency[top.scale]
+    shown = {tile.name: tile for tile in tiles(evaluation, run)}
+    assert list(shown) == ["Highest rate", "99 % take at most", "Index DSI", "Failed attempts", "Can it be trusted?"]
+    value, unit = shown["99 % take at most"].value.split()
+    assert float(value) * {"µs": 1e3, "ms": 1e6, "s": 1e9}[unit] == pytest.approx(curve.told(0.99), rel=0.005)
+    assert float(shown["Highest rate"].value.removesuffix(" tps").replace(",", "")) == pytest.approx(top.value, rel=5e-4)
+
+
+def test_trust_is_what_the_run_noticed() -> None:
+    def trust(evaluation: Evaluation) -> Tile:
+        return tiles(evaluation, sample.run(checks={}))[-1]
+
+    sound = with_rates(1000.0).replace(machine={})
+    assert (trust(sound).value, trust(sound).tone) == ("yes", "good")
+    noted = sound.replace(doubts=(Doubt("drift", "it falls", "measure longer", 1), Doubt("drift", "it falls", "", 10)))
+    assert (trust(noted).value, trust(noted).note) == ("mostly", "1 warning · not checked")
+    quick = sound.replace(doubts=(Doubt("short-cycles", "2 cycles of 1 s", "", None),))
+    assert trust(quick).value == "a first look"
+    assert trust(sound.replace(doubts=(Doubt("lost", "rows are missing", "", 1, severe=True),))).tone == "bad"
+
+
+@pytest.mark.parametrize(("size_gb", "text"), [
+    (1.5e-6, "1.5 kB"), (0.0157, "16 MB"), (0.0042, "4.2 MB"), (0.999, "999 MB"), (1.0, "1 GB"), (1.57, "1.6 GB"),
+    (157.2, "157 GB"), (2100.0, "2.1 TB"),
+])  # fmt: skip
+def test_sizes_have_two_digits_and_a_unit(size_gb: float, text: str) -> None:
+    assert format_size(size_gb) == text
+
+
+def test_the_line_below_names_work_conditions_and_machine() -> None:
+    line = describe(sample.evaluation(), sample.run())
+    assert line.startswith("TPC-B-like · scales 1 to 10,000 · ")
+    assert "Xeon" in line
+
+
+def test_the_picture_has_a_line_for_each_series_over_what_was_varied() -> None:
+    drawn = hero(with_rates(1000.0, 900.0, 300.0), sample.run())
+    assert drawn is not None
+    assert [row["median"] for row in drawn["datasets"]["rows"]] == [1000.0, 900.0, 300.0]
+    assert [row["size"] for row in drawn["datasets"]["rows"]] == ["16 MB", "160 MB", "1.6 GB"]
+    assert not any(math.isnan(row["low"]) for row in drawn["datasets"]["rows"])
