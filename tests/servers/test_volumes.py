@@ -15,6 +15,8 @@ import pytest
 
 import dsbench
 from dsbench import devices, servers, spec
+from dsbench.archive import Archive
+from dsbench.library import studies
 from dsbench.measure.events import Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.run import Outcome
@@ -252,6 +254,25 @@ def test_a_history_is_on_one_file_system_and_goes_on_after_a_restart(ground: Pat
     study = conduct(begin(parse(values), tmp_path / "s")[0], make, _Unseen(), Stop())
     assert [(one.status, one.reason) for one in study.trials] == [("done", "")] * 3
     assert made == [0, 0, 1, 2, 0, 1, 2]
+
+
+def test_a_ladder_is_made_anew_on_a_file_system_that_ladders_have_used(ground: Path, tmp_path: Path) -> None:
+    """In processes of their own, which know the file system of the study by its mark."""
+    run = {"target": "private:sqlite", "workload": "tpcb", "scales": [1, 2], "cycles": 1, "duration": 0.1, "storage": "ext4?size=256MiB"}
+    levels = [{"name": "fresh"}, {"name": "used", "set": {"history.runs": 1, "history.then": "restart"}}]
+    values = {"name": "x", "run": run, "factor": [{"name": "h", "levels": levels}], "trials": {"repeat": 1, "order": "as listed"}}
+    study = studies.conduct(begin(parse(values), tmp_path / "s")[0], _Unseen(), Stop())
+    assert [(one.status, one.reason) for one in study.trials] == [("done", "")] * 2
+    (before,) = (Archive.open(path).run for path in (tmp_path / "s/before").glob("*.zip"))
+    fresh, used = (Archive.open(study.archive_of(trial)).run for trial in study.trials)
+    places = [run.spec.target.directory for run in (fresh, before, used)]
+    assert places[0] is None
+    assert places[1] == places[2]
+    assert "history" in str(places[1])
+    for one in (fresh, before, used):
+        assert (one.spec.scales, one.reused, one.broken) == ((1, 2), None, {})
+        assert next(layer.items["type"] for layer in one.stack if layer.layer == "file system") == "ext4"
+    assert left_below(ground) == []
 
 
 class _Unseen:

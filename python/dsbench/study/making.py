@@ -93,16 +93,23 @@ def _made(wanted: Asked, study: Study, how: Making, observer: Observer) -> Outco
         return how.make(spec, study.archives, observer, how.stop)
     with lasting(spec) as folder:
         for number in range(wanted.before):
-            outcome = how.make(on_one(spec, folder, number), study.folder / BEFORE, observer, how.stop)
+            earlier = on_one(spec, folder, number) if wanted.kept else _anew(spec, folder)
+            outcome = how.make(earlier, study.folder / BEFORE, observer, how.stop)
             if outcome.status != "complete":
                 return outcome
         if wanted.then != AFTERWARDS[0]:
             {"defragment": volumes.defragment, "restart": volumes.restart}[wanted.then](folder)
-        return how.make(on_one(spec, folder, wanted.before), study.archives, observer, how.stop)
+        counted = on_one(spec, folder, wanted.before) if wanted.kept else _anew(spec, folder)
+        return how.make(counted, study.archives, observer, how.stop)
 
 
 BEFORE = "before"
 """Folder of the archives that belong to no trial."""
+
+
+def _anew(spec: RunSpec, folder: Path) -> RunSpec:
+    """``spec`` with new databases below ``folder``, on the file system that earlier runs have used."""
+    return spec.model_copy(update={"target": spec.target.model_copy(update={"directory": folder})})
 
 
 def on_one(spec: RunSpec, folder: Path, number: int) -> RunSpec:

@@ -15,7 +15,10 @@ HISTORY: Final = "history.runs"
 THEN: Final = "history.then"
 """What happens to its file system after them: one of ``AFTERWARDS``."""
 AFTERWARDS: Final = ("nothing", "defragment", "restart")
-_HISTORY: Final = (HISTORY, THEN)
+DATABASE: Final = "history.database"
+"""Whether each of them works on the database of the one before, or makes new ones on its file system."""
+DATABASES: Final = ("kept", "new")
+_HISTORY: Final = (HISTORY, THEN, DATABASE)
 STORAGE: Final = "storage"
 """Its path may stand alone: then the level is the whole of it, ``ext4?data=journal``, but for ``_WHERE``."""
 _WHERE: Final = ("device", "size")
@@ -42,7 +45,7 @@ def check(path: str, key: str) -> None:
     if not known:
         names = ", ".join(name for name in OPTIONS if name not in (*_APART, *_TABLES))
         tables = ", ".join(f"{name}.NAME" for name in _TABLES)
-        more = f"{STORAGE}, {tables}, {HISTORY}, {THEN}"
+        more = f"{STORAGE}, {tables}, {', '.join(_HISTORY)}"
         remedy = f"use target.product, target.version, target.block_size, target.settings.NAME, {more} or {names}"
         raise SpecError(key, f"{path!r} is not a setting of a run", remedy)
 

@@ -16,7 +16,7 @@ from dsbench.measure.run import try_target
 from dsbench.read.stats import effects as designs
 from dsbench.redaction import redact
 from dsbench.spec import Merged, NotHere, RunSpec, SpecError, merged
-from dsbench.study.paths import AFTERWARDS, HISTORY, STORAGE, THEN, put, with_blocks
+from dsbench.study.paths import AFTERWARDS, DATABASE, DATABASES, HISTORY, STORAGE, THEN, put, with_blocks
 from dsbench.study.spec import Factor, StudySpec, level_name
 
 Status = Literal["planned", "running", "done", "void", "failed", "left out"]
@@ -51,9 +51,11 @@ class Asked:
 
     merged: Merged
     before: int = 0
-    """Runs on the same database before the one that counts."""
+    """Runs on the same database, or on the same file system, before the one that counts."""
     then: str = AFTERWARDS[0]
     """What happens to its file system after them."""
+    kept: bool = True
+    """Whether these runs keep their database, and the one that counts is made on it."""
 
 
 def combinations(spec: StudySpec, factors: Sequence[Factor]) -> list[Combination]:
@@ -141,27 +143,45 @@ def asked(spec: StudySpec, factors: Sequence[Factor], at: Combination, block: in
     for path, value in sorted(sets, key=lambda one: one[0] != STORAGE):  # A whole storage comes before its parts.
         put(values, path, value)
     values["target"] = with_blocks(values["target"])
-    before = values.pop(HISTORY, 0)
-    if not isinstance(before, int) or isinstance(before, bool) or not 0 <= before <= _MOST_BEFORE:
-        raise SpecError(HISTORY, "has to be a whole number of runs", f"use 0 to {_MOST_BEFORE}")
-    then = values.pop(THEN, AFTERWARDS[0])
-    if then not in AFTERWARDS:
-        raise SpecError(THEN, f"{str(then)[:60]!r} is no action", f"use one of {', '.join(AFTERWARDS)}")
+    before, then, database = _take_history(values)
     values["label"] = ", ".join(said)[:60].strip()
     found = merged(values)
-    if then != AFTERWARDS[0] and not (before and found.spec.storage):
+    # A ladder has a database for each scale, one after another: what its runs wear is the file system.
+    database = database or ("new" if len(found.spec.scales) > 1 else "kept")
+    _refuse_history(found.spec, before, then, database, any(factor.same_database for factor in factors))
+    return Asked(found, before, then, database == "kept")
+
+
+def _take_history(values: dict[str, Any]) -> tuple[int, str, str | None]:
+    """Takes what is no setting of a run out of ``values``: runs before, what happens after them, their database."""
+    before, then = values.pop(HISTORY, 0), values.pop(THEN, AFTERWARDS[0])
+    if not isinstance(before, int) or isinstance(before, bool) or not 0 <= before <= _MOST_BEFORE:
+        raise SpecError(HISTORY, "has to be a whole number of runs", f"use 0 to {_MOST_BEFORE}")
+    if then not in AFTERWARDS:
+        raise SpecError(THEN, f"{str(then)[:60]!r} is no action", f"use one of {', '.join(AFTERWARDS)}")
+    database = values.pop(DATABASE, None)
+    if database not in (None, *DATABASES):
+        raise SpecError(DATABASE, f"{str(database)[:60]!r} is no choice", f"use one of {', '.join(DATABASES)}")
+    return before, then, database
+
+
+def _refuse_history(spec: RunSpec, before: int, then: str, database: str, sharing: bool) -> None:
+    """``SpecError`` where runs cannot follow each other on one database or one file system."""
+    if then != AFTERWARDS[0] and not (before and spec.storage):
         problem = "it is done after runs, to a file system that dsbench made for them"
         raise SpecError(THEN, problem, f"add {HISTORY} = 1 or more, and a storage to the run")
-    sharing = any(factor.same_database for factor in factors)
     for key in [HISTORY] * bool(before) + ["same_database"] * sharing:
-        if found.spec.target.private is None or found.spec.target.directory is not None:
+        if spec.target.private is None or spec.target.directory is not None:
             raise SpecError(key, "the database has to be that of a private server without a directory",
                             "use private:PRODUCT")  # fmt: skip
-        if len(found.spec.scales) > 1:
-            raise SpecError(key, "a database is kept at one scale", "name one: scales = [10]")
+        if len(spec.scales) > 1 and (key != HISTORY or database == "kept"):
+            remedy = "name one: scales = [10]" + (f', or {DATABASE} = "new"' if key == HISTORY else "")
+            raise SpecError(key, "a database is kept at one scale", remedy)
+    if before and database == "new" and not spec.storage:
+        problem = "new databases wear the file system, and without a storage all trials have the same one"
+        raise SpecError(HISTORY, problem, "add a storage to the run, or name one scale for a database that is kept")
     if sharing and before:
         raise SpecError("same_database", f"it does not go together with {HISTORY}", "leave one of them out")
-    return Asked(found, before, then)
 
 
 def checked(

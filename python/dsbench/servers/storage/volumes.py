@@ -11,11 +11,11 @@ from pathlib import Path
 from dsbench import spec
 from dsbench.servers import folder
 from dsbench.servers.errors import ServerError
-from dsbench.servers.storage.volume import StorageError, Volume, check
+from dsbench.servers.storage.volume import NOTE, StorageError, Volume, check
 from dsbench.spec.storage import Storage
 
 _standing: list[Volume] = []
-"""Those that this program has mounted: a server whose folder lies on one is given no other."""
+"""Those that this process has mounted."""
 
 
 def on_screen(line: str) -> None:
@@ -33,7 +33,7 @@ def mounted(
     that the user agreed to lose. Raises ``ServerError``; nothing is left behind in any case, or else ``tell`` gets a
     line with the folder that would not go.
     """
-    if not asked or standing(base) is not None:
+    if not asked or _is_ours(base):
         yield base
         return
     try:
@@ -65,9 +65,10 @@ def left(path: Path) -> str:
 REMEDY = "see which programs still use it (fuser -vm); the next run that is given the same folder removes it"
 
 
-def standing(path: Path) -> Volume | None:
-    """The file system of ours that holds ``path``; ``None`` where there is none."""
-    return next((one for one in _standing if path.is_relative_to(one.point)), None)
+def _is_ours(path: Path) -> bool:
+    """Whether ``path`` lies on a file system that dsbench made, which the process of a study may have mounted: a server
+    there is given no other."""
+    return any((one / NOTE).is_file() and one.is_mount() for one in (path, *path.parents))
 
 
 def defragment(path: Path) -> None:
@@ -81,7 +82,7 @@ def restart(path: Path) -> None:
 
 
 def _done_to(path: Path, change: Callable[[Volume], None]) -> None:
-    volume = standing(path)
+    volume = next((one for one in _standing if path.is_relative_to(one.point)), None)
     if volume is None:
         raise ServerError(f"{path} is on no file system of dsbench's", "add storage to the run")
     try:
@@ -92,7 +93,7 @@ def _done_to(path: Path, change: Callable[[Volume], None]) -> None:
 
 def refuse(base: Path, asked: Mapping[str, str]) -> None:
     """``SpecError`` where the file system ``asked`` for cannot be made in ``base``. Nothing is made."""
-    if not asked or standing(base) is not None:
+    if not asked or _is_ours(base):
         return
     try:
         check(Storage.of(asked), base)
