@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 
 from dsbench import study
 from dsbench.measure.journal import RunError
+from dsbench.measure.run import try_target
 from dsbench.spec import NotHere, RunSpec, SpecError
 from dsbench.study import estimate
 from dsbench.study import spec as rules
@@ -23,6 +25,8 @@ from dsbench.study.spec import parse
 
 BASE = {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 0.1}
 THREADS = {"name": "threads", "path": "threads", "levels": [1, 2, 4]}
+HISTORY = {"name": "h", "path": "history.runs", "levels": [0, 1]}
+LADDER = {**BASE, "scales": [1, 2], "storage": "ext4?size=64MiB"}
 MODES = {"name": "mode", "path": "target.settings.journal_mode", "levels": ["wal", "delete"], "reference": "delete"}
 
 
@@ -194,6 +198,9 @@ def test_another_study_does_not_go_on_in_the_folder(tmp_path: Path) -> None:
         ("run: --isolation", {"run": {"isolation": "none"}, "factor": [THREADS]}),
         ("run.keep", {"run": {"keep": True}, "factor": [THREADS]}),
         ("history.runs", {"factor": [{"name": "h", "path": "history.runs", "levels": [-1]}]}),
+        ("factor 'h': levels", {"run": {**BASE, "scales": [1, 2]}, "factor": [HISTORY]}),
+        ("factor 'h': levels", {"run": {**LADDER, "history.database": "kept"}, "factor": [HISTORY]}),
+        ("history.database", {"run": {**LADDER, "history.database": "old"}, "factor": [HISTORY]}),
         ("same_database", {"factor": [{**THREADS, "same_database": True}, {**MODES, "same_database": True}]}),
         ("same_database", {"factor": [{**THREADS, "same_database": True}], "trials": {"design": "one-at-a-time"}}),
         ("same_database", {"run": {**BASE, "scales": [1, 2]}, "factor": [{**THREADS, "same_database": True}]}),
@@ -204,6 +211,14 @@ def test_what_is_wrong_is_one_error_that_names_its_key(key: str, values: dict[st
         planned(tmp_path, **values)
     assert key in refused.value.option
     assert refused.value.remedy
+
+
+def test_a_history_of_a_ladder_makes_new_databases_and_that_of_one_scale_keeps_its_own() -> None:
+    levels = [{"name": "kept", "set": {"history.runs": 1}}, {"name": "new", "set": {"history.runs": 1, "history.database": "new"}}]
+    factors = parse({"name": "x", "factor": [{"name": "h", "levels": levels}]}).factor
+    one, ladder = (parse({"name": "x", "run": {**LADDER, "scales": scales}, "factor": [HISTORY]}) for scales in ([1], [1, 2]))
+    assert [asked(one, factors, (number,), 1).kept for number in (0, 1)] == [True, False]
+    assert not asked(ladder, ladder.factor, (1,), 1).kept
 
 
 @pytest.mark.parametrize("name", study.templates())
@@ -295,9 +310,9 @@ def test_a_file_that_is_no_study_is_told_by_what_is_wrong_in_it(text: str, words
     assert str(refused.value) == words
 
 
-def _tried(tmp_path: Path, **values: Any) -> tuple[Study, list[str]]:
+def _tried(tmp_path: Path, attempt: Callable[[RunSpec], None] = try_target, **values: Any) -> tuple[Study, list[str]]:
     heard: list[str] = []
-    return study.tried(planned(tmp_path, **{"trials": {"repeat": 1}, **values}), heard.append), heard
+    return study.tried(planned(tmp_path, **{"trials": {"repeat": 1}, **values}), heard.append, attempt=attempt), heard
 
 
 def test_a_setting_that_no_server_takes_ends_the_study_before_it_begins(tmp_path: Path) -> None:
@@ -317,17 +332,16 @@ def test_each_server_is_tried_once_and_one_that_takes_a_setting_elsewhere_is_lef
         if spec.target.settings.get("io_method") == "worker" and spec.target.version == "17":
             raise SpecError("--set", "this version has no such setting", "use another")
 
-    monkeypatch.setattr("dsbench.study.plan.try_target", took)
     monkeypatch.setattr("dsbench.measure.ahead.servers.find", lambda _target: None)
     versions = {"name": "version", "path": "target.version", "levels": [17, 18]}
     methods = {"name": "method", "levels": [{"name": "own"}, {"name": "worker", "set": {"target.settings.io_method": "worker"}}]}
     run = {**BASE, "target": "private:postgresql"}
-    found, heard = _tried(tmp_path, run=run, factor=[versions, THREADS, methods])
+    found, heard = _tried(tmp_path, took, run=run, factor=[versions, THREADS, methods])
     assert len(heard) == 4, "two versions with two settings each, whatever the threads are"
     assert {one.levels[::2] for one in found.counted("left out")} == {("17", "worker")}
     assert {one.reason for one in found.counted("left out")} == {"--set: this version has no such setting"}
     with pytest.raises(SpecError, match="'worker': --set: this version has no such setting"):
-        _tried(tmp_path / "one", run=run, factor=[{**versions, "levels": [17]}, methods])
+        _tried(tmp_path / "one", took, run=run, factor=[{**versions, "levels": [17]}, methods])
 
 
 def test_versions_that_are_not_here_are_left_out_and_none_at_all_is_an_error(tmp_path: Path) -> None:
