@@ -43,7 +43,7 @@ _LEAST_COURSE = 4
 """Seconds that make one."""
 _PAIRS = 3
 """Pairs of factors that are drawn where none was chosen."""
-_PANEL = (250, 215)
+_PANEL = (250, 230)
 """Pixels of a plot beside others."""
 _COLUMNS = 2
 _TELLING = 1.0
@@ -269,7 +269,8 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
     base = alt.Chart(alt.NamedData("fields"))
     inks = (("datum.dark", "#ffffff"), ("!datum.dark", "#000000"))  # Not by name: a dark page swaps the named ones.
     shades = alt.Scale(type="log" if log else "linear", scheme="viridis", zero=False, nice=False)
-    colour = alt.Color("value:Q", scale=shades, legend=alt.Legend(title=found.unit))
+    legend = alt.Legend(title=found.unit or found.measure, **_ticks(rows, log=log))
+    colour = alt.Color("value:Q", scale=shades, legend=legend)
     layers = [
         base.mark_rect().encode(x=x, y=y, color=colour, tooltip=["x:N", "y:N", alt.Tooltip("value:Q", format=",.4~r")]),
         *(base.transform_filter(rule).mark_text(fontSize=12, color=ink).encode(
@@ -285,6 +286,12 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
         description="Geometric mean of the trials at each two levels of two factors.",
     )
     return {**spec, "height": min(max(46 * len(sorts[1]), 120), 400)}
+
+
+def _ticks(rows: Sequence[Row], *, log: bool) -> dict[str, Any]:
+    """Of a legend of colours: a logarithmic one has too few by itself."""
+    values = [row["value"] for row in rows]
+    return {"values": log_ticks(min(values), max(values))} if log else {}
 
 
 def _beside_numbers(found: Outcomes, factor: int) -> int | None:
@@ -453,7 +460,8 @@ def panels(heading: str, plots: Sequence[tuple[str, Spec]], *, alike: bool = Tru
     """Diagrams of one kind as plots of one, each below its words; ``alike``: with one scale of values for all."""
     datasets: dict[str, Any] = {}
     drawn = []
-    _share_inks([row for _, spec in plots for row in spec["datasets"].get("fields", ())])
+    fields = [row for _, spec in plots for row in spec["datasets"].get("fields", ())]
+    ticks = _ticks(fields, log=_share_inks(fields))
     for number, (words, spec) in enumerate(plots):
         renamed = {name: f"{name}-{number + 1}" for name in spec["datasets"]}
         datasets |= {renamed[name]: rows for name, rows in spec["datasets"].items()}
@@ -462,8 +470,11 @@ def panels(heading: str, plots: Sequence[tuple[str, Spec]], *, alike: bool = Tru
         drawn.append({**body, "title": {"text": words, "fontSize": 11.5, "anchor": "start", "offset": 4},
                       "width": _PANEL[0], "height": height})  # fmt: skip
     if alike:
-        for channel in ("y", "color"):
-            _share_domain(drawn, channel)
+        _share_domain(drawn)
+    for layer in (layer for plot in drawn for layer in plot["layer"] if fields):
+        if "color" in layer["encoding"]:
+            legend = {name: one for name, one in layer["encoding"]["color"]["legend"].items() if name != "values"}
+            layer["encoding"]["color"]["legend"] = {**legend, **ticks}
     rows = [{"hconcat": drawn[at : at + _COLUMNS], "spacing": 14} for at in range(0, len(drawn), _COLUMNS)]
     body = {"vconcat": rows, "spacing": 14}
     if alike:
@@ -485,10 +496,10 @@ def _renamed(part: Any, names: Mapping[str, str]) -> Any:
     return [_renamed(one, names) for one in part] if isinstance(part, list) else part
 
 
-def _share_domain(plots: Sequence[Spec], channel: str) -> None:
-    """Gives the numbers of ``channel`` the same domain in all ``plots``, where each has one."""
+def _share_domain(plots: Sequence[Spec]) -> None:
+    """Gives the vertical axes of all ``plots`` the same domain, where each has one."""
     layers = [layer.get("encoding", {}) for plot in plots for layer in plot["layer"]]
-    found = [one[channel] for one in layers if one.get(channel, {}).get("type") == "quantitative"]
+    found = [one["y"] for one in layers if one.get("y", {}).get("type") == "quantitative"]
     if own := [one["scale"] for one in found if (one.get("scale") or {}).get("domain")]:
         domain = [min(scale["domain"][0] for scale in own), max(scale["domain"][1] for scale in own)]
         log = any(scale["type"] == "log" for scale in own) and domain[0] > 0
