@@ -163,6 +163,9 @@ def test_less_is_better_of_some(made: Study) -> None:
         best(found)
     slower = replace(found.effects.main[0], ratio=replace(found.effects.main[0].ratio, value=2.0, low=1.0, high=3.0))
     assert found.gain(slower) == -2
+    text = best(replace(found, effects=replace(found.effects, main=(replace(slower, ratio=replace(slower.ratio, value=-2.0, low=-3.0, high=-1.0)),))))
+    assert 'of = "failures"' in text, "the study that tests it measures the same"
+    assert 'isolation = "serializable", threads = 1' in text, "fewer failures are better"
 
 
 def test_effects_on_the_dsi_are_differences(made: Study) -> None:

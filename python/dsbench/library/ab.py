@@ -102,10 +102,10 @@ class Versus:
         if how.step:
             ends = f" [{how.show_ratio(within.low)}, {how.show_ratio(within.high)}]" if known else ""
             change = f"{how.show_ratio(within.value)} {self.unit}".strip()
-            what = f"{how.name} of B minus that of A is {change}{ends}"
+            what = f"{how.label} of B minus that of A is {change}{ends}"
         else:
             bounds = f" [{within.low:.3f}, {within.high:.3f}]" if isfinite(within.high) else ""
-            what = f"B has {within.value:.3f} times the {how.name} of A{bounds}"
+            what = f"B has {within.value:.3f} times the {how.label} of A{bounds}"
         number = f"{len(self.blocks)} block{'s' if len(self.blocks) > 1 else ''}"
         figure = f"{what}, {within.level:.0%}, after {number}"
         if found.verdict is Verdict.ALIKE:
@@ -127,11 +127,11 @@ class Versus:
             form = {"form": ",.1f"} if how.name == "rate" else {"digits": 4}
             each = (Column(name, self.unit, **form) for name in ("first", "second", "third", "fourth"))
             last = Column("B - A", self.unit, form="+.3g") if how.step else Column("B / A", form=".3f")
-            name = "Rates" if how.name == "rate" else how.name
+            name = "Rates" if how.name == "rate" else how.label
             title = f"{name} of the runs of each block, in their order"
             yield Table(title, (Column("block"), Column("order", left=True), *each, last), rows)
             if self.of_stage:
-                yield Sentence(f"Rates are those of {self.of_stage}.", "note")
+                yield Sentence(f"What is measured: {self.of_stage}.", "note")
             orders = " or ".join(ORDERS)
             yield Sentence(f"The order of each block, {orders}, was drawn with the seed {self.seed}.", "note")
         if drawn:

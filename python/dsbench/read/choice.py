@@ -87,7 +87,7 @@ class Figure:
     """Nan where it has nothing of it, or several scales and 0 at one of them where the mean is geometric."""
     unit: str
     of_stage: str = ""
-    """What a rate is of, as ``Evaluation.of_stage``."""
+    """Of a rate what ``Evaluation.of_stage`` says, else the stage alone."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,10 @@ class Choice:
         means = [_mean(self.how, read_values(self.how, part)) for part in parts]
         known = [mean for mean in means if isfinite(mean)]
         best = max if self.how.more else min
+        stage = parts[-1].of_stage if parts else ""
         return Figure(
-            best(known) if known else nan,
-            read_unit(self.how, parts[-1]) if parts else self.how.unit, parts[-1].of_stage if parts else "",
+            best(known) if known else nan, read_unit(self.how, parts[-1]) if parts else self.how.unit,
+            stage if self.how.name == "rate" else stage.partition(",")[0],
         )  # fmt: skip
 
 

@@ -63,6 +63,11 @@ class Measure:
         """A ratio of these as a change: ``+12.3%``, or ``-1.5`` in the measure's unit."""
         return f"{self.step * log(ratio):+.3g}" if self.step else f"{ratio - 1:+.1%}"
 
+    @property
+    def label(self) -> str:
+        """Its name in diagrams and tables."""
+        return self.name.upper() if self.name in ("dsi", "nopm") else self.name
+
     def get_unit(self, part: Evaluation) -> str:
         return (self.unit_of(part) if self.unit_of else "") or self.unit
 

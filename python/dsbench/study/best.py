@@ -32,14 +32,17 @@ def best(found: Outcomes, *, likely: bool = False) -> str:
     levels = [
         {"name": name, "set": _sets(found, at)} for name, at in (("reference", found.references), ("best", chosen))
     ]
+    choice = {"of": found.measure if found.measure != "rate" else "", "stage": found.chosen, "group": found.group}
     asked = {
         "name": f"{spec.name}, best", "about": "The best level of each factor together, against all references",
+        **{key: name for key, name in choice.items() if name},
         **({"nodes": list(spec.nodes)} if spec.nodes else {}), **({"address": spec.address} if spec.address else {}),
         "run": as_stored(spec)["run"], "factor": [{"name": "configuration", "levels": redact_values(levels)}],
         "trials": {"repeat": max(spec.trials.repeat, 3), "seed": spec.trials.seed + 1},
     }  # fmt: skip
     whole = without_hidden(asked)
-    lines = [f"# {', '.join(names)}, as the study {spec.name} found them one by one"]
+    where = f", in stage {found.made[-1].last}" if found.staged else ""
+    lines = [f"# {', '.join(names)}, as the study {spec.name} found them one by one{where}"]
     lines += [f"# {NO_PASSWORD}"] * (whole != asked)
     return "\n".join(lines) + "\n" + tomli_w.dumps(whole)
 

@@ -124,20 +124,20 @@ def effects(found: Outcomes) -> Spec | None:
     if not main:
         return None
     rows: list[Row] = []
+    ratios = found.how.geometric
     for one in main:
         factor, level = one.factors[0], found.levels[one.factors[0]][one.levels[0]].name
         low, high = (one.ratio.low, one.ratio.high) if one.known else (one.ratio.value, one.ratio.value)
         verdict = "not known" if not one.known else "none" if one.none else "effect"
         reference = found.levels[factor][found.references[factor]].name
-        name = f"{found.factors[factor]}: {level} / {reference}"
+        name = f"{found.factors[factor]}: {level} {'/' if ratios else '−'} {reference}"  # a minus, as it reads
         rows.append({"effect": name, "ratio": one.ratio.value, "low": low, "high": high, "verdict": verdict})
-    ratios = found.how.geometric
     ends = [row[name] for row in rows for name in ("low", "high")] + [1.0 if ratios else 0.0]
     log = ratios and spans_decades(ends, math.log10(4))
     low, high = min(ends), max(ends)
     margin = (high - low) * 0.06
     domain = [low / 1.1, high * 1.1] if log else [max(low - margin, 0) if ratios else low - margin, high + margin]
-    title = f"{found.measure} {'over' if ratios else 'minus'} that at the reference"
+    title = f"{found.how.label} {'over' if ratios else 'minus'} that at the reference"
     x = alt.X("ratio:Q", scale=alt.Scale(type="log" if log else "linear", domain=domain, nice=False),
               axis=alt.Axis(title=title + (", log scale" if log else ""), tickCount=6, format=".3~r"))  # fmt: skip
     y = alt.Y("effect:N", sort=[row["effect"] for row in rows], axis=alt.Axis(title=None, labelLimit=260),
@@ -154,7 +154,7 @@ def effects(found: Outcomes) -> Spec | None:
             base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", axis=None), x2="high:Q", y=y, color=colour),
             base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=tips),
             base.mark_text(dy=-8, fontSize=10).encode(
-                x=bare, y=y, color=colour, text=alt.Text("ratio:Q", format=".3~r")
+                x=bare, y=y, color=colour, text=alt.Text("ratio:Q", format=".3~r" if ratios else "+.3~r")
             ),
         ],
         name="study-effects",
@@ -242,7 +242,7 @@ def relative(found: Outcomes, factor: int) -> Spec | None:
     note = "bars: least to greatest of the blocks" + (f"; {threads} threads" if threads else "")
     return compared(
         labels, curves, f"{found.factors[factor]}: relative to {reference}", [note], level=1.0,
-        title=f"relative {found.measure}", form="linear" if max(ends) / min(ends) < 10 else "log",
+        title=f"relative {found.how.label}", form="linear" if max(ends) / min(ends) < 10 else "log",
     )  # fmt: skip
 
 
@@ -516,9 +516,9 @@ _OF_FACTOR: Mapping[str, Callable[[Outcomes, int], Spec | None]] = {
 
 def _title(found: Outcomes) -> str:
     unit = f" [{found.unit}]" if found.unit else ""
-    return f"{'transaction rate' if found.unit == 'tps' else found.measure}{unit}"
+    return f"{'transaction rate' if found.unit == 'tps' else found.how.label}{unit}"
 
 
 def _of(found: Outcomes) -> str:
     stage = f"; {found.stage}" if found.stage else ""
-    return f"{'geometric ' * found.how.geometric}mean of the trials [{found.unit or found.measure}]{stage}"
+    return f"{'geometric ' * found.how.geometric}mean of the trials [{found.unit or found.how.label}]{stage}"

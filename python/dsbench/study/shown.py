@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dsbench.read.draw.theme import Spec
 
 STEM: Final = "results"
-_SHORT: Final = {"p50": "median time", "dsi": "DSI"}
+_SHORT: Final = {"p50": "median time"}
 """What effects are of, in a word, where it is not the name of the measure."""
 _OVERLAP: Final = 1.005
 """Sum of the shares from which on it is told; below it is rounding."""
@@ -122,7 +122,7 @@ def _heading(found: Outcomes) -> list[str]:
 
 
 def _short(found: Outcomes) -> str:
-    return _SHORT.get(found.measure, found.measure)
+    return _SHORT.get(found.measure, found.how.label)
 
 
 def _noun(found: Outcomes) -> str:
@@ -287,7 +287,7 @@ def _tabulate_trials(found: Outcomes) -> Table:
     """A row for every trial: what it is of, its value, and what it found in memory by counters and by times."""
     made = {one.trial.number: one for one in found.made}
     trials = sorted(found.study.trials, key=lambda one: (combination(found.study.factors, one), one.block))
-    value = Column("DSI" if found.measure == "dsi" else found.measure, found.unit, digits=4)
+    value = Column(found.how.label, found.unit, digits=4)
     dsi = [Column("DSI", form=".2f")] * (found.measure != "dsi" and any(isfinite(one.dsi) for one in found.made))
     heads = [Column("trial", left=True), Column("block"), *(Column(name) for name in found.factors),
              Column("state", left=True), value, *dsi, Column("blocks in cache, by the server", form=".1%"),

@@ -236,7 +236,7 @@ def versus(courses: Sequence[tuple[float, Interval]], difference: float, how: Me
     margin = 0.08 * (high - low)
     # Whoever has seen two blocks knows nothing: such an interval would make all others a line.
     between = "minus" if how.step else "/"
-    y = alt.Y("ratio:Q", title=f"{how.name} of B {between} {how.name} of A",
+    y = alt.Y("ratio:Q", title=f"{how.label} of B {between} {how.label} of A",
               scale=alt.Scale(domain=[low - margin, high + margin], zero=False, nice=False))  # fmt: skip
     rows: list[Row] = [
         {"block": number, "ratio": change(one), "mean": change(found.value),
@@ -259,8 +259,8 @@ def versus(courses: Sequence[tuple[float, Interval]], difference: float, how: Me
         ),
     ]  # fmt: skip
     note = f"points: each block; bars: {last.level:.0%} interval as it was after that block; grey: ±{difference:.1%}"
-    words = f"B has {last.value:.3f} times the {how.name} of A"
-    words = f"the {how.name} of B is {how.show_ratio(last.value)} beside that of A" if how.step else words
+    words = f"B has {last.value:.3f} times the {how.label} of A"
+    words = f"{how.label} of B minus that of A: {how.show_ratio(last.value)}" if how.step else words
     return finish(
         layers, name="ab", archive="the comparison",
         data={"blocks": rows, "one": [{"value": change(1.0), "low": around[0], "high": around[1]}]},
@@ -294,7 +294,7 @@ def history(found: History) -> Spec:
     x = alt.X("number:Q", scale=alt.Scale(domain=[0.5, rates.size + 0.5], nice=False),
               axis=alt.Axis(title="run, in the order in which they were made", tickMinStep=1, format="d",
                             labelExpr=WHOLE))  # fmt: skip
-    what = "transaction rate" if how.name == "rate" else how.name
+    what = "transaction rate" if how.name == "rate" else how.label
     y = alt.Y("rate:Q", title=f"{what} [{found.unit}]" if found.unit else what,
               scale=alt.Scale(domain=[max(low - margin, 0), high + 1.6 * margin], nice=False, zero=False),
               axis=alt.Axis(labelExpr=number_labels()))  # fmt: skip

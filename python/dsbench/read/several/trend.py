@@ -177,7 +177,7 @@ def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float, choice: 
     scales = ", ".join(map(str, spec.scales))
     name = f"{product(records[-1])} on {records[-1].host}, {records[-1].entry.label}, scale {scales}, threads {threads}"
     name += f", {results[-1].stage}" if results[-1].stage else ""
-    name += f", {choice.how.name}" if choice.how.name != "rate" else ""
+    name += f", {choice.how.label}" if choice.how.name != "rate" else ""
     return History(name, results, told, leaning(rates, found), choice)
 
 
@@ -210,7 +210,7 @@ def _tell(history: History, *, brief: bool) -> Iterator[Block]:
     rates = [result.rate_tps for result in history.results]
     unit, how = history.unit, history.choice.how
     rate = how.name == "rate"
-    value = Column(unit, form=",.1f") if rate else Column(how.name, unit, digits=4)
+    value = Column(unit, form=",.1f") if rate else Column(how.label, unit, digits=4)
     few = len(rates) < FEWEST
     found = f"; too few to tell: a change needs {FEWEST} runs" if few else "" if history.changes else "; no change"
     median = f"{_figure(how, float(np.median(rates)))} {unit}".rstrip()
