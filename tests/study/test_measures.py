@@ -182,6 +182,15 @@ def test_effects_on_the_dsi_are_differences(made: Study) -> None:
     assert set(found.choose("rate").choose("dsi").effects.main) == set(found.effects.main), "nothing is lost between"
 
 
+def test_a_wrong_stage_in_the_file_is_refused_before_a_run(tmp_path: Path) -> None:
+    factor = {"name": "threads", "path": "threads", "levels": [1, 2]}
+    asked = {"name": "x", "run": {"target": "mock:", "workload": "insert", "scales": [1]}, "factor": [factor]}
+    with pytest.raises(SpecError, match=r"no run has a stage 'l\.i9'") as refused:
+        begin(parse({**asked, "stage": "l.i9"}), tmp_path / "s")
+    assert (refused.value.option, "use one of l.i0, l.x, l.i1, l.i2," in refused.value.remedy) == ("stage", True)
+    assert begin(parse({**asked, "stage": "l.i1"}), tmp_path / "s")[0].spec.stage == "l.i1"
+
+
 def test_a_wrong_measure_in_the_file_names_its_key() -> None:
     factor = {"name": "threads", "path": "threads", "levels": [1, 2]}
     with pytest.raises(SpecError, match="no measure 'hits'") as refused:

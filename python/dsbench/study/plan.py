@@ -207,6 +207,10 @@ def checked(
                 problems[at] = error
         result.append(_left_out(trial, problems.get(at)))
     _refuse_wrong(factors, problems, {*found, *made})
+    stages = dict.fromkeys(stage.name for ahead in found.values() for one in ahead.scales for stage in one.stages
+                           if stage.work in ("load", "work"))  # fmt: skip
+    if spec.stage and stages and spec.stage not in stages:
+        raise SpecError("stage", f"no run has a stage {spec.stage[:60]!r}", f"use one of {', '.join(stages)}")
     return result, found
 
 
