@@ -11,6 +11,7 @@ import pytest
 import dsbench
 from dsbench.measure import stopping
 from dsbench.read.format import format_number
+from dsbench.read.blocks import Table
 from dsbench.read.several import bounds
 from dsbench.read.subjects.rate import DEFINITIONS
 from dsbench.read.tables import summary_text
@@ -82,6 +83,10 @@ def test_the_bound_of_tp1_comes_out_of_its_parts(runs: dict[str, dsbench.Archive
     assert bound.time_s == pytest.approx(2 / t2 + 3 / t1)
     assert bound.tps == pytest.approx(1 / (2 / t2 + 3 / t1))
     assert bound.share == pytest.approx(found.measured[0].peak[1] / bound.tps)
+    t1_same = found.measured[2].peak[1]
+    assert [found.relative(one) for one in found.measured] == [1, 1, pytest.approx(t1_same / t1), 1]
+    (table,) = [block for block in bounds.tell(found) if isinstance(block, Table) and block.title.startswith("Peaks")]
+    assert [row[5] for row in table.rows] == [1, 1, pytest.approx(t1_same / t1), 1]
     assert bound.whole.logging == "synchronous off"
     written = bounds.files(found)
     assert {"bound.txt", "bound.svg"} <= set(written)

@@ -18,6 +18,7 @@ from dsbench.servers import folder, orphans, process
 from dsbench.servers.errors import Installation, ServerError
 from dsbench.servers.limits import Group, planned
 from dsbench.servers.server import Server
+from dsbench.servers.settings import elsewhere
 
 __all__ = [
     "Installation",
@@ -99,6 +100,9 @@ def _home(target: spec.Target, base: Path, *, keep: bool, reuse: bool) -> Path |
     if listening := {"listen_addresses", "bind_address"} & {name.lower().replace("-", "_") for name in target.settings}:
         problem = f"with {', '.join(listening)} a private server has a password for one run: it is not kept"
         raise spec.SpecError(option, problem, "leave the setting out, or keep it on a server of your own")
+    if apart := list(elsewhere(target.settings)):
+        problem = f"with {', '.join(apart)} the data lie in several folders: they are not kept"
+        raise spec.SpecError(option, problem, "leave the setting out, or keep them on a server of your own")
     if reuse and home is None:
         problem = f"no database of {target.url} is kept in {base}"
         raise spec.SpecError(option, problem, "make one with --keep, or name the folder that has it")
@@ -188,6 +192,10 @@ def clean_for(target: spec.Target) -> None:
     """The same wherever a run on ``target`` makes folders, and wherever a file system that forgets was left mounted;
     ``SpecError`` where a private server's is none."""
     bases = {Path(tempfile.gettempdir()).resolve(), *([base_directory(target)] if target.private else [])}
+    # Those of logs and tablespaces come after those of their servers, which may run yet.
+    for base in bases:
+        folder.clean(base)
+    bases = set(elsewhere(target.settings).values()) if target.private else set()
     bases |= {point.parents[1] for point in devices.forgetful() if len(point.parents) > 1}
     for base in bases:
         folder.clean(base)

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -71,13 +72,17 @@ def called(user: User | None) -> str:
     return f"the user {user.name}" if user is not None else "this user"
 
 
-def run(command: Sequence[str | Path], user: User | None, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Runs a tool of a server to its end, as ``user``. Raises ``ServerError`` when it cannot be started."""
+def run(
+    command: Sequence[str | Path], user: User | None, env: Mapping[str, str], given: IO[str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs a tool of a server to its end, as ``user``; it reads what is ``given``. ``ServerError`` when it cannot be
+    started."""
     try:
         return subprocess.run(
             [str(part) for part in command], env=dict(env), cwd=_CWD, umask=0o077, check=False,
             user=user.uid if user else None, group=user.gid if user else None, extra_groups=[] if user else None,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            stdin=given or subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace",
         )  # fmt: skip
     except OSError as error:
         raise _not_startable(command[0], user, error) from error

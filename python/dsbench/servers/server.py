@@ -5,11 +5,12 @@ from __future__ import annotations
 import atexit
 import os
 import re
+import shutil
 import signal
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,6 +19,7 @@ from dsbench.servers import limits
 from dsbench.servers.errors import ServerError, storage_notes
 from dsbench.servers.folder import Folder, above, is_kept
 from dsbench.servers.process import Log, Process, called, free_port, run, unprivileged
+from dsbench.servers.settings import elsewhere
 
 STOP_PATIENCE_S = 30.0
 """Time for an orderly end, which writes changed pages, before harder means."""
@@ -50,6 +52,7 @@ class Server(ABC):
         self._taken_up = is_kept(base)
         self._name = name
         self._folders: list[Folder] = []
+        self._apart: dict[str, Path] = {}
         self._log = Log()
         atexit.register(self.stop)
         try:
@@ -95,7 +98,12 @@ class Server(ABC):
         return []
 
     def keep(self) -> None:
-        """Has the data outlive the server, for a later one to take up."""
+        """Has the data outlive the server, for a later one to take up. ``ServerError`` where they lie in several
+        places."""
+        if self._apart:
+            places = ", ".join(str(path) for path in self._apart.values())
+            remedy = "leave log_directory and tablespaces out"
+            raise ServerError(f"data that lie in {places} as well are not kept", remedy)
         self._folders[0].keep(self.version)
 
     def stop(self) -> None:
@@ -220,6 +228,18 @@ class OwnProcess(Server):
     def _give(self, path: Path) -> None:
         if self._user is not None:
             os.chown(path, self._user.uid, self._user.gid)
+
+    def _make_apart(self, settings: Mapping[str, str]) -> None:
+        """Makes folders of ours in those that settings name for the log and tablespaces; they go with the server."""
+        for setting, base in elsewhere(settings).items():
+            self._apart[setting] = self._given_away(self._folder(base) / "files")
+
+    def _move(self, files: Iterable[Path], to: Path) -> None:
+        """Moves what an installer made to another folder of the server's."""
+        for file in files:
+            shutil.move(file, to / file.name)
+        for path in to.rglob("*"):
+            self._give(path)
 
     def _socket_folder(self, root: Path, file: str) -> Path:
         """A folder for the socket ``file``: in ``root``, or in another folder of ours where its path is too long."""

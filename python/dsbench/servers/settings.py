@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
 from dsbench import spec
 
+LOG = "log_directory"
+"""The setting that names the folder in which the log of the transactions lies, beside the data."""
+SPACE = "tablespace."
+"""Before the name of a tablespace: the folder in which it lies."""
 SPARE_CONNECTIONS = 10
 """Sessions kept free beside those of the load: administration, monitors, the user who wants to look."""
 
@@ -35,3 +43,18 @@ def raise_max_connections(settings: dict[str, str], connections: int, default: i
             f"raise it to {needed}, or leave it out: dsbench then sets it",
         )
     return needed
+
+
+def elsewhere(settings: Mapping[str, str]) -> dict[str, Path]:
+    """The folders of the user's that a private server uses beside its own, by the setting that names each.
+    ``SpecError`` where one is no folder, or has a name that no tablespace can have."""
+    found = {}
+    for name, value in settings.items():
+        setting = name.lower()
+        if setting == LOG or setting.startswith(SPACE):
+            if setting != LOG and not re.fullmatch(r"(?!pg_)[a-z_][a-z0-9_]*", setting.removeprefix(SPACE)):
+                raise wrong(f"{name}: no name of a tablespace", "use small letters, digits and _, no pg_ before it")
+            if not Path(value).is_dir():
+                raise wrong(f"{name}: {value} is no folder", "create it, or name another")
+            found[setting] = Path(value).resolve()
+    return found

@@ -34,6 +34,21 @@ const BEFORE: Setting = Setting {
     help: "rows of history before the first transaction, for each unit of scale; TP1 names 2,000,000",
 };
 
+const SPACES: Setting = Setting {
+    name: "spaces",
+    values: Values::Text("RELATION:TABLESPACE, by commas"),
+    default: "",
+    help: "tablespaces of relations with their keys (PostgreSQL), such as account:fast,history:slow; of a private \
+           server tablespace.NAME=FOLDER makes one",
+};
+
+const FILLFACTOR: Setting = Setting {
+    name: "fillfactor",
+    values: Values::Text("RELATION:PER CENT, by commas"),
+    default: "",
+    help: "how full pages of relations are made (PostgreSQL), such as account:50,teller:10",
+};
+
 /// The transaction.
 pub static TP1: Entry = Entry {
     label: "TP1",
@@ -60,6 +75,8 @@ pub static TP1: Entry = Entry {
         },
         HISTORY,
         BEFORE,
+        SPACES,
+        FILLFACTOR,
         TRANSACTIONS,
     ],
     parts: &[("t2", 2), ("t1", 3)],
@@ -87,6 +104,8 @@ pub static T1: Entry = Entry {
             default: "none",
             help: "none: each stream amends a row of its own page; same: all streams amend the same row",
         },
+        SPACES,
+        FILLFACTOR,
         TRANSACTIONS,
     ],
     ..Entry::plain("t1", "A part of TP1: each transaction amends one row, chosen by its key.", super::open_t1, KINDS[1])
@@ -101,6 +120,6 @@ pub static T2: Entry = Entry {
     quick_scales: &[1],
     retries: true,
     fills_by_procedure: true,
-    settings: &[HISTORY, BEFORE, TRANSACTIONS],
+    settings: &[HISTORY, BEFORE, SPACES, FILLFACTOR, TRANSACTIONS],
     ..Entry::plain("t2", "A part of TP1: each transaction appends one row to the history.", super::open_t2, KINDS[2])
 };

@@ -28,7 +28,8 @@ const APART: u64 = 500;
 fn shape<'a>(entry: &Entry, options: &'a Options) -> Shape<'a> {
     let history = entry.value(&options.settings, "history");
     let before = entry.value(&options.settings, "before").parse().unwrap_or(0);
-    Shape { branches: BRANCHES, foreign_keys: false, history, before, room: false }
+    let [spaces, fillfactor] = ["spaces", "fillfactor"].map(|name| entry.value(&options.settings, name));
+    Shape { branches: BRANCHES, foreign_keys: false, history, before, room: false, spaces, fillfactor }
 }
 
 /// The workload with its fixed number of transactions, boxed.

@@ -3,7 +3,7 @@
 use dsbench_core::engine::{Connection, Dialect, Prepare, Statement};
 use dsbench_core::error::{Error, Result};
 use dsbench_core::value::{Rows, Type, Value};
-use dsbench_core::workload::{Part, Population, Progress};
+use dsbench_core::workload::{Condition, Part, Population, Progress};
 
 use super::rows::{Source, Table, TELLERS};
 use crate::catalogue::Promised;
@@ -53,10 +53,17 @@ pub struct Shape<'a> {
     pub before: u64,
     /// Whether the pages of the accounts keep room for new versions of their rows, where an engine can be told to.
     pub room: bool,
+    /// Tablespaces of relations: `account:fast,history:slow`.
+    pub spaces: &'a str,
+    /// How full the pages of relations are made, in per cent: `account:50`.
+    pub fillfactor: &'a str,
 }
 
 /// The bank of TPC-B.
-pub const TPCB: Shape<'_> = Shape { branches: 1, foreign_keys: true, history: "heap", before: 0, room: false };
+pub const TPCB: Shape<'_> =
+    Shape { branches: 1, foreign_keys: true, history: "heap", before: 0, room: false, spaces: "", fillfactor: "" };
+
+const RELATIONS: [&str; 4] = ["branch", "teller", "account", "history"];
 
 /// Partitions of a partitioned history.
 const PARTITIONS: u64 = 16;
@@ -78,6 +85,8 @@ pub struct Bank {
     always_wide: bool,
     /// Whether the SQL to reset it is that of its shape.
     plain: bool,
+    /// Of each relation its tablespace and how full its pages are, as far as somebody said.
+    layout: [(String, String); 4],
     /// How the engine speaks SQL.
     pub dialect: &'static Dialect,
     /// The SQL of that dialect.
@@ -107,12 +116,29 @@ impl Bank {
         if !shape.foreign_keys {
             words.extend([("{to branch}", ""), ("{to teller}", ""), ("{to account}", "")]);
         }
-        if history == "partitioned" {
-            words.push(("{end of history}", "{partitioned}"));
-        }
-        if shape.room {
-            words.push(("{end of account}", "{room}"));
-        }
+        let layout = laid_out(dialect, shape)?;
+        let ends = [0, 1, 2, 3].map(|at| {
+            let (space, fill) = &layout[at];
+            let parts = if RELATIONS[at] == "history" && history == "partitioned" { "{partitioned}" } else { "" };
+            let with = match fill.as_str() {
+                "" if RELATIONS[at] == "account" && shape.room => "{room}".to_string(),
+                "" => String::new(),
+                fill => format!("WITH (fillfactor = {fill})"),
+            };
+            let within = if space.is_empty() { String::new() } else { format!("TABLESPACE {space}") };
+            [parts, &with, &within].join(" ").trim().to_string()
+        });
+        let keys = [0, 1, 2].map(|at| match layout[at].0.as_str() {
+            "" => String::new(),
+            space => format!("USING INDEX TABLESPACE {space}"),
+        });
+        words.extend(
+            ["{end of branch}", "{end of teller}", "{end of account}", "{end of history}"]
+                .into_iter()
+                .zip(ends.iter().map(String::as_str)),
+        );
+        words
+            .extend(["{branch key}", "{teller key}", "{account key}"].into_iter().zip(keys.iter().map(String::as_str)));
         let sql = Sections::with(dialect, FILES, &words)?;
         let has = |section: &str| !sql.all(section).is_empty();
         match history {
@@ -123,7 +149,7 @@ impl Bank {
         let (branches, before) = (u64::from(scale) * shape.branches, u64::from(scale) * shape.before);
         let (foreign_keys, history) = (shape.foreign_keys, history.to_string());
         let plain = *shape == TPCB;
-        Ok(Self { branches, accounts, before, foreign_keys, history, wide, always_wide, plain, dialect, sql })
+        Ok(Self { branches, accounts, before, foreign_keys, history, wide, always_wide, plain, layout, dialect, sql })
     }
 
     /// The type of the accounts' numbers.
@@ -178,6 +204,27 @@ impl Bank {
             sections.push("foreign_keys");
         }
         Promised::of(sections.into_iter().flat_map(|section| self.sql.all(section)))
+    }
+
+    /// Whether the relations lie in the tablespaces, and are as full, as was asked for; nothing where nothing was.
+    pub fn laid(&self, conn: &mut dyn Connection) -> Result<Vec<Condition>> {
+        if self.layout.iter().all(|(space, fill)| space.is_empty() && fill.is_empty()) {
+            return Ok(Vec::new());
+        }
+        let (mut words, mut holds) = (Vec::new(), true);
+        let rows = conn.fetch(self.sql.one("layout")?)?.rows;
+        for (relation, (space, fill)) in RELATIONS.iter().zip(&self.layout) {
+            let cell = |row: &Vec<Option<String>>, at: usize| row.get(at).cloned().flatten().unwrap_or_default();
+            let mut found = rows.iter().filter(|row| cell(row, 0) == *relation).peekable();
+            holds &= found.peek().is_some();
+            for row in found {
+                let (place, options) = (cell(row, 1), cell(row, 2));
+                holds &= space.is_empty() || place == *space;
+                holds &= fill.is_empty() || cell(row, 3) == "i" || options.contains(&format!("fillfactor={fill}"));
+                words.push([format!("{relation}: {place}"), options].join(", ").trim_end_matches(", ").to_string());
+            }
+        }
+        Ok(vec![Condition { name: "relations lie as asked".into(), holds, detail: words.join("; ") }])
     }
 
     /// Writes a part of the rows.
@@ -316,6 +363,40 @@ impl Bank {
             false => Ok(()),
         }
     }
+}
+
+/// Of each relation its tablespace and fill factor. Errors of kind `Configuration`: another product than PostgreSQL, no
+/// such relation, no name, no number.
+fn laid_out(dialect: &Dialect, shape: &Shape<'_>) -> Result<[(String, String); 4]> {
+    let mut found: [(String, String); 4] = Default::default();
+    for (setting, text) in [("spaces", shape.spaces), ("fillfactor", shape.fillfactor)] {
+        let wrong = |words: String| Err(Error::configuration(format!("--set {setting}={text}: {words}")));
+        if !text.is_empty() && dialect.keeps_data && dialect.name != "postgres" {
+            return wrong(format!("{} has none by relation here; use PostgreSQL, or leave it out", dialect.name));
+        }
+        for pair in text.split(',').filter(|pair| !pair.trim().is_empty()) {
+            let (relation, value) = pair.split_once(':').unwrap_or((pair, ""));
+            let (relation, value) = (relation.trim(), value.trim());
+            let Some(at) = RELATIONS.iter().position(|known| *known == relation) else {
+                return wrong(format!("no relation {relation:?}; use {}", RELATIONS.join(", ")));
+            };
+            let letters = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+            let named = value.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
+                && value.chars().all(letters);
+            match setting {
+                "spaces" if !named => return wrong(format!("{value:?} is no name of a tablespace in small letters")),
+                "spaces" => found[at].0 = value.to_string(),
+                _ if relation == "history" && shape.history == "partitioned" => {
+                    return wrong("a partitioned history has no pages of its own; leave history out".to_string())
+                }
+                _ if !value.parse().is_ok_and(|number: u32| (10..=100).contains(&number)) => {
+                    return wrong(format!("{value:?} is no whole number from 10 to 100"))
+                }
+                _ => found[at].1 = value.to_string(),
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn refused(dialect: &Dialect, history: &str, lacks: &str) -> Error {

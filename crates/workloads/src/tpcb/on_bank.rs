@@ -107,6 +107,7 @@ impl Workload for OnBank {
         let mut conditions = (self.check)(self, conn, expected)?;
         if self.bank.dialect.keeps_data {
             conditions.extend(self.bank.promised().check(self.bank.dialect, conn)?);
+            conditions.extend(self.bank.laid(conn)?);
             conditions.extend(loaded(&self.bank, conn)?);
         }
         Ok(conditions)

@@ -73,11 +73,21 @@ SELECT tpcb_populate($1)
 VACUUM branch, teller, account;
 
 -- name: primary_keys
-ALTER TABLE branch ADD PRIMARY KEY (bid);
+ALTER TABLE branch ADD PRIMARY KEY (bid) {branch key};
 -- next
-ALTER TABLE teller ADD PRIMARY KEY (tid);
+ALTER TABLE teller ADD PRIMARY KEY (tid) {teller key};
 -- next
-ALTER TABLE account ADD PRIMARY KEY (aid);
+ALTER TABLE account ADD PRIMARY KEY (aid) {account key};
+
+-- name: layout
+-- Relations and their primary keys, by the name of the relation; a space of 0 is that of the database.
+SELECT t.relname, coalesce(s.spcname, 'pg_default'), coalesce(array_to_string(c.reloptions, ', '), ''), c.relkind::text
+FROM pg_class t JOIN pg_class c ON c.oid = t.oid
+    OR c.oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = t.oid AND indisprimary)
+LEFT JOIN pg_tablespace s ON s.oid = c.reltablespace
+WHERE t.relnamespace = current_schema()::regnamespace AND t.relkind IN ('r', 'p')
+    AND t.relname IN ('branch', 'teller', 'account', 'history')
+ORDER BY t.relname, c.relkind DESC
 
 -- name: reset
 ALTER TABLE history DROP CONSTRAINT history_tid_fkey, DROP CONSTRAINT history_bid_fkey, DROP CONSTRAINT history_aid_fkey;

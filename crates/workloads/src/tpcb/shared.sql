@@ -1,5 +1,5 @@
 -- The bank: what products share. A section or a word of a product's own file counts before the one here, and what a
--- workload says of it before both: {accounts} of a branch, {made} rows for each, {end of history}, {end of account}.
+-- workload says of it before both: {accounts} of a branch, {made} rows for each, the ends of tables and keys.
 
 -- word: {charset} =
 -- word: {timestamp} = timestamp
@@ -14,7 +14,12 @@
 -- word: {branch filler} = 88
 -- word: {filler} = 84
 -- word: {history text} = Qm7rT2xWv9LkZp4JhN8sYc3BdF6g
+-- word: {end of branch} =
+-- word: {end of teller} =
 -- word: {end of account} =
+-- word: {branch key} =
+-- word: {teller key} =
+-- word: {account key} =
 -- word: {room} =
 -- word: {end of history} =
 
@@ -23,14 +28,14 @@ CREATE TABLE branch (
     bid integer {key},
     bbalance bigint NOT NULL,
     filler varchar(100) {charset} NOT NULL
-);
+) {end of branch};
 -- next
 CREATE TABLE teller (
     tid integer {key},
     bid integer NOT NULL {to branch},
     tbalance bigint NOT NULL,
     filler varchar(100) {charset} NOT NULL
-);
+) {end of teller};
 -- next
 CREATE TABLE account (
     aid {aid} {key},

@@ -99,6 +99,11 @@ class Bounds:
     measured: tuple[Measured, ...]
     """Every run at its largest scale, those that bound nothing and are bound by nothing included."""
 
+    def relative(self, one: Measured) -> float:
+        """Its peak divided by that of the first run of its workload and scale."""
+        first = next(other for other in self.measured if (other.workload, other.scale) == (one.workload, one.scale))
+        return one.peak[1] / first.peak[1]
+
 
 def read(paths: Sequence[Path]) -> Bounds:
     """Reads archives, folders or zips; raises ``ArchiveError``.
@@ -172,7 +177,7 @@ def document(bounds: Bounds) -> dict[str, Any]:
         rates = [{"clients": clients, "tps": rate} for clients, rate in one.rates]
         plain = ("archive", "system", "label", "workload", "logging", "scale")
         return {**{name: getattr(one, name) for name in plain}, "peak_clients": one.peak[0],
-                "peak_tps": one.peak[1], "rates": rates}  # fmt: skip
+                "peak_tps": one.peak[1], "relative": bounds.relative(one), "rates": rates}  # fmt: skip
 
     return {
         "bounds": [
@@ -190,7 +195,7 @@ COLUMNS: Final = (
 )  # fmt: skip
 _RUNS: Final = (
     Column("system", left=True), Column("workload", left=True), Column("scale"), Column("peak", "tps"),
-    Column("threads"), Column("logging", left=True),
+    Column("threads"), Column("relative", form=".2f"), Column("logging", left=True),
 )  # fmt: skip
 
 
@@ -200,8 +205,14 @@ def tell(bounds: Bounds) -> Iterator[Block]:
         yield from tell_bounds(bounds)
     else:
         yield Sentence(_NO_PARTS)
-    peaks = [(one.system, one.label, one.scale, one.peak[1], one.peak[0], one.logging) for one in bounds.measured]
-    yield Table("Runs", _RUNS, peaks)
+    yield from tell_peaks(bounds)
+
+
+def tell_peaks(bounds: Bounds) -> Iterator[Block]:
+    """Every run with its peak, as the publication's table 1 has it: relative to the first of the same workload."""
+    peaks = [(one.system, one.label, one.scale, one.peak[1], one.peak[0], bounds.relative(one), one.logging)
+             for one in bounds.measured]  # fmt: skip
+    yield Table("Peaks; relative to the first run of the same workload and scale", _RUNS, peaks)
 
 
 def tell_bounds(bounds: Bounds) -> Iterator[Block]:

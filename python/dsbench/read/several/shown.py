@@ -63,8 +63,11 @@ def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Ite
         figures = [Diagram(name, spec, _CAPTIONS[name], name in _SWITCHED) for name, spec in drawn.items()]
         yield Part("Diagrams", figures, key="diagrams")
     runs = [pair for side in comparison.sides for pair in zip(side.runs, side.evaluations, strict=True)]
-    if (found := bounds.of_evaluations(runs)).bounds:
+    found = bounds.of_evaluations(runs)
+    if found.bounds:
         yield Part("Upper bounds", list(bounds.tell_bounds(found)), key="bounds")
+    if any(len(one.rates) > 1 for one in found.measured):
+        yield Part("Peaks", list(bounds.tell_peaks(found)), key="peaks")
     if comparison.stages.staged or not brief:
         tables = [*stages.tell_rates(comparison.stages, names), *stages.tell_efficiency(comparison.stages, names)]
         yield Part("Stages", tables, key="stages")

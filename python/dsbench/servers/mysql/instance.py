@@ -18,10 +18,12 @@ from dsbench.servers.mysql import instance as settings
 from dsbench.servers.mysql.binaries import MARIADB, Product
 from dsbench.servers.process import network_host, run
 from dsbench.servers.server import OwnProcess
-from dsbench.servers.settings import check_port, raise_max_connections, wrong
+from dsbench.servers.settings import LOG, SPACE, check_port, raise_max_connections, wrong
 from dsbench.spec.target import parameters_joined
 
 _ARENAS = "MALLOC_ARENA_MAX"
+_LOGS = ("ib_logfile*", "#innodb_redo")
+"""What an installer makes of InnoDB's log."""
 _READY = re.compile(r"ready for connections", re.IGNORECASE)
 
 
@@ -64,6 +66,9 @@ class Instance(OwnProcess):
         self._temporary = self._given_away(root / "tmp")
         self._socket = self._socket_folder(root, "s") / "s"
         self._env["TMPDIR"] = str(self._temporary)
+        if spaces := [name for name in self._settings if name.startswith(SPACE)]:
+            raise wrong(f"{', '.join(spaces)}: only PostgreSQL has them", "leave it out; log_directory moves the log")
+        self._make_apart(self._settings)
         return self._given_away(root / "data")
 
     def _start(self) -> None:
@@ -71,6 +76,9 @@ class Instance(OwnProcess):
         self._check()
         if not self._taken_up:
             self._initialise()
+            if LOG in self._apart:
+                made = [file for name in _LOGS for file in self.directory.glob(name)]
+                self._move(made, self._apart[LOG])
         if host:
             self._write_accounts(password)
         port = self._launch(host, self._settings.get("port", ""))
@@ -93,6 +101,9 @@ class Instance(OwnProcess):
         """What the server is called with, be it to run or to be asked."""
         where = {"datadir": self.directory, "tmpdir": self._temporary, "socket": self._socket}
         result = ["--no-defaults", *self._base(), *(f"--{name}={path}" for name, path in where.items())]
+        if log := self._apart.get(LOG):
+            rocks = self._settings.get("storage_engine", "").lower() == "rocksdb"
+            result += [f"--innodb-log-group-home-dir={log}", *([f"--rocksdb-wal-dir={log}"] if rocks else [])]
         result += [f"--pid-file={self._socket.with_name('pid')}", "--skip-name-resolve"]
         listen = self._settings.get("bind_address")
         result += [f"--bind-address={listen}", f"--port={port}"] if self._host else ["--skip-networking"]
@@ -204,7 +215,7 @@ DEFAULT_STATEMENTS = 16_382
 STATEMENTS_OF_A_CONNECTION = 16
 """Prepared statements that a connection of the load may hold, with room to spare."""
 
-DSBENCH = ("basedir", "storage_engine", "bind_address", "port")
+DSBENCH = ("basedir", "storage_engine", "bind_address", "port", LOG)
 """Settings that dsbench reads itself; the server gets them from it, where it needs them."""
 
 _OWN = {

@@ -14,12 +14,13 @@ from urllib.parse import quote
 
 from dsbench import spec
 from dsbench.servers import templates
+from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
 from dsbench.servers.postgresql import instance
 from dsbench.servers.postgresql.binaries import Binaries
 from dsbench.servers.process import network_host, run
 from dsbench.servers.server import OwnProcess
-from dsbench.servers.settings import check_port, raise_max_connections, wrong
+from dsbench.servers.settings import LOG, SPACE, check_port, elsewhere, raise_max_connections, wrong
 
 _OWN = "\n# Settings of dsbench\n"
 
@@ -36,7 +37,9 @@ class Instance(OwnProcess):
     ) -> None:  # fmt: skip
         self.version = f"PostgreSQL {binaries.version}"
         self._binaries = binaries
-        self._settings = instance.checked(settings, connections)
+        self._places = elsewhere(settings)
+        own = {name: value for name, value in settings.items() if name.lower() not in self._places}
+        self._settings = instance.checked(own, connections)
         self._memory: SharedMemory | None = None
         # Another language would change what the programs say.
         super().__init__(base, "pg", "postgres", ("PG", "LANG"), {"LC_ALL": "C"}, group)
@@ -46,6 +49,7 @@ class Instance(OwnProcess):
     def _furnish(self, root: Path) -> Path:
         self._secret = root / "password"
         self._socket_directory = self._socket_folder(root, ".s.PGSQL.65535")
+        self._make_apart({name: str(path) for name, path in self._places.items()})
         return self._given_away(root / "data")
 
     def _start(self) -> None:
@@ -53,6 +57,7 @@ class Instance(OwnProcess):
         password = secrets.token_urlsafe(24) if host else ""
         if not self._taken_up:
             self._initialise(password)
+            self._place_apart()
         port = self._launch(host, self._settings.get("port", ""))
         assert self._process is not None
         self._memory = SharedMemory.held(self._process.pid, self.pids())
@@ -74,6 +79,28 @@ class Instance(OwnProcess):
         else:
             key = [self._binaries.folder, self.version, *options]
             templates.fill(self.directory, key, self._user, lambda: self._initdb(options))
+
+    def _place_apart(self) -> None:
+        """Moves the log, and makes the tablespaces, where settings name folders for them."""
+        for setting, path in self._apart.items():
+            if setting == LOG:
+                log = self.directory / "pg_wal"
+                self._move([log], path)
+                log.symlink_to(path / log.name)
+            else:
+                place = str(path).replace("'", "''")
+                self._tell(f"CREATE TABLESPACE {setting.removeprefix(SPACE)} LOCATION '{place}'")
+
+    def _tell(self, sql: str) -> None:
+        """Runs a statement before the server starts. ``ServerError`` with what it says where it fails."""
+        file = self.directory.parent / "statement.sql"
+        self._write_secret(file, sql + "\n")
+        server: list[str | Path] = [self._binaries.program("postgres"), "--single", "-D", self.directory, "postgres"]
+        with file.open() as given:
+            said = run(server, self._user, self._env, given).stdout
+        file.unlink()
+        if "ERROR:" in said or "FATAL:" in said:
+            raise ServerError(f"{self.version}: {sql}: {_complaint(said)}", "name other folders for the tablespaces")
 
     def _initdb(self, options: list[str]) -> None:
         try:
