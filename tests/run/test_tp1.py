@@ -10,8 +10,8 @@ import pytest
 
 import dsbench
 from dsbench.measure import stopping
-from dsbench.read.format import format_number
 from dsbench.read.blocks import Table
+from dsbench.read.format import format_number
 from dsbench.read.several import bounds
 from dsbench.read.subjects.rate import DEFINITIONS
 from dsbench.read.tables import summary_text

@@ -63,11 +63,7 @@ def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Ite
         figures = [Diagram(name, spec, _CAPTIONS[name], name in _SWITCHED) for name, spec in drawn.items()]
         yield Part("Diagrams", figures, key="diagrams")
     runs = [pair for side in comparison.sides for pair in zip(side.runs, side.evaluations, strict=True)]
-    found = bounds.of_evaluations(runs)
-    if found.bounds:
-        yield Part("Upper bounds", list(bounds.tell_bounds(found)), key="bounds")
-    if any(len(one.rates) > 1 for one in found.measured):
-        yield Part("Peaks", list(bounds.tell_peaks(found)), key="peaks")
+    yield from _tell_peaks(bounds.of_evaluations(runs))
     if comparison.stages.staged or not brief:
         tables = [*stages.tell_rates(comparison.stages, names), *stages.tell_efficiency(comparison.stages, names)]
         yield Part("Stages", tables, key="stages")
@@ -82,6 +78,13 @@ def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Ite
     if not brief:
         archives = [", ".join(one.name for one in side.evaluations) for side in comparison.sides]
         yield Part("Archives", [Terms(list(zip(labels, archives, strict=True)))], key="archives")
+
+
+def _tell_peaks(found: bounds.Bounds) -> Iterator[Block]:
+    if found.bounds:
+        yield Part("Upper bounds", list(bounds.tell_bounds(found)), key="bounds")
+    if any(len(one.rates) > 1 for one in found.measured):
+        yield Part("Peaks", list(bounds.tell_peaks(found)), key="peaks")
 
 
 def _tell_section(section: Section, names: Sequence[str]) -> Iterator[Block]:
