@@ -249,6 +249,7 @@
     }
   };
   for (const table of document.querySelectorAll("table")) {
+    if (table.closest("#warnings")) continue;  // Sentences in the order of what they endanger.
     if (table.tHead && table.tBodies[0]?.rows.length > 1)
       [...table.tHead.rows[0].cells].forEach((head, at) => sorting(table, head, at));
     const said = "Copy as TSV", button = make("button", {type: "button", className: "copy", textContent: said});
