@@ -189,3 +189,19 @@ def test_memories_that_differ_are_marked_by_level(found: Outcomes) -> None:
     labels = {row["label"] for row in drawn["rate-4-at-1-1"]["datasets"]["marks"]}
     assert labels == {"RAM 1.1 GB", "cache (off) 2.1 GB", "cache (full) 4.3 GB"}
     assert [row["label"] for row in drawn["rate-3-at-1-1"]["datasets"]["marks"]] == ["RAM 1.1 GB"], "it differs in a level"
+
+
+def test_storage_tools_have_curves_over_the_number_of_files(found: Outcomes) -> None:
+    """The paper, figures 50 and 51."""
+    probes = {"bonnie++: files created, 1024 files": 4000.0, "bonnie++: files created, 4096 files": 1000.0,
+              "postmark: transactions on small files, 500 files": 90.0, "bonnie++: files deleted, 1024 files": 10.0,
+              "bonnie++: files deleted, 4096 files": 5.0}  # fmt: skip
+    given = replace(found, made=tuple(
+        replace(one, probes={name: value / (1 + one.at[3]) for name, value in probes.items()}) for one in found.made))
+    spec = specs(given)["files-4-at-1-1"]
+    alt.VConcatChart.from_dict(spec)
+    titles = [plot["title"]["text"] for row in spec["vconcat"] for plot in row["hconcat"]]
+    assert titles == ["bonnie++: files created", "bonnie++: files deleted"], "one number of files makes no curve"
+    rates = {(row["archive"], row["files"]): row["rate"] for row in spec["datasets"]["files-1"]}
+    assert rates == pytest.approx({("off", 1024): 4000, ("off", 4096): 1000, ("full", 1024): 2000, ("full", 4096): 500})
+    assert not any(name.startswith("files") for name in specs(found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -29,7 +30,7 @@ from dsbench.read.draw.theme import (
     spans_decades,
 )
 from dsbench.read.stats.values import Frequency
-from dsbench.study import Made, Outcomes, Point
+from dsbench.study import Made, Outcomes, Point, mean
 from dsbench.study.levels import combine_indices, tell_index
 from dsbench.study.slices import Slice, by_level, by_work, share, third_factor, work_factors
 
@@ -46,6 +47,8 @@ _PAIRS = 3
 _PANEL = (250, 230)
 """Pixels of a plot beside others."""
 _COLUMNS = 2
+_FILES = re.compile(r"(.+), (\d+) files")
+"""The test of a storage tool, and on how many files."""
 _TELLING = 1.0
 """Percentage points by which hit ratios have to differ somewhere."""
 _HITS = {
@@ -425,6 +428,48 @@ def _pooled(known: list[Frequency]) -> list[tuple[float, float]]:
     return [(float(t) / 1e6, float(share)) for t, share in zip(times_ns, shares, strict=True)]
 
 
+def over_files(found: Outcomes, factor: int) -> Spec | None:
+    """What storage tools found over the number of files that they worked on (the paper, figures 50 and 51), a curve for
+    each level and a plot for each test."""
+    points: dict[str, list[Row]] = {}
+    for level, alike in zip(found.levels[factor], found.alike(factor), strict=True):
+        for name in sorted({name for one in alike for name in one.probes}):
+            if told := _FILES.fullmatch(name):
+                values = [value for one in alike if (value := one.probes.get(name, math.nan)) > 0]
+                row = {"archive": level.name, "files": int(told[2]), "rate": mean(values),
+                       "low": min(values, default=math.nan), "high": max(values, default=math.nan)}  # fmt: skip
+                points.setdefault(told[1], []).extend([row] * bool(values))
+    plots = [(test, _files_plot(found, factor, test, sorted(rows, key=lambda row: row["files"])))
+             for test, rows in points.items() if len({row["files"] for row in rows}) > 1]  # fmt: skip
+    if len(plots) < 2:
+        return plots[0][1] if plots else None
+    return panels(f"Storage tools over the number of files, by {found.factors[factor]}", plots, alike=False)
+
+
+def _files_plot(found: Outcomes, factor: int, test: str, rows: list[Row]) -> Spec:
+    known = sorted({row["files"] for row in rows})
+    axis = alt.Axis(values=known, labelExpr=number_labels(), title="number of files, log scale")
+    scale = alt.Scale(type="log", domain=[known[0] / 1.15, known[-1] * 1.15], nice=False)
+    x, bare = alt.X("files:Q", scale=scale, axis=axis), alt.X("files:Q", axis=None)
+    y = ValueAxis.linear(f"{test.partition(': ')[2]} [1/s]", [row["high"] for row in rows])
+    look = looks([level.name for level in found.levels[factor]])
+    base = alt.Chart(alt.NamedData("files"))
+    tips = ["archive:N", "files:Q", alt.Tooltip("rate:Q", format=",.4~r")]
+    return finish(
+        [
+            base.mark_line(strokeWidth=1.8).encode(x=x, y=y.y("rate"), color=look.colour, strokeDash=look.dash),
+            base.mark_rule(strokeWidth=1.1, opacity=0.75).encode(x=bare, y="low:Q", y2="high:Q", color=look.colour),
+            base.mark_point(filled=True, size=46, opacity=1).encode(
+                x=bare, y="rate:Q", color=look.colour, shape=look.shape, tooltip=tips
+            ),
+        ],
+        name="study-files", archive="the study", data={"files": rows},
+        title=alt.TitleParams(text=f"{test}, by {found.factors[factor]}",
+                              subtitle=["geometric mean of the trials, at the largest scale; bars: least to greatest"]),
+        description="What storage tools found over the number of files, a line for each level.",
+    )  # fmt: skip
+
+
 def course(found: Outcomes, factor: int) -> Spec | None:
     """Rate of each second through the cycles, averaged over the trials of a level."""
     rows: list[Row] = []
@@ -509,7 +554,7 @@ def _share_domain(plots: Sequence[Spec]) -> None:
 
 _OF_FACTOR: Mapping[str, Callable[[Outcomes, int], Spec | None]] = {
     "rate": rates, "linear": partial(rates, form="linear"), "relative": relative, "lines": lines,
-    "freq": frequencies, "course": course,
+    "freq": frequencies, "course": course, "files": over_files,
 }  # fmt: skip
 """What is drawn of each factor."""
 

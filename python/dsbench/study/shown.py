@@ -46,6 +46,7 @@ _CAPTIONS = {
     "linear": "The same on a linear axis from 0.",
     "relative": "Each level over the reference, scale by scale; bars: least to greatest of the blocks.",
     "heat": "Two factors at once: a dark column or row is one factor, a single dark field is an interaction.",
+    "files": "What storage tools did per second over the number of files that they worked on.",
     "hits": "Found in memory by two factors: as the server counts blocks, and by two thresholds of time.",
     "lines": "Over the numbers of a factor, a line for each level of another.",
     "freq": "Share of transactions that take longer than x, at the largest scale, all trials of a level together: "
