@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,11 @@ def phrases(series: Iterable[Series]) -> dict[Series, str]:
         threads, stage = f"{key.threads:,} threads" * ("threads" in said), f"stage {key.stage}" * ("stage" in said)
         found[key] = " with ".join(part for part in (stage, threads) if part)
     return found
+
+
+def name_series(series: Iterable[Series]) -> dict[Series, str]:
+    """The same for labels, with one thread in the singular; warnings keep the words that archives have."""
+    return {key: re.sub(r"\b1 threads\b", "1 thread", text) for key, text in phrases(series).items()}
 
 
 def each_series(evaluation: Evaluation) -> list[tuple[str, Evaluation]]:

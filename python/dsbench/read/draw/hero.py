@@ -18,7 +18,7 @@ from dsbench.read.answer import format_size
 from dsbench.read.draw.axes import ScaleAxis
 from dsbench.read.draw.theme import FONT, HUES, ORDERED, Row, Spec, config, number_labels
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.series import phrases
+from dsbench.read.series import name_series
 
 _HEIGHT: Final = 320
 _STAGE: Final = 26
@@ -52,7 +52,7 @@ def _unit(evaluation: Evaluation) -> str:
 
 def _parts(evaluation: Evaluation) -> dict[str, list[Row]]:
     """By series: a row for each scale with a rate."""
-    names = phrases(evaluation.series)
+    names = name_series(evaluation.series)
     series = {names[key]: part for key, part in evaluation.series.items() if key in set(_shown(evaluation))}
     return {name: list(_rows(part, name)) for name, part in (series or {"": evaluation}).items()}
 
@@ -173,7 +173,7 @@ def _over_cycles(evaluation: Evaluation) -> Spec | None:
 
 
 def _bars(evaluation: Evaluation) -> Spec | None:
-    names = phrases(evaluation.series)
+    names = name_series(evaluation.series)
     rows = [
         {"stage": names[key] + (f", scale {row.scale}" if len(part.scales) > 1 else ""), "median": row.rate_median_tps}
         for key, part in evaluation.series.items() for row in part.scales
