@@ -12,6 +12,7 @@ from dsbench.archive import Archive
 from dsbench.measure.events import Silent
 from dsbench.measure.loaders import Target
 from dsbench.measure.monitors import statistics_of
+from dsbench.measure.monitors.firebird import parse_gstat
 from dsbench.measure.monitors.monitor import figures
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
@@ -51,6 +52,56 @@ def test_firebird_reads_the_header_first_and_takes_what_is_there() -> None:
     assert found == {
         ("oldest_interesting", "transaction"): 7, ("next_transaction", "transaction"): 12, ("page_writes", "pages"): 5,
     }  # fmt: skip
+
+
+GSTAT = """
+ACCOUNT (131)
+    Primary pointer page: 190, Index root page: 191
+    Average record length: 63.40, total records: 100000
+    Average version length: 9.50, total versions: 12, max versions: 3
+    Average fragment length: 0.00, total fragments: 0, max fragments: 0
+    Data pages: 1923, average fill: 71%
+    Fill distribution:
+\t 0 - 19% = 0
+\t80 - 99% = 54
+
+    Index ACCOUNT_KEY (0)
+\tRoot page: 1979, depth: 2, leaf buckets: 67, nodes: 100000
+\tAverage node length: 5.38, total dup: 4, max dup: 1
+\tClustering factor: 2314, ratio: 0.02
+\tFill distribution:
+\t     0 - 19% = 0
+\t    60 - 79% = 10
+\t    80 - 99% = 30
+
+DSBENCH_MARK (128)
+    Average record length: 584.00, total records: 1
+"""
+
+
+def test_gstat_is_read_by_table_and_index() -> None:
+    """Ten pages between 60 and 80 % and thirty between 80 and 100 %: 85 % on average."""
+    found = {(of, name): value for of, name, _, value in parse_gstat(GSTAT)}
+    assert found == {
+        ("ACCOUNT", "records"): 100_000, ("ACCOUNT", "versions"): 12, ("ACCOUNT", "max_versions"): 3,
+        ("ACCOUNT", "fragments"): 0, ("ACCOUNT", "record_length"): 63.4, ("ACCOUNT", "data_pages"): 1923,
+        ("ACCOUNT", "fill"): 71, ("ACCOUNT.ACCOUNT_KEY", "depth"): 2, ("ACCOUNT.ACCOUNT_KEY", "leaf_buckets"): 67,
+        ("ACCOUNT.ACCOUNT_KEY", "nodes"): 100_000, ("ACCOUNT.ACCOUNT_KEY", "duplicates"): 4,
+        ("ACCOUNT.ACCOUNT_KEY", "clustering_factor"): 2314, ("ACCOUNT.ACCOUNT_KEY", "fill"): 85,
+    }  # fmt: skip
+    assert parse_gstat("") == []
+
+
+def test_a_run_on_firebird_has_gstat_before_and_after(tmp_path: Path) -> None:
+    spec = build({"target": {"url": "private:firebird", "settings": {"forced_writes": "off"}}, "scales": (1,), "cycles": 1,
+                  "duration": 0.3, "threads": 1, "seed": 3})  # fmt: skip
+    outcome = execute(spec, tmp_path, Silent())
+    changes = {(one.of, one.name): one for one in evaluate(Archive.open(outcome.archive)).changes[1]}
+    committed = changes["HISTORY", "records"]
+    assert (committed.before, committed.after > 0) == (0, True)
+    assert changes["ACCOUNT", "records"].after == 100_000
+    assert changes["ACCOUNT.ACCOUNT_KEY", "depth"].after >= 2
+    assert 0 < changes["ACCOUNT.ACCOUNT_KEY", "fill"].before <= 100
 
 
 @pytest.mark.parametrize("url", ["private:postgresql", "private:mariadb"])

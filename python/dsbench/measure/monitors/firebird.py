@@ -3,7 +3,14 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
+from typing import Final
+
 from dsbench.measure.monitors.monitor import Figure, Queries, Value, fetch_figures
+from dsbench.spec import Target
 
 _PAGES = ("page_reads", "page_writes", "page_fetches", "page_marks")
 """Pages from the storage, to the storage, touched in the cache, and changed there."""
@@ -91,7 +98,69 @@ _RECORD_UNITS = dict.fromkeys(
 )  # fmt: skip
 
 
+_LARGEST: Final = 2 << 30
+"""Bytes of a database up to which every page of it is read for its statistics."""
+_PATIENCE_S: Final = 600.0
+_ANALYSED: Final = ("sts_data_pages", "sts_idx_pages", "sts_record_versions")
+_TABLE: Final = re.compile(r"^(\S.*?) \(\d+\)\s*$")
+_INDEX: Final = re.compile(r"^ +Index (\S+) \(\d+\)\s*$")
+_BAND: Final = re.compile(r"^\s+(\d+) - (\d+)% = (\d+)\s*$")
+_OF_TABLE: Final[tuple[tuple[str, str, str], ...]] = (
+    ("records", "rows", r"total records: (\d+)"), ("versions", "versions", r"total versions: (\d+)"),
+    ("max_versions", "versions", r"max versions: (\d+)"), ("fragments", "fragments", r"total fragments: (\d+)"),
+    ("record_length", "bytes", r"Average record length: ([\d.]+)"), ("data_pages", "pages", r"Data pages: (\d+)"),
+    ("fill", "%", r"average fill: (\d+)%"),
+)  # fmt: skip
+_OF_INDEX: Final[tuple[tuple[str, str, str], ...]] = (
+    ("depth", "levels", r"depth: (\d+)"), ("leaf_buckets", "pages", r"leaf buckets: (\d+)"),
+    ("nodes", "nodes", r"nodes: (\d+)"), ("duplicates", "nodes", r"total dup: (\d+)"),
+    ("clustering_factor", "pages", r"Clustering factor: (\d+)"),
+)  # fmt: skip
+
+
 def take_statistics(queries: Queries) -> list[Figure]:
-    """The figures now, in the order of ``gstat``: the header first."""
+    """The figures now, in the order of ``gstat``: the header first, then every table with its indexes."""
     parts = ((_HEADER, _HEADER_UNITS), (_PAGES_QUERY, _PAGE_UNITS), (_RECORDS_QUERY, _RECORD_UNITS))
-    return [figure for sql, units in parts for figure in fetch_figures(queries, sql, units)]
+    found = [figure for sql, units in parts for figure in fetch_figures(queries, sql, units)]
+    size = {name: value for _, name, _, value in found}
+    small = size.get("pages", 0) * size.get("page_size", 0) <= _LARGEST
+    return [*found, *parse_gstat(_analyse(getattr(queries, "url", "")))] if small else found
+
+
+def _analyse(url: str) -> str:
+    """What the server's own ``gstat -a -r`` says of the database at ``url``; empty where it cannot be asked for it: an
+    embedded engine, no program ``fbsvcmgr``, no right."""
+    target = Target(url=url) if url else None
+    program = shutil.which("fbsvcmgr")
+    if target is None or not target.host or program is None:
+        return ""
+    words = [program, f"{target.host}/{target.port or 3050}:service_mgr", "action_db_stats", "dbname",
+             "/" + target.database.lstrip("/"), *_ANALYSED]  # fmt: skip
+    # The password stands in no command line, where everybody could read it.
+    login = {"ISC_USER": target.user, "ISC_PASSWORD": target.password or target.password_of_environment}
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, errors="replace", env={**os.environ, **login},
+                              timeout=_PATIENCE_S, check=False)  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if done.returncode == 0 else ""
+
+
+def parse_gstat(said: str) -> list[Figure]:
+    """Figures of tables, and of indexes as ``TABLE.INDEX``. How full the pages of an index are is told in five bands:
+    its mean is that of their middles."""
+    found: list[Figure] = []
+    table, of, known, bands = "", "", _OF_TABLE, [0, 0]
+    for line in [*said.splitlines(), "END (0)"]:
+        if header := _TABLE.match(line) or _INDEX.match(line):
+            if known is _OF_INDEX and bands[1]:
+                found.append((of, "fill", "%", bands[0] / bands[1]))
+            inner = line.startswith(" ")
+            table = table if inner else header[1]
+            of, known, bands = (f"{table}.{header[1]}", _OF_INDEX, [0, 0]) if inner else (table, _OF_TABLE, [0, 0])
+        elif of and (band := _BAND.match(line)):
+            low, high, pages = map(int, band.groups())
+            bands = [bands[0] + (low + high + 1) // 2 * pages, bands[1] + pages]
+        elif of:
+            found += [(of, name, unit, float(m[1])) for name, unit, form in known if (m := re.search(form, line))]
+    return [figure for figure in found if not figure[0].startswith("DSBENCH_")]
