@@ -27,7 +27,7 @@ EPILOG = (
     "Examples: dsbench papers | dsbench papers 003 | dsbench papers 000 fig-8 | dsbench papers 000 fig-8 --small | "
     "dsbench papers 000 fig-8 --small --dry-run"
 )
-MADE, PART, NOT = "●", "◐", "○"
+MADE, PART, UNTRIED, NOT = "●", "◐", "◌", "○"
 Size = Literal["full", "small"]
 SIZES: Final[tuple[Size, Size]] = ("full", "small")
 _RECORD: Final = "papers.json"
@@ -83,12 +83,14 @@ class Item:
 
     @property
     def mark(self) -> str:
-        return NOT if self.why or self.seconds is None else PART if self.lacks else MADE
+        if self.why or self.seconds is None:
+            return NOT if self.why else UNTRIED
+        return PART if self.lacks else MADE
 
     @property
     def reason(self) -> str:
         """Why it is not made here, or what is missing of it."""
-        return self.why or self.lacks or ("its commands were not tried yet" if self.seconds is None else "")
+        return self.why or self.lacks
 
     @property
     def folder(self) -> str:
@@ -235,7 +237,7 @@ def _listed(chosen: list[Paper]) -> str:
             text = f"{item.shows}{more}" + (f" {item.reason}" if item.reason else "")
             lines.append(fill(head + text, 110, subsequent_indent=" " * len(head), break_on_hyphens=False))
         lines.append("")
-    lines.append(f"{MADE} made here, {PART} in part, {NOT} not; "
+    lines.append(f"{MADE} made here, {PART} in part, {UNTRIED} planned and not tried yet, {NOT} not; "
                  "dsbench papers 000 fig-8 shows the commands of one, --small makes it")  # fmt: skip
     return "\n".join(lines)
 
