@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
+import re
+import shutil
 import ssl
 import subprocess
 import tempfile
@@ -30,7 +33,8 @@ from dsbench.measure.loaders.peers import Peer, Pgbench, Sysbench, class_ns
 from dsbench.measure.loaders.results import merge_results, read_result
 from dsbench.read.naming import subject
 from dsbench.read.stats.histogram import histogram, quantile_ns
-from dsbench.spec import RunSpec, SpecError, Target, build
+from dsbench.servers import cache
+from dsbench.spec import NotHere, RunSpec, SpecError, Target, build
 from dsbench.spec.clients import DRIVERS, PEERS
 from fixtures.program import Program
 
@@ -68,6 +72,39 @@ def test_a_driver_does_the_transactions_of_a_run(urls: dict[str, str], tmp_path:
     assert all(row["cpu_ns"] > 0 for row in cycles)
     assert archive.run.item("driver", "client") == version(driver)
     assert f"by {client}" in subject(archive.run)
+
+
+def test_a_version_of_a_driver_is_taken_from_its_own_folder(
+    postgresql: servers.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the one of the environment, which stays as it is."""
+    monkeypatch.setenv("DSBENCH_SERVERS", str(tmp_path / "cache"))
+    spec = {"workload": "select", "client": "pg8000@1.99.7", "scales": [1], "cycles": 1, "duration": 0.3, "threads": 1}
+    asked = build({"target": {"url": postgresql.url}, **spec})
+    with pytest.raises(NotHere, match=r"pg8000 1\.99\.7 is not here: dsbench servers install pg8000 --version 1\.99\.7"):
+        dsbench.run(asked, out=tmp_path)
+    home, used = cache.driver("pg8000", "1.99.7"), tmp_path / "used"
+    found = importlib.metadata.distribution("pg8000")
+    shutil.copytree(str(found.locate_file("pg8000")), home / "pg8000")
+    described = home / "pg8000-1.99.7.dist-info/METADATA"
+    described.parent.mkdir()
+    described.write_text("Metadata-Version: 2.1\nName: pg8000\nVersion: 1.99.7\n")
+    with (home / "pg8000/__init__.py").open("a") as file:
+        file.write(f"\nimport pathlib\npathlib.Path({str(used)!r}).touch()\n")
+    archive = dsbench.run(asked, out=tmp_path)
+    assert used.exists()
+    assert archive.run.item("driver", "client").startswith("pg8000 1.99.7, Python")
+    assert "by pg8000@1.99.7" in subject(archive.run)
+    assert version(DRIVERS["pg8000"]).startswith(f"pg8000 {found.version},")
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [("pg8000@1.30.5", "1.31 and later"), ("pgbench@16", "takes no version"), ("psycopg@../x", "is no version"), ("sqlite3@3", "takes no version"), ("odbc@1", "no client 'odbc@1'")],
+)  # fmt: skip
+def test_a_version_that_cannot_be_is_refused(said: str, words: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(words)):
+        build({"target": {"url": "mock:"}, "client": said})
 
 
 def test_clients_of_processes_of_unequal_size_do_equal_shares(postgresql: servers.Server, tmp_path: Path) -> None:

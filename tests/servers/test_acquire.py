@@ -87,6 +87,22 @@ def test_a_server_of_firebird_comes_by_apt_where_that_has_its_version(
     assert "private:firebird@5" in engine
 
 
+def test_a_version_of_a_driver_goes_into_a_folder_of_its_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = acquire.plan("psycopg", "3.1.18")
+    assert "pip install --no-warn-conflicts --target FOLDER/driver 'psycopg[binary]==3.1.18'" in plan.described()[0]
+    assert "--client psycopg@3.1.18" in plan.described()[-1]
+
+    def installs(command: acquire.Command) -> None:
+        Path(command[command.index("--target") + 1], "psycopg").mkdir(parents=True)
+
+    monkeypatch.setattr(acquire, "_run", installs)
+    acquire.carry_out(plan, lambda _command: None)
+    assert [str(path.relative_to(place)) for path in place.rglob("psycopg")] == ["drivers/psycopg-3.1.18/psycopg"]
+    for version, words in ((None, "by its version"), ("latest", "is no version"), ("3.0", "3.1 and later")):
+        with pytest.raises(spec.SpecError, match=words):
+            acquire.plan("psycopg", version)
+
+
 def test_what_is_not_to_be_had_is_refused_with_what_is(system: list[str]) -> None:
     with pytest.raises(spec.SpecError, match="'oracle' cannot be installed"):
         acquire.plan("oracle", None)

@@ -46,7 +46,10 @@ def listed(as_json: AsJson = False) -> None:
 def install(
     product: Annotated[
         str,
-        typer.Argument(help="firebird, mariadb, mysql or postgresql.", autocompletion=completing(acquire.PRODUCTS)),
+        typer.Argument(
+            help="firebird, mariadb, mysql or postgresql; or a driver of Python, such as psycopg, with its --version.",
+            autocompletion=completing(acquire.PRODUCTS),
+        ),
     ],
     version: Annotated[
         str | None, typer.Option(help="Version, such as 18 (postgresql) or 5 (firebird); default: the system's.")

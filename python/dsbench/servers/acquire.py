@@ -24,6 +24,7 @@ from dsbench import spec
 from dsbench.servers import acquire as unpacking
 from dsbench.servers import cache, sources
 from dsbench.servers.errors import ServerError
+from dsbench.spec.clients import DRIVERS, Driver, find_client
 
 Command = tuple[str, ...]
 
@@ -72,6 +73,8 @@ class Plan:
     notes: tuple[str, ...] = ()
     build: sources.Build | None = None
     """Where it is built out of its source."""
+    driver: Path | None = None
+    """Where a version of a driver goes."""
 
     def described(self) -> list[str]:
         """The commands as they would be typed, and what happens beside them."""
@@ -82,6 +85,8 @@ class Plan:
             listed = [f"#   {line}" for line in self.build.sources.splitlines() if line]
             lines = ["# FOLDER/sources.list has:", *listed, *lines]
             lines.append(f"# then what was built is put into {self.build.prefix}")
+        if self.driver is not None:
+            lines.append(f"# then FOLDER/driver is put into {self.driver}")
         return [*lines, *(f"# {note}" for note in self.notes)]
 
 
@@ -91,8 +96,11 @@ def plan(product: str, version: str | None, block: int | None = None) -> Plan:
 
     Raises ``spec.SpecError`` for what is not to be had in this way, and ``ServerError`` when a tool is missing.
     """
+    if product in DRIVERS:
+        return _driver(product, version)
     if product not in PRODUCTS:
-        raise spec.SpecError("PRODUCT", f"{product!r} cannot be installed", f"use one of {', '.join(PRODUCTS)}")
+        remedy = f"use one of {', '.join(PRODUCTS)}, or a driver with its --version"
+        raise spec.SpecError("PRODUCT", f"{product!r} cannot be installed", remedy)
     if block is not None:
         return _by_source(product, version, block)
     manager = next((name for name in _PACKAGES if shutil.which(name)), None)
@@ -153,6 +161,21 @@ def _by_pip(product: str, version: str | None) -> Plan:
     return Plan(product, ((sys.executable, "-m", "pip", "download", *options, wanted),), unpack=True, notes=notes)
 
 
+def _driver(name: str, version: str | None) -> Plan:
+    try:
+        found = find_client(f"{name}@{version}" if version else name)
+    except ValueError as error:
+        raise spec.SpecError("--version", str(error), "see the versions of its package: pip index versions") from None
+    assert isinstance(found, Driver)
+    if not found.version:
+        remedy = "name one: --version 3.1.18; for the newest: pip install 'dsbench-db[drivers]'"
+        raise spec.SpecError("--version", f"{name} is installed beside others by its version", remedy)
+    home = cache.driver(name, found.version)
+    into = ("--no-warn-conflicts", "--target", f"{_DOWNLOADS}/driver")
+    get = (sys.executable, "-m", "pip", "install", *into, f"{found.package}=={found.version}")
+    return Plan(name, (get,), notes=(f"use it by --client {name}@{found.version}",), driver=home)
+
+
 def _by_maven(version: str) -> Plan:
     artifact = _MAVEN.get(version)
     if artifact is None:
@@ -184,11 +207,16 @@ def carry_out(wanted: Plan, tell: Callable[[Command], None]) -> None:
                 unpacking.unpack(wanted.product, archive, cache.folder())
         if wanted.build is not None:
             home = wanted.build.prefix
-            home.parent.mkdir(parents=True, exist_ok=True)
-            # Beside its destination: it is moved there whole, or not at all.
-            with tempfile.TemporaryDirectory(prefix=".building-", dir=home.parent) as beside:
-                built = shutil.copytree(Path(name, "out", *home.parts[1:]), Path(beside, "built"), symlinks=True)
-                unpacking.put(built, home)
+            _put_copy(Path(name, "out", *home.parts[1:]), home)
+        if wanted.driver is not None:
+            _put_copy(Path(name, "driver"), wanted.driver)
+
+
+def _put_copy(made: Path, home: Path) -> None:
+    home.parent.mkdir(parents=True, exist_ok=True)
+    # Beside its destination: it is moved there whole, or not at all.
+    with tempfile.TemporaryDirectory(prefix=".building-", dir=home.parent) as beside:
+        unpacking.put(shutil.copytree(made, Path(beside, "built"), symlinks=True), home)
 
 
 def _run(command: Command) -> None:

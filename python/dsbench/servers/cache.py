@@ -19,6 +19,11 @@ def folder() -> Path:
     return caches.folder() / "servers"
 
 
+def driver(name: str, version: str) -> Path:
+    """Where a version of a driver of Python lies: in no environment of the user's."""
+    return folder() / "drivers" / f"{name}-{version}"
+
+
 def holds(path: Path) -> bool:
     """Whether ``path`` lies in that folder."""
     return path.resolve().is_relative_to(folder().resolve())

@@ -6,14 +6,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from dsbench.spec.target import Target
 
 OWN: Final = "own"
 """dsbench's own client."""
+VERSION: Final = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}((a|b|rc|\.post|\.dev)\d{1,4})?")
+"""Of a package."""
 _PREFERRED: Final = ("ssl_mode", "PREFERRED")
 
 
@@ -31,6 +34,10 @@ class Driver:
     """Whether it can have the server parse a statement once."""
     takes: frozenset[str] | None = None
     """Parameters of a target's URL that it heeds, or that are of no matter to its sessions; ``None``: all."""
+    least: str = ""
+    """Its oldest version that can be used here, where that is known."""
+    version: str = ""
+    """The one that was asked for by ``NAME@VERSION``, and was installed beside others; empty for that of Python's."""
 
     def ignored(self, target: Target) -> list[str]:
         """What the URL of ``target`` asks for and the driver would not do."""
@@ -72,11 +79,11 @@ _FIREBIRD = frozenset({
 DRIVERS: Final = {
     driver.name: driver
     for driver in (
-        Driver("psycopg", "psycopg[binary]", "psycopg", "postgres", prepares=True),
+        Driver("psycopg", "psycopg[binary]", "psycopg", "postgres", prepares=True, least="3.1"),
         Driver("psycopg2", "psycopg2-binary", "psycopg2", "postgres"),
-        Driver("pg8000", "pg8000", "pg8000.dbapi", "postgres", takes=_POSTGRES),
+        Driver("pg8000", "pg8000", "pg8000.dbapi", "postgres", takes=_POSTGRES, least="1.31"),
         Driver("pymysql", "PyMySQL", "pymysql", "mysql", takes=_MYSQL),
-        Driver("firebird-driver", "firebird-driver", "firebird.driver", "firebird", True, _FIREBIRD | {"wait"}),
+        Driver("firebird-driver", "firebird-driver", "firebird.driver", "firebird", True, _FIREBIRD | {"wait"}, "2"),
         Driver("firebirdsql", "firebirdsql", "firebirdsql", "firebird", True, _FIREBIRD | {"wire_crypt"}),
         Driver("sqlite3", "", "sqlite3", "sqlite", prepares=True),
     )
@@ -100,10 +107,26 @@ NAMES: Final = (OWN, *DRIVERS, *PEERS)
 
 
 def find_client(name: str) -> Driver | Peer | None:
-    """The client called so; ``None`` for dsbench's own. ``ValueError`` for an unknown name."""
-    if name not in NAMES:
+    """The client called so, a driver also as ``psycopg@3.1.18``; ``None`` for dsbench's own. ``ValueError`` for an
+    unknown name."""
+    plain, at, version = name.partition("@")
+    if plain not in NAMES:
         raise ValueError(f"no client {name[:40]!r}; use one of {', '.join(NAMES)}")
-    return DRIVERS.get(name) or PEERS.get(name)
+    if not at:
+        return DRIVERS.get(name) or PEERS.get(name)
+    if plain not in DRIVERS or not DRIVERS[plain].package:
+        versioned = ", ".join(driver.name for driver in DRIVERS.values() if driver.package)
+        raise ValueError(f"{plain} takes no version: one of {versioned} does")
+    if not VERSION.fullmatch(version):
+        raise ValueError(f"{version[:40]!r} is no version of {plain}: write for instance psycopg@3.1.18")
+    driver = DRIVERS[plain]
+    if _numbers(version) < _numbers(driver.least):
+        raise ValueError(f"{plain} {version} lacks what dsbench calls: {driver.least} and later can be used")
+    return replace(driver, version=version)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 def clients_of(dialect: str) -> list[str]:

@@ -230,7 +230,7 @@ class RunSpec(Frozen):
         str,
         About(
             f"Who makes the load: own, dsbench's client; a driver of Python, in a process for each CPU: "
-            f"{', '.join(DRIVERS)}; or another program: {', '.join(PEERS)}",
+            f"{', '.join(DRIVERS)}, a version of one as in psycopg@3.1.18; or another program: {', '.join(PEERS)}",
             CLIENTS, "told", brief=True,
         ),
     ] = OWN

@@ -12,6 +12,7 @@ from typing import Final
 
 from dsbench.measure.drivers import firebird, mysql, peers, postgres, sqlite
 from dsbench.measure.drivers.session import Session, Unproved, proved
+from dsbench.servers import cache
 from dsbench.spec.clients import Driver, Peer
 from dsbench.spec.target import Target
 
@@ -32,6 +33,11 @@ def missing(client: Driver | Peer) -> str:
     """Why ``client`` cannot be used, with what to do; empty where it can."""
     if isinstance(client, Peer):
         return "" if peers.program(client.name) else f"{client.name} is not installed: apt install {client.package}"
+    if client.version:
+        if cache.driver(client.name, client.version).is_dir():
+            return ""
+        install = f"dsbench servers install {client.name} --version {client.version}"
+        return f"{client.name} {client.version} is not here: {install}"
     top = client.module.partition(".")[0]
     if importlib.util.find_spec(top) is not None and importlib.util.find_spec(client.module) is not None:
         return ""
@@ -46,13 +52,19 @@ def version(client: Driver | Peer) -> str:
     if not client.package:
         library = getattr(importlib.import_module(client.module), "sqlite_version", "")
         return f"{client.name} of {python}, SQLite {library}"
-    return f"{client.name} {importlib.metadata.version(client.package.partition('[')[0])}, {python}"
+    package, places = client.package.partition("[")[0], sys.path
+    if client.version:
+        places = [str(cache.driver(client.name, client.version))]
+    found = next(iter(importlib.metadata.distributions(name=package, path=places)), None)
+    return f"{client.name} {found.version if found else client.version}, {python}"
 
 
 def session_opener(driver: Driver, target: Target) -> Callable[[str], Session]:
     """What opens a session with ``target`` at a level of isolation. ``DriverError`` when it cannot."""
     if words := missing(driver):
         raise DriverError(words)
+    if driver.version:  # This process has no other driver, and takes all that belongs to it from there.
+        sys.path.insert(0, str(cache.driver(driver.name, driver.version)))
     try:
         module = importlib.import_module(driver.module)
     except ImportError as error:

@@ -44,18 +44,21 @@ class Psycopg(_Postgres):
     """psycopg 3: the parameters travel apart from the statement."""
 
     def __init__(self, module: ModuleType, target: Target, isolation: str) -> None:
+        # Before 3.2 it takes no statement as the server does, with $1.
+        raw = getattr(module, "RawCursor", None)
+        self._raw = raw is not None
         # Left to itself it would prepare what it sees for the fifth time.
         connection = module.connect(
-            target.url, options=session_options(target, isolation), cursor_factory=module.RawCursor,
+            target.url, options=session_options(target, isolation), cursor_factory=raw or module.Cursor,
             prepare_threshold=None,
         )  # fmt: skip
         super().__init__(connection)
 
     def _statement(self, sql: str, reads: bool, once: bool, /) -> Run:
-        cursor = self._cursor
+        cursor, text = self._cursor, sql if self._raw else by_format(sql, "postgres")
 
         def run(params: Any) -> Any:
-            cursor.execute(sql, params, prepare=once)
+            cursor.execute(text, params, prepare=once)
             return cursor.fetchall() if reads else cursor.rowcount
 
         return run

@@ -128,7 +128,7 @@ class Bench:
         if client is None:
             return
         words = missing = drivers.missing(client)
-        if spec.client not in clients_of(dialect):
+        if client.name not in clients_of(dialect):
             words = f"{client.name} does not reach {dialect}: use one of {', '.join(clients_of(dialect))}"
         elif ignored := client.ignored(TargetSpec(url=self._target.url)):
             words = f"{client.name} does not heed {', '.join(ignored)} of the target: leave either out"

@@ -20,7 +20,7 @@ import numpy as np
 
 from dsbench import _core
 from dsbench.measure.drivers import DriverError, session_opener
-from dsbench.spec.clients import DRIVERS
+from dsbench.spec.clients import Driver, find_client
 from dsbench.spec.target import Target
 
 TRACE_WORDS: Final = 5
@@ -204,7 +204,9 @@ class _Serving:
         """Opens the connections of a cycle."""
         url = bench.pop("url")
         try:
-            opener = session_opener(DRIVERS[client], Target(url=url))
+            driver = find_client(client)
+            assert isinstance(driver, Driver)
+            opener = session_opener(driver, Target(url=url))
         except DriverError as error:
             raise _core.CoreError("configuration", "", str(error)) from None
         target = _core.Target(url, False)
