@@ -121,6 +121,17 @@ def test_a_study_without_a_trial_says_so(tmp_path) -> None:  # type: ignore[no-u
     assert "6 trials are not made yet" in text
 
 
+def test_a_factor_that_varies_stays_one_beside_best_and_reference(made: Study) -> None:
+    """As the talk sets optimum against default for each architecture."""
+    spec = parse(tomllib.loads(study.best(outcomes(made), vary=["isolation"])))
+    configuration, isolation = spec.factor
+    assert [level.sets for level in configuration.resolved] == [{"threads": 1}, {"threads": 4}]
+    assert isolation.name == "isolation"
+    assert [level.sets for level in isolation.resolved] == [level.sets for level in made.factors[0].resolved]
+    with pytest.raises(SpecError, match="no factor 'disk'"):
+        study.best(outcomes(made), vary=["disk"])
+
+
 def test_the_best_levels_become_a_study_against_the_references(made: Study) -> None:
     spec = parse(tomllib.loads(study.best(outcomes(made))))
     reference, best = spec.factor[0].resolved

@@ -182,6 +182,9 @@ def best(
     likely: Annotated[
         bool, typer.Option("--likely", help="Take levels that were better at all, though it may have been chance.")
     ] = False,
+    vary: Annotated[
+        list[str] | None, typer.Option(metavar="FACTOR", help="Stays a factor of the new study; repeat.")
+    ] = None,
     of: Of = "",
     stage: Stage = "",
     group: Group = "",
@@ -189,7 +192,7 @@ def best(
     """Print a study that tests the best level of each factor, all together, against the references."""
     from dsbench import study as room  # Late: as above.
 
-    print(room.best(room.outcomes(room.load(folder), of, stage, group), likely=likely), end="")
+    print(room.best(room.outcomes(room.load(folder), of, stage, group), likely=likely, vary=vary or ()), end="")
 
 
 def _two(text: str) -> tuple[str, str]:
