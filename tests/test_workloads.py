@@ -23,7 +23,7 @@ NAMING = {
     "cli/workloads.py": "the one that no user chooses",
     "read/page.py": "a word of Vega-Lite",
     "measure/loaders/bench.py": "what drivers and peers can run",
-    "measure/loaders/sysbench.py": "what sysbench can run",
+    "measure/loaders/peers.py": "what sysbench can run",
     "web/frame.py": "an element of HTML",
     "web/pages/new.py": "an element of HTML",
     "web/pages/new_study.py": "an element of HTML",
