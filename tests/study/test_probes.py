@@ -64,9 +64,9 @@ def test_tools_work_on_a_number_of_files(tmp_path: Path) -> None:
     for wrong in ("dd:5", "postmark:0", "postmark:x", "postmark:", "bonnie++:9999999"):
         with pytest.raises(ValueError, match="take a number of files"):
             probes.tools(wrong)
-    if probes.installed("postmark"):
-        (found,) = probes.run_tools(tmp_path, ("postmark:50",))
-        assert (found.tool, found.test, found.value > 0) == ("postmark", "transactions on small files, 50 files", True)
+    assert probes.installed("postmark"), "apt-get install postmark"
+    (found,) = probes.run_tools(tmp_path, ("postmark:50",))
+    assert (found.tool, found.test, found.value > 0) == ("postmark", "transactions on small files, 50 files", True)
 
 
 def test_tools_are_named_or_all() -> None:
