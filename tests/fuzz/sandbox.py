@@ -186,7 +186,7 @@ def called(*words: str, fine: Sequence[int] = (0,)) -> None:
     text = _text(said)
     if (code or 0) in fine:
         return
-    lines = [line for line in text.splitlines() if not line.startswith("Usage")]
+    lines = [line for line in text.splitlines() if not line.startswith(("Usage", "plan"))]
     if code not in (1, 2) or not lines or not lines[0].startswith("error: ") or "Traceback" in text:
         raise Finding(f"exit {code!r} with {text[-500:]!r}")
     if code == 2 and not any(line.startswith("hint: ") for line in lines):

@@ -228,7 +228,7 @@ def test_the_headline_stands_in_every_form_of_the_results(shop: Path, called: Pr
     assert found.maximum <= most / 0.3 * 60
     folder = next(path for path in (shop.parent / "runs").iterdir() if path.is_dir())
     assert f" connections: sales: {shown[1]}" in (folder / "results.txt").read_text()
-    assert ">sales</span><strong>" in (folder / "report.html").read_text()
+    assert " sales</strong>" in (folder / "report.html").read_text()
     told = json.loads(called("show", str(folder), "--json").stdout)
     assert told["headline"]["1"]["median"] == pytest.approx(found.median)
     of_one = archive.evaluate().replace(kinds={1: archive.evaluate().kinds[1][:1]})
