@@ -17,7 +17,7 @@ run: .venv/.built  ## one complete run on an embedded database, about a minute
 
 test: .venv/.built  ## every test, those against real servers included
 	scripts/need-servers
-	$(BESIDE) scripts/test-rust '$(BIN)/python -m pytest -n 4 -m "not serial"'
+	$(BESIDE) scripts/test-rust scripts/test-python
 	$(BIN)/python -m pytest -m serial
 
 lint: .venv/.built  ## formatting, types, layering; warnings are errors
