@@ -18,9 +18,9 @@ from dsbench.measure.run import try_target
 from dsbench.spec import NotHere, RunSpec, SpecError
 from dsbench.study import estimate
 from dsbench.study import spec as rules
+from dsbench.study.estimate import ahead_of
 from dsbench.study.plan import asked
 from dsbench.study.record import Study, begin, extend, load, make_folder, store
-from dsbench.study.shown import ahead_of
 from dsbench.study.spec import parse
 
 BASE = {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 0.1}

@@ -60,7 +60,7 @@ def run(
     """Make the trials of a study that are left, and show what they found."""
     from dsbench import study as room  # Late: numerical libraries take their time.
     from dsbench.library.studies import conduct, tried
-    from dsbench.study.shown import ahead_of
+    from dsbench.study.estimate import ahead_of
 
     study, ahead = _begun(file, out, changes or [], again)
     study = tried(study, (lambda _words: None) if quiet else _say, again=again)
@@ -137,7 +137,7 @@ def add(
 ) -> None:
     """Plan more trials: new levels beside the reference, or more blocks. dsbench study run makes them."""
     from dsbench import study as room  # Late: as above.
-    from dsbench.study.shown import added
+    from dsbench.study.estimate import added
 
     if not level and repeat < 1:
         raise SpecError("--level", "nothing to add", "name --level FACTOR=VALUE, or --repeat 2")

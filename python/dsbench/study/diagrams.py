@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import altair as alt
 import numpy as np
@@ -22,7 +21,6 @@ from dsbench.read.draw.theme import (
     WHOLE,
     Row,
     Spec,
-    assembled,
     finish,
     log_domain,
     log_ticks,
@@ -32,6 +30,7 @@ from dsbench.read.draw.theme import (
 from dsbench.read.stats.values import Frequency
 from dsbench.study import Made, Outcomes, Point, mean
 from dsbench.study.levels import combine_indices, tell_index
+from dsbench.study.panels import choose_ticks, panels, share_inks
 from dsbench.study.slices import Slice, by_level, by_work, share, third_factor, work_factors
 
 _ROW = 21
@@ -44,9 +43,6 @@ _LEAST_COURSE = 4
 """Seconds that make one."""
 _PAIRS = 3
 """Pairs of factors that are drawn where none was chosen."""
-_PANEL = (250, 230)
-"""Pixels of a plot beside others."""
-_COLUMNS = 2
 _FILES = re.compile(r"(.+), (\d+) files")
 """The test of a storage tool, and on how many files."""
 _TELLING = 1.0
@@ -260,7 +256,7 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
                 rows.append({"x": one.name, "y": other.name, "value": value})
     if len(rows) * 2 <= len(found.levels[across]) * len(found.levels[down]) or len(rows) < 4:
         return None
-    log = _share_inks(rows, log=found.how.geometric)
+    log = share_inks(rows, log=found.how.geometric)
     for row in rows:
         row["shown"] = f"{row['value']:,.0f}" if row["value"] >= 100 else f"{row['value']:.3g}"
     sorts = [[level.name for level in found.levels[n]] for n in (across, down)]
@@ -272,7 +268,7 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
     base = alt.Chart(alt.NamedData("fields"))
     inks = (("datum.dark", "#ffffff"), ("!datum.dark", "#000000"))  # Not by name: a dark page swaps the named ones.
     shades = alt.Scale(type="log" if log else "linear", scheme="viridis", zero=False, nice=False)
-    legend = alt.Legend(title=found.unit or found.measure, **_ticks(rows, log=log))
+    legend = alt.Legend(title=found.unit or found.measure, **choose_ticks(rows, log=log))
     colour = alt.Color("value:Q", scale=shades, legend=legend)
     layers = [
         base.mark_rect().encode(x=x, y=y, color=colour, tooltip=["x:N", "y:N", alt.Tooltip("value:Q", format=",.4~r")]),
@@ -291,28 +287,12 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
     return {**spec, "height": min(max(46 * len(sorts[1]), 120), 400)}
 
 
-def _ticks(rows: Sequence[Row], *, log: bool) -> dict[str, Any]:
-    """Of a legend of colours: a logarithmic one has too few by itself."""
-    values = [row["value"] for row in rows]
-    return {"values": log_ticks(min(values), max(values))} if log else {}
-
-
 def _beside_numbers(found: Outcomes, factor: int) -> int | None:
     """The other factor that goes with most of what is left, of those of which several levels were tried at several of
     ``factor``; the one of a pair that was chosen."""
     others = [n for n in range(len(found.factors)) if n != factor and _crossed(found, factor, n)]
     chosen = [n for pair in found.pairs if factor in pair for n in pair if n in others]
     return chosen[0] if chosen else max(others, key=lambda n: share(found, (factor, n)), default=None)
-
-
-def _share_inks(rows: Sequence[Row], *, log: bool = True) -> bool:
-    """Says of each field whether it is dark among all of ``rows``; and whether their colours are on a ``log`` scale."""
-    values = [row["value"] for row in rows]
-    log = log and bool(values) and max(values) > 10 * min(values) > 0
-    for row in rows:
-        middle = math.sqrt(min(values) * max(values)) if log else (min(values) + max(values)) / 2
-        row["dark"] = row["value"] < middle
-    return log
 
 
 def lines(found: Outcomes, factor: int, beside: int | None = None) -> Spec | None:
@@ -499,57 +479,6 @@ def course(found: Outcomes, factor: int) -> Spec | None:
                               subtitle=["mean over the trials of a level, at the largest scale"]),
         description="Committed transactions of each second, one line for each level.",
     )  # fmt: skip
-
-
-def panels(heading: str, plots: Sequence[tuple[str, Spec]], *, alike: bool = True) -> Spec:
-    """Diagrams of one kind as plots of one, each below its words; ``alike``: with one scale of values for all."""
-    datasets: dict[str, Any] = {}
-    drawn = []
-    fields = [row for _, spec in plots for row in spec["datasets"].get("fields", ())]
-    ticks = _ticks(fields, log=_share_inks(fields))
-    for number, (words, spec) in enumerate(plots):
-        renamed = {name: f"{name}-{number + 1}" for name in spec["datasets"]}
-        datasets |= {renamed[name]: rows for name, rows in spec["datasets"].items()}
-        body = _renamed({key: spec[key] for key in ("layer", "resolve")}, renamed)
-        height = min(spec["height"], _PANEL[1])
-        drawn.append({**body, "title": {"text": words, "fontSize": 11.5, "anchor": "start", "offset": 4},
-                      "width": _PANEL[0], "height": height})  # fmt: skip
-    if alike:
-        _share_domain(drawn)
-    for layer in (layer for plot in drawn for layer in plot["layer"] if fields):
-        if "color" in layer["encoding"]:
-            legend = {name: one for name, one in layer["encoding"]["color"]["legend"].items() if name != "values"}
-            layer["encoding"]["color"]["legend"] = {**legend, **ticks}
-    rows = [{"hconcat": drawn[at : at + _COLUMNS], "spacing": 14} for at in range(0, len(drawn), _COLUMNS)]
-    body = {"vconcat": rows, "spacing": 14}
-    if alike:
-        body["resolve"] = {"scale": dict.fromkeys(("color", "shape", "strokeDash"), "shared")}
-        body["vconcat"] = [{**row, "resolve": body["resolve"]} for row in rows]
-    first = plots[0][1]
-    return assembled(
-        body, name=f"{first['usermeta']['diagram']}-panels", archive="the study", data=datasets,
-        title=alt.TitleParams(text=heading, subtitle=first["title"].get("subtitle") or alt.Undefined),
-        description=f"{first['description']} A plot for each: {', '.join(words for words, _ in plots)}.",
-    )  # fmt: skip
-
-
-def _renamed(part: Any, names: Mapping[str, str]) -> Any:
-    """``part`` of a specification with other names of its data sets."""
-    if isinstance(part, dict):
-        return {key: {"name": names[value["name"]]} if key == "data" and "name" in value else _renamed(value, names)
-                for key, value in part.items()}  # fmt: skip
-    return [_renamed(one, names) for one in part] if isinstance(part, list) else part
-
-
-def _share_domain(plots: Sequence[Spec]) -> None:
-    """Gives the vertical axes of all ``plots`` the same domain, where each has one."""
-    layers = [layer.get("encoding", {}) for plot in plots for layer in plot["layer"]]
-    found = [one["y"] for one in layers if one.get("y", {}).get("type") == "quantitative"]
-    if own := [one["scale"] for one in found if (one.get("scale") or {}).get("domain")]:
-        domain = [min(scale["domain"][0] for scale in own), max(scale["domain"][1] for scale in own)]
-        log = any(scale["type"] == "log" for scale in own) and domain[0] > 0
-        for scale in own:
-            scale.update(domain=domain, type="log" if log else "linear")
 
 
 _OF_FACTOR: Mapping[str, Callable[[Outcomes, int], Spec | None]] = {

@@ -1,13 +1,16 @@
-"""What a study will take, before it begins."""
+"""A study before it is made: its trials, what they will take, and what was planned in addition."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from dsbench.measure.ahead import Ahead
-from dsbench.study.plan import Combination, asked, combination
+from dsbench.measure.events import format_time
+from dsbench.read.naming import counted
+from dsbench.study.plan import Combination, Trial, asked, combination
 from dsbench.study.record import FAILED, Study
 
 _AROUND_S: Final = 5.0
@@ -54,3 +57,86 @@ def estimate(study: Study, ahead: Mapping[Combination, Ahead], *, again: bool = 
     return Estimate(
         len(left), runs, (least, most), max(sizes, default=None), min(free, default=None), runs * _ARCHIVE_BYTES
     )
+
+
+IN_ORDER: Final = (
+    'the trials of each block are made in one order (order = "as listed"): what drifts within a block, such as a '
+    "machine that warms up or a disk that fills, looks like an effect of the levels that come later, and no interval "
+    'knows of it; order = "random blocks" guards against that'
+)
+"""What a fixed order means."""
+
+
+def ahead_of(study: Study, expected: Estimate, *, whole: bool) -> str:
+    """What will be done, how long it takes and what it needs; ``whole``: every trial."""
+    states = Counter(trial.status for trial in study.trials)
+    counts = ", ".join(f"{count} {status}" for status, count in states.items())
+    blocks = len({trial.block for trial in study.trials})
+    lines = [
+        f"{study.spec.name}: {len(study.trials)} trials in {counted(blocks, 'block')} ({counts})"
+    ]
+    for factor in study.factors:
+        levels = [one.name + " (reference)" * (n == factor.reference_number) for n, one in enumerate(factor.resolved)]
+        lines.append(f"  {factor.name}: {', '.join(levels)}")
+    if whole:
+        lines += [_trial(study, number) for number in range(len(study.trials))]
+    again = {reason: trials for reason, trials in reasons(study, "planned").items() if reason}
+    lines += [f"no longer left out: {in_common(study, trials)} (was: {reason})" for reason, trials in again.items()]
+    lines += [f"left out: {in_common(study, one)}: {reason}" for reason, one in reasons(study, "left out").items()]
+    first, last = (format_time(seconds) for seconds in expected.time_s)
+    runs = f" ({expected.runs} runs, with those that age a database)" if expected.runs > expected.trials else ""
+    if expected.trials:
+        lines.append(
+            f"time: about {first if first == last else f'{first} to {last}'} for {expected.trials} trials{runs}"
+        )
+        size = "not known" if expected.size_bytes is None else f"at most {expected.size_bytes / 1e9:.3g} GB"
+        free = "" if expected.free_bytes is None else f", {expected.free_bytes / 1e9:.3g} GB free"
+        lines.append(f"space: {size} for the largest database before its load{free}; "
+                     f"{expected.archives_bytes / 1e9:.2g} GB of archives")  # fmt: skip
+    if in_order(study):
+        lines.append(f"warning: {IN_ORDER}")
+    if expected.too_large:
+        lines.append("warning: that may be more than there is")
+    lines.append(f"folder: {study.folder}")
+    return "\n".join(lines)
+
+
+def _trial(study: Study, number: int) -> str:
+    trial = study.trials[number]
+    what = ", ".join(f"{factor.name} {level}" for factor, level in zip(study.factors, trial.levels, strict=True))
+    state = "" if trial.status == "planned" else f"  ({trial.status})"
+    return f"  {trial.number:>4}  block {trial.block}  {what}{state}"
+
+
+def added(before: Study, after: Study) -> str:
+    """What was planned in addition."""
+    count = len(after.trials) - len(before.trials)
+    blocks = len({trial.block for trial in after.trials}) - len({trial.block for trial in before.trials})
+    return f"{count} trials in {counted(blocks, 'block')} were added; make them: dsbench study run {after.folder}"
+
+
+def in_order(study: Study) -> bool:
+    """Whether each block has several trials, in the order of the file."""
+    return study.spec.trials.order == "as listed" and len({trial.levels for trial in study.trials}) > 1
+
+
+def reasons(study: Study, status: str) -> dict[str, list[Trial]]:
+    """By reason the trials of ``status``."""
+    found: dict[str, list[Trial]] = {}
+    for trial in study.counted(status):
+        found.setdefault(trial.reason, []).append(trial)
+    return found
+
+
+def in_common(study: Study, trials: Sequence[Trial]) -> str:
+    """The levels that all ``trials`` have, or each combination of theirs where they share none."""
+    names = [factor.name for factor in study.factors]
+    shared = [
+        f"{name} {next(iter(levels))}"
+        for name, levels in zip(names, map(set, zip(*(trial.levels for trial in trials), strict=True)), strict=True)
+        if len(levels) == 1
+    ]
+    each = dict.fromkeys(
+        ", ".join(f"{name} {level}" for name, level in zip(names, trial.levels, strict=True)) for trial in trials
+    )
+    return ", ".join(shared) or "; ".join(each)

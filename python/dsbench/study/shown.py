@@ -1,9 +1,7 @@
-"""A study for people and for programs: what it found, its effects, figures by level and notes; what it will take before
-it is made."""
+"""A study for people and for programs: what it found, its effects, figures by level and notes."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite, nan
@@ -12,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dsbench.measure.events import format_time
 from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table
 from dsbench.read.format import NONE, finite, format_number
 from dsbench.read.html import render_document
@@ -20,7 +17,8 @@ from dsbench.read.naming import counted
 from dsbench.read.several.files import make_files
 from dsbench.read.stats.effects import LEVEL, Effect, Effects, Share, spearman
 from dsbench.read.text import render_text
-from dsbench.study import FAILED, Estimate, Made, Outcomes, Point, Study, Trial, combination
+from dsbench.study import FAILED, Made, Outcomes, Point, Trial, combination
+from dsbench.study.estimate import IN_ORDER, in_common, in_order, reasons
 from dsbench.study.levels import Row, describe_levels, key_columns, list_rows, tabulate_levels
 from dsbench.study.stages import each_stage, name_effect, show_effect, tabulate_stages
 
@@ -33,12 +31,6 @@ _SHORT: Final = {"p50": "median time"}
 _OVERLAP: Final = 1.005
 """Sum of the shares from which on it is told; below it is rounding."""
 
-_IN_ORDER: Final = (
-    'the trials of each block are made in one order (order = "as listed"): what drifts within a block, such as a '
-    "machine that warms up or a disk that fills, looks like an effect of the levels that come later, and no interval "
-    'knows of it; order = "random blocks" guards against that'
-)
-"""What a fixed order means."""
 _CAPTIONS = {
     "effects": "Each level beside the reference of its factor, averaged over the levels of the others. Bars: intervals "
     "that hold together; where one crosses the line at 1, no effect was found.",
@@ -211,7 +203,6 @@ def tables(found: Outcomes) -> Iterator[Table]:
         yield _tabulate_trials(found)
 
 
-
 def _tabulate_effects(found: Outcomes) -> Iterator[Table]:
     """Effects, and means by level."""
     effects = found.effects
@@ -378,13 +369,8 @@ def _effect(found: Outcomes, one: Effect) -> dict[str, Any]:
 
 def incomparable(found: Outcomes) -> list[str]:
     """What makes the effects doubtful: a fixed order, and trials of the same levels on servers that differ."""
-    ordered = [f"warning: {_IN_ORDER}"] * in_order(found.study)
+    ordered = [f"warning: {IN_ORDER}"] * in_order(found.study)
     return ordered + _servers_differ(found)
-
-
-def in_order(study: Study) -> bool:
-    """Whether each block has several trials, in the order of the file."""
-    return study.spec.trials.order == "as listed" and len({trial.levels for trial in study.trials}) > 1
 
 
 def _servers_differ(found: Outcomes) -> list[str]:
@@ -451,77 +437,9 @@ def _without(found: Outcomes) -> Iterator[str]:
         yield f"failed and void trials are made again by: dsbench study run {study.folder} --again"
 
 
-def reasons(study: Study, status: str) -> dict[str, list[Trial]]:
-    """By reason the trials of ``status``."""
-    found: dict[str, list[Trial]] = {}
-    for trial in study.counted(status):
-        found.setdefault(trial.reason, []).append(trial)
-    return found
-
-
-def in_common(study: Study, trials: Sequence[Trial]) -> str:
-    """The levels that all ``trials`` have, or each combination of theirs where they share none."""
-    names = [factor.name for factor in study.factors]
-    shared = [
-        f"{name} {next(iter(levels))}"
-        for name, levels in zip(names, map(set, zip(*(trial.levels for trial in trials), strict=True)), strict=True)
-        if len(levels) == 1
-    ]
-    each = dict.fromkeys(
-        ", ".join(f"{name} {level}" for name, level in zip(names, trial.levels, strict=True)) for trial in trials
-    )
-    return ", ".join(shared) or "; ".join(each)
-
-
 def _scales(found: Outcomes) -> set[int]:
     """Those that values are of."""
     own = {point.scale for one in found.made for point in one.values}
     return {point.scale for point in found.points} or own
 
 
-def ahead_of(study: Study, expected: Estimate, *, whole: bool) -> str:
-    """What will be done, how long it takes and what it needs; ``whole``: every trial."""
-    states = Counter(trial.status for trial in study.trials)
-    counts = ", ".join(f"{count} {status}" for status, count in states.items())
-    blocks = len({trial.block for trial in study.trials})
-    lines = [
-        f"{study.spec.name}: {len(study.trials)} trials in {counted(blocks, 'block')} ({counts})"
-    ]
-    for factor in study.factors:
-        levels = [one.name + " (reference)" * (n == factor.reference_number) for n, one in enumerate(factor.resolved)]
-        lines.append(f"  {factor.name}: {', '.join(levels)}")
-    if whole:
-        lines += [_trial(study, number) for number in range(len(study.trials))]
-    again = {reason: trials for reason, trials in reasons(study, "planned").items() if reason}
-    lines += [f"no longer left out: {in_common(study, trials)} (was: {reason})" for reason, trials in again.items()]
-    lines += [f"left out: {in_common(study, one)}: {reason}" for reason, one in reasons(study, "left out").items()]
-    first, last = (format_time(seconds) for seconds in expected.time_s)
-    runs = f" ({expected.runs} runs, with those that age a database)" if expected.runs > expected.trials else ""
-    if expected.trials:
-        lines.append(
-            f"time: about {first if first == last else f'{first} to {last}'} for {expected.trials} trials{runs}"
-        )
-        size = "not known" if expected.size_bytes is None else f"at most {expected.size_bytes / 1e9:.3g} GB"
-        free = "" if expected.free_bytes is None else f", {expected.free_bytes / 1e9:.3g} GB free"
-        lines.append(f"space: {size} for the largest database before its load{free}; "
-                     f"{expected.archives_bytes / 1e9:.2g} GB of archives")  # fmt: skip
-    if in_order(study):
-        lines.append(f"warning: {_IN_ORDER}")
-    if expected.too_large:
-        lines.append("warning: that may be more than there is")
-    lines.append(f"folder: {study.folder}")
-    return "\n".join(lines)
-
-
-def _trial(study: Study, number: int) -> str:
-    trial = study.trials[number]
-    what = ", ".join(f"{factor.name} {level}" for factor, level in zip(study.factors, trial.levels, strict=True))
-    state = "" if trial.status == "planned" else f"  ({trial.status})"
-    return f"  {trial.number:>4}  block {trial.block}  {what}{state}"
-
-
-def added(before: Study, after: Study) -> str:
-    """What was planned in addition."""
-    count = len(after.trials) - len(before.trials)
-    blocks = len({trial.block for trial in after.trials}) - len({trial.block for trial in before.trials})
-    return f"{count} trials in {counted(blocks, 'block')} were added; make them: dsbench study run {after.folder}"

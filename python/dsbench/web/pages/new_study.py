@@ -15,7 +15,7 @@ from dsbench.library import RunError, SpecError
 from dsbench.redaction import redact_words, secrets_of
 from dsbench.spec.trust import Untrusted
 from dsbench.study import Study
-from dsbench.study.shown import ahead_of
+from dsbench.study.estimate import ahead_of
 from dsbench.web import studies
 from dsbench.web.house import House
 from dsbench.web.parts import BUSY, button, go, on_text, problem, starter, tag
