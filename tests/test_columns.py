@@ -25,6 +25,8 @@ SPELT = {
     "tally.last_end": "last_end_ns",
     "once(client.cpu_ns.0 + client.cpu_ns.1)": "cpu_ns",
     "once(client.moves)": "moves",
+    "tally.messages.sent": "messages_sent",
+    "tally.messages.received": "messages_received",
 }
 """What the core calls otherwise."""
 

@@ -50,6 +50,11 @@ def test_a_ladder_on_postgresql(postgresql: servers.Server, tmp_path: Path, work
     scale, cycle, committed = columns(archive, "cycles", "scale", "cycle", "committed")
     assert sorted(set(zip(scale.tolist(), cycle.tolist(), strict=True))) == [(1, 1), (1, 2), (2, 1), (2, 2)]
     assert committed.min() > 0, "every thread did something in every cycle"
+    sent, received, failed = columns(archive, "cycles", "messages_sent", "messages_received", "failed")
+    # Failed attempts roll back, which is a message of its own; BEGIN goes with the first statement.
+    each = 6 if (workload, call) == ("tpcb", "statements") else 1
+    assert each * committed.sum() <= sent.sum() <= each * committed.sum() + (each + 1) * failed.sum()
+    assert received.sum() >= sent.sum()
     phases = set(archive.table("phases").column("phase").to_pylist())
     assert phases == {"create", "populate", "primary_key", "foreign_key", "clean", "check", "drop"}
     # What only reads leaves nothing behind that is to be cleaned before the next cycle.
@@ -120,6 +125,9 @@ def test_options_of_the_loop_on_postgresql(postgresql: servers.Server, tmp_path:
         archive = Archive.open(outcome.archive)
         failed, retries, missed, committed = columns(archive, "cycles", "failed", "retries", "missed", "committed")
         assert committed.sum() > 0, options
+        if "reconnect" in options:
+            (sent,) = columns(archive, "cycles", "messages_sent")
+            assert sent.sum() >= 2 * committed.sum(), "a login is part of the transaction"
         if "retry" in options:
             assert retries.sum() > 0
             assert failed.sum() >= retries.sum()

@@ -31,7 +31,7 @@ def _whole(folder: Path) -> Archive:
     """Scales 1 and 10 with two cycles of 2 s; 100 and 200 transactions at scale 1, a tenth of that at scale 10."""
     tables: dict[str, list[dict[str, object]]] = {name: [] for name in ("cycles", "groups", "buckets", "monitors", "phases")}
     for scale, cycle, count in ((1, 1, 100), (1, 2, 200), (10, 1, 10), (10, 2, 20)):
-        tables["cycles"].append(cycle_row(scale, cycle, [MS] * (count - 1) + [100 * MS], failed=count // 4))
+        tables["cycles"].append(cycle_row(scale, cycle, [MS] * (count - 1) + [100 * MS], failed=count // 4) | {"messages_sent": 2 * count, "messages_received": 3 * count})
         tables["groups"].append(group_row(scale, "load", cycle, 2 * S))
         tables["buckets"] += bucket_rows(scale, cycle, [MS] * (count - 1) + [100 * MS])
         if scale == 1:
@@ -53,7 +53,7 @@ def test_every_measure_has_the_value_that_the_rows_say(tmp_path: Path) -> None:
         "rate": 75, "tps": 75, "failures": 20, "cpu": 37.5, "iowait": 12.5, "cpu-per-transaction": 1e4,
         "kb-read": 2, "kb-written": 4, "kb-per-transaction": 6, "mb-read": 0.15, "mb-written": 0.3, "gb-read": 6e-4,
         "gb-written": 1.2e-3, "net-per-transaction": 600, "net": 0.045, "hit-ratio": 90, "load-time": 6, "populate": 3,
-        "primary-keys": 2, "foreign-keys": 1, "p50": 1, "p90": 1, "p95": 1, "qps": 75,
+        "primary-keys": 2, "foreign-keys": 1, "messages": 5, "p50": 1, "p90": 1, "p95": 1, "qps": 75,
     }  # fmt: skip
     for name, value in at_1.items():
         assert found[name][1] == pytest.approx(value, rel=1e-3), name

@@ -81,7 +81,7 @@ impl Cycle {
 }
 
 /// The columns of one tally, in the order of `COUNTERS` in columns.py.
-fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&str>) -> [u64; 20] {
+fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&str>) -> [u64; 22] {
     // A count that a client has only once is entered for its first kind.
     let once = |value: u64| if kind == 0 { value } else { 0 };
     let remote: i64 = client.sums.iter().filter(|(name, _)| Some(*name) == remote).map(|(_, sum)| sum).sum();
@@ -106,6 +106,8 @@ fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&
         tally.last_end,
         once(client.cpu_ns.0 + client.cpu_ns.1),
         once(client.moves),
+        tally.messages.sent,
+        tally.messages.received,
     ]
 }
 

@@ -108,6 +108,13 @@ _COUNTERS: Final = (
         "moves", "uint64", "How often it moved to another CPU to follow its server, with the ramp-up.", "moves", "sum",
         older=0,
     ),
+    Column(
+        "messages_sent", "uint64", "Sends on the wire of the transactions that ended, failed ones and logins of "
+        "--reconnect included; 0 where the client does not count them.", "messages", "sum", older=0,
+    ),
+    Column(
+        "messages_received", "uint64", "The same of receives that brought something.", "messages", "sum", older=0
+    ),
 )  # fmt: skip
 """What the core counts, in its order."""
 

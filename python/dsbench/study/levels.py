@@ -110,6 +110,7 @@ _TAKEN: Final = {
     "mb-written": Column("written", "MB/s"), "gb-written": Column("written", "GB"),
     "kb-per-transaction": Column("read and written", "KB/transaction"), "net": Column("network", "MB/s"),
     "net-per-transaction": Column("network", "bytes/transaction"),
+    "messages": Column("messages", "1/transaction"),
 }  # fmt: skip
 """What stands beside the rate by level and scale, of what a run knows."""
 _MADE: Final = {"populate": "populate", "primary-keys": "primary keys", "foreign-keys": "foreign keys"}

@@ -191,6 +191,15 @@ pub trait Place: Send + Sync {
     fn size_bytes(&self) -> Result<u64>;
 }
 
+/// What went over a connection: each send and each receive that moved bytes is a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Messages {
+    /// From the client to the server.
+    pub sent: u64,
+    /// From the server to the client.
+    pub received: u64,
+}
+
 /// A session with a database. Outside `begin` … `commit` every statement is a separate transaction.
 pub trait Connection: Send {
     /// Makes a statement known. With [`Prepare::Once`] the server parses it now.
@@ -252,6 +261,11 @@ pub trait Connection: Send {
     /// words such as "the server is on another machine". Asked between transactions.
     fn server_cpu(&mut self) -> std::result::Result<usize, &'static str> {
         Err("the engine cannot tell where its server works")
+    }
+
+    /// What went over the wire since the connection was opened; nothing where the engine does not count.
+    fn messages(&self) -> Messages {
+        Messages::default()
     }
 
     /// A handle by which another thread can end what this connection is waiting for.

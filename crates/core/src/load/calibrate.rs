@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::clock::{sleep_precisely, Clock, Monotonic, Nanos};
 use crate::course::Course;
+use crate::engine::Messages;
 use crate::histogram::Histogram;
 use crate::random::Stream;
 use crate::recorder::{Outcome, Recorder, Sample};
@@ -56,6 +57,7 @@ pub fn recording_ns(clock: &impl Clock, transactions: u32) -> f64 {
             ended,
             retries: 0,
             rows: 0,
+            messages: Messages { sent: 1, received: 1 },
             outcome,
         }));
         started = ended;

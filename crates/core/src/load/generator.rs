@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::patience::Patience;
 use super::sleeping::SLICE;
 use crate::clock::{Clock, Nanos};
-use crate::engine::{Connection, Engine, Interrupt, Pooled, Prepare, Session};
+use crate::engine::{Connection, Engine, Interrupt, Messages, Pooled, Prepare, Session};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::Limit;
 use crate::pacer::{Ended, Pacer, Turn};
@@ -82,6 +82,8 @@ pub struct Runner<'a, C: Clock> {
     /// How many connections it has opened at first.
     connected: usize,
     failures_in_a_row: u32,
+    /// What the transaction under way has exchanged with the server.
+    messages: Messages,
     /// The error of a client that it ended.
     aborted: Option<Error>,
     /// With `reconnect`: while connections that transactions open for themselves are refused.
@@ -113,6 +115,7 @@ impl<'a, C: Clock> Runner<'a, C> {
             connections: Vec::with_capacity(conduct.connections),
             connected: 0,
             failures_in_a_row: 0,
+            messages: Messages::default(),
             aborted: None,
             refused: None,
             deadline: 0,
@@ -231,6 +234,7 @@ impl<'a, C: Clock> Runner<'a, C> {
                 break;
             }
             let drawn = self.seats[turn.seat].drawn;
+            self.messages = Messages::default();
             let (outcome, retries, able) = self.transact(turn.seat, number, recorder);
             let ended = self.clock.now();
             let intended = due.unwrap_or(started);
@@ -239,7 +243,8 @@ impl<'a, C: Clock> Runner<'a, C> {
                 recorder.ends(limit.deadline());
             }
             // Before a failure ends the cycle: a commit of unknown end may be in the database all the same.
-            recorder.record(&Sample { kind: drawn.kind, intended, started, ended, retries, rows, outcome });
+            let messages = self.messages;
+            recorder.record(&Sample { kind: drawn.kind, intended, started, ended, retries, rows, messages, outcome });
             if recorder.times_statements() && matches!(outcome, Outcome::Committed | Outcome::RolledBack) {
                 recorder.statements(self.seats[turn.seat].client.timed(), ended, false);
             }
@@ -342,10 +347,22 @@ impl<'a, C: Clock> Runner<'a, C> {
             })?;
             self.refused = None;
             let outcome = attempt_on(connection.as_mut(), self.seats[seat].client, shape);
+            // The login is part of what the transaction costs.
+            self.exchanged(Messages::default(), connection.messages());
             self.interrupts.put(index, None);
             return outcome;
         }
-        attempt_on(self.connections[index].as_mut(), self.seats[seat].client, shape)
+        let connection = self.connections[index].as_mut();
+        let before = connection.messages();
+        let outcome = attempt_on(connection, self.seats[seat].client, shape);
+        let after = connection.messages();
+        self.exchanged(before, after);
+        outcome
+    }
+
+    fn exchanged(&mut self, before: Messages, after: Messages) {
+        self.messages.sent += after.sent - before.sent;
+        self.messages.received += after.received - before.received;
     }
 
     /// Makes the thread able to go on after `error`, or says why it cannot.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::clock::Nanos;
 use crate::course::Course;
+use crate::engine::Messages;
 use crate::error::{Code, Error, ErrorKind};
 use crate::histogram::Histogram;
 use crate::trace::{Trace, TraceRecord};
@@ -37,6 +38,8 @@ pub struct Sample {
     pub retries: u32,
     /// Rows that it worked on, as the workload counts them.
     pub rows: u64,
+    /// What all its attempts exchanged with the server.
+    pub messages: Messages,
     /// How it ended.
     pub outcome: Outcome,
 }
@@ -64,6 +67,8 @@ pub struct Tally {
     pub early_commits: u64,
     /// Time within the duration spent in transactions that did not succeed.
     pub failed_ns: u64,
+    /// Exchanged with the server by the transactions that ended within the duration, failed ones included.
+    pub messages: Messages,
     /// Start of the first counted transaction, from the cycle's start.
     pub first_start: Option<Nanos>,
     /// End of the last counted transaction, from the cycle's start.
@@ -182,6 +187,8 @@ impl Recorder {
             tally.late_commits += u64::from(sample.outcome == Outcome::Committed);
             return;
         }
+        tally.messages.sent += sample.messages.sent;
+        tally.messages.received += sample.messages.received;
         match sample.outcome {
             Outcome::Committed => {
                 tally.committed += 1;
@@ -281,11 +288,15 @@ mod tests {
             ended,
             retries: 2,
             rows: 0,
+            messages: Messages { sent: 3, received: 2 },
             outcome,
         };
+        recorder.record(&ended(500, 900, Outcome::Committed));
         recorder.record(&ended(1100, 1200, Outcome::Failed));
         recorder.record(&ended(1300, 1600, Outcome::Committed));
+        recorder.record(&ended(1700, 2100, Outcome::Committed));
         let tally = &recorder.tallies()[0];
         assert_eq!((tally.failed, tally.retries, tally.first_start), (1, 1, Some(300)));
+        assert_eq!(tally.messages, Messages { sent: 6, received: 4 });
     }
 }

@@ -1,6 +1,6 @@
 //! The verbs of a session.
 
-use dsbench_core::engine::{BulkLoad, Connection, Described, Interrupt, Prepare, Statement, StatementId};
+use dsbench_core::engine::{BulkLoad, Connection, Described, Interrupt, Messages, Prepare, Statement, StatementId};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Table, Value};
 
@@ -183,6 +183,11 @@ impl Connection for MysqlConnection {
 
     fn bulk(&mut self) -> Option<&mut dyn BulkLoad> {
         Some(self)
+    }
+
+    #[inline]
+    fn messages(&self) -> Messages {
+        self.wire.transport.messages()
     }
 
     fn interrupt(&self) -> Option<Box<dyn Interrupt>> {

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
+use dsbench_core::engine::Messages;
 #[cfg(target_os = "linux")]
 use dsbench_core::{
     carrier,
@@ -20,6 +21,7 @@ pub(crate) struct Channel {
     watch: carrier::Watch,
     socket: Socket,
     deadline: Option<Instant>,
+    messages: Messages,
     /// Reads and writes return instead of waiting.
     nonblocking: Cell<bool>,
     /// A unix socket, whose reader is to wait by `poll`: see [`Channel::await_bytes`].
@@ -36,6 +38,7 @@ impl Channel {
             unix: socket.local_addr().is_ok_and(|at| at.is_unix()),
             socket,
             deadline,
+            messages: Messages::default(),
             nonblocking: Cell::new(false),
         }
     }
@@ -125,6 +128,11 @@ impl Channel {
         &self.socket
     }
 
+    /// The sends and receives that moved bytes.
+    pub(crate) fn messages(&self) -> Messages {
+        self.messages
+    }
+
     /// A second handle on the same socket, for another thread.
     pub(crate) fn duplicate(&self) -> io::Result<Socket> {
         self.socket.try_clone()
@@ -137,9 +145,9 @@ const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL;
 #[cfg(not(all(unix, not(target_vendor = "apple"))))]
 const SEND_FLAGS: i32 = 0;
 
-impl Read for Channel {
+impl Channel {
     #[inline]
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         #[cfg(target_os = "linux")]
         if carrier::carried() && !self.nonblocking.get() {
             return self.read_carried(buffer);
@@ -156,17 +164,33 @@ impl Read for Channel {
         }
         patient(|| (&self.socket).read(buffer))
     }
-}
 
-impl Write for Channel {
     #[inline]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         #[cfg(target_os = "linux")]
         if carrier::carried() && !self.nonblocking.get() {
             return self.write_carried(bytes);
         }
         // During the login messages are far smaller than a send buffer, so that a limit for reads will do.
         patient(|| self.socket.send_with_flags(bytes, SEND_FLAGS))
+    }
+}
+
+impl Read for Channel {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.receive(buffer)?;
+        self.messages.received += u64::from(count > 0);
+        Ok(count)
+    }
+}
+
+impl Write for Channel {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.send(bytes)?;
+        self.messages.sent += u64::from(count > 0);
+        Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -57,5 +57,6 @@ fn a_client_with_a_thread_to_itself_wakes_once_for_an_answer() {
     }
     let waits = waits() - before;
     assert!(waits < ROUNDS * 3 / 2, "{waits} times for {ROUNDS} answers");
+    assert_eq!(channel.messages(), Messages { sent: ROUNDS as u64, received: ROUNDS as u64 });
     server.join().unwrap();
 }

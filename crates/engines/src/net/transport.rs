@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 
+use dsbench_core::engine::Messages;
 use rustls::{ClientConnection, StreamOwned};
 use socket2::Socket;
 
@@ -78,6 +79,12 @@ impl Transport {
             // A goodbye that does not arrive changes nothing: the socket closes next.
             let _ = self.send(bytes);
         }
+    }
+
+    /// The sends and receives of the socket below.
+    #[inline]
+    pub(crate) fn messages(&self) -> Messages {
+        self.channel().messages()
     }
 
     fn channel(&self) -> &Channel {

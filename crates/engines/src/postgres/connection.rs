@@ -1,7 +1,7 @@
 //! The verbs of a session.
 
 use dsbench_core::engine::{
-    Answer, BulkLoad, Connection, Described, Interrupt, Pipeline, Prepare, Statement, StatementId, Texts,
+    Answer, BulkLoad, Connection, Described, Interrupt, Messages, Pipeline, Prepare, Statement, StatementId, Texts,
 };
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Table, Value};
@@ -246,6 +246,11 @@ impl Connection for PostgresConnection {
 
     fn texts(&mut self) -> Option<&mut dyn Texts> {
         Some(self)
+    }
+
+    #[inline]
+    fn messages(&self) -> Messages {
+        self.wire.transport.messages()
     }
 
     fn interrupt(&self) -> Option<Box<dyn Interrupt>> {

@@ -59,6 +59,29 @@ def resources(table: pa.Table, load: Mapping[int, Measured], groups: pa.Table) -
     return {x: costs(rows, committed[x]) for x, rows in sorted(found.items())}
 
 
+MESSAGES: Final = {"messages_sent": "messages sent", "messages_received": "messages received"}
+"""Columns of ``cycles`` to the names of their resources."""
+
+
+def messages(part: Measured) -> tuple[Resource, ...]:
+    """What clients and server sent each other, where the clients counted it."""
+    totals = {name: part.total(column) for column, name in MESSAGES.items()}
+    if not any(totals.values()):
+        return ()
+    committed, seconds = part.total("committed") or nan, part.measured_s or nan
+    return tuple(
+        Resource(name, "messages", total / committed, total / seconds, "client") for name, total in totals.items()
+    )
+
+
+def _read_resources(evaluation: Evaluation) -> dict[int, tuple[Resource, ...]]:
+    load = evaluation.rows.load
+    counted = resources(evaluation.rows.monitors, load, evaluation.rows.groups)
+    exchanged = {x: messages(part) for x, part in load.items()}
+    known = {x: (*counted.get(x, ()), *exchanged.get(x, ())) for x in sorted({*counted, *exchanged})}
+    return {x: found for x, found in known.items() if found}
+
+
 def _makers(part: Measured, cycle: int) -> set[str]:
     """The nodes that made the load of a cycle: a counter that one of them lacks is no counter of all."""
     return {node for node, there in zip(part.nodes, part.present[part.cycles == cycle][0], strict=True) if there}
@@ -322,6 +345,8 @@ MEASURES: Final = (
     _machine("gb-written", "GB", "GB written to the disk in all cycles", _total(_WRITTEN)),
     _machine("net-per-transaction", "bytes", "bytes through network and loopback for each transaction",
              _network("per_transaction")),
+    _machine("messages", "", "sends and receives between clients and server for each transaction",
+             _sum("per_transaction", *MESSAGES.values()), geometric=True),
     _machine("net", "MB/s", "MB through network and loopback per second", _network("per_second", 1e-6)),
 )  # fmt: skip
 """Of all clients together, as the counters do not tell who caused what."""
@@ -331,9 +356,7 @@ SUBJECT: Final = Subject(
     nothing="No monitor gave samples, and there is one client or several groups of them.",
     measures=MEASURES,
     reads={
-        "resources": lambda evaluation: resources(
-            evaluation.rows.monitors, evaluation.rows.load, evaluation.rows.groups
-        ),
+        "resources": _read_resources,
         "evenness": _read_evenness,
     },
 )  # fmt: skip
