@@ -26,8 +26,8 @@ from fixtures.web import Seen, browsed, served
 STORED = Path(__file__).parents[1] / "data" / "archives"
 BAD = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script>{{window.hacked=1}}`${window.hacked=1}`"
 NAMED = "<img src=x onerror=window.hacked=1>"
-PAGES = ("/", "/live", "/archives", "/archive?name=pg", "/compare", "/compare?a=pg&a=sqlite-tpcb", "/study",
-         "/study?name=tried&effects=yes", "/new-study", "/doctor")  # fmt: skip
+PAGES = ("/", "/?for=server", "/?for=two", "/?for=all", "/live", "/archives", "/archive?name=pg", "/compare",
+         "/compare?a=pg&a=sqlite-tpcb", "/study", "/study?name=tried&effects=yes", "/new-study", "/doctor")  # fmt: skip
 STUDY = """
 name = "{}"
 about = "<img src=x onerror='window.hacked=1'>"
@@ -122,7 +122,7 @@ def test_every_page_opens_and_screen_readers_can_read_it(page: Any, base: str) -
         page.wait_for_function("!document.querySelector('.page').innerText.match(/Reading the|Looking at the/)")
         for dark in ("light", "dark"):
             page.get_by_label("Colours").select_option(dark)
-            page.wait_for_function(f"document.body.classList.contains('body--dark') === {str(dark == 'dark').lower()}")
+            page.wait_for_function(f"document.documentElement.dataset.theme === '{dark}'")
             for wrong in axe.run(page).response["violations"]:
                 found += [f"{path}, {dark}: {wrong['id']}: {node['html'][:300]}" for node in wrong["nodes"]]
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
@@ -165,7 +165,7 @@ def test_a_report_can_be_read_sorted_and_switched(page: Any, base: str, path: st
 def test_a_run_from_the_form_to_its_report(context: Any, base: str, archives: Path) -> None:
     page = context.new_page()
     seen = Seen(page)
-    page.goto(base)
+    page.goto(f"{base}/?for=all")
     page.get_by_label("Scales").fill("1")
     page.get_by_label("Cycles", exact=True).fill("2")
     page.get_by_label("Duration of a cycle").fill("1")
@@ -208,11 +208,41 @@ def _again_and_beside_the_first(page: Any) -> None:
     page.get_by_role("link", name="Open the report").click()
     page.get_by_role("link", name="Compare", exact=True).last.click()
     page.get_by_role("checkbox", checked=True).wait_for()
-    page.get_by_role("group", name="Archives").get_by_text(NAMED).nth(1).click()
-    page.get_by_role("button", name="Compare").click()
+    page.get_by_label("Search").fill("window.hacked=1>")
+    page.get_by_text(re.compile("^3 of")).wait_for()
+    page.get_by_role("checkbox", name=re.compile(r"Compare \d+T"), checked=False).click()
+    page.get_by_role("button", name="Compare 2").click()
     beside = page.frame_locator("iframe.report")
     beside.locator("[data-diagram=rate] svg.marks").wait_for()
     assert beside.get_by_role("heading", level=1).count() == 1
+
+
+def test_the_three_choices_ask_for_what_they_say(page: Any, base: str) -> None:
+    seen, command = Seen(page), page.locator("#command")
+    page.goto(base)
+    page.get_by_label("MariaDB").check()
+    command.get_by_text("dsbench run private:mariadb", exact=True).wait_for()
+    page.get_by_text("All options").click()
+    page.get_by_text("Size and time").click()
+    page.get_by_label("Scales").fill("3")
+    command.get_by_text("dsbench run private:mariadb --scales 3").wait_for()
+    page.get_by_role("link", name="Qualify my server").click()
+    page.get_by_text("Name the database first").wait_for()
+    assert page.get_by_role("button", name="Start the run").is_disabled()
+    page.get_by_label("Database").fill("private:sqlite")
+    page.get_by_label("Three sizes").check()
+    command.get_by_text("--scales 1,10,100 --cycles 5 --duration 20 --threads 4,16").wait_for()
+    page.get_by_label("The index", exact=False).last.check()
+    command.get_by_text("dsbench run private:sqlite --profile dsi", exact=True).wait_for()
+    page.get_by_role("link", name="Compare two").click()
+    page.get_by_label("First").fill("private:sqlite")
+    page.get_by_label("Second").fill("private:sqlite?journal_mode=wal")
+    page.get_by_label("Runs of each").fill("2")
+    page.locator("#plan").get_by_text("4 trials in 2 blocks").wait_for()
+    command.get_by_text("dsbench ab private:sqlite 'private:sqlite?journal_mode=wal' --scales 10").wait_for()
+    page.get_by_label("Runs of each").fill("many")
+    page.get_by_role("alert").wait_for()
+    assert seen.well()
 
 
 def test_empty_fields_show_what_the_plan_has(page: Any, base: str) -> None:
@@ -221,7 +251,7 @@ def test_empty_fields_show_what_the_plan_has(page: Any, base: str) -> None:
         script = f"JSON.stringify({list(names)}.map(name => document.getElementById('field-' + name).placeholder))"
         page.wait_for_function(f"{script} === {json.dumps(json.dumps(expected, separators=(',', ':')))}")
 
-    page.goto(base)
+    page.goto(f"{base}/?for=all")
     page.get_by_label("Scales").fill("1,2")
     left_open("3", "4 s", "4")
     page.get_by_label("Profile").select_option("dsi")
@@ -234,13 +264,13 @@ def test_empty_fields_show_what_the_plan_has(page: Any, base: str) -> None:
 
 
 def test_stop_ends_a_run_and_only_one_goes_on(page: Any, base: str) -> None:
-    page.goto(base)
+    page.goto(f"{base}/?for=all")
     page.get_by_label("Database").fill("mock:?latency_us=500")
     page.get_by_label("Duration of a cycle").fill("600")
     page.wait_for_function("document.getElementById('command').textContent.includes('--duration 600')")
     page.get_by_role("button", name="Start the run").click()
     page.get_by_role("button", name="Stop").wait_for()
-    page.wait_for_function("/\\d tps.*\\d ms.*\\d ms.*\\d of \\d/s.test(document.querySelector('.figures').innerText)")
+    page.wait_for_function("/\\d tps.*\\d ms.*\\d ms.*\\d of \\d/s.test(document.querySelector('.tiles').innerText)")
     live = page.url
     page.goto(base)
     assert page.get_by_role("button", name="Start the run").is_disabled()
@@ -251,13 +281,13 @@ def test_stop_ends_a_run_and_only_one_goes_on(page: Any, base: str) -> None:
 
 
 def test_a_server_that_is_lost_is_told_on_the_page(page: Any, base: str, archives: Path) -> None:
-    page.goto(base)
+    page.goto(f"{base}/?for=all")
     page.get_by_label("Database").fill("private:postgresql")
     page.get_by_label("Scales").fill("1")
     page.get_by_label("Duration of a cycle").fill("600")
     page.wait_for_function("document.getElementById('command').textContent.includes('--duration 600')")
     page.get_by_role("button", name="Start the run").click()
-    page.wait_for_function("/\\d tps/.test(document.querySelector('.figures strong')?.textContent)")
+    page.wait_for_function("/\\d tps/.test(document.querySelector('.tiles strong')?.textContent)")
     key = page.url.partition("run=")[2]
     state = json.loads((archives / ".live" / f"{key}.json").read_text())
     for process in psutil.Process(state["pid"]).children(recursive=True):
@@ -292,7 +322,7 @@ def test_a_study_from_its_text_to_its_matrix(page: Any, base: str, archives: Pat
 
 
 def test_a_password_comes_back_in_no_page(page: Any, base: str) -> None:
-    page.goto(base)
+    page.goto(f"{base}/?for=all")
     page.get_by_label("Database").fill("postgresql://me:inurl77@nowhere.invalid/db")
     page.get_by_label("Label").fill("x")
     page.wait_for_function("document.getElementById('command').textContent.includes('me:***@nowhere.invalid')")
@@ -311,7 +341,7 @@ def test_texts_of_others_are_no_scripts(page: Any, base: str, archives: Path) ->
     page.goto(f"{base}/archives")
     page.get_by_label("Search").fill("onerror")
     page.get_by_text(re.compile("^[234] of")).wait_for()
-    page.get_by_role("link", name=re.compile("2026")).last.click()
+    page.locator(".books").get_by_role("link").last.click()
     page.wait_for_url("**/archive?name=*")
     page.goto(f"{base}/archive?name=pg")
     page.get_by_label("Note").fill(BAD + " more")

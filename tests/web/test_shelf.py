@@ -30,6 +30,7 @@ def test_what_is_told_noted_and_deleted(tmp_path: Path) -> None:
     books = {book.name: book for book in shelf.books()}
     assert set(books) == {"pg", "broken", "link"}
     assert books["pg"].best_tps == 496.5
+    assert [scale for scale, _ in books["pg"].curve] == [1, 2, 3]
     assert "PostgreSQL" in books["pg"].server
     assert books["broken"].problem
     shelf.write_note("pg", " night, ,night,a b", "<b>")
@@ -102,3 +103,9 @@ def test_many_archives_are_looked_at_once_each(tmp_path: Path, monkeypatch: pyte
     looked.clear()
     assert len(shelf.books()) == 50
     assert looked.total() <= 51 < first
+
+
+def test_the_sentence_of_a_report_is_text(tmp_path: Path) -> None:
+    run = small.archive(tmp_path).path
+    (run / "report.html").write_text("<main><header><h1>Does &lt;5&gt; <b>tps</b>.</h1></header></main>")
+    assert Shelf(tmp_path).book(run.name).answer == "Does <5> tps."

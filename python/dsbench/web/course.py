@@ -5,47 +5,48 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from dsbench.archive import LOCAL, ArchiveError, folder
 from dsbench.web.parts import number
+from dsbench.web.pictures import Line, draw_lines, thin
 
-_WIDTH, _HEIGHT, _LEFT, _NAME = 480, 170, 56, 130
 _MOST: Final = 200
 """Cycles that are shown, the latest."""
 
 
-def svg(lines: Mapping[str, Sequence[float]], what: str, unit: str) -> str:
-    """Values of seconds as lines from 0 to the greatest of all, each with its name and the last value, and an axis.
+@dataclass(frozen=True)
+class Cycle:
+    """A finished cycle, over all nodes, threads and kinds."""
 
-    Made of numbers and of our own words only. ``what`` they are, in ``unit``.
-    """
-    top = max((value for values in lines.values() for value in values), default=0.0) or 1.0
-    most = max(map(len, lines.values()), default=0)
-    wide = (_WIDTH - _LEFT - 4) / max(most - 1, 1)
-    drawn, legend, said = "", "", ""
-    for number_of, (name, values) in enumerate(lines.items()):
-        points = " ".join(f"{_LEFT + i * wide:.1f},{_HEIGHT - 22 - value / top * (_HEIGHT - 34):.1f}"
-                          for i, value in enumerate(values))  # fmt: skip
-        drawn += f'<polyline class="line-{number_of}" points="{points}"/>'
-        if values:
-            told = f"{name} {number(values[-1])} {unit}"
-            said += f", {told}"
-            if len(lines) > 1:
-                at = _LEFT + _NAME * (number_of + 1)
-                legend += f'<text class="line-{number_of}" x="{at}" y="{_HEIGHT - 4}">{told}</text>'
-    ticks = "".join(
-        f'<text x="{_LEFT - 6}" y="{_HEIGHT - 18 - share * (_HEIGHT - 34):.0f}" text-anchor="end">{number(share * top)}'
-        f'</text><line x1="{_LEFT}" x2="{_WIDTH - 4}" y1="{y:.0f}" y2="{y:.0f}"/>'
-        for share in (0.0, 0.5, 1.0) if (y := _HEIGHT - 22 - share * (_HEIGHT - 34)) >= 0
-    )  # fmt: skip
-    whole = f"{what} in each second{said}, the greatest {number(top)} {unit}" if said else f"{what}: none yet"
-    words = f"{unit}, by seconds" if said else "waiting for the first second of a cycle"
-    return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{whole}">{ticks}'
-        f'<text x="{_LEFT}" y="{_HEIGHT - 4}">{words}</text>{legend}{drawn}</svg>'
-    )
+    scale: int
+    number: int
+    span_s: float
+    committed: int
+    failed: int
+    p50_ms: float
+    p99_ms: float
+    slowest_ms: float
+    seconds: Sequence[float]
+    """Transactions in each of its seconds."""
+    machine: Mapping[str, float]
+    """CPUs by who took them, and shares of the time in which something waited; empty without."""
+
+    @property
+    def rate_tps(self) -> float:
+        return self.committed / self.span_s if self.span_s else math.nan
+
+    def row(self) -> list[str]:
+        """Its cells, in the order of ``Course.heads``."""
+        times = (self.p50_ms, self.p99_ms, self.slowest_ms)
+        cpus = (self.machine.get(name, math.nan) for name in ("dsbench", "server", "idle"))
+        return [
+            str(self.scale), str(self.number), number(self.rate_tps),
+            *(number(value) if value else "–" for value in times), f"{self.failed:,}",
+            *(f"{value:.2f}" if math.isfinite(value) else "–" for value in cpus),
+        ]  # fmt: skip
 
 
 class Course:
@@ -56,10 +57,47 @@ class Course:
 
     def __init__(self) -> None:
         self._known: set[str] = set()
-        self.rows: list[list[str]] = []
-        """The latest cycle first."""
+        self.cycles: list[Cycle] = []
+        """In their order."""
         self.nodes: list[list[str]] = []
         """Name, rate and failures of each remote node in the latest cycle; empty for a run without."""
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The cells of the latest cycles, the last one first."""
+        return [cycle.row() for cycle in self.cycles[: -_MOST - 1 : -1]]
+
+    def rates(self, now: Sequence[float]) -> str:
+        """The diagram of the rate over all seconds of load, with those of the cycle that goes on."""
+        points, borders, at_s = list[tuple[float, float]](), dict[float, str](), 0.0
+        for cycle in self.cycles:
+            borders |= self._border(cycle, at_s)
+            points += [(at_s + second + 0.5, rate) for second, rate in enumerate(cycle.seconds)]
+            points.append((at_s + cycle.span_s, math.nan))
+            at_s += cycle.span_s
+        points += [(at_s + second + 0.5, rate) for second, rate in enumerate(now)]
+        line = Line("rate", thin(points))
+        return draw_lines([line], "Rate over the seconds of load", "tps", borders, at_s + len(now))
+
+    def times(self, now: Sequence[tuple[float, float]], now_s: int) -> str:
+        """The diagram of the latencies: of each finished cycle, and of each second of the one that goes on."""
+        lines, borders, at_s = (list[tuple[float, float]](), list[tuple[float, float]]()), dict[float, str](), 0.0
+        for cycle in self.cycles:
+            borders |= self._border(cycle, at_s)
+            for line, value in zip(lines, (cycle.p50_ms, cycle.p99_ms), strict=True):
+                line += [(at_s, value or math.nan), (at_s + cycle.span_s, value or math.nan)]
+                line.append((at_s + cycle.span_s, math.nan))
+            at_s += cycle.span_s
+        for second, pair in enumerate(now):
+            for line, value in zip(lines, pair, strict=True):
+                line.append((at_s + second + 0.5, 1e3 * value))
+        named = [Line(name, line) for name, line in zip(("p50", "p99"), lines, strict=True)]
+        return draw_lines(named, "Latency over the seconds of load", "ms", borders, at_s + now_s)
+
+    def _border(self, cycle: Cycle, at_s: float) -> dict[float, str]:
+        """A name where a scale begins."""
+        first = next(one for one in self.cycles if one.scale == cycle.scale)
+        return {at_s: f"scale {cycle.scale:,}"} if first is cycle else {}
 
     def look(self, archive: Path, *, whole: bool = False) -> bool:
         """Reads what is new in the folder of the archive, or ``whole`` what it holds in the end; whether it was."""
@@ -72,22 +110,61 @@ class Course:
         for stem in fresh:
             self._known.add(stem)
             with suppress(ArchiveError, OSError):  # What cannot be read is told where the archive is opened.
-                self.rows = [*_rows(archive, stem), *self.rows][:_MOST]
+                self.cycles += _cycles(archive, stem)
                 self.nodes = _nodes(archive, stem)
         return bool(fresh)
 
 
-def _rows(archive: Path, stem: str) -> list[list[str]]:
-    """The cycles of one part, or with an empty ``stem`` those of a sealed archive, the latest first."""
+_CPUS: Final = {"dsbench": "run", "server": "server", "kernel": "kernel", "other programs": "others",
+                "the host": "stolen", "idle": "idle"}  # fmt: skip
+_WAITS: Final = {"a CPU": "cpu_pressure", "storage": "io_pressure", "memory": "memory_pressure"}
+
+
+def _cycles(archive: Path, stem: str) -> list[Cycle]:
+    """The cycles of one part, or with an empty ``stem`` those of a sealed archive."""
     cycles = _sums(archive, "cycles", stem, committed="sum", failed="sum", residence_max_ns="max")
     spans = {_at(row): row["duration_ns_max"] / 1e9 for row in _sums(archive, "groups", stem, duration_ns="max")}
-    machine = _sums(archive, "machine", stem, span_ns="max", run_ns="sum", server_ns="sum", idle_ns="sum")
+    wanted: dict[str, Any] = {f"{name}_ns": "sum" for name in _CPUS.values()}
+    wanted |= {f"{name}_ns": "max" for name in _WAITS.values()}
+    sums = {_at(row): row for row in _sums(archive, "machine", stem, span_ns="max", own_bytes="sum", **wanted)}
     buckets: dict[_At, list[tuple[int, int]]] = {}
     for row in _sums(archive, "buckets", stem, "high_ns", count="sum"):
         buckets.setdefault(_at(row), []).append((row["high_ns"], row["count_sum"]))
-    used = {_at(row): row for row in machine}
-    return [_row(row, spans.get(_at(row), 0.0), sorted(buckets.get(_at(row), ())), used.get(_at(row), {}))
-            for row in sorted(cycles, key=_at, reverse=True)]  # fmt: skip
+    seconds: dict[_At, dict[int, int]] = {}
+    for row in _sums(archive, "seconds", stem, "second", count="sum"):
+        seconds.setdefault(_at(row), {})[row["second"]] = row["count_sum"]
+    return [_cycle(row, spans.get(_at(row), 0.0), sorted(buckets.get(_at(row), ())), seconds.get(_at(row), {}),
+                   sums.get(_at(row), {})) for row in sorted(cycles, key=_at)]  # fmt: skip
+
+
+def _cycle(
+    cycle: Mapping[str, Any], span_s: float, buckets: Sequence[tuple[int, int]], seconds: Mapping[int, int],
+    used: Mapping[str, Any],
+) -> Cycle:  # fmt: skip
+    machine = dict[str, float]()
+    if span_ns := used.get("span_ns_max"):
+        machine = {name: (used.get(f"{column}_ns_sum") or 0) / span_ns for name, column in _CPUS.items()}
+        machine |= {name: (used.get(f"{column}_ns_max") or 0) / span_ns for name, column in _WAITS.items()
+                    if used.get(f"{column}_ns_max") is not None}  # fmt: skip
+        machine["bytes per second"] = (used.get("own_bytes_sum") or 0) / span_ns * 1e9
+    slowest_ms = (cycle["residence_max_ns_max"] or 0) / 1e6
+    rates = [float(seconds.get(second, 0)) for second in range(max(seconds, default=-1) + 1)]
+    if rates and span_s % 1 > 0 and len(rates) == math.ceil(span_s):  # The last second may be a part of one.
+        rates[-1] /= span_s % 1
+    return Cycle(
+        cycle["scale"], cycle["cycle"], span_s, cycle["committed_sum"], cycle["failed_sum"],
+        _quantile(buckets, 0.5) / 1e6, _quantile(buckets, 0.99) / 1e6, slowest_ms, rates, machine,
+    )  # fmt: skip
+
+
+def cpus_of(cycle: Cycle) -> list[tuple[str, float]]:
+    """Who took how many CPUs in a cycle; empty where that was not looked at."""
+    return [(name, cycle.machine[name]) for name in _CPUS if name in cycle.machine]
+
+
+def waits_of(cycle: Cycle) -> list[tuple[str, float]]:
+    """The shares of a cycle in which some thread of the machine waited, by what for."""
+    return [(name, cycle.machine[name]) for name in _WAITS if name in cycle.machine]
 
 
 def _nodes(archive: Path, stem: str) -> list[list[str]]:
@@ -124,19 +201,6 @@ def _sums(archive: Path, kind: str, stem: str, *more: str, **columns: str) -> li
     wanted: list[Any] = list(columns.items())
     found: list[dict[str, Any]] = pa.concat_tables(tables).group_by(by).aggregate(wanted).to_pylist()
     return found
-
-
-def _row(
-    cycle: Mapping[str, Any], span_s: float, buckets: Sequence[tuple[int, int]], used: Mapping[str, Any]
-) -> list[str]:
-    times = (_quantile(buckets, 0.5), _quantile(buckets, 0.99), cycle["residence_max_ns_max"] or 0)
-    cpus = [(used.get(f"{name}_ns_sum") or 0) / used["span_ns_max"] if used.get("span_ns_max") else math.nan
-            for name in ("run", "server", "idle")]  # fmt: skip
-    return [
-        str(cycle["scale"]), str(cycle["cycle"]), number(cycle["committed_sum"] / span_s) if span_s else "–",
-        *(number(value / 1e6) if value else "–" for value in times), f"{cycle['failed_sum']:,}",
-        *(f"{value:.2f}" if math.isfinite(value) else "–" for value in cpus),
-    ]  # fmt: skip
 
 
 def _quantile(buckets: Sequence[tuple[int, int]], share: float) -> float:

@@ -16,8 +16,8 @@ class House:
     archives: Path
     shelf: Shelf
     runs: Runs
-    dark: bool | None = None
-    """Whether pages are dark; ``None``: as the browser prefers."""
+    theme: str = ""
+    """"light" or "dark"; empty: as the browser prefers."""
 
     @classmethod
     def of(cls, archives: Path) -> House:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
+from dsbench.measure.events import format_time
 from dsbench.redaction import redact_words
 
 Handler = Callable[[], Any]
@@ -36,14 +37,54 @@ BUSY: Final = "A run goes on: a second one would spoil the figures of both."
 """Why nothing can be started."""
 
 
-def starter(label: str, begin: Handler) -> tuple[Any, Any, Any, Any]:
-    """A button that calls ``begin``, places for a hint and for what is wrong, and the text of what will be done."""
-    with tag("div", cls="go"):
-        start = button(label, begin, "primary")
-        hint = tag("p", "", "note")
-    told = tag("div", role="status", aria_live="polite")
+def starter(label: str, begin: Handler) -> tuple[Any, Any, Any, Any, Any]:
+    """What stands beside a form: a button that calls ``begin``, places for a hint, for what is wrong and for the time
+    and the space that it takes, and the text of what will be done.
+    """
     tag("h2", "What it will do")
-    return start, hint, told, tag("pre", "", tabindex=0, id="plan")
+    told = tag("div", role="status", aria_live="polite")
+    takes = tag("div", cls="tiles")
+    with tag("div", cls="go"):
+        start = button(label, begin, "primary large")
+        hint = tag("p", "", "note")
+    return start, hint, told, takes, tag("pre", "", tabindex=0, id="plan")
+
+
+def show_tiles(place: Any, tiles: Sequence[tuple[str, str, str]]) -> None:
+    """Figures with their names and notes, in ``place``, which is emptied before."""
+    place.clear()
+    with place:
+        for name, value, note in tiles:
+            with tag("p"):
+                tag("span", name, "name")
+                tag("strong", value)
+                tag("span", note)
+
+
+def show_ahead(place: Any, time_s: tuple[float, float], space: int | None, free: int | None) -> None:
+    """The time and the space, in bytes, that something will take."""
+    from dsbench.read.answer import format_size  # Late: its libraries take half a second.
+
+    low, high = (format_time(seconds) for seconds in time_s)
+    tiles = [("Takes", low if low == high else f"{low} – {high}", "on a fast machine, on a slow one")]
+    if space is not None:
+        left = f"{format_size(free / 1e9)} are free" if free is not None else "at its largest"
+        tiles.append(("Needs", format_size(space / 1e9), left))
+    show_tiles(place, tiles)
+
+
+def option_radio(
+    name: str, value: str, text: str, note: str, chosen: bool, pick: Callable[[str], Any]
+) -> tuple[Any, Any]:
+    """One of several to choose from; gives the control and its note."""
+    with tag("label", cls="radio"):
+        control = tag("input", type="radio", value=value, checked=True if chosen else None)
+        control.props["name"] = name
+        control.on("change", lambda: pick(value), args=[])
+        with tag("span"):
+            tag("span", text)
+            said = tag("small", note)
+    return control, said
 
 
 def button(text: str, pressed: Handler, cls: str = "", **attributes: object) -> Any:
@@ -116,6 +157,19 @@ def fields(pairs: Sequence[tuple[str, str]]) -> None:
             if value:
                 tag("dt", name)
                 tag("dd", value)
+
+
+def shares(parts: Sequence[tuple[str, float]]) -> None:
+    """Parts of a whole as one bar, with their values below it."""
+    whole = sum(value for _, value in parts) or 1.0
+    with tag("div", cls="shares", aria_hidden="true"):
+        for at, (_, value) in enumerate(parts):
+            tag("div", cls=f"share-{at}").style(f"width: {100 * value / whole:.2f}%")
+    with tag("ul"):
+        for at, (name, value) in enumerate(parts):
+            with tag("li"):
+                tag("i", cls=f"share-{at}")
+                tag("span", f"{name} {value:.2f}")
 
 
 def frame_of(title: str, address: str) -> None:

@@ -28,19 +28,21 @@ _APART: Final = (
 
 def add(app: FastAPI, house: House) -> None:
     """Serves the report of an archive, a comparison and the results of a study."""
-    app.add_route("/report", _made(lambda request: _report(_path(house, request.query_params))))
-    app.add_route("/comparison", _made(lambda request: _comparison(
+    app.add_route("/report", _made(house, lambda request: _report(_path(house, request.query_params))))
+    app.add_route("/comparison", _made(house, lambda request: _comparison(
         [house.shelf.path(name) for name in request.query_params.getlist("a")])))  # fmt: skip
-    app.add_route("/effects", _made(lambda request: _effects(
+    app.add_route("/effects", _made(house, lambda request: _effects(
         studies.folder(house.archives, request.query_params.get("name", "")))))  # fmt: skip
 
 
-def _made(page: Callable[[Request], str]) -> Callable[[Request], object]:
+def _made(house: House, page: Callable[[Request], str]) -> Callable[[Request], object]:
     async def answer(request: Request) -> Response:
         try:
             text = await asyncio.to_thread(page, request)
         except (ArchiveError, SpecError) as error:
             return PlainTextResponse(f"{error}\n{error.remedy}\n", 404, {"content-security-policy": _APART})
+        if house.theme:
+            text = text.replace('<html lang="en">', f'<html lang="en" data-theme="{house.theme}">', 1)
         return HTMLResponse(text, headers={"content-security-policy": _APART})
 
     return answer

@@ -120,9 +120,9 @@ def application(house: House) -> FastAPI:
     reports.add(app, house)
     ways = [(one.title, one.path) for one in PAGES if one.title]
     for one in PAGES:
-        ui.page(one.path, title=f"{one.heading} – dsbench")(_shown(one, house, ways))
+        ui.page(one.path, title=f"{one.title or one.heading} – dsbench")(_shown(one, house, ways))
     ui.run_with(
-        app, title="dsbench", dark=None, language="en-US", tailwind=False, binding_refresh_interval=None,
+        app, title="dsbench", dark=False, language="en-US", tailwind=False, binding_refresh_interval=None,
         show_welcome_message=False, reconnect_timeout=10, message_history_length=100, favicon=_ICON,
         gzip_middleware_factory=None,
     )  # fmt: skip

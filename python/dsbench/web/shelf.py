@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import math
 import os
+import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,10 +36,17 @@ class Book:
     host: str = ""
     started: str = ""
     status: str = ""
-    best_tps: float = math.nan
-    """The highest median rate of a scale; nan where there is none."""
+    answer: str = ""
+    """The sentence at the head of its report; empty where it has none."""
+    curve: tuple[tuple[int, float], ...] = ()
+    """The scales with the highest median rate of each."""
     problem: str = ""
     """Why it cannot be read."""
+
+    @property
+    def best_tps(self) -> float:
+        """The highest median rate of a scale; nan where there is none."""
+        return max((rate for _, rate in self.curve), default=math.nan)
 
 
 @dataclass(frozen=True)
@@ -181,12 +190,28 @@ def _read(name: str, path: Path) -> Book:
     except (ArchiveError, OSError, LookupError, ValueError) as error:
         return Book(name, problem=str(error))
     return Book(name, run.spec.label, server(run), workload, run.host, run.started[:19].replace("T", " "), run.status,
-                _best(archive))  # fmt: skip
+                _answer(archive), _curve(archive))  # fmt: skip
 
 
-def _best(archive: Archive) -> float:
+_HEAD: Final = 200_000
+"""Characters of a page in which its heading stands, after its stylesheet."""
+
+
+def _answer(archive: Archive) -> str:
     try:
-        rows = csv.DictReader(archive.read("results.csv").decode().splitlines())
-        return max((float(row["rate_median_tps"]) for row in rows if row["rate_median_tps"]), default=math.nan)
+        page = archive.read("report.html").decode("utf-8", "replace")[:_HEAD]
+    except (KeyError, OSError, ArchiveError):
+        return ""
+    found = re.search(r"<header><h1>(.{1,2000}?)</h1>", page, re.DOTALL)
+    return html.unescape(re.sub("<[^>]*>", "", found[1]))[:400] if found else ""
+
+
+def _curve(archive: Archive) -> tuple[tuple[int, float], ...]:
+    best: dict[int, float] = {}
+    try:
+        for row in csv.DictReader(archive.read("results.csv").decode().splitlines()):
+            if rate := row["rate_median_tps"]:
+                best[int(row["scale"])] = max(best.get(int(row["scale"]), 0.0), float(rate))
     except (KeyError, OSError, ValueError, csv.Error, ArchiveError):
-        return math.nan
+        return ()
+    return tuple(sorted(best.items()))

@@ -27,7 +27,13 @@
   });
   system.addEventListener("change", () => { name(); redraw(); });
   name();
+  addEventListener("message", ({source, data}) => {  // The page around this one has a switch of its own.
+    if (source !== parent || parent === window || typeof data?.theme !== "string") return;
+    if (data.theme) root.dataset.theme = data.theme; else delete root.dataset.theme;
+    redraw();
+  });
   const top = document.querySelector("main > .top");
+  if (parent !== window) theme.hidden = true;
   if (top) top.append(theme); else document.querySelector("main")?.prepend(theme);
 
   // --- Diagrams. The menu saves one and shows its source; the link to an editor on the web is left out.

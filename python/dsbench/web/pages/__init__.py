@@ -25,12 +25,12 @@ class Page:
 
 
 PAGES: Final = (
-    Page("/", "New run", new.build, "New run"),
+    Page("/", "What do you want to know?", new.build, "New run"),
     Page("/live", "Runs", live.build, "Runs"),
     Page("/archives", "Archives", archives.build, "Archives"),
     Page("/archive", "Archive", archive.build),
-    Page("/compare", "Compare", compare.build, "Compare"),
+    Page("/compare", "Comparison", compare.build),
     Page("/study", "Studies", study.build, "Studies"),
     Page("/new-study", "New study", new_study.build),
-    Page("/doctor", "This machine", doctor.build, "This machine"),
+    Page("/doctor", "This machine", doctor.build, "Machine"),
 )

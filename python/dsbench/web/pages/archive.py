@@ -27,13 +27,15 @@ def build(house: House, asked: Mapping[str, str]) -> None:
     name = asked.get("name", "")
     house.shelf.path(name)
     book, note = house.shelf.book(name), house.shelf.notes().get(name, Note())
-    tag("p", name, "subject")
+    about = " · ".join(part for part in (book.label, book.workload, book.started, name) if part)
+    tag("p", about, "sub")
     if book.problem:
         problem(book.problem, "take another copy of it; what no run of dsbench may have made is deleted by hand only")
     with tag("div", cls="go"):
         if not book.problem:
             link("Repeat", f"/?repeat={quote(name)}", "button")
-            link("Compare", f"/compare?a={quote(name)}", "button")
+            link("Compare", f"/archives?pick={quote(name)}", "button")
+            tag("a", "Open alone", "button", href=f"/report?name={quote(name)}", target="_blank")
             _deleting(house, name)
     _noting(house, name, note)
     if not book.problem:

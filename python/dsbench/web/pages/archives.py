@@ -1,46 +1,49 @@
-"""All archives of the folder: a table that can be searched, filtered and sorted."""
+"""All archives of the folder: a list that can be searched, filtered and sorted, and out of which some are compared."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from nicegui import run, ui
 
 from dsbench.web.house import House
-from dsbench.web.parts import link, number, on_text, tag
+from dsbench.web.parts import button, go, link, number, on_text, tag
+from dsbench.web.pictures import draw_sparkline
 from dsbench.web.shelf import Book, Note
 
 _FILTERS: Final = ("server", "workload", "host", "status")
-_COLUMNS: Final = ("started", "label", "server", "workload", "best rate", "status", "tags", "note")
-_MOST: Final = 500
+_ORDERS: Final = {"latest first": "started", "highest rate first": "rate", "server": "server", "workload": "workload"}
+_MOST: Final = 200
+_STATUS: Final = {"complete": "", "cut-short": "stopped", "failed": "failed"}
 
 
-def build(house: House, _asked: Mapping[str, str]) -> None:
-    """Makes the page."""
+def build(house: House, asked: Any) -> None:
+    """Makes the page; each ``pick`` of the address is chosen already."""
+    known = set(house.shelf.names())
+    picked = dict.fromkeys(name for name in asked.getlist("pick") if name in known)
     place = tag("div")
     with place:
         tag("p", "Reading the archives …", role="status")
-    ui.timer(0, lambda: _place(house, place), once=True)
+    ui.timer(0, lambda: _place(house, place, picked), once=True)
 
 
-async def _place(house: House, place: Any) -> None:
+async def _place(house: House, place: Any, picked: dict[str, None]) -> None:
     books = await run.io_bound(house.shelf.books) or []
     place.clear()
     with place:
         if not books:
-            tag("p", "There is no archive here yet.")
-            link("Begin a run", "/")
+            tag("p", "There is no archive here yet.", "sub")
+            link("Begin a run", "/", "button primary")
             return
-        _Table(books, house.shelf.notes()).place()
+        _List(house, books, picked).place()
 
 
-class _Table:
-    def __init__(self, books: list[Book], notes: Mapping[str, Note]) -> None:
-        self._books, self._notes = books, notes
+class _List:
+    def __init__(self, house: House, books: list[Book], picked: dict[str, None]) -> None:
+        self._books, self._notes, self._picked = books, house.shelf.notes(), picked
         self._wanted: dict[str, str] = {}
-        self._by, self._down = "started", True
+        self._by = "started"
 
     def place(self) -> None:
         with tag("div", cls="filters", role="search"):
@@ -50,34 +53,43 @@ class _Table:
             for name in (*_FILTERS, "tag"):
                 values = self._values(name)
                 if len(values) > 1 or (name == "tag" and values):
-                    self._select(name, values)
+                    self._select(name.capitalize(), {"all": "", **{value: value for value in values}}, name)
+            self._select("Order", _ORDERS, "order")
         self._count = tag("p", "", "note", role="status")
-        self._rows = tag("div")
+        self._rows = tag("ul", cls="books")
+        with tag("div", cls="bar-below"), tag("div", cls="go"):
+            self._compare = button("Compare", self._go, "primary")
+            self._hint = tag("p", "", "note")
         self._show()
+        self._count_picked()
 
     def _values(self, name: str) -> list[str]:
         if name == "tag":
             return sorted({one for note in self._notes.values() for one in note.tags})
         return sorted({value for book in self._books if (value := getattr(book, name))})
 
-    def _select(self, name: str, values: list[str]) -> None:
+    def _select(self, label: str, choices: dict[str, str], name: str) -> None:
         with tag("label"):
-            tag("span", name.capitalize())
+            tag("span", label)
             with tag("select") as chosen:
-                for value in ("", *values):
-                    tag("option", value or "all", value=value)
+                for text, value in choices.items():
+                    tag("option", text, value=value)
         self._hear(chosen, name)
 
     def _hear(self, control: Any, name: str) -> None:
         def heard(text: str) -> None:
-            self._wanted[name] = text
+            if name == "order":
+                self._by = text
+            else:
+                self._wanted[name] = text
             self._show()
 
         on_text(control, heard)
 
     def _fits(self, book: Book) -> bool:
-        note = self._notes.get(book.name, Note())
-        text = " ".join((*_cells(book, note), book.name, book.host)).lower()
+        note = self._note(book)
+        words = (*vars(book).values(), *note.tags, note.text)
+        text = " ".join(word for word in words if isinstance(word, str)).lower()
         return all(
             all(word in text for word in wanted.lower().split()) if name == "any"
             else not wanted or (wanted in note.tags if name == "tag" else getattr(book, name) == wanted)
@@ -86,45 +98,57 @@ class _Table:
 
     def _show(self) -> None:
         found = [book for book in self._books if self._fits(book)]
-        at = _COLUMNS.index(self._by)
-        if self._by == "best rate":
-            found.sort(key=lambda book: book.best_tps if book.best_tps == book.best_tps else -1, reverse=self._down)
-        else:
-            found.sort(key=lambda book: _cells(book, self._note(book))[at], reverse=self._down)
+        found.sort(key=lambda book: book.started, reverse=True)
+        if self._by == "rate":
+            found.sort(key=lambda book: -book.best_tps if book.curve else 1.0)
+        elif self._by != "started":
+            found.sort(key=lambda book: str(getattr(book, self._by)))
         shown = f"{len(found)} of {len(self._books)} archives"
         self._count.text = shown + (f", the first {_MOST} are shown" if len(found) > _MOST else "")
         self._rows.clear()
-        with self._rows, tag("div", cls="scroll", tabindex=0, role="region", aria_label="Archives"), tag("table"):
-            tag("caption", "Archives")
-            with tag("thead"), tag("tr"):
-                for name in _COLUMNS:
-                    self._head(name)
-            with tag("tbody"):
-                for book in found[:_MOST]:
+        with self._rows:
+            for book in found[:_MOST]:
+                with tag("li"):
                     self._row(book)
-
-    def _head(self, name: str) -> None:
-        sorted_so = ("descending" if self._down else "ascending") if name == self._by else None
-        with tag("th", scope="col", aria_sort=sorted_so):
-            tag("button", name, "sort", type="button").on("click", lambda: self._sort(name), args=[])
-
-    def _sort(self, name: str) -> None:
-        self._by, self._down = name, not self._down if name == self._by else name in ("started", "best rate")
-        self._show()
 
     def _note(self, book: Book) -> Note:
         return self._notes.get(book.name, Note())
 
     def _row(self, book: Book) -> None:
-        first, *others = _cells(book, self._note(book))
-        with tag("tr", cls="void" if book.problem else ""):
-            with tag("th", scope="row"):
-                link(first or book.name, f"/archive?name={quote(book.name)}")
-            for name, cell in zip(_COLUMNS[1:], others, strict=True):
-                tag("td", cell, "number" if name == "best rate" else "")
+        note, what = self._note(book), ", ".join(part for part in (book.server, book.workload) if part)
+        box = tag("input", type="checkbox", checked=True if book.name in self._picked else None,
+                  disabled=True if book.problem else None, aria_label=f"Compare {book.name}")  # fmt: skip
+        box.on("change", lambda event: self._pick(book.name, chosen=bool(event.args)),
+               js_handler="(event) => emit(event.target.checked)")  # fmt: skip
+        ui.html(draw_sparkline(book.curve), sanitize=False)
+        with tag("div"):
+            link(book.answer or what or book.name, f"/archive?name={quote(book.name)}")
+            with tag("p"):
+                if (status := _STATUS.get(book.status, book.status or "cannot be read")):
+                    tag("span", status, f"chip {'stopped' if status == 'running' else status.replace(' ', '-')}")
+                for one in note.tags:
+                    tag("span", one, "chip")
+                parts = (book.label, book.workload, book.host, book.started, book.problem[:160], note.text[:200])
+                tag("span", " · ".join(part for part in parts if part))
+        with tag("div", cls="rate"):
+            if book.curve:
+                scales = [scale for scale, _ in book.curve]
+                tag("strong", f"{number(book.best_tps)} tps")
+                many = f"scales {scales[0]:,}–{scales[-1]:,}" if len(scales) > 1 else f"scale {scales[0]:,}"
+                tag("span", many)
 
+    def _pick(self, name: str, *, chosen: bool) -> None:
+        if chosen:
+            self._picked[name] = None
+        else:
+            self._picked.pop(name, None)
+        self._count_picked()
 
-def _cells(book: Book, note: Note) -> tuple[str, ...]:
-    status = book.status or f"cannot be read: {book.problem[:120]}"
-    rate = number(book.best_tps)
-    return (book.started, book.label, book.server, book.workload, rate, status, ", ".join(note.tags), note.text[:200])
+    def _count_picked(self) -> None:
+        count = len(self._picked)
+        self._compare.text = f"Compare {count}" if count > 1 else "Compare"
+        self._compare.props["disabled"] = count < 2
+        self._hint.text = "The first that you tick is the reference." if count else "Tick two archives or more."
+
+    def _go(self) -> None:
+        go("/compare?" + urlencode([("a", name) for name in self._picked]))

@@ -9,7 +9,7 @@ from nicegui import run, ui
 
 from dsbench.check import doctor
 from dsbench.web.house import House
-from dsbench.web.parts import button, copying, tag
+from dsbench.web.parts import button, tag
 
 
 def build(house: House, _asked: Mapping[str, str]) -> None:
@@ -27,11 +27,22 @@ def build(house: House, _asked: Mapping[str, str]) -> None:
 
 async def _place(place: Any) -> None:
     found = await run.io_bound(doctor.findings) or []
+    wrong = [one for one in found if not one.ok]
     place.clear()
-    with place, tag("ul", cls="findings"):
-        for number, one in enumerate(sorted(found, key=lambda one: one.ok)):
-            with tag("li", cls="ok" if one.ok else "look"):
-                tag("strong", f"{'ok' if one.ok else 'look'}: {one.name}")
-                tag("p", one.found)
-                if one.remedy:
-                    copying(f"remedy-{number}", one.remedy)
+    with place:
+        count = f"{len(wrong)} of {len(found)} need a look." if wrong else f"All {len(found)} checks are well."
+        tag("p", count, "sub")
+        for title, some in (("To look at", wrong), ("Ready", [one for one in found if one.ok])):
+            if some:
+                tag("h2", title)
+                with tag("ul", cls="findings"):
+                    for one in some:
+                        _show(one)
+
+
+def _show(one: Any) -> None:
+    with tag("li", cls="ok" if one.ok else "look"):
+        tag("strong", one.name)
+        tag("span", one.found)
+        if one.remedy:
+            tag("span", f"What to do: {one.remedy}", "remedy")

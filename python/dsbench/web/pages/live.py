@@ -12,13 +12,13 @@ import psutil
 from nicegui import ui
 
 from dsbench.measure.events import format_time
-from dsbench.web.course import Course, svg
+from dsbench.web.course import Course, cpus_of, waits_of
 from dsbench.web.house import House
-from dsbench.web.parts import button, fields, link, number, problem, table, tag
+from dsbench.web.parts import button, link, number, problem, shares, table, tag
 from dsbench.web.state import State
 
 _EVERY_S: Final = 1.0
-_FIGURES: Final = ("rate", "median time", "slow time", "failed", "CPUs busy", "cycle", "time left")
+_FIGURES: Final = ("Rate", "p50", "p99", "Failed", "CPUs busy", "Cycle")
 _WORDS: Final = {"complete": "complete", "cut-short": "stopped", "failed": "failed"}
 
 
@@ -66,23 +66,27 @@ class _Watching:
 
     def place(self) -> None:
         """Makes the elements, and looks at the run once a second while the page is open."""
-        self._title = tag("p", "", "subject")
+        self._title = tag("p", "", "sub")
         with tag("div", cls="go"):
             self._status = tag("p", "", "status", role="status")
             self._stop = button("Stop", self._ask, "danger")
+        with tag("div", cls="progress", aria_hidden="true"):
+            self._progress = tag("div")
         self._over = tag("div")
-        with tag("div", cls="figures"):
+        with tag("div", cls="tiles"):
             self._figures = {name: _figure(name) for name in _FIGURES}
         self._pictures = {}
         with tag("div", cls="charts"):
-            for name in ("Rate of the cycle", "Residence times of the cycle"):
+            for name in ("Transactions per second", "Latency [ms]"):
                 with tag("div"):
                     tag("h2", name)
-                    self._pictures[name] = ui.html("", sanitize=False).classes("chart live")
+                    self._pictures[name] = ui.html("", sanitize=False).classes("live")
+        self._machine = tag("div", cls="charts")
         tag("h2", "Cycles so far")
         self._cycles = tag("div")
-        tag("h2", "Log")
-        self._log = tag("pre", "", "log", tabindex=0, role="log", aria_label="Log of the run")
+        with tag("details", open=True):
+            tag("summary", "Log")
+            self._log = tag("pre", "", "log", tabindex=0, role="log", aria_label="Log of the run")
         self._look()
         if self._goes_on():
             self._timer = ui.timer(_EVERY_S, self._look)
@@ -104,7 +108,6 @@ class _Watching:
         self._title.text = f"{_name(state)}, begun {_when(state)}"
         self._stop.set_visibility(state.goes_on)
         self._stop.props["disabled"] = stopping
-        self._tell(state, stopping)
         if (lines := "\n".join(reversed(state.log))) != self._log.text:
             self._log.text = lines
         if state.archive != self._archive:  # A study has one archive after another.
@@ -116,8 +119,31 @@ class _Watching:
                 if self._course.nodes:
                     tag("h2", "Nodes in the last cycle")
                     table("Nodes", ["node", "tps", "failed"], self._course.nodes, numbers=True)
+            self._show_machine()
+        self._tell(state, stopping)
         if not state.goes_on:
             self._end(state)
+
+    def _show_machine(self) -> None:
+        """Who took the CPUs of the last cycle, and what threads waited for."""
+        last = self._course.cycles[-1] if self._course.cycles else None
+        self._machine.clear()
+        if last is None or not last.machine:
+            return
+        with self._machine:
+            with tag("div"):
+                tag("h2", f"CPUs in cycle {last.number} of scale {last.scale:,}")
+                shares(cpus_of(last))
+            with tag("div"):
+                tag("h2", "Waiting in the same cycle")
+                with tag("div", cls="waits"):
+                    for name, share in waits_of(last):
+                        tag("span", f"for {name}")
+                        with tag("div"):
+                            tag("div").style(f"width: {100 * min(share, 1):.1f}%; height: 100%")
+                        tag("b", f"{100 * share:.0f} %")
+                rate = f"dsbench and server read and wrote {number(last.machine['bytes per second'] / 1e6)} MB/s."
+                tag("p", f"Share of the time in which some thread of this machine waited. {rate}", "note")
 
     def _tell(self, state: State, stopping: bool) -> None:
         moment = state.moment
@@ -125,29 +151,46 @@ class _Watching:
         doing = " ".join((moment.phase or state.status).replace("_", " ").split())
         where = f"scale {moment.scale} ({moment.scale_number} of {moment.scales}): {doing}" if moment.scale else doing
         share = f", {100 * moment.done / moment.total:.0f} %" if moment.total else ""
+        share += f" · about {format_time(state.left_s)} left" if state.left_s else ""
         self._status.text = ("stopping: " if stopping and state.goes_on else "") + (
             where + share if state.goes_on else _status(state)
         )
-        now = moment.seconds[-1] if moment.seconds else moment.rate_tps
-        self._set("rate", f"{number(now)} tps" if in_cycle else "–", f"{number(moment.rate_tps)} tps in this cycle")
-        threads = f", {moment.threads} threads" if moment.threads else ""
-        elapsed = f"{max(moment.elapsed_s, 0):.0f} s" if in_cycle else ""
-        last = moment.times[-1] if moment.times and in_cycle else ()
-        p50, p99 = (f"{number(1e3 * time)} ms" for time in last) if last else ("–", "–")
-        self._set("median time", p50, "p50 of the last second")
-        self._set("slow time", p99, "p99 of the last second")
+        took_s = time.time() - state.began
+        done = took_s / (took_s + state.left_s) if state.goes_on and state.left_s else float(not state.goes_on)
+        self._progress.style(f"width: {100 * done:.0f}%")
+        threads = f" · {moment.threads} threads" if moment.threads else ""
+        last = self._course.cycles[-1] if self._course.cycles else None
+        if in_cycle:
+            now = moment.seconds[-1] if moment.seconds else moment.rate_tps
+            self._set("Rate", f"{number(now)} tps", f"{number(moment.rate_tps)} tps in this cycle")
+            pair = moment.times[-1] if moment.times else None
+            for name, at in (("p50", 0), ("p99", 1)):
+                self._set(name, f"{number(1e3 * pair[at])} ms" if pair else "–", "of the last second")
+        elif last is not None:  # Between cycles the last one stays.
+            where = f"in cycle {last.number} of scale {last.scale:,}"
+            self._set("Rate", f"{number(last.rate_tps)} tps", where)
+            for name, value in (("p50", last.p50_ms), ("p99", last.p99_ms)):
+                self._set(name, f"{number(value)} ms" if value else "–", where)
         own, busy = moment.cpus if in_cycle else (0.0, 0.0)
-        cpus = (f"{busy:.1f} of {psutil.cpu_count()}", f"{own:.2f} by dsbench") if busy else ("–", "")
-        self._set("CPUs busy", *cpus)
-        cycle = f"{moment.cycle} of {moment.cycles}" if moment.cycle else "–"
-        self._set("cycle", cycle, f"{elapsed}{threads}".strip(", "))
-        self._set("failed", f"{moment.failed:,}", "attempts in this cycle")
-        self._set("time left", format_time(state.left_s) if state.goes_on and state.left_s else "–", "about")
-        rate, times = self._pictures.values()
-        if moment.seconds or not rate.content:  # Between cycles the last one stays.
-            p50s, p99s = ([1e3 * pair[at] for pair in moment.times] for at in (0, 1))
-            rate.content = svg({"rate": moment.seconds}, "Rate", "tps")
-            times.content = svg({"p50": p50s, "p99": p99s}, "Residence time", "ms")
+        if busy:
+            self._set("CPUs busy", f"{busy:.1f} of {psutil.cpu_count()}", f"{own:.2f} by dsbench")
+        elif last is not None and last.machine:
+            taken = sum(value for name, value in cpus_of(last) if name != "idle")
+            self._set("CPUs busy", f"{taken:.1f} of {psutil.cpu_count()}", "in the last cycle")
+        if in_cycle or last is None:
+            self._set("Failed", f"{moment.failed:,}", "attempts in this cycle")
+        else:
+            self._set("Failed", f"{last.failed:,}", "attempts in the last cycle")
+        if state.goes_on:
+            cycle = f"{moment.cycle} of {moment.cycles}" if moment.cycle else "–"
+            elapsed = f"{max(moment.elapsed_s, 0):.0f} s" if in_cycle else ""
+            self._set("Cycle", cycle, f"{elapsed}{threads}".strip(" ·"))
+        else:
+            took = f"it took {format_time(max(state.ended - state.began, 0))}" if state.ended else "were finished"
+            self._set("Cycle", f"{len(self._course.cycles):,}", took)
+        now_s, times = (moment.seconds, moment.times) if in_cycle else ((), ())
+        rate, latency = self._pictures.values()
+        rate.content, latency.content = self._course.rates(now_s), self._course.times(times, len(now_s))
 
     def _set(self, name: str, value: str, note: str) -> None:
         for element, text in zip(self._figures[name], (value, note), strict=True):
@@ -165,12 +208,13 @@ class _Watching:
                 problem("The process of the run has ended without a word: it was killed, or the machine was.",
                         "see what it left among the archives; dsbench run --resume goes on with it")  # fmt: skip
             if state.study:
-                link("Open the study", f"/study?name={quote(state.study)}", "primary")
-            elif state.archive:
-                name = Path(state.archive).name
-                fields([("archive", name)])
-                if name in self._house.shelf.names():
-                    link("Open the report", f"/archive?name={quote(name)}", "primary")
+                link("Open the study", f"/study?name={quote(state.study)}&effects=yes", "button primary")
+            elif state.archive and (name := Path(state.archive).name) in self._house.shelf.names():
+                if answer := self._house.shelf.book(name).answer:
+                    tag("h2", answer)
+                with tag("div", cls="go"):
+                    link("Open the report", f"/archive?name={quote(name)}", "button primary")
+                    link("Run it again", f"/?repeat={quote(name)}", "button")
 
 
 def _figure(name: str) -> tuple[Any, Any]:

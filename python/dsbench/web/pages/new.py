@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,40 +16,125 @@ from dsbench.spec.trust import Untrusted
 from dsbench.spec.words import GROUPS
 from dsbench.web import form
 from dsbench.web.house import House
-from dsbench.web.parts import BUSY, button, copying, fields, go, link, on_text, problem, starter, tag
+from dsbench.web.pages import new_pair
+from dsbench.web.parts import BUSY, button, copying, go, on_text, option_radio, problem, show_ahead, starter, tag
 
-_FIRST: Final = ("target", "workload", "profile", "label", "scales", "cycles", "duration", "threads")
-"""What a first run asks for; all else is folded away under its heading."""
+_WAYS: Final = {
+    "try": ("Try it", "One click: a database that dsbench starts, measures and removes. It takes a minute."),
+    "server": ("Qualify my server", "How much does it do, and what happens as the database grows?"),
+    "two": ("Compare two", "Two servers, versions or settings, in turn, so that chance can be told from a difference."),
+}
+_EVERYTHING: Final = "all"
+_SHOWN: Final = {
+    "try": (), "server": ("target",),
+    _EVERYTHING: ("target", "workload", "profile", "label", "scales", "cycles", "duration", "threads"),
+}  # fmt: skip
+"""What stands above the rest of the options, which are folded away."""
+_DEPTHS: Final[dict[str, tuple[str, str, dict[str, str]]]] = {
+    "look": ("A first look", "About a minute: too short to compare with other runs.", {}),
+    "sizes": ("Three sizes", "A quarter of an hour or two: 100,000 to 10 million accounts, 4 clients and 16.",
+              {"scales": "1,10,100", "cycles": "5", "duration": "20", "threads": "4,16"}),
+    "dsi-fast": ("The index, faster", "Some hours: a comparable DSI, within about 3 %.", {"profile": "dsi-fast"}),
+    "dsi": ("The index", "Most of a day: the whole ladder, as for a publication.", {"profile": "dsi"}),
+}  # fmt: skip
+"""How thorough a run is: a name, what it is good for, and what it fills in."""
+_PRODUCTS: Final = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL",
+                    "firebird": "Firebird"}  # fmt: skip
+_FILLED: Final = sorted({name for _, _, texts in _DEPTHS.values() for name in texts})
 _NAMES: Final = {"target": "Database", "workload_settings": "Settings", "duration": "Duration of a cycle",
                  "most_cycles": "Most cycles", "scales": "Scales", form.PASSWORD: "Password"}  # fmt: skip
 _LONG: Final = 3000
 
 
 def build(house: House, asked: Mapping[str, str]) -> None:
-    """Makes the page; ``repeat`` names an archive whose settings the form begins with."""
-    texts: dict[str, str] = {}
-    if name := asked.get("repeat", ""):
-        texts = form.texts_of(_described(house, name))
+    """Makes the page; ``for`` names one of the choices, ``repeat`` an archive whose settings the form begins with."""
+    name, way = asked.get("repeat", ""), asked.get("for", "")
+    if name or way not in (*_WAYS, _EVERYTHING):
+        way = _EVERYTHING if name else next(iter(_WAYS))
+    with tag("ul", cls="choices"):
+        for key, (title, about) in _WAYS.items():
+            with tag("li"), tag("a", href=f"/?for={key}", aria_current="true" if key == way else None):
+                tag("strong", title)
+                tag("span", about)
+    if way == "two":
+        new_pair.build(house)
+    else:
+        _build_run(house, way, form.texts_of(_described(house, name)) if name else {})
+
+
+def _build_run(house: House, way: str, texts: dict[str, str]) -> None:
     with tag("div", cls="columns"):
         with tag("form", cls="form", autocomplete="off", aria_label="Settings of the run").on(
             "submit", js_handler="(event) => event.preventDefault()"
         ):
-            view = _Ahead(house, texts)
-            for option in _FIRST:
-                view.field(OPTIONS[option])
+            view = _Ahead(house, texts, named=way == "server")
+            if way == "try":
+                _choose_product(view)
+            for option in _SHOWN[way]:
+                shows = view.field(OPTIONS[option])
                 if option == "target":
+                    if way == "server":
+                        shows.props["placeholder"] = "postgresql://user@host/database"
                     _password(texts, view.show)
-            for group in GROUPS:
-                rest = [one for one in OPTIONS.values() if one.about.group == group and one.name not in _FIRST]
-                said = any(one.name in texts for one in rest)
-                with tag("details", open=True if said else None):
-                    tag("summary", f"More: {group.lower()}")
-                    for one in rest:
-                        view.field(one)
+            if way == "server":
+                _choose_depth(view)
+            if way == _EVERYTHING:
+                _rest(view, way)
+            else:
+                with tag("details"):
+                    tag("summary", "All options")
+                    _rest(view, way)
         with tag("section", cls="ahead", aria_label="What will be done"):
             view.place()
     view.show()
-    ui.timer(0, lambda: _machine(view.machine), once=True)
+
+
+def _rest(view: _Ahead, way: str) -> None:
+    """The other options, by group. Where a product was chosen the URL has no field, as both would say the database."""
+    for group in GROUPS:
+        rest = [one for one in OPTIONS.values() if one.about.group == group and one.name not in _SHOWN[way]
+                and not (way == "try" and one.name == "target")]  # fmt: skip
+        with tag("details", open=True if any(one.name in view.texts for one in rest) else None):
+            tag("summary", group)
+            for one in rest:
+                view.field(one)
+
+
+def _choose_product(view: _Ahead) -> None:
+    """The servers that dsbench starts; those that are not installed say how to get them."""
+    controls = {}
+    with tag("fieldset"):
+        tag("legend", "Database")
+        for number, product in enumerate(servers.products()):
+            controls[product] = option_radio(
+                "product", product, _PRODUCTS[product], "", number == 0,
+                lambda one: view.put({"target": f"private:{one}"}),
+            )  # fmt: skip
+
+    async def look() -> None:
+        here = await run.io_bound(servers.installations) or []
+        for product, (control, said) in controls.items():
+            mine = [one for one in here if one.product == product]
+            versions = [one.version.removeprefix(_PRODUCTS[product]).strip() for one in mine if one.version]
+            said.text = " · ".join(versions) or f"not installed: {mine[0].remedy if mine else ''}"
+            if not versions:
+                control.props["disabled"] = True
+
+    ui.timer(0, look, once=True)
+
+
+def _choose_depth(view: _Ahead) -> None:
+    with tag("fieldset"):
+        tag("legend", "How thorough")
+        for number, (key, (title, about, _)) in enumerate(_DEPTHS.items()):
+            option_radio("depth", key, title, about, number == 0,
+                         lambda one: view.put({**dict.fromkeys(_FILLED, ""), **_DEPTHS[one][2]}))  # fmt: skip
+
+
+_FILL: Final = """for (const [name, value] of Object.entries(%s)) {
+  const field = document.getElementById("field-" + name);
+  if (field) field.value = value;
+}"""
 
 
 def _described(house: House, name: str) -> Mapping[str, Any]:
@@ -60,39 +146,52 @@ def _described(house: House, name: str) -> Mapping[str, Any]:
 class _Ahead:
     """What will be done, beside the form."""
 
-    def __init__(self, house: House, texts: dict[str, str]) -> None:
-        self._house, self._texts = house, texts
+    def __init__(self, house: House, texts: dict[str, str], *, named: bool) -> None:
+        """``named``: nothing is asked for before a database is named."""
+        self._house, self.texts, self._named = house, texts, named
         self._trust = False
         self._left_open: dict[str, Any] = {}
         """By name of an option, what shows its value while its field is empty: the control, or its first choice."""
-        self.machine: Any = None
 
-    def field(self, option: Option) -> None:
-        """Makes the field of ``option``."""
-        self._left_open[option.name] = _field(option, self._texts, self.show)
+    def field(self, option: Option) -> Any:
+        """Makes the field of ``option``; gives what shows its value while it is empty."""
+        self._left_open[option.name] = _field(option, self.texts, self.show)
+        return self._left_open[option.name]
+
+    def put(self, texts: Mapping[str, str]) -> None:
+        """Fills in fields, as if they were typed."""
+        self.texts.update(texts)
+        ui.run_javascript(_FILL % json.dumps(dict(texts)))
+        self.show()
 
     def place(self) -> None:
-        self._start, self._hint, self._told, self._plan = starter("Start the run", self._begin)
-        tag("h2", "The same elsewhere")
-        tag("h3", "Command line")
+        """Makes the elements."""
+        self._start, self._hint, self._told, self._takes, self._plan = starter("Start the run", self._begin)
+        tag("h2", "The same in a terminal")
         self._command = copying("command")
-        tag("h3", "Configuration file")
-        self._file = copying("file")
-        tag("h2", "This machine")
-        self.machine = tag("div")
+        with tag("details"):
+            tag("summary", "As a file for --config")
+            self._file = copying("file")
 
     def show(self) -> None:
         """Tells what the form asks for as it stands."""
         self._told.clear()
+        self._takes.clear()
         going = self._house.runs.going()
+        if self._named and not self.texts.get("target", "").strip():
+            self._start.props["disabled"] = True
+            self._plan.text = self._command.text = self._file.text = ""
+            self._hint.text = "Name the database first."
+            return
         try:
-            _, ahead = form.asked(self._texts, trust=self._trust)
+            _, ahead = form.asked(self.texts, trust=self._trust)
             for one in ahead.settings:
-                if not self._texts.get(one.name, "").strip():
+                if one.name in self._left_open and not self.texts.get(one.name, "").strip():
                     option = OPTIONS[one.name]
                     _leave_open(self._left_open[one.name], option, "" if one.origin == "chance" else one.shown)
             self._plan.text = "\n".join(line.strip() for line in text_of(ahead).partition("\nplan\n")[2].splitlines())
-            self._command.text, self._file.text = form.command(self._texts), form.toml(self._texts) or "# defaults"
+            self._command.text, self._file.text = form.command(self.texts), form.toml(self.texts) or "# defaults"
+            show_ahead(self._takes, ahead.time_s, ahead.size_bytes[1] if ahead.size_bytes else None, ahead.free_bytes)
             self._start.props["disabled"] = going is not None
         except Untrusted as error:
             self._refuse(str(error), "look at it, and go on only if you trust where it comes from")
@@ -110,11 +209,11 @@ class _Ahead:
         self._start.props["disabled"] = True
         self._plan.text = self._command.text = self._file.text = ""
         with self._told:
-            problem(*(form.without_secrets(text, self._texts)[:_LONG] for text in (words, remedy)))
+            problem(*(form.without_secrets(text, self.texts)[:_LONG] for text in (words, remedy)))
 
     def _begin(self) -> None:
         try:
-            merged, _ = form.asked(self._texts, trust=self._trust)
+            merged, _ = form.asked(self.texts, trust=self._trust)
             key = self._house.runs.begin(merged.spec)
         except (SpecError, RunError) as error:
             self._told.clear()
@@ -192,11 +291,3 @@ def _password(texts: dict[str, str], changed: Any) -> None:
                       aria_describedby="help-password")  # fmt: skip
         tag("small", "Of a database that asks for one. It is never shown, and never written.", id="help-password")
     _listening(control, form.PASSWORD, texts, changed)
-
-
-async def _machine(place: Any) -> None:
-    """Tells which private servers there are, and how to get the others."""
-    found = await run.io_bound(servers.installations)
-    with place:
-        fields([(f"private:{one.product}", one.version or f"not installed: {one.remedy}") for one in found or ()])
-        link("All checks of this machine", "/doctor")

@@ -15,20 +15,20 @@ from dsbench.library import RunError, SpecError
 from dsbench.redaction import redact_words, secrets_of
 from dsbench.spec.trust import Untrusted
 from dsbench.study import Study
-from dsbench.study.estimate import ahead_of
+from dsbench.study.estimate import Estimate, ahead_of
 from dsbench.web import studies
 from dsbench.web.house import House
-from dsbench.web.parts import BUSY, button, go, on_text, problem, starter, tag
+from dsbench.web.parts import BUSY, button, go, on_text, problem, show_ahead, starter, tag
 
 _URL: Final = re.compile(r"[a-z]+://[^\s\"']+")
 
 
 def build(house: House, asked: Mapping[str, str]) -> None:
-    """Makes the page; ``template`` names the one whose text it begins with, the first where none is named."""
+    """Makes the page; ``template`` names the one whose text it begins with, the first study where none is named."""
     found = room.templates()
     name = asked.get("template", "")
-    name = name if name in found else next(iter(found))
-    view = _Ahead(house, found[name])
+    name = name if name in found else "first"
+    view = StudyAhead(house, found[name])
     with tag("div", cls="columns"):
         with tag("form", cls="form", autocomplete="off", aria_label="The study").on(
             "submit", js_handler="(event) => event.preventDefault()"
@@ -56,8 +56,8 @@ def _about(text: str) -> str:
     return str(values.get("about", values["name"]))
 
 
-class _Ahead:
-    """What will be done, beside the text."""
+class StudyAhead:
+    """What a study will do, beside its text."""
 
     def __init__(self, house: House, text: str) -> None:
         self._house, self._text = house, text
@@ -65,7 +65,8 @@ class _Ahead:
         self._trust = False
 
     def place(self) -> None:
-        self._start, self._hint, self._told, self._plan = starter("Start the study", self._begin)
+        """Makes the elements."""
+        self._start, self._hint, self._told, self._takes, self._plan = starter("Start the study", self._begin)
         self._start.props["disabled"] = True
         ui.timer(0, lambda: self.show(self._text), once=True)
 
@@ -84,18 +85,21 @@ class _Ahead:
             self._reading = False
         going = self._house.runs.going() is not None
         self._told.clear()
-        if isinstance(found, str):
-            self._plan.text = found
+        self._takes.clear()
+        if isinstance(found, tuple):
+            expected, self._plan.text = found
+            show_ahead(self._takes, expected.time_s, expected.size_bytes, expected.free_bytes)
             self._start.props["disabled"] = going
         else:
             self._refuse(found)
         self._hint.text = BUSY if going else ""
 
-    def _looked_at(self, text: str) -> str | Exception:
+    def _looked_at(self, text: str) -> tuple[Estimate, str] | Exception:
         """What the study will do, or what is wrong with it."""
         try:
             study, ahead = self._asked(text)
-            return ahead_of(study, room.estimate(study, ahead), whole=False)
+            expected = room.estimate(study, ahead)
+            return expected, ahead_of(study, expected, whole=False)
         except (SpecError, RunError, ArchiveError) as error:
             return error
 
@@ -106,7 +110,7 @@ class _Ahead:
         return room.begin(spec, folder)
 
     def _refuse(self, error: Any) -> None:
-        self._start.props["disabled"] = True
+        self._start.props["disabled"], self._plan.text = True, ""
         remedy = "look at it, and go on only if you trust where it comes from"
         remedy = remedy if isinstance(error, Untrusted) else error.remedy
         with self._told:
