@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsbench.archive import RunRecord
-from dsbench.read import naming
+from dsbench.read import finish, naming
 from dsbench.read.draw import axes, render, specs, theme
 from dsbench.read.draw.cycle import cycle, node
 from dsbench.read.draw.freq import curve, freq
@@ -386,3 +386,16 @@ def test_control_characters_do_not_end_the_drawing() -> None:
     drawn = render.drawn_as("one", spec)
     assert drawn["one.pdf"].startswith(b"%PDF")
     assert "a\ufffdb\ufffdc" in drawn["one.svg"].decode()
+
+
+def test_pictures_for_slides_have_the_width_that_was_asked_for(tmp_path: Path) -> None:
+    archive = Path(__file__).parents[1] / "data" / "archives" / "pg.zip"
+    written = finish.for_slides(archive, tmp_path, fresh=False, form=None, width=700)
+    assert {"results-hero.png", "results-rate.png"} <= {path.name for path in written}
+    for path in written:
+        assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+        assert int.from_bytes(path.read_bytes()[16:20], "big") == 700, path.name
+    finish.plot(archive, tmp_path / "edited", fresh=True)
+    again = finish.for_slides(tmp_path / "edited", None, fresh=False, form=None, width=300)
+    assert "results-hero.png" not in {path.name for path in again}, "the folder holds no run"
+    assert len(again) == len(written) - 1

@@ -20,6 +20,9 @@ import psutil
 import pytest
 
 from dsbench import study as room
+from dsbench.archive import Archive
+from dsbench.read.evaluation import evaluate
+from dsbench.read.page import page as render
 from fixtures.archives import copy_stored
 from fixtures.web import Seen, browsed, served
 
@@ -160,6 +163,41 @@ def test_a_report_can_be_read_sorted_and_switched(page: Any, base: str, path: st
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert pale.count() == 0
     assert seen.well()
+
+
+def test_diagrams_and_tables_are_taken_out_of_a_page_from_a_file(context: Any, tmp_path: Path) -> None:
+    archive = Archive.open(STORED / "pg.zip")
+    (tmp_path / "report.html").write_text(render(evaluate(archive), archive.run))
+    page = context.new_page()
+    seen = Seen(page)
+    page.goto((tmp_path / "report.html").as_uri())
+    figure = page.locator("#figure-hero")
+    figure.locator("svg.marks").wait_for()
+    figure.get_by_text("Save", exact=True).click()
+    for name, suffix, head in (("PNG for slides", "-slide.png", b"\x89PNG"), ("SVG", ".svg", b"<svg"), ("Vega-Lite", ".vl.json", b"{")):
+        with page.expect_download() as loaded:
+            figure.get_by_role("button", name=name).click()
+        assert loaded.value.suggested_filename == f"results-hero{suffix}"
+        content = Path(loaded.value.path()).read_bytes()
+        assert content.startswith(head)
+        if suffix == "-slide.png":
+            assert int.from_bytes(content[16:20], "big") == 1920
+    page.evaluate("void (window.print = () => { window.printed = document.getElementById('sheet').innerHTML; })")
+    figure.get_by_role("button", name="PDF").click()
+    page.wait_for_function("window.printed?.startsWith('<svg')")
+    assert page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n") == 1, "the diagram alone"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#sheet").count() == 0
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { window.took = text; }}})")
+    page.goto(page.url + "#results")
+    page.locator("#results").get_by_role("button", name="Copy as Markdown").click()
+    head, under, *rows = page.evaluate("window.took").splitlines()
+    assert head.startswith("| 1 scale | ")
+    assert under.startswith("| --- | ---: | ")
+    assert len(rows) == 3
+    assert {line.count("|") for line in (head, under, *rows)} == {24}
+    assert seen.well()
+    page.close()
 
 
 def test_a_run_from_the_form_to_its_report(context: Any, base: str, archives: Path) -> None:

@@ -24,7 +24,7 @@ _TEXT: Final = 64 * 2**20
 _TABLES: Final = "|".join((*TABLES, "trace"))
 _OWN: Final = re.compile(
     r"(run\.json|report\.html|server\.log|trace\.bin|results\.(txt|csv|log)"
-    r"|results-[^/]+\.(csv|pdf|svg|vl\.json|gp|gp\.pdf|dat)"
+    r"|results-[^/]+\.(csv|pdf|png|svg|vl\.json|gp|gp\.pdf|dat)"
     rf"|({_TABLES})(\.merged)?(\.parquet|/[^/]+\.parquet))(\.part)?"
 )
 """Names of the files that a run, its report and ``plot`` write."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +11,7 @@ import typer
 
 EPILOG = (
     "Examples: edit results-rate.vl.json in the archive's folder, then dsbench plot ARCHIVE | "
+    "dsbench plot ARCHIVE --format png --out slides | "
     "dsbench plot ARCHIVE --format gnuplot && cd ARCHIVE && gnuplot results-rate.gp"
 )
 
@@ -25,6 +27,7 @@ class Kind(StrEnum):
     """What is written."""
 
     PICTURES = "pictures"
+    PNG = "png"
     GNUPLOT = "gnuplot"
 
 
@@ -42,14 +45,20 @@ def command(
     ] = None,
     kind: Annotated[
         Kind,
-        typer.Option("--format", help="Pictures, or files for gnuplot: .gp and .dat of each diagram that is one plot."),
+        typer.Option("--format", help="pictures: SVG and PDF; png: for slides, with the picture that the report begins "
+                     "with; gnuplot: .gp and .dat of each diagram that is one plot."),
     ] = Kind.PICTURES,
+    width: Annotated[
+        int, typer.Option(min=100, max=10_000, help="Of --format png, in pixels: 1920 fills a slide, 2008 are 17 cm of "
+                          "a paper at 300 dpi.")
+    ] = 1920,
     out: Annotated[Path | None, typer.Option(help="Write to this folder instead of the archive's.")] = None,
 ) -> None:
     """Draw the diagrams again from the (edited) results-*.vl.json files."""
     from dsbench.read import finish  # Late: its drawing libraries take a second, and help should not.
 
     form: Literal["linear", "log"] = "log" if rates is Form.LOG else "linear"
-    draw = finish.for_gnuplot if kind is Kind.GNUPLOT else finish.plot
+    draw = partial(finish.for_slides, width=width) if kind is Kind.PNG else \
+        finish.for_gnuplot if kind is Kind.GNUPLOT else finish.plot  # fmt: skip
     for path in draw(archive, out, fresh=fresh, form=None if rates is None else form):
         print(path)

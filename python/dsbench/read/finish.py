@@ -14,6 +14,8 @@ from dsbench.read.blocks import Block
 from dsbench.read.csv import render_csv
 from dsbench.read.draw import gnuplot, render
 from dsbench.read.draw.axes import Form
+from dsbench.read.draw.hero import hero
+from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.markdown import render_markdown
 from dsbench.read.naming import limited
@@ -125,6 +127,33 @@ def plot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None)
 
 def for_gnuplot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None) -> list[Path]:
     """Writes the diagrams for gnuplot, from the edited files where there are some, or ``fresh``; gives the files."""
+    drawn = _drawn(path, out, fresh=fresh, form=form)
+    writer = Writer(out or path)
+    found = [gnuplot.files(name, spec) for name, spec in drawn.items()]
+    return [writer.text(name, text) for one in found for name, text in one.items()]
+
+
+def for_slides(path: Path, out: Path | None, *, fresh: bool, form: Form | None, width: int) -> list[Path]:
+    """Writes the diagrams as PNG, ``width`` pixels wide, and the one that the report begins with; gives the files."""
+    drawn = _drawn(path, out, fresh=fresh, form=form)
+    if _holds_run(path):
+        archive = Archive.open(path)
+        picture = hero(evaluate(archive), archive.run)
+        drawn = {**({"hero": {**picture, "width": _HERO_WIDTH}} if picture else {}), **drawn}
+    writer = Writer(out or path)
+    return [writer.text(f"results-{name}.png", render.png(spec, width)) for name, spec in drawn.items()]
+
+
+_HERO_WIDTH: Final = 960
+
+
+def _holds_run(path: Path) -> bool:
+    """Whether it is an archive, and not a folder to which diagrams were drawn by ``--out``."""
+    return path.is_file() or (path / "run.json").is_file()
+
+
+def _drawn(path: Path, out: Path | None, *, fresh: bool, form: Form | None) -> dict[str, Spec]:
+    """The diagrams by name: as the edited files have them where there are some, or ``fresh``."""
     there(path)
     if path.is_file() and out is None:
         remedy = "name a folder with --out, or the unpacked archive"
@@ -136,9 +165,7 @@ def for_gnuplot(path: Path, out: Path | None, *, fresh: bool, form: Form | None 
         drawn = diagrams.specs(evaluate(archive), archive.run, form)
     if out is not None:
         try_out(out)
-    writer = Writer(out or path)
-    found = [gnuplot.files(name, spec) for name, spec in drawn.items()]
-    return [writer.text(name, text) for one in found for name, text in one.items()]
+    return drawn
 
 
 def _sealed(path: Path) -> list[Path]:

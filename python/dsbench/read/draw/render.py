@@ -89,6 +89,15 @@ def picture(spec: Spec) -> str:
     return str(vl_convert.vegalite_to_svg(_drawable(spec), vl_version=version(spec), allowed_base_urls=[]))
 
 
+def png(spec: Spec, width: int) -> bytes:
+    """The picture of a specification, ``width`` pixels wide."""
+    svg = picture(spec)
+    if "<image" in svg:
+        raise DiagramError("a diagram holds a picture, which might be loaded from elsewhere; take it out")
+    drawn = re.search(r'<svg[^>]*? width="([\d.]+)"', svg)
+    return bytes(vl_convert.svg_to_png(svg, scale=(width + 0.01) / float(drawn[1]) if drawn else 1.0))
+
+
 def _drawable(value: Any) -> Any:
     """``value`` without control characters in its texts: XML has none, and the converter ends the process over one."""
     if isinstance(value, str):

@@ -36,8 +36,8 @@
   if (parent !== window) theme.hidden = true;
   if (top) top.append(theme); else document.querySelector("main")?.prepend(theme);
 
-  // --- Diagrams. The menu saves one and shows its source; the link to an editor on the web is left out.
-  const options = {renderer: "svg", actions: {export: true, source: true, compiled: false, editor: false}};
+  // --- Diagrams. Each has a menu of our own that saves it.
+  const options = {renderer: "svg", actions: false};
   const DARK = {
     black: "#e8e6e3", white: "#161718", "#333333": "#c9c7c3", "#5a5a5a": "#a9a7a3", "#888888": "#85837f",
     "#e4e4e4": "#303336", "#0072b2": "#4da3dc", "#8b5fbf": "#b493e0", "#a6761d": "#cf9d3f", "#c1121f": "#ff6b74",
@@ -108,18 +108,72 @@
     }
   };
 
+  // --- Saving a diagram as it is shown, in light colours. Words keep their size while the picture takes the width.
+  const laidOut = async (spec, width) => {
+    const area = make("div", {className: "aside"});
+    document.body.append(area);
+    if ((spec.layer || spec.mark) && spec.width !== undefined) spec.width = width;
+    try {
+      const {view} = await vegaEmbed(area, spec, {renderer: "none", actions: false});
+      return {canvas: await view.toCanvas(1), svg: await view.toSVG(), png: (scale) => view.toImageURL("png", scale)};
+    } finally {
+      area.remove();
+    }
+  };
+  const download = (name, address) => make("a", {href: address, download: name}).click();
+  const downloadText = (name, text, type) => {
+    const address = URL.createObjectURL(new Blob([text], {type}));
+    download(name, address);
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+  };
+  const PAPER = 640, SLIDE = 960;  // Widths of the layout in pixels: 17 cm of a paper, half of a slide.
+  const printAlone = ({canvas, svg}) => {
+    const sheet = make("div", {id: "sheet", innerHTML: svg});
+    const style = make("style", {textContent: `@page { size: ${canvas.width}px ${canvas.height}px; margin: 0; }`});
+    document.body.append(sheet, style);
+    root.classList.add("alone");
+    addEventListener("afterprint", () => { root.classList.remove("alone"); sheet.remove(); style.remove(); }, {once: true});
+    print();
+  };
+  const FORMS = {
+    "PNG for slides, 1920 pixels": async (name, spec) => {
+      const {canvas, png} = await laidOut(spec, SLIDE);
+      download(`${name}-slide.png`, await png(1920 / canvas.width));
+    },
+    "PNG for a paper, 17 cm at 300 dpi": async (name, spec) => {
+      const {canvas, png} = await laidOut(spec, PAPER);
+      download(`${name}.png`, await png(2008 / canvas.width));
+    },
+    "SVG": async (name, spec) => downloadText(`${name}.svg`, (await laidOut(spec, PAPER)).svg, "image/svg+xml"),
+    "PDF, by the print dialog": async (_name, spec) => printAlone(await laidOut(spec, PAPER)),
+    "Vega-Lite source": async (name, spec) => downloadText(`${name}.vl.json`, JSON.stringify(spec, null, 1), "application/json"),
+  };
+  const menuToSave = (name, current) => {
+    const inner = make("div", {className: "series"});
+    for (const [form, save] of Object.entries(FORMS)) {
+      const button = make("button", {type: "button", textContent: form});
+      button.addEventListener("click", () => save(`results-${name}`, current()));
+      inner.append(button);
+    }
+    const summary = make("summary", {textContent: "Save"});
+    summary.setAttribute("aria-label", `Save the diagram ${name}`);
+    return make("details", {className: "save"}, summary, inner);
+  };
+
   const drawn = [];
   const draw = (place, spec) => {
     const state = {flipped: false, hidden: new Set()}, names = series(spec), area = make("div");
     new ResizeObserver(() => reachable(place)).observe(place);
-    const show = () => {
-      let shown = copy(spec);
+    const current = () => {
+      const shown = copy(spec);
       if (state.flipped) flip(shown);
       if (state.hidden.size) without(shown, state.hidden);
-      if (isDark()) shown = darkened(shown);
+      return shown;
+    };
+    const show = () => {
+      const shown = isDark() ? darkened(current()) : current();
       return vegaEmbed(area, shown, options).then(() => {
         reachable(place);
-        area.querySelector("summary")?.setAttribute("aria-label", "Save this diagram");
         // A group of marks without any has no name, and nothing to read.
         for (const group of area.querySelectorAll("[role=graphics-symbol]:not([aria-label])")) {
           group.removeAttribute("role");
@@ -153,8 +207,9 @@
       }
       tools.append(make("details", {}, make("summary", {textContent: "Series"}), inner));
     }
+    tools.append(menuToSave(place.dataset.diagram ?? `course-${place.dataset.course}`, current));
     place.replaceChildren(area);
-    if (tools.childElementCount) place.after(tools);
+    place.after(tools);
     drawn.push(show);
     return show();
   };
@@ -162,6 +217,7 @@
 
   // Paper is light. What was drawn dark takes its light colours in place: printing waits for no new drawing.
   const LIGHT = Object.fromEntries(Object.entries(DARK).map(([light, dark]) => [dark, light]));
+  const isAlone = () => root.classList.contains("alone");
   addEventListener("beforeprint", () => {
     for (const mark of document.querySelectorAll(".chart svg :is([fill], [stroke])")) {
       for (const key of ["fill", "stroke"]) {
@@ -200,7 +256,11 @@
     root.classList.add("tabbed");
     for (const one of tabs.slice(1)) one.hidden = true;
     addEventListener("hashchange", open);
-    addEventListener("beforeprint", () => { for (const one of tabs) one.hidden = false; drawShown(true); });
+    addEventListener("beforeprint", () => {
+      if (isAlone()) return;
+      for (const one of tabs) one.hidden = false;
+      drawShown(true);
+    });
     addEventListener("afterprint", open);
     open();
   } else drawShown();
@@ -254,17 +314,31 @@
       field.remove();
     }
   };
+  const COPIES = {
+    "Copy as Markdown": ([head, ...rows], table) => {
+      const isRight = (cell, at) => at > 0 && getComputedStyle(cell).textAlign === "right";
+      const under = [...(table.tBodies[0]?.rows[0]?.cells ?? table.rows[0].cells)].map((cell, at) => isRight(cell, at) ? "---:" : "---");
+      const line = (row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+      return [line(head), line(under), ...rows.map(line)].join("\n") + "\n";
+    },
+    "Copy as TSV": (rows) => rows.map((row) => row.join("\t")).join("\n"),
+  };
   for (const table of document.querySelectorAll("table")) {
     if (table.closest("#warnings")) continue;  // Sentences in the order of what they endanger.
     if (table.tHead && table.tBodies[0]?.rows.length > 1)
       [...table.tHead.rows[0].cells].forEach((head, at) => sorting(table, head, at));
-    const said = "Copy as TSV", button = make("button", {type: "button", className: "copy", textContent: said});
-    button.setAttribute("aria-label", `${said}: ${table.caption?.textContent ?? "table"}`);
-    button.addEventListener("click", async () => {
-      await copied([...table.rows].map((row) => [...row.cells].map((cell) => cell.innerText.trim().replace(/\s+/g, " ")).join("\t")).join("\n"));
-      button.textContent = "Copied";
-      setTimeout(() => { button.textContent = said; }, 1500);
-    });
-    table.parentElement.after(button);
+    const cells = [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim().replace(/\s+/g, " ")));
+    const copies = make("div", {className: "copies"});
+    for (const [said, write] of Object.entries(COPIES)) {
+      const button = make("button", {type: "button", className: "copy", textContent: said});
+      button.setAttribute("aria-label", `${said}: ${table.caption?.textContent ?? "table"}`);
+      button.addEventListener("click", async () => {
+        await copied(write(cells, table));
+        button.textContent = "Copied";
+        setTimeout(() => { button.textContent = said; }, 1500);
+      });
+      copies.append(button);
+    }
+    table.parentElement.after(copies);
   }
 })();
