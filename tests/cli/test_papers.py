@@ -120,6 +120,7 @@ def test_the_list_is_for_people_and_programs(called: Program) -> None:
     assert "○ reiserfs" in text
     described = json.loads(called("papers", "--json").stdout)
     assert sum(len(paper["items"]) for paper in described) == 139
+    assert "one CPU, stands for the other" in called("papers", "000", "fig-42").stdout
     one = json.loads(called("papers", "000", "fig-9", "--json").stdout)
     assert "--workload tpcb" in one["commands"]["small"][0]
 
@@ -132,5 +133,6 @@ def test_a_glob_is_what_a_shell_makes_of_it(tmp_path: Path) -> None:
     assert papers._matches("hdd=runs/a*.zip", tmp_path) == ["hdd=runs/a.zip"]
     assert papers._matches("SELECT * FROM runs", tmp_path) == ["SELECT * FROM runs"]
     assert papers.split("study best study > best.toml") == (["study", "best", "study"], "best.toml")
+    assert papers.find("000", "tab-14").folder == "000-fig-35", "a figure may have the data of another item"
     with pytest.raises(Problem):
         papers.find("000", "fig-0")

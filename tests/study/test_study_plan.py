@@ -270,6 +270,10 @@ def test_what_rules_say_is_that_of_the_machine_on_which_the_study_began(tmp_path
     assert (wanted["shared_buffers"], wanted["random_page_cost"]) == (f"{2 << 20}kB", "2")
     new = planned(tmp_path / "elsewhere", run={**BASE, "target": "private:postgresql"}, factor=[factor])
     assert asked(new.spec, new.factors, (1,), 1).merged.spec.target.settings["shared_buffers"] == f"{16 << 20}kB"
+    run = {**BASE, "target": "private:postgresql", "limits": {"memory": "128MiB"}}
+    limited = planned(tmp_path / "limited", run=run, factor=[factor])
+    tuned = asked(limited.spec, limited.factors, (1,), 1).merged.spec.target.settings
+    assert tuned["shared_buffers"] == f"{32 << 10}kB", "a quarter of what the limit leaves"
 
 
 def test_trials_are_counted_before_any_is_made() -> None:

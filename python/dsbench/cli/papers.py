@@ -77,6 +77,8 @@ class Item:
     words: Mapping[Size, Mapping[str, str]]
     figures: Mapping[str, Mapping[str, Any]]
     lacks: str
+    stands: str
+    """What stands for systems of the paper that are not to be had."""
     why: str
     seconds: int | None
     """The small form took when it was made last; ``None`` where it was not yet."""
@@ -89,8 +91,8 @@ class Item:
 
     @property
     def reason(self) -> str:
-        """Why it is not made here, or what is missing of it."""
-        return self.why or self.lacks
+        """Why it is not made here, what is missing of it, or what stands for a part of it."""
+        return self.why or f"{self.stands} {self.lacks}".strip()
 
     @property
     def folder(self) -> str:
@@ -106,13 +108,12 @@ class Item:
         if name not in self.figures:
             return self
         own = dict(self.figures[name])
-        lines = {key: own.pop(key) for key in ("make", "show", "picture") if key in own}
+        lines = {key: own.pop(key) for key in ("make", "show", "picture", "with") if key in own}
         by_size = {"full": own.pop("full", {}), "small": own.pop("small", {})}
         words = {size: {**self.words[size], **own, **by_size[size]} for size in SIZES}
         make, show = tuple(lines.get("make", self.make)), tuple(lines.get("show", self.show))
-        return replace(
-            self, id=name, words=words, make=make, show=show, picture=str(lines.get("picture", self.picture))
-        )
+        picture, data = str(lines.get("picture", self.picture)), str(lines.get("with", self.data))
+        return replace(self, id=name, words=words, make=make, show=show, picture=picture, data=data)
 
     def commands(self, size: Size) -> tuple[str, ...]:
         """The command lines that make its data, those of the items below it first."""
@@ -155,8 +156,8 @@ def _item(paper: str, values: Mapping[str, Any], item: Mapping[str, Any]) -> Ite
     names = tuple(dict.fromkeys((item["id"], *item.get("also", ()), *figures)))
     return Item(
         paper, item["id"], names, item["shows"], tuple(item.get("make", ())), tuple(item.get("show", ())),
-        item.get("picture", ""), item.get("with", ""), words, figures, item.get("lacks", ""), item.get("why", ""),
-        item.get("seconds"),
+        item.get("picture", ""), item.get("with", ""), words, figures, item.get("lacks", ""), item.get("stands", ""),
+        item.get("why", ""), item.get("seconds"),
     )  # fmt: skip
 
 

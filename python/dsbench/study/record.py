@@ -80,7 +80,7 @@ def begin(spec: StudySpec, folder: Path, *, again: bool = False) -> tuple[Study,
     else:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise SpecError("--out", f"{folder} is there, and is no study", "name a new folder with --out")
-        factors = tuple(factor.computed() for factor in spec.factor)
+        factors = tuple(factor.computed(spec.limits) for factor in spec.factor)
         tried = combinations(spec, factors)
         study = Study(folder, spec, factors, tuple(blocks(spec, factors, tried, 1, spec.trials.repeat)))
     left = study.counted("planned", "running", "left out", *(FAILED if again else ()))

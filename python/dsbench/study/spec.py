@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from importlib import resources
-from math import prod
+from math import ceil, prod
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dsbench.read.choice import find_measure
 from dsbench.read.stats.effects import MOST_SCREENED
 from dsbench.redaction import redact_values
-from dsbench.spec import SpecError, parsed_toml, plain, printed
+from dsbench.spec import Limits, SpecError, parsed_toml, plain, printed
+from dsbench.spec.target import setting_text
 from dsbench.study import spec as rules
 from dsbench.study.paths import check
 
@@ -69,10 +70,10 @@ class Factor(_Frozen):
         copied.__dict__.pop("resolved", None)
         return copied
 
-    def computed(self) -> Factor:
+    def computed(self, limits: Limits) -> Factor:
         """The same, where levels by rules have the values for this machine: these go with a study from then on."""
         levels = [
-            {**raw, COMPUTED: rules.of(raw["rules"], f"factor {self.name!r}: levels")}
+            {**raw, COMPUTED: rules.of(raw["rules"], f"factor {self.name!r}: levels", limits)}
             if isinstance(raw, Mapping) and "rules" in raw and COMPUTED not in raw else raw
             for raw in self.levels
         ]  # fmt: skip
@@ -125,6 +126,15 @@ class StudySpec(_Frozen):
     """Commands that start the nodes of a trial elsewhere; a node without one is a process of this machine."""
     address: str = ""
     """Where the nodes find this machine; empty for its address towards the network, or the loopback if one is here."""
+
+    @property
+    def limits(self) -> Limits:
+        """Of every run; none where they are wrong, which the plan of the runs refuses."""
+        given = self.run.get("limits")
+        try:
+            return Limits.of({str(name): setting_text(value) for name, value in given.items()}) if given else Limits()
+        except (AttributeError, ValueError):
+            return Limits()
 
     @property
     def folder_name(self) -> str:
@@ -348,11 +358,14 @@ def _size(octets: int) -> str:
 _RULES: Final[dict[str, Callable[[int, int], dict[str, str]]]] = {"pgtune": pgtune}
 
 
-def of(name: Any, key: str) -> dict[str, Any]:
-    """What the rules ``name`` set, by path, on this machine. ``SpecError`` at ``key`` for unknown ones."""
+def of(name: Any, key: str, limits: Limits | None = None) -> dict[str, Any]:
+    """What the rules ``name`` set, by path, for what ``limits`` leave of this machine. ``SpecError`` at ``key`` for
+    unknown ones."""
     if name not in _RULES:
         raise SpecError(key, f"no rules {name!r}", f"use one of {', '.join(_RULES)}")
-    found = _RULES[name](psutil.virtual_memory().total, psutil.cpu_count() or 1)
+    limits = limits or Limits()
+    ram, cpus = psutil.virtual_memory().total, psutil.cpu_count() or 1
+    found = _RULES[name](min(ram, limits.memory or ram), min(cpus, ceil(limits.cpus or cpus)))
     return {f"target.settings.{setting}": value for setting, value in found.items()}
 
 
