@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from dsbench.measure.events import Moment, TimeLeft, describe_moment, draw_rates, format_time
+from dsbench.measure.events import Moment, TimeLeft, describe_briefly, describe_moment, draw_rates, format_time, shorten
 from dsbench.spec import build
 
 
@@ -20,9 +22,30 @@ def test_a_line_says_scale_cycle_rate_and_failures() -> None:
 
 
 def test_the_course_of_a_cycle_is_as_wide_as_there_is_room() -> None:
-    assert draw_rates([0.0, 50.0, 100.0], 8) == "▁▅█ 100 tps at most"
-    assert draw_rates([9999.0, 50.0, 100.0], 2) == "▅█ 100 tps at most"
+    assert draw_rates([0.0, 50.0, 100.0], 8) == "▁▅█"
+    assert draw_rates([9999.0, 50.0, 100.0], 2) == "▅█"
     assert draw_rates([], 8) == draw_rates([0.0], 8) == ""
+
+
+def test_a_terminal_has_it_all_in_one_line() -> None:
+    moment = Moment(5, 3, 3, "cycle", 2, 10, done=4000, elapsed_s=2.0, times=[(0.001, 0.2)], seconds=[1e3, 2e3] * 30)
+    line = describe_briefly(moment, 42.0, 79)
+    assert line == "scale 5, cycle 2/10:  2,000 tps  p99 200 ms  " + "█" + "▅█" * 11 + "  42 s left"
+    assert len(line) == 79
+    bars = [describe_briefly(moment, 42.0, width).count("█") for width in (200, 79, 70, 60)]
+    assert bars == [16, 12, 7, 2]
+    assert describe_briefly(moment, 0.0, 40) == "scale 5, cycle 2/10:  2,000 tps  p99 20…"
+    wide = replace(moment, stage="qr100", threads=1, failed=7)
+    assert describe_briefly(wide, 0.0, 60) == "scale 5, qr100, 1 thread, cycle 2/10:  2,000 tps  p99 200 m…"
+
+
+def test_a_line_that_is_too_long_loses_its_end() -> None:
+    line = "scale 1, cycle 1: 4,528.0 tps, 0 failed; CPU 78% (system 49%, waiting 13%), read 0 MB/s, wrote 127 MB/s"
+    assert shorten(line, 120) == line
+    assert shorten(line, 79) == "scale 1, cycle 1: 4,528.0 tps, 0 failed; CPU 78%, read 0 MB/s, wrote 127 MB/s"
+    assert shorten(line, 50) == "scale 1, cycle 1: 4,528.0 tps, 0 failed; CPU 78%"
+    assert shorten(line, 30) == "scale 1, cycle 1: 4,528.0 tps"
+    assert shorten(line, 20) == "scale 1, cycle 1: 4…"
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(42, "42 s"), (600, "10 min"), (7800, "2 h 10 min")])

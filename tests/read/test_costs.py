@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dsbench
-from dsbench.read import finish, subjects, tables
+from dsbench.read import finish, subjects
 from dsbench.read import page as document
 from dsbench.read.blocks import Table
 from dsbench.read.evaluation import Evaluation
@@ -19,6 +19,7 @@ from dsbench.read.stats.values import Resource
 from dsbench.read.subjects.cost import describe_waking
 from dsbench.read.text import render_text
 from fixtures.early import read_early
+from fixtures.told import summary_text
 
 COST = subjects.load("cost")
 
@@ -69,10 +70,10 @@ def test_wake_ups_have_a_line_where_they_dominate(archive: dsbench.Archive) -> N
     evaluation = _with(archive.evaluate(), {RESCHEDULING: 1.0, CLIENT_CPU: 20.0, SERVER_CPU: 48.0, **_WAITED})
     (line,) = describe_waking(evaluation)
     assert line.startswith("scale 1: wake-ups may dominate: 1.00 rescheduling interrupts")
-    assert line in tables.summary_text(evaluation)
+    assert line in summary_text(evaluation)
     assert line in text_of(evaluation)
     quiet = _with(evaluation, {RESCHEDULING: 0.1, CLIENT_CPU: 20.0, SERVER_CPU: 48.0, **_WAITED})
-    assert "wake-ups" not in tables.summary_text(quiet) + text_of(quiet)
+    assert "wake-ups" not in summary_text(quiet) + text_of(quiet)
 
 
 def test_the_slowest_and_the_fastest_are_those_of_the_worst_cycle(archive: dsbench.Archive) -> None:

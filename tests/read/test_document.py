@@ -151,7 +151,7 @@ def test_missing_figures_are_explained(tpcb: Evaluation) -> None:
 
 def test_doubts_come_with_remedies_and_the_severe_first(text: str) -> None:
     box = text[text.index('<section id="warnings"') : text.index('<section id="rate"')]
-    assert 'class="void"' in box
+    assert '<li class="severe">' in box
     assert box.index("lost update at scale 5") < box.index("still falls") < box.index("fsync is off")
     assert "set fsync = on" in box
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from dsbench.archive import RunRecord
+from dsbench.read.answer import answer
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, ceiling_tps, failures, limit
-from dsbench.read.page import answers, warning
+from dsbench.read.page import answers
 from dsbench.read.stats.machine import CycleUse, MachineUse
 from fixtures import sample
 from fixtures.archives import S
@@ -52,7 +53,7 @@ def test_what_others_took_is_said_in_place_of_the_limit(uses: list[CycleUse], wo
     assert words in found.words
     evaluation = sample.evaluation()
     disturbed = evaluation.replace(machine={row.scale: tuple(uses) for row in evaluation.scales})
-    assert words in warning(disturbed, sample.run())
+    assert words in answer(disturbed, sample.run()).dangers[0]
     assert "limited by" not in answers(disturbed, sample.run())
     assert not any(cause in found.words for cause in ("the CPUs:", "dsbench itself", "storage", "not known"))
 
@@ -66,7 +67,7 @@ def test_who_cannot_tell_the_server_from_others_does_not_call_it_another_program
 def test_a_little_of_others_does_not_hide_the_limit() -> None:
     found = limit(*seen(None, use(run=1.5, server=2.3, others=0.1)))
     assert not found.foreign
-    assert warning(sample.evaluation(), sample.run()) == ""
+    assert answer(sample.evaluation(), sample.run()).dangers == ["NOT DURABLE: fsync off"]
     assert found.words == "the CPUs: 3.9 of 4 CPUs were in use, 2.3 by the server, 1.5 by dsbench"
 
 

@@ -8,6 +8,7 @@ from dsbench.read import tables
 from dsbench.read.evaluation import evaluate
 from dsbench.read.page import page
 from fixtures.archives import MS, bucket_rows, cycle_row, phase_rows, run_json, write
+from fixtures.told import summary_text
 
 SLOW = {1: 0.0, 2: 0.0, 4: 0.0, 8: 0.05, 16: 0.3, 32: 0.9}
 """By scale: the share of transactions that wait for storage, a hundred times as long as the others."""
@@ -27,7 +28,7 @@ def test_the_levels_fall_one_after_the_other(tmp_path: Path) -> None:
     spec = {"scales": list(SLOW), "cycles": 1, "duration": 1.0, "levels": [0.5, 0.99]}
     archive = write(tmp_path, run_json(spec), rows)
     found = evaluate(archive)
-    said = tables.summary_text(found)
+    said = summary_text(found)
     assert "the rate falls most between scale 4 and 8 (0.064 to 0.128 GB): from 1,000 to 168 tps" in said
     assert "at the level 50 % between scale 16 and 32 (0.256 to 0.512 GB): " in said
     assert "at the level 99 % between scale 4 and 8 (0.064 to 0.128 GB): " in said

@@ -18,6 +18,7 @@ from dsbench.read.draw import course
 from dsbench.read.evaluation import Evaluation, Series, evaluate
 from dsbench.read.page import page
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write
+from fixtures.told import summary_text
 
 READING, WRITING = Series("reading", 2), Series("writing", 3)
 
@@ -118,7 +119,7 @@ def test_tables_tell_the_stages_apart(archive: Archive, found: Evaluation) -> No
         "# stage reading", "# stage writing",
     ]  # fmt: skip
     assert [np.loadtxt(block.splitlines(), ndmin=2).shape for block in text.split("\n\n\n")] == [(1, 23)] * 2
-    assert "\nstage writing\n" in tables.summary_text(found)
+    assert "\nstage writing\n" in summary_text(found)
     assert list(json.loads(json.dumps(tables.to_json(found)))["series"]) == ["reading", "writing"]
 
 

@@ -22,6 +22,7 @@ from dsbench.read.several.compare import Comparison, read, verdicts
 from dsbench.read.several.trend import histories
 from dsbench.read.text import colour_signs
 from fixtures.archives import MS, S, cycle_row, group_row, run_json, write
+from fixtures.told import summary_text
 from read.test_stage_costs import STAGES, rows
 
 
@@ -211,7 +212,7 @@ def test_of_several_stages_no_index_over_scales_is_told(tmp_path: Path) -> None:
     made = archive(tmp_path, "one")
     evaluation = evaluate(made)
     assert evaluation.staged
-    assert "DSI" not in tables.summary_text(evaluation)
+    assert "DSI" not in summary_text(evaluation)
     page = document.page(evaluation, made.run)
     assert "no DSI" not in page
     assert 'class="name">DSI' not in page

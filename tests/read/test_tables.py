@@ -21,6 +21,7 @@ from dsbench.read.subjects import rate
 from fixtures import small
 from fixtures.archives import write
 from fixtures.sample import replace
+from fixtures.told import summary_text
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,7 @@ def test_txt_says_what_was_measured_and_what_to_doubt(evaluation: Evaluation) ->
 
 
 def test_summary_has_a_line_per_scale(evaluation: Evaluation) -> None:
-    lines = tables.summary_text(evaluation).splitlines()
+    lines = summary_text(evaluation).splitlines()
     assert " ".join(lines[0].split()) == "scale size GB tps ±95 % min–max tps failed f p50 ms p99 ms max ms populate s"
     assert lines[1].split() == ["1", "0.015", "10", "–", "9–11", "4.8%", "0.0285", "2", "–", "20", "2.5"]
     assert lines[2].split() == ["10", "0.15", "100", "–", "90–110", "0.0%", "0.143", "1", "10", "10", "25"]
@@ -121,7 +122,7 @@ def test_summary_has_a_line_per_scale(evaluation: Evaluation) -> None:
 def test_in_the_open_loop_the_summary_has_response_times_and_names_the_service_times(evaluation: Evaluation) -> None:
     """Times from the actual start alone would hide how long transactions waited (coordinated omission)."""
     slow = {1: replace(evaluation.frequency[1], quantiles_ns={0.5: 7e8, 0.99: 8e8, 1.0: 9e8}, count=1000)}
-    lines = tables.summary_text(evaluation.replace(response=slow)).splitlines()
+    lines = summary_text(evaluation.replace(response=slow)).splitlines()
     heads = "f response p50 ms response p99 ms response max ms populate s"
     assert " ".join(lines[0].split()).endswith(heads)
     assert lines[1].split()[7:10] == ["700", "800", "900"]

@@ -10,7 +10,7 @@ import pytest
 import dsbench
 from dsbench.archive import Archive
 from dsbench.measure.loaders import Bench, Target
-from dsbench.read.tables import summary_text
+from fixtures.told import summary_text
 
 ASKED: dict[str, Any] = {"cycles": 1, "duration": 0.5, "threads": 2, "seed": 1}
 

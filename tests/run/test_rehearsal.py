@@ -114,7 +114,7 @@ def test_each_stage_is_evaluated_by_itself(archive: Archive) -> None:
     ceilings = [archive.run.of_stage(stage).ceiling_tps for stage in ("load", "query")]
     assert ceilings[0] > 0
     assert isnan(ceilings[1]), "what was calibrated is the load of the first stage"
-    text = finish.read(archive.path).text
+    text = finish.read(archive.path, verbose=True).text
     assert "stage load" in text
     assert "rows 1/s" in text
 

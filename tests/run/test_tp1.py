@@ -14,8 +14,8 @@ from dsbench.read.blocks import Table
 from dsbench.read.format import format_number
 from dsbench.read.several import bounds
 from dsbench.read.subjects.rate import DEFINITIONS
-from dsbench.read.tables import summary_text
 from fixtures.program import Program
+from fixtures.told import summary_text
 
 
 def test_a_number_grows_until_it_takes_the_duration_at_the_fastest_number_of_threads() -> None:

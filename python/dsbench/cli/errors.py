@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dsbench.cli.terminal import wrap
 from dsbench.problem import Problem
 from dsbench.redaction import redact_words
 
@@ -20,9 +21,9 @@ _LONGEST = 2000
 
 def tell(problem: str, remedy: str = "") -> None:
     """Prints an error, and what to do about it."""
-    print(f"error: {_shown(problem)}", file=sys.stderr)
+    print(wrap(f"error: {_shown(problem)}", sys.stderr), file=sys.stderr)
     if remedy:
-        print(f"hint: {_shown(remedy)}", file=sys.stderr)
+        print(wrap(f"hint: {_shown(remedy)}", sys.stderr), file=sys.stderr)
 
 
 def _shown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Live progress on stderr: lines that change on a terminal, plain ones elsewhere."""
+"""Live progress on stderr: a line that changes on a terminal, plain ones elsewhere."""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from dsbench.measure.events import Moment, TimeLeft, describe_moment, draw_rates, format_time
+from dsbench.cli.terminal import WIDEST
+from dsbench.measure.events import Moment, TimeLeft, describe_briefly, describe_moment, format_time, shorten
 from dsbench.spec import RunSpec
 
 _PLAIN_EVERY_S = 5.0
 
 
 class Progress:
-    """Shows a run. On a terminal the last lines are alive; elsewhere a line appears now and then."""
+    """Shows a run. On a terminal the last line is alive, and no line is wider than it; elsewhere a line appears now and
+    then."""
 
-    def __init__(self, spec: RunSpec, notes: Sequence[str] = (), *, quiet: bool = False) -> None:
-        """``notes``: lines to be shown once the run has begun."""
+    def __init__(
+        self, spec: RunSpec, notes: Sequence[str] = (), *, quiet: bool = False, verbose: bool = False, before: str = ""
+    ) -> None:
+        """``notes``: lines to be shown once the run has begun; ``before`` stands before the line that is alive."""
         self._spec = spec
         self._notes = notes
-        self._quiet = quiet
+        self._quiet, self._verbose, self._before = quiet, verbose, before
         self._console = Console(stderr=True, highlight=False)
         self._live: Live | None = None
         self._last_line = 0.0
@@ -47,22 +51,25 @@ class Progress:
         if self._live is not None:
             self._live.stop()
 
+    @property
+    def alive(self) -> bool:
+        """Whether the last line changes."""
+        return self._live is not None
+
     def moment(self, moment: Moment) -> None:
         """Shows where the run is."""
         if self._quiet:
             return
-        left = self._left.seconds(moment)
-        line = describe_moment(moment) + (f", about {format_time(left)} left" if left > 0 else "")
-        if not self.live(line, moment):
-            self._plain(moment, line)
-
-    def live(self, line: str, moment: Moment) -> bool:
-        """Shows ``line`` where the last lines are alive, and below it the course of a cycle; whether they are."""
+        left_s = self._left.seconds(moment)
         if self._live is not None:
-            bars = draw_rates(moment.seconds, max(self._console.width - 24, 8))
-            lines = [line, *([bars] if bars else [])]
-            self._live.update(Group(*(Text(one, no_wrap=True, overflow="ellipsis") for one in lines)))
-        return self._live is not None
+            width = self._width() - len(self._before)
+            self._live.update(Text(self._before + describe_briefly(moment, left_s, width), no_wrap=True))
+        else:
+            self._plain(moment, describe_moment(moment) + (f", about {format_time(left_s)} left" if left_s > 0 else ""))
+
+    def _width(self) -> int:
+        # A line that reaches the last column may be followed by an empty one.
+        return min(self._console.width, WIDEST) - 1
 
     def _plain(self, moment: Moment, line: str) -> None:
         now, phase = time.monotonic(), (moment.scale, moment.phase, moment.cycle)
@@ -73,14 +80,20 @@ class Progress:
         self._phase = phase
 
     def message(self, text: str) -> None:
-        if not self._quiet:
-            self._console.print(Text(text), soft_wrap=True)
+        """A line that stays. A terminal shows as much of it as it has columns: the log of the archive has all of it."""
+        if self._quiet:
+            return
+        if self._live is not None and not self._verbose:
+            text = "\n".join(shorten(line, self._width()) for line in text.splitlines())
+        self._console.print(Text(text), soft_wrap=True)
 
     def archive(self, path: Path) -> None:
-        """Remembers where the archive is."""
+        """Remembers where the archive is. A log says it now: it may be cut off."""
         self.path = path
-        for line in (*self._notes, f"archive: {path}"):
+        for line in self._notes:
             self.message(line)
+        if self._live is None:
+            self.message(f"archive: {path}")
 
     def scale_done(self, path: Path) -> None:
         """Nothing to show: the scale's lines were printed."""

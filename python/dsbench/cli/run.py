@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dsbench import spec
-from dsbench.cli import errors, options
+from dsbench.cli import errors, options, terminal
 from dsbench.cli.options import taking_settings, targets
 from dsbench.loading import loading
 from dsbench.measure.events import in_brief
@@ -43,6 +43,7 @@ EPILOG = (
 Option = typer.Option
 _WITH_RESUME = (
     "target", "resume", "trust", "cluster", "dask", "dask_tls", "patience", "metrics", "otlp", "as_json", "quiet",
+    "verbose",
 )  # fmt: skip
 """What a run that goes on takes: where it works and what it shows. All else is as it was."""
 
@@ -119,6 +120,7 @@ def command(
     ] = "",
     as_json: Annotated[bool, Option("--json", help="Print the results as one JSON document.")] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
+    verbose: terminal.Verbose = False,
     **_settings: Any,
 ) -> None:
     """Measure the transaction rate over a ladder of database sizes."""
@@ -130,7 +132,7 @@ def command(
     joining = (cluster, patience, dask, dask_tls)
     if resume is not None:
         _refuse_changes(context)
-        _resume(resume, target, joining, (metrics, otlp), as_json, quiet, trust)
+        _resume(resume, target, joining, (metrics, otlp), as_json, quiet, trust, verbose)
         return
     asked = specification({**context.params, "erase": erase}, config)
     if not asked.spec.nodes and (idle := _given(context, "cluster", "dask", "dask_tls", "patience")):
@@ -143,7 +145,7 @@ def command(
         return
     plan, *more = in_brief(asked)
     if not quiet:
-        print(plan, file=sys.stderr, flush=True)
+        print(terminal.wrap(plan, sys.stderr), file=sys.stderr, flush=True)
     # Late: what makes a run takes most of a second to load, and its first line should be there at once.
     with loading():
         from dsbench import library
@@ -151,9 +153,10 @@ def command(
         from dsbench.cli.progress import Progress
         from dsbench.measure.interrupts import Stop
     stop = Stop(signals=True)
-    with Progress(asked.spec, more, quiet=quiet) as progress, exported(progress, asked.spec, metrics, otlp) as observer:
+    shown = Progress(asked.spec, more, quiet=quiet, verbose=verbose)
+    with shown as progress, exported(progress, asked.spec, metrics, otlp) as observer:
         finished = library.perform(asked.spec, out, observer, stop, library.Joining(*joining))
-    _tell(finished, stop, as_json)
+    _tell(finished, stop, as_json, verbose)
 
 
 def specification(params: Mapping[str, Any], config: Path | None) -> spec.Merged:
@@ -197,7 +200,7 @@ def _given(context: typer.Context, *names: str) -> list[str]:
 
 def _resume(
     path: Path, target: str | None, joining: tuple[Path, float, str, str], told: tuple[str, str], as_json: bool,
-    quiet: bool, trust: bool,
+    quiet: bool, trust: bool, verbose: bool,
 ) -> None:
     with loading():
         from dsbench import library
@@ -205,18 +208,22 @@ def _resume(
         from dsbench.cli.progress import Progress
         from dsbench.measure.interrupts import Stop
     stop, begun = Stop(signals=True), library.open(path).spec
-    with Progress(begun, quiet=quiet) as progress, exported(progress, begun, *told) as observer:
+    with Progress(begun, quiet=quiet, verbose=verbose) as progress, exported(progress, begun, *told) as observer:
         finished = library.going_on(path, target, observer, stop, library.Joining(*joining), trust=trust)
-    _tell(finished, stop, as_json)
+    _tell(finished, stop, as_json, verbose)
 
 
-def _tell(finished: library.Finished, stop: Stop, as_json: bool) -> None:
+def _tell(finished: library.Finished, stop: Stop, as_json: bool, verbose: bool) -> None:
     """Prints the result and ends with the run's exit code."""
     outcome, shown = finished.outcome, finished.shown
     if as_json:
         print(json.dumps(shown.document, indent=2, ensure_ascii=False))
+    elif verbose:
+        from dsbench.read import finish  # Late: it is loaded by now.
+
+        terminal.show(finish.read(outcome.archive, verbose=True).blocks)
     else:
-        print(shown.text)
+        terminal.show(shown.blocks)
     if shown.problem:
         errors.tell(shown.problem, f"free space, then dsbench plot --fresh {outcome.archive}")
     if outcome.error is not None:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from dsbench.cli import terminal
 from dsbench.problem import Problem
 from dsbench.read.subjects import NAMES
 
@@ -48,16 +49,20 @@ def command(
     form: Annotated[
         Form, typer.Option("--as", help="csv: the tables alone, with full figures in the units of their heads.")
     ] = Form.TEXT,
+    verbose: terminal.Verbose = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document of all there is.")] = False,
 ) -> None:
-    """Show the table, the DSI and the warnings of an archive, or one subject of it."""
+    """Show what a run found, its table and its warnings, or one subject of its archive."""
     from dsbench.read import finish  # Late: its drawing libraries take a second, and help should not.
 
     if as_json and form is not Form.TEXT:
         problem = f"--as {form.value} and --json are two ways to write one thing"
         raise Problem(problem, "choose one of them", usage=True)
-    shown = finish.read(archive, by.value, form.value)
+    if form is not Form.TEXT:
+        print(finish.read_as(archive, by.value, csv=form is Form.CSV))
+        return
+    shown = finish.read(archive, by.value, verbose=verbose)
     if as_json:
         print(json.dumps(shown.document, indent=2, ensure_ascii=False))
     else:
-        print(shown.text)
+        terminal.show(shown.blocks)

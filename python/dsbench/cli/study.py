@@ -16,7 +16,7 @@ from dsbench.archive import claimed
 from dsbench.cli import errors
 from dsbench.cli.options import Group, Of, Stage
 from dsbench.cli.progress import Progress
-from dsbench.measure.events import Moment, Observer, describe_moment, format_time
+from dsbench.measure.events import Moment, Observer, format_time
 from dsbench.measure.interrupts import Stop
 from dsbench.spec import RunSpec, SpecError
 
@@ -276,7 +276,7 @@ class _Watch:
             )
             place = f"trial {trial.number} of {len(study.trials)}, block {trial.block}"
             print(f"{place}: {what} (about {format_time(self._left_s(left))} left)", file=sys.stderr, flush=True)
-        self._progress = _OfTrial(spec, f"trial {trial.number}/{len(study.trials)}", quiet=self._quiet)
+        self._progress = _OfTrial(spec, before=f"trial {trial.number}/{len(study.trials)}: ", quiet=self._quiet)
         return self._progress.__enter__()
 
     def ended(self, trial: Trial) -> None:
@@ -296,13 +296,10 @@ class _Watch:
 class _OfTrial(Progress):
     """The progress of one trial: a live line on a terminal, nothing elsewhere, where the trials' lines are enough."""
 
-    def __init__(self, spec: RunSpec, where: str, *, quiet: bool) -> None:
-        super().__init__(spec, quiet=quiet)
-        self._where = where
-
     def moment(self, moment: Moment) -> None:
         """Shows where the run is."""
-        self.live(f"{self._where}: {describe_moment(moment)}", moment)
+        if self.alive:
+            super().moment(moment)
 
     def message(self, text: str) -> None:
         """Nothing: it is in the archive's log."""

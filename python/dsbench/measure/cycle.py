@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from math import isfinite
 from time import monotonic
 from typing import Any, Final
 
@@ -258,7 +259,10 @@ def _log_rate(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
     rate = whole.total("committed") / max(longest_ns(measured.load, whole), 1) * 1e9
     moment = setting.moment
     where = (f", {moment.stage}" if moment.stage else "") + (f", {moment.threads} threads" if moment.threads else "")
-    words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:.1f} tps, {whole.total('failed')} failed"
+    p99 = whole.quantile_ns(0.99) / 1e6
+    time = f", p99 {p99:.3g} ms" if isfinite(p99) else ""
+    words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:,.1f} tps{time}"
+    words += f", {whole.total('failed'):,} failed"
     setting.journal.say("; ".join(part for part in (words, describe_load(measured.samples)) if part))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -172,16 +173,40 @@ def _times(moment: Moment) -> list[str]:
 
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
+_MOST_BARS: Final = 32
+_FEWEST_BARS: Final = 4
 
 
 def draw_rates(rates: Sequence[float], width: int) -> str:
-    """The last ``width`` seconds of a cycle as bars from 0 to the greatest rate, which stands behind them."""
-    shown = rates[-width:]
+    """The last ``width`` seconds of a cycle as bars from 0 to the greatest rate."""
+    shown = rates[-width:] if width > 0 else ()
     top = max(shown, default=0.0)
     if top <= 0:
         return ""
-    bars = "".join(_BARS[min(int(rate / top * len(_BARS)), len(_BARS) - 1)] for rate in shown)
-    return f"{bars} {top:,.0f} tps at most"
+    return "".join(_BARS[min(int(rate / top * len(_BARS)), len(_BARS) - 1)] for rate in shown)
+
+
+def describe_briefly(moment: Moment, left_s: float, width: int) -> str:
+    """The same as ``describe_moment`` on one line of a terminal, with a bar for each second and the time left."""
+    left = f"{format_time(left_s)} left" if left_s > 0 else ""
+    if moment.phase != "cycle" or moment.elapsed_s < 0:
+        return shorten(", ".join(part for part in (describe_moment(moment), left) if part), width)
+    where = f"scale {moment.scale}" + (f", {moment.stage}" if moment.stage else "")
+    where += f", {moment.threads} thread{'s' * (moment.threads > 1)}" if moment.threads else ""
+    parts = [f"{where}, cycle {moment.cycle}/{moment.cycles}:", f"{moment.rate_tps:,.0f} tps", *_times(moment)[1:]]
+    parts += [f"{moment.failed:,} failed"] if moment.failed else []
+    room = width - len("  ".join([*parts, left])) - 2
+    bars = draw_rates(moment.seconds, min(room, _MOST_BARS)) if room >= _FEWEST_BARS else ""
+    return shorten("  ".join(part for part in (*parts, bars, left) if part), width)
+
+
+def shorten(text: str, width: int) -> str:
+    """``text`` on one line of a terminal: without what stands in brackets, without its last parts, or cut."""
+    if len(text) > width:
+        text = re.sub(r" \([^()]*\)", "", text)
+    while len(text) > width and (cut := re.search(r"(.+[;:].+)[;,] [^;,]*$", text)):
+        text = cut[1]
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def format_time(seconds: float) -> str:

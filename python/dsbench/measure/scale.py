@@ -84,7 +84,7 @@ class Scale:
         per_s = rows / (filled.duration_ns / 1e9)
         if rows:
             grown = f" added to those of scale {there}" if there else ""
-            setting.journal.say(f"scale {self._scale}: {rows} rows{grown}, {per_s:.0f} rows/s, {size / 1e9:.3f} GB")
+            setting.journal.say(f"scale {self._scale}: {rows:,} rows{grown}, {per_s:,.0f} rows/s, {size / 1e9:.3f} GB")
 
     def _create(self, stage: Stage) -> None:
         setting = self._setting

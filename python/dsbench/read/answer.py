@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
-from typing import Final, Literal
+from typing import Final
 
 from dsbench.archive import RunRecord
+from dsbench.read.blocks import Answer, Tile
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import format_number
 from dsbench.read.glance import Best, best, limit
-from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server
+from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, warnings
 from dsbench.read.series import name_series
 from dsbench.read.stats.precision import FEWEST
 from dsbench.read.stats.values import ScaleResult
-
-Tone = Literal["", "good", "fair", "bad"]
 
 _SAME: Final = 1.25
 """Rates that differ by less than so many times are called the same."""
@@ -30,16 +29,6 @@ _MANY: Final = 0.01
 
 
 @dataclass(frozen=True)
-class Tile:
-    """A figure of the first screen."""
-
-    name: str
-    value: str
-    note: str
-    tone: Tone = ""
-
-
-@dataclass(frozen=True)
 class Highest:
     """The highest of what the run measures, where, and in which words."""
 
@@ -49,6 +38,15 @@ class Highest:
     short: str
     scale: int
     part: Evaluation
+
+
+def answer(evaluation: Evaluation, run: RunRecord) -> Answer:
+    """The sentence, the conditions, what voids or endangers the figures, and four or five of them."""
+    found = best(evaluation)
+    foreign = limit(found, run) if found is not None else None
+    dangers = [foreign.words] if foreign is not None and foreign.foreign else []
+    dangers = [words[0].upper() + words[1:] + "." for words in dangers] + warnings(evaluation, run)
+    return Answer(say(evaluation, run), describe(evaluation, run), dangers, tiles(evaluation, run))
 
 
 def highest(evaluation: Evaluation) -> Highest | None:

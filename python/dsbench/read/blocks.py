@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from dsbench.read.format import format_number
 
@@ -26,6 +26,8 @@ class Column:
     about: str = ""
     signed: bool = False
     """Whether the signs of ``format.tone`` in its cells are coloured."""
+    spare: bool = False
+    """Whether a terminal that is too narrow leaves it out."""
 
     @property
     def head(self) -> str:
@@ -97,4 +99,49 @@ class Part:
     """What a link names it by: then it is a section of the page."""
 
 
-Block = Sentence | Listed | Terms | Table | Diagram | Part
+Tone = Literal["", "good", "fair", "bad"]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A figure of the first screen."""
+
+    name: str
+    value: str
+    note: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a page and a terminal begin with."""
+
+    sentence: str
+    """What was measured and what came out."""
+    about: str = ""
+    """How it was measured, in a line."""
+    dangers: Sequence[str] = ()
+    """Why the figures may not be used, or not as they are."""
+    tiles: Sequence[Tile] = ()
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A warning with what to do about it."""
+
+    text: str
+    where: Sequence[str] = ()
+    """``scale 5``, or the archives that it is about."""
+    remedy: str = ""
+    severe: bool = False
+    """Whether figures are void."""
+
+
+@dataclass(frozen=True)
+class Notices:
+    """Warnings, the worst first."""
+
+    items: Sequence[Notice]
+
+
+Block = Sentence | Listed | Terms | Table | Diagram | Part | Answer | Notices

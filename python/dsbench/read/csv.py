@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
-from dsbench.read.blocks import Block, Column, Part, Table, Terms
+from dsbench.read.blocks import Block, Column, Notices, Part, Table, Terms
 
 
 def render_csv(blocks: Iterable[Block], *, units: bool = True) -> str:
@@ -23,6 +23,10 @@ def _tables(blocks: Iterable[Block], of: str = "") -> Iterable[Table]:
                 yield block
             case Terms(pairs):
                 yield Table("", (Column("of"), Column("name"), Column("value")), [(of, *pair) for pair in pairs])
+            case Notices(items):
+                heads = [Column(name) for name in ("where", "warning", "what to do", "void")]
+                rows = [(" ".join(one.where), one.text, one.remedy, str(one.severe).lower()) for one in items]
+                yield Table("", heads, rows)
             case Part(title, inner):
                 yield from _tables(inner, title)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +10,8 @@ from typing import Any, Final
 from dsbench.archive import Archive, ArchiveError, Writer, claimed, there, try_out
 from dsbench.read import draw as diagrams
 from dsbench.read import subjects, tables
-from dsbench.read.blocks import Block
+from dsbench.read.blocks import Block, Sentence
+from dsbench.read.brief import tell_brief
 from dsbench.read.csv import render_csv
 from dsbench.read.draw import gnuplot, render
 from dsbench.read.draw.axes import Form
@@ -18,7 +19,6 @@ from dsbench.read.draw.hero import hero
 from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.markdown import render_markdown
-from dsbench.read.naming import limited
 from dsbench.read.page import page
 from dsbench.read.subjects.stages import tabulate_efficiency
 from dsbench.read.text import render_text
@@ -28,10 +28,15 @@ from dsbench.read.text import render_text
 class Shown:
     """An archive's results for people and for programs."""
 
-    text: str
+    blocks: Sequence[Block]
     document: dict[str, Any]
     problem: str = ""
     """Why the report is not whole; empty when it is."""
+
+    @property
+    def text(self) -> str:
+        """For a file or a pipe."""
+        return render_text(self.blocks)
 
 
 def write_tables(path: Path) -> None:
@@ -69,32 +74,31 @@ def write(path: Path) -> Shown:
 
 _OTHER_NAMES: Final = {"node": "nodes", "stage": "stages", "statement": "statements"}
 """Words that ``show --by`` had for subjects."""
-_MEDIA: Final[dict[str, Callable[[Sequence[Block]], str]]] = {
-    "text": render_text, "markdown": render_markdown, "csv": render_csv
-}
 
 
-def _told(by: str, form: str, evaluation: Evaluation) -> str:
-    name = _OTHER_NAMES.get(by, by)
-    subject = subjects.load(name)
-    blocks = list(subject.tell(evaluation))
-    return _MEDIA[form](blocks).rstrip("\n") or (subject.nothing if form != "csv" else "")
-
-
-def _scales(form: str, evaluation: Evaluation) -> str:
-    if form == "csv":
-        return tables.results_csv(evaluation).rstrip("\n")
-    return _MEDIA[form]([*subjects.load("rate").tell(evaluation), *subjects.load("warnings").tell(evaluation)])
-
-
-def read(path: Path, by: str = "scale", form: str = "text") -> Shown:
-    """The results of an archive, folder or zip, by one of ``show --by`` in one of ``--as``; nothing is written."""
+def read(path: Path, by: str = "scale", *, verbose: bool = False) -> Shown:
+    """The results of an archive, folder or zip, by one of ``show --by``; nothing is written."""
     archive = Archive.open(path)
     evaluation = evaluate(archive)
-    shown = _shown(evaluation, archive, [path])
-    if by == "scale":
-        return shown if form == "text" else replace(shown, text=_scales(form, evaluation))
-    return replace(shown, text=_told(by, form, evaluation))
+    shown = _shown(evaluation, archive, [path], verbose=verbose)
+    return shown if by == "scale" else replace(shown, blocks=_tell(by, evaluation))
+
+
+def _tell(by: str, evaluation: Evaluation) -> list[Block]:
+    subject = subjects.load(_OTHER_NAMES.get(by, by))
+    return list(subject.tell(evaluation)) or [Sentence(subject.nothing)]
+
+
+def read_as(path: Path, by: str, *, csv: bool) -> str:
+    """The same as Markdown or CSV, which has the tables alone."""
+    evaluation = evaluate(Archive.open(path))
+    if by != "scale":
+        blocks = _tell(by, evaluation)
+    elif csv:
+        return tables.results_csv(evaluation).rstrip("\n")
+    else:
+        blocks = [*subjects.load("rate").tell(evaluation), *subjects.load("warnings").tell(evaluation)]
+    return (render_csv(blocks) if csv else render_markdown(blocks)).rstrip("\n")
 
 
 def plot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None) -> list[Path]:
@@ -185,23 +189,11 @@ def _copy_specs(archive: Archive, out: Path) -> None:
             writer.text(name, archive.read(name))
 
 
-def _shown(evaluation: Evaluation, archive: Archive, files: list[Path], *, alone: bool = True) -> Shown:
+def _shown(
+    evaluation: Evaluation, archive: Archive, files: list[Path], *, alone: bool = True, verbose: bool = False
+) -> Shown:
     """``alone``: whether nobody else tells why a run has ended early."""
-    run = archive.run
-    measured = run.status == "complete" or any(part.cycle_rates for part in (evaluation, *evaluation.series.values()))
-    lines = [f"label: {run.spec.label}"] if run.spec.label else []
-    lines += [limits] if (limits := limited(run)) else []
-    lines += [tables.summary_text(evaluation).rstrip("\n")] if measured else []
-    if run.status != "complete":
-        lines.append(f"status: {run.status}" + (f" ({run.reason})" if run.reason and alone else ""))
-    if run.kept is not None:
-        which = f"scale {run.kept.scale}" + (", the last" if len(run.spec.scales) > 1 else "")
-        lines.append(f"kept: the database of {which}; run on it with --reuse, or remove it: dsbench drop TARGET")
-    names = {"report.html": "report", ".zip": "archive"}
-    for file in files if measured else [path for path in files if path.is_dir()]:
-        label = next((word for end, word in names.items() if file.name.endswith(end)), "folder")
-        lines.append(f"{label}: {file}")
+    blocks = list(tell_brief(evaluation, archive.run, files, alone=alone, verbose=verbose))
     answers = [asdict(answer) for answer in evaluation.checklist]
     figures = {**tables.to_json(evaluation), "checklist": answers}
-    document = {"run": run.described(), **figures, "files": [str(file) for file in files]}
-    return Shown("\n".join(line.rstrip() for line in lines), document)
+    return Shown(blocks, {"run": archive.run.described(), **figures, "files": [str(file) for file in files]})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from dsbench.read.blocks import Block, Diagram, Listed, Part, Sentence, Table, Terms
+from dsbench.read.blocks import Answer, Block, Diagram, Listed, Notices, Part, Sentence, Table, Terms
 
 
 def render_markdown(blocks: Iterable[Block], level: int = 3) -> str:
@@ -29,6 +29,16 @@ def _lines(block: Block, level: int) -> Iterator[str]:
             yield f"{'#' * level} {_escape(title)}"
             yield ""
             yield render_markdown(blocks, level + 1)
+        case Answer(sentence, about, dangers, tiles):
+            yield f"**{_escape(sentence)}**"
+            yield from (f"\n{_escape(line)}" for line in (about, *dangers) if line)
+            yield ""
+            yield from (f"- {_escape(one.name)}: **{_escape(one.value)}** ({_escape(one.note)})" for one in tiles)
+        case Notices(items):
+            for one in items:
+                where = f" ({', '.join(one.where)})" if one.where else ""
+                yield f"- **{'VOID' if one.severe else 'warning'}{_escape(where)}**: {_escape(one.text)}"
+                yield from ([f"  {_escape(one.remedy)}"] if one.remedy else [])
         case Diagram():
             return
 

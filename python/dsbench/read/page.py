@@ -12,7 +12,7 @@ from typing import Any, Final
 from dsbench.archive import RunRecord
 from dsbench.read import draw as diagrams
 from dsbench.read import glance, subjects
-from dsbench.read.answer import describe, say, tiles
+from dsbench.read.answer import answer
 from dsbench.read.blocks import Block, Sentence
 from dsbench.read.draw import course
 from dsbench.read.draw.axes import conditions
@@ -20,8 +20,8 @@ from dsbench.read.draw.hero import hero
 from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, ceiling_tps
-from dsbench.read.html import Html, join, number, render_page, render_section, section, table, tag, terms
-from dsbench.read.naming import server, subject, warnings
+from dsbench.read.html import Html, join, number, render_blocks, render_page, render_section, section, table, tag, terms
+from dsbench.read.naming import server, subject
 from dsbench.read.series import each_series
 from dsbench.read.stats.values import result_columns
 from dsbench.read.subjects.rate import peak_lines
@@ -180,13 +180,6 @@ def answers(evaluation: Evaluation, run: RunRecord) -> Html:
     ])  # fmt: skip
 
 
-def warning(evaluation: Evaluation, run: RunRecord) -> Html:
-    """What stands above the rate where others took a part of the machine; else nothing."""
-    found = glance.best(evaluation)
-    limit = glance.limit(found, run) if found is not None else None
-    return tag("p", limit.words, cls="foreign", role="note") if limit is not None and limit.foreign else Html("")
-
-
 def _doubts(evaluation: Evaluation) -> Html:
     severe = sum(doubt.severe for doubt in evaluation.doubts)
     count = len(evaluation.doubts)
@@ -269,13 +262,7 @@ def head(evaluation: Evaluation, run: RunRecord) -> Html:
 
 def show_answer(evaluation: Evaluation, run: RunRecord) -> Html:
     """The sentence that answers, the conditions, what voids or endangers the figures, and four of them."""
-    shown = [tag("p", tag("span", one.name, cls="name"), tag("strong", one.value, cls=one.tone or None),
-                 tag("span", one.note)) for one in tiles(evaluation, run)]  # fmt: skip
-    dangers = [tag("p", line, cls="foreign", role="note") for line in warnings(evaluation, run)]
-    return tag(
-        "header", tag("h1", say(evaluation, run)), tag("p", describe(evaluation, run), cls="sub"),
-        warning(evaluation, run), *dangers, tag("div", *shown, cls="tiles") if shown else "",
-    )
+    return Html(render_blocks([answer(evaluation, run)]))
 
 
 def summarize(evaluation: Evaluation, run: RunRecord) -> Html:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from math import isfinite, isnan
 from typing import Any, Final
@@ -11,6 +11,7 @@ import numpy as np
 
 from dsbench.archive import RunRecord
 from dsbench.read import subjects
+from dsbench.read.blocks import Block, Listed, Sentence
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import conduct, limited, listed, pacing
 from dsbench.read.series import each_series, headings, labels
@@ -92,14 +93,14 @@ def _csv(evaluation: Evaluation) -> list[str]:
     return [",".join(_number(value, missing="") for value in _values(row)) for row in evaluation.scales]
 
 
-def summary_text(evaluation: Evaluation) -> str:
-    """The summary as plain text, without colour or frame: a table for each series, then what they say together."""
-    lines = []
+def tell_summary(evaluation: Evaluation) -> Iterator[Block]:
+    """Every table of the summary: for each series its scales and its kinds, then what all series say together."""
     for heading, part in each_series(evaluation):
-        more = [render_text(blocks), *_kinds(part)] if (blocks := list(rate.tell_scales(part, heading))) else []
-        lines += [*more, ""]
-    lines += [rate.DEFINITIONS, ""] if any(part.definitions for _, part in each_series(evaluation)) else []
-    return "\n".join([*lines, *summarize_models(evaluation), *summary_notes(evaluation)]) + "\n"
+        yield from rate.tell_scales(part, heading)
+        yield from subjects.load("kinds").tell(part)
+    if any(part.definitions for _, part in each_series(evaluation)):
+        yield Sentence(rate.DEFINITIONS, "note")
+    yield Listed([*summarize_models(evaluation), *_describe_ratings(evaluation)])
 
 
 def _kinds(part: Evaluation) -> list[str]:
@@ -108,10 +109,15 @@ def _kinds(part: Evaluation) -> list[str]:
 
 
 def summary_notes(evaluation: Evaluation) -> list[str]:
-    """The lines below the summary: index, rating, which number of threads is best, warnings with their remedies."""
+    """The lines above the columns of results.txt: those of the summary, and the warnings with their remedies."""
+    return [*_describe_ratings(evaluation), *list_warnings(evaluation)]
+
+
+def _describe_ratings(evaluation: Evaluation) -> list[str]:
+    """Index and rating, wake-ups, and which number of threads is best."""
     waking = [f"{heading}, {line}" if heading else line
               for heading, part in each_series(evaluation) for line in describe_waking(part)]  # fmt: skip
-    return [*rate.describe_indexes(evaluation), *waking, *rate.peak_lines(evaluation), *list_warnings(evaluation)]
+    return [*rate.describe_indexes(evaluation), *waking, *rate.peak_lines(evaluation)]
 
 
 def to_json(evaluation: Evaluation) -> dict[str, Any]:

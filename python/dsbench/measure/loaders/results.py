@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders.core import CoreError
 from dsbench.read.stats.machine import Used
+from dsbench.read.stats.values import known
 
 TRACE_WORDS: Final = 5
 """64-bit words of a transaction in a trace file: started, ended, intended (signed, ns), thread, and in one
@@ -79,6 +80,20 @@ class CycleResult:
         rows = self.counters[self.groups == group].reshape(-1, len(COUNTERS))
         some = rows[rows[:, last] > 0]
         return int(some[:, last].max() - some[:, first].min()) if len(some) else 0
+
+    def quantile_ns(self, quantile: float) -> float:
+        """Of the response times of all transactions, or of their residence times where these are not apart, to the
+        middle of a bucket; nan where too few transactions tell it."""
+        measured = {measure for *_, measure, _ in self.histograms}
+        which = "response" if "response" in measured else "residence"
+        buckets = [data for _, _, measure, data in self.histograms if measure == which]
+        rows = np.concatenate([np.zeros((0, BUCKET_WORDS), "<u8"), *buckets])
+        rows = rows[np.argsort(rows[:, 0])]
+        counts = np.cumsum(rows[:, 2])
+        if not len(rows) or not known(quantile, int(counts[-1])):
+            return float("nan")
+        low, high, _ = rows[np.searchsorted(counts, quantile * counts[-1])]
+        return (float(low) + float(high)) / 2
 
     def committed_in_database(self) -> list[int]:
         """Per kind: transactions the database holds, see ``IN_DATABASE``."""

@@ -237,13 +237,13 @@ def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[object, ...]
     populate = format_number(row.populate_s) + ("+" if row.scale in evaluation.grown else "")
     return (
         f"{row.scale}!" if row.scale in evaluation.void_scales else str(row.scale), row.database_size_gb,
-        row.rate_median_tps, _reach(evaluation.intervals.get(row.scale)), between,
+        row.rate_median_tps, show_reach(evaluation.intervals.get(row.scale)), between,
         None if share is None else 1 - share, row.rate_multiplier,
         *(curve.told(q) if curve else None for q in _QUANTILES), populate,
     )  # fmt: skip
 
 
-def _reach(interval: Interval | None) -> str:
+def show_reach(interval: Interval | None) -> str:
     """By how much an interval reaches beyond its middle, in per cent; a dash where it has no ends."""
     if interval is None or not isfinite(interval.high):
         return NONE

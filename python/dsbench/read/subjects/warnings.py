@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dsbench.archive import Asked, RunRecord
-from dsbench.read.blocks import Block, Column, Sentence, Table
+from dsbench.read.blocks import Block, Notice, Notices
 from dsbench.read.groups import Makers, Series
 from dsbench.read.measured import Measured
 from dsbench.read.series import phrases
@@ -284,23 +284,25 @@ def _lines(group: Sequence[Doubt]) -> Iterator[str]:
         yield f"  hint: {first.remedy}"
 
 
+def tell_warnings(found: Sequence[Doubt], *, whole: bool = True) -> Iterator[Block]:
+    """By kind: what is known, the scales, and one remedy. What differs by scale is that of the first of them, and not
+    the ``whole``, that of its first series."""
+    if found:
+        yield Notices([_notice(group, whole) for group in group_warnings(found)])
+
+
+def _notice(group: Sequence[Doubt], whole: bool) -> Notice:
+    first = group[0]
+    numbers = sorted({doubt.scale for doubt in group if doubt.scale is not None})
+    messages = [doubt.message for doubt in group if doubt.scale == first.scale]
+    if len(messages) > 1 and not whole:
+        messages = [messages[0], f"and {len(messages) - 1} more of this kind"]
+    where = [f"scale {numbers[0]:,}", *(f"{scale:,}" for scale in numbers[1:])] if numbers else []
+    return Notice("; ".join(messages), where, first.remedy, first.severe)
+
+
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
-    """By kind: the scales, what is known of each, and the remedy."""
-    if not evaluation.doubts:
-        return
-    if any(doubt.severe for doubt in evaluation.doubts):
-        yield Sentence("Figures marked VOID must not be used.", "warning")
-    heads = (Column("scales", left=True), Column("warning", left=True), Column("what to do", left=True))
-    rows: list[tuple[str, str, str]] = []
-    void: set[int] = set()
-    for group in group_warnings(evaluation.doubts):
-        first, word = group[0], "VOID: " if group[0].severe else ""
-        numbers = sorted({doubt.scale for doubt in group if doubt.scale is not None})
-        scales = ", ".join(map(str, numbers)) or "all"
-        messages = [doubt.message for doubt in group if doubt.scale == first.scale]
-        void |= {len(rows)} if first.severe else set()
-        rows.append((scales, f"{word}{'; '.join(messages)}", first.remedy))
-    yield Table("", heads, rows, frozenset(void))
+    yield from tell_warnings(evaluation.doubts)
 
 
 SUBJECT: Final = Subject(

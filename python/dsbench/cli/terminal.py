@@ -1,0 +1,53 @@
+"""What the terminal is: its columns and whether it has colours."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Final, TextIO
+
+import typer
+
+if TYPE_CHECKING:
+    from dsbench.read.blocks import Block
+    from dsbench.read.text import Style
+
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Every table, and messages in full.")]
+
+WIDEST: Final = 120
+"""Nobody reads longer lines."""
+_NARROWEST: Final = 40
+
+
+def read_width(stream: TextIO) -> int:
+    """Columns at which lines end; 0 where ``stream`` is a file or a pipe."""
+    if not stream.isatty():
+        return 0
+    columns = shutil.get_terminal_size().columns
+    return min(max(columns, _NARROWEST), WIDEST)
+
+
+def wrap(text: str, stream: TextIO) -> str:
+    """``text`` in lines that ``stream`` has the columns for."""
+    width = read_width(stream)
+    lines = (textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+             for line in text.splitlines())  # fmt: skip
+    return "\n".join(lines) if width else text
+
+
+def read_style() -> Style:
+    """Of standard output."""
+    from dsbench.read.text import Style  # Late: it is loaded with what it writes.
+
+    width = read_width(sys.stdout)
+    return Style(width, colour=width > 0 and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb")
+
+
+def show(blocks: Iterable[Block]) -> None:
+    """Prints blocks."""
+    from dsbench.read.text import render_text
+
+    print(render_text(blocks, read_style()))
