@@ -139,7 +139,7 @@ def effects(found: Outcomes) -> Spec | None:
     title = f"{found.how.label} {'over' if ratios else 'minus'} that at the reference"
     x = alt.X("ratio:Q", scale=alt.Scale(type="log" if log else "linear", domain=domain, nice=False),
               axis=alt.Axis(title=title + (", log scale" if log else ""), tickCount=6, format=".3~r"))  # fmt: skip
-    y = alt.Y("effect:N", sort=[row["effect"] for row in rows], axis=alt.Axis(title=None, labelLimit=260),
+    y = alt.Y("effect:N", sort=[row["effect"] for row in rows], axis=alt.Axis(title=None, labelLimit=440),
               scale=alt.Scale(type="point", padding=0.9))  # The figure above the first row has room.  # fmt: skip
     names = ["effect", "none", "not known"]
     colour = alt.Color("verdict:N", scale=alt.Scale(domain=names, range=[HUES[0], "#999999", "#999999"]), legend=None)

@@ -141,11 +141,12 @@ def log_domain(values: Iterable[float], margin: float = 1.25) -> tuple[float, fl
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Tick positions within a log axis: 1-2-5 over few decades, powers of ten over many."""
-    steps = (1, 2, 5) if math.log10(high / low) <= 3.2 else (1,)
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    """Tick positions within a log axis: each digit below a decade, 1-2-5 over few, powers of ten over many."""
+    decades = math.log10(high / low)
+    steps = tuple(range(1, 10)) if decades <= 0.7 else (1, 2, 5) if decades <= 3.2 else (1,)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     # Powers below 1 divide, so that a tick is 0.001 and not 0.001 plus a rounding error.
-    ticks = (step * 10.0**d if d >= 0 else step / 10.0**-d for d in decades for step in steps)
+    ticks = (step * 10.0**d if d >= 0 else step / 10.0**-d for d in powers for step in steps)
     return [t for t in ticks if low <= t <= high]
 
 
