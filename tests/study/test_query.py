@@ -13,6 +13,7 @@ import typer
 
 from dsbench.archive import ArchiveError
 from dsbench.archive.columns import TABLES
+from dsbench.cli import papers
 from dsbench.cli.query import Form, command
 from dsbench.library import query
 from dsbench.study import Study, outcomes
@@ -50,6 +51,16 @@ def test_measures_and_the_dsi_are_views(found: query.Found, made: Study) -> None
     assert (one["stage"], one["group"], one["unit"], one["more_is_better"]) == ("load", "", "ms", False)
     assert rows(found, "SELECT DISTINCT scale, comparable FROM measures JOIN dsi USING (archive) WHERE measure = 'dsi'") == [
         {"scale": None, "comparable": False}]  # fmt: skip
+
+
+def test_the_queries_of_the_papers_are_answered(found: query.Found) -> None:
+    """Those of factors ask for columns that this study does not have; its own take their place."""
+    lines = [papers.split(line)[0] for paper in papers.papers().values() for item in paper.items for line in item.shown("small")]
+    queries = {words[2] for words in lines if words[0] == "query"}
+    assert len(queries) == 3
+    for sql in queries:
+        own = sql.replace("trials.architecture", "trials.isolation").replace("trials.connections", "trials.clients")
+        assert rows(found, own), sql
 
 
 def test_every_view_is_there_with_its_columns(found: query.Found) -> None:
