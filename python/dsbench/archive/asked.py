@@ -61,6 +61,7 @@ class Asked(Recorded):
     limits: dict[str, str] = Field(default_factory=dict)
     storage: dict[str, str] = Field(default_factory=dict)
     probes: str = "none"
+    perf: str = "none"
     scales: tuple[Whole, ...] = ()
     cycles: Whole = 0
     precision: Real | None = None

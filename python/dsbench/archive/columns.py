@@ -366,6 +366,23 @@ _TABLES: Final = (
             Column("value", "double", "What it found; more is faster."),
         ),
     ),
+    Table(
+        "kernel",
+        "Only with --perf: what perf saw beside one more cycle after those of a load stage, which other tables lack.",
+        (
+            _SCALE,
+            _STAGE,
+            Column("threads", "uint32", "Clients of that cycle on each node.", "threads"),
+            Column(
+                "what", "string", "calls: system calls of this name; part: seconds of CPU time in this part of the "
+                "kernel, or in the code of programs; function: seconds in this function of the kernel.", few=True,
+            ),
+            Column("of", "string", "server, run (the clients) or others.", few=True),
+            Column("name", "string", "Of the system call, of the part or of the function."),
+            Column("value", "double", "Calls, or seconds."),
+            Column("committed", "uint64", "Transactions that the cycle committed.", "transactions"),
+        ),
+    ),
 )  # fmt: skip
 
 TABLES: Final = {table.name: table for table in _TABLES}

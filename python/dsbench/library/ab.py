@@ -30,7 +30,7 @@ from dsbench.read.several.settings import flat
 from dsbench.read.stats.comparison import ORDERS, Ratio, Verdict, differing, of_block, order_of, ratio
 from dsbench.read.text import render_text
 from dsbench.servers.folder import Folder
-from dsbench.spec import RunSpec, SpecError
+from dsbench.spec import OPTIONS, RunSpec, SpecError
 
 STEM: Final = "ab"
 """Of the files that are written beside the archives."""
@@ -278,8 +278,13 @@ def _archive(out: Path, name: str) -> Path:
 
 
 def _apart(before: Any, asked: Any) -> list[str]:
-    """Names of what two comparisons ask for that is not the same; their random seed does not count."""
+    """Names of what two comparisons ask for that is not the same; their random seed does not count.
+
+    An option that was not known when the first one began was at its default.
+    """
+    known = {f"{letter}.{name}": option.default for letter in "AB" for name, option in OPTIONS.items()}
     both = [flat(json.loads(json.dumps(one)), "") for one in (before, asked)]
+    both[0] = {name: value for name, value in known.items() if name in both[1]} | both[0]
     return [name for name in differing(both) if not name.endswith(".seed")]
 
 

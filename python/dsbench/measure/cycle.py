@@ -57,6 +57,8 @@ class Setting:
     moment: Moment
     snapshots: Snapshots
     probes: Probes
+    perf: tuple[str, ...] = ()
+    """What perf is to watch in a cycle more."""
 
     def narrow(self, cycle: Planned) -> Setting:
         """The same for one cycle: with its number of threads, where the run takes several, and its stage."""

@@ -23,6 +23,7 @@ from dsbench.measure.cycle import ABORTED, Setting
 from dsbench.measure.events import Moment, Observer
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import Journal, RunError, now
+from dsbench.measure.kernel import possible_kinds
 from dsbench.measure.loaders import Bench, CoreError, Stopped, Target
 from dsbench.measure.loaders.loader import Loader
 from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
@@ -139,6 +140,7 @@ class _Run:
         self.load = load
         self.statistics: Statistics | None = None
         self.probes: Probes
+        self.perf: tuple[str, ...] = ()
 
     def make(self, done: dict[int, int]) -> Outcome:
         """All scales, without the ``done`` first cycles of each."""
@@ -150,6 +152,7 @@ class _Run:
                     with place.visible(self.target, self.base.mark, there=self.base.there):
                         self._describe_system()
                 self.probes = Probes(self.spec, self.server.folder if self.server else None, self.journal)
+                self.perf = possible_kinds(self.spec.perf, self.journal.warn)
                 with surroundings.watch_others(self.known, self.journal, self.load):
                     self.load.begin(self.journal, self._url(), self._show_progress)
                     if not self.spec.nodes and self.spec.client == OWN:
@@ -210,7 +213,7 @@ class _Run:
         snapshots = Snapshots(journal, self.statistics, scale, len(journal.record.segments))
         setting = Setting(
             spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots,
-            self.probes,
+            self.probes, self.perf,
         )
         running = Scale(setting, scale, cycles, self.base, known)
         if not (running.run() if cycles else running.check(*self._find_unchecked(bench, scale))):
@@ -221,7 +224,8 @@ class _Run:
         last, segment = planned(bench.stages, self.spec)[-1], self.journal.record.segments[-1]
         if self.spec.reuse:  # Its mark tells that a run died on it.
             return last, Counts(len(bench.kinds), self.base.counted)
-        whole = not any(stage.transactions for stage in bench.stages)  # Trials are in the database, not in the archive.
+        # Trials, and cycles beside perf, are in the database and not in the archive.
+        whole = not self.perf and not any(stage.transactions for stage in bench.stages)
         if whole and segment.first_cycle <= last.number and place.is_own(self.target, self.base.mark):
             return last, Counts.of(self.journal.writer.path, bench.kinds, segment)
         words = f"scale {scale}: the run was killed before the check, and the database of its cycles is gone"

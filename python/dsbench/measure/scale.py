@@ -14,6 +14,7 @@ from dsbench.archive.record import Segment
 from dsbench.measure.cycle import Setting, run_cycle
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import Base
+from dsbench.measure.kernel import watch_kernel
 from dsbench.measure.loaders import IN_DATABASE, UNCOUNTED, Condition, Counted, CycleResult, PhaseResult, Stage, now_ns
 from dsbench.measure.loaders.results import NodeResult, Part
 from dsbench.measure.monitors import Sampler
@@ -121,7 +122,7 @@ class Scale:
         if cycles and stage.transactions is not None:
             setting = size_cycles(setting, stage.transactions, cycles, self._count_trial)
         trials = Trials(setting, self._scale, self._count_trial)
-        last = cycles[0].number - 1 if cycles else 0
+        last, ran = cycles[0].number - 1 if cycles else 0, None
         if cycles:
             setting.probes.measure(self._scale, stage.name, last, "before")
         for wanted in choose_cycles(setting, self._scale, cycles):
@@ -130,7 +131,7 @@ class Scale:
             if self._known.reached(cycle):
                 continue
             parts = run_cycle(trials.set_up(cycle), self._scale, cycle)
-            last = cycle.number
+            last, ran = cycle.number, cycle
             self._counts.add((self._scale, last), parts)
             self._known.add(cycle, parts)
             if self._known.reached(cycle):
@@ -138,6 +139,8 @@ class Scale:
         if cycles:
             self._setting.snapshots.after(stage.name)
             setting.probes.measure(self._scale, stage.name, last, "after")
+            if ran is not None and stage.repeated:
+                watch_kernel(trials.set_up(ran), self._scale, ran, self._count_trial)
 
     def _count_trial(self, parts: Sequence[Part]) -> None:
         self._counts.add((self._scale, 0), parts)

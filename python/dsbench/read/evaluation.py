@@ -18,6 +18,7 @@ from dsbench.read.stats.machine import CycleUse
 from dsbench.read.stats.tpcc import Nopm, Window
 from dsbench.read.stats.values import Collision, Doubt, Floats, Frequency, Index, Interval, Ints, Resource, ScaleResult
 from dsbench.read.subjects import readers
+from dsbench.read.subjects.cost import Seen
 from dsbench.read.subjects.kinds import Counted
 from dsbench.read.subjects.nodes import NodeShare
 from dsbench.read.subjects.probes import Probed
@@ -97,6 +98,8 @@ class Evaluation:
     """By scale: what each machine did beside the run in each cycle; empty where the archive does not tell."""
     evenness: Mapping[int, Evenness]
     """By scale: the slowest and the fastest client; empty with one client, or groups that do not do the same."""
+    kernel: Mapping[int, tuple[Seen, ...]]
+    """By scale: system calls by name, and where the kernel spent its time; empty without --perf."""
     checkpoints: Mapping[int, tuple[int, ...]]
     """Scale to the cycles in which the server began a checkpoint; empty where it counts none."""
     connections: int

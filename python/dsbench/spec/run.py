@@ -319,6 +319,14 @@ class RunSpec(Frozen):
             RECORDS, "told", metavar="TOOL,…", brief=True,
         ),
     ] = "none"
+    perf: Annotated[
+        Literal["none", "calls", "profile", "all"],
+        About(
+            "After the cycles of a load, one more that no rate counts, with Linux's perf beside it: none, calls (the "
+            "system calls of server and clients by name), profile (where the kernel spends its time), or all of them",
+            RECORDS, "told", brief=True,
+        ),
+    ] = "none"
     seed: Annotated[
         int,
         Field(ge=0, lt=1 << 63),

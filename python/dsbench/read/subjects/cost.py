@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite, isnan, nan
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -164,6 +164,10 @@ _NOTE: Final = (
     "Interrupts are those of the whole machine; switches, moves between CPUs and waits are sums over all threads of "
     "client or server. Slowest and fastest client: rate by the mean of all, in the worst cycle."
 )
+_PARTS_NOTE: Final = (
+    "By perf, which sampled all CPUs beside one cycle more, by the function that a system call or a page fault led to. "
+    "Per cent: of the time below system calls and page faults of server and client."
+)
 _KEYS: Final = tuple(Column(name, left=True) for name in ("resource", "unit", "of"))
 Row = tuple[object, ...]
 
@@ -175,8 +179,79 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         yield from [Part(heading, list(_tell_series(part)), folded=True)] if heading else _tell_series(part)
     if shown:
         yield Sentence(_NOTE, "note")
-        if not any(one.name == CALLS for _, part in shown for found in part.resources.values() for one in found):
+        counted = any(one.name == CALLS for _, part in shown for found in part.resources.values() for one in found)
+        if not counted and not any(_seen(part, "calls") for _, part in shown):
             yield Sentence(NO_CALLS, "note")
+
+
+SIDES: Final = {"server": "server", "run": "client", "others": "others"}
+"""Column ``of`` of the table ``kernel`` to how it is shown."""
+_LEAST_CALLS: Final = 0.005
+"""Of a system call for each transaction: fewer have no row."""
+_MOST_FUNCTIONS: Final = 15
+_OUTSIDE: Final = ("programs", "interrupts", "tasks of the kernel")
+"""Parts that are below no system call."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What perf saw of one thing at one scale."""
+
+    what: str
+    """``calls``, ``part`` or ``function``."""
+    name: str
+    of: str
+    """Server, client or others."""
+    per_transaction: float
+    """Calls, or µs of CPU time."""
+
+
+def _read_kernel(evaluation: Evaluation) -> dict[int, tuple[Seen, ...]]:
+    """By scale, what there is most of first."""
+    found: dict[int, list[Seen]] = defaultdict(list)
+    numbers = set(evaluation.rows.cycles["threads"].to_pylist())
+    for row in evaluation.rows.tables["kernel"].to_pylist():
+        if row["committed"] and row["threads"] in numbers:
+            value = row["value"] * (1.0 if row["what"] == "calls" else 1e6) / row["committed"]
+            found[row["scale"]].append(Seen(row["what"], row["name"], SIDES.get(row["of"], row["of"]), value))
+    return {x: tuple(sorted(seen, key=lambda one: -one.per_transaction)) for x, seen in sorted(found.items())}
+
+
+def _tell_kernel(part: Evaluation) -> Iterator[Block]:
+    if calls := [row for row in _seen(part, "calls") if max(row[2:]) >= _LEAST_CALLS]:
+        yield Table("System calls per transaction, by name", _seen_columns(part, "system call", "scale"), calls)
+    if parts := _seen(part, "part"):
+        below = [sum(column) for column in zip(*(row[2:] for row in parts if _is_below(row)), strict=True)]
+        rows = [
+            (*row, *(100 * value / all_ if _is_below(row) and all_ else nan
+                     for value, all_ in zip(row[2:], below, strict=True)))
+            for row in parts
+        ]  # fmt: skip
+        columns = _seen_columns(part, "part of the kernel", "µs at scale", "% at scale")
+        yield Table("CPU time per transaction, by part of the kernel", columns, rows)
+        yield Sentence(_PARTS_NOTE, "note")
+    if functions := [row for row in _seen(part, "function") if row[1] != "others"]:
+        columns = _seen_columns(part, "function", "µs at scale")
+        table = Table("CPU time per transaction", columns, functions[:_MOST_FUNCTIONS])
+        yield Part("The functions of the kernel with most time", [table], folded=True)
+
+
+def _is_below(row: Row) -> bool:
+    """Whether the time was below a system call or a page fault of server or client."""
+    return row[0] not in _OUTSIDE and row[1] != "others"
+
+
+def _seen(part: Evaluation, what: str) -> list[Any]:
+    """Name, side and the value at each scale, what there is most of at the largest scale first."""
+    scales = [{(one.name, one.of): one.per_transaction for one in seen if one.what == what}
+              for _, seen in sorted(part.kernel.items(), reverse=True)]  # fmt: skip
+    keys = dict.fromkeys(key for values in scales for key in values)
+    return [(*key, *(values.get(key, 0.0) for values in reversed(scales))) for key in keys]
+
+
+def _seen_columns(part: Evaluation, first: str, *heads: str) -> tuple[Column, ...]:
+    figures = [Column(f"{head} {scale}") for head in heads for scale in sorted(part.kernel)]
+    return (Column(first, left=True), Column("of", left=True), *figures)
 
 
 def _tell_series(part: Evaluation) -> Iterator[Block]:
@@ -188,6 +263,7 @@ def _tell_series(part: Evaluation) -> Iterator[Block]:
         yield Table("Per second, of the machine", columns, _limits(part))
         every = Table("Per second", columns, _resources(part, "per_second"))
         yield Part("Every resource per second", [every], folded=True)
+    yield from _tell_kernel(part)
 
 
 def describe_waking(evaluation: Evaluation) -> list[str]:
@@ -358,5 +434,6 @@ SUBJECT: Final = Subject(
     reads={
         "resources": _read_resources,
         "evenness": _read_evenness,
+        "kernel": _read_kernel,
     },
 )  # fmt: skip
