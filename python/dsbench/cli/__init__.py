@@ -28,6 +28,8 @@ COMMANDS: Final = {
     "ab": "Find out which of two is faster, by interleaved runs.",
     "trend": "Show where rates changed over the archives of one benchmark.",
     "query": "Ask all archives below a folder by SQL.",
+    "publish": "Add archives to a folder of results that others can check.",
+    "commons": "Check a folder of published results, and make a site of it.",
     "check": "Check the consistency of a database that dsbench made.",
     "drop": "Remove the database that a run left or kept.",
     "calibrate": "Measure the highest rate that the client itself can make.",

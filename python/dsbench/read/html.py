@@ -42,7 +42,7 @@ def render_page(title: str, body: str, specs: Mapping[str, Spec], courses: Mappi
 
     return environment().get_template("page.html").render(
         title=title, body=Markup(body), specs=specs, courses=courses or {}, policy=Markup(_POLICY),
-        style=_read("page.css"), drawing=_read("page.js"),
+        style=read_template("page.css"), drawing=read_template("page.js"),
         vega=Markup(vega(next(iter(specs.values())))) if specs else "",
     )  # fmt: skip
 
@@ -82,7 +82,8 @@ def render_blocks(blocks: Sequence[Block]) -> str:
 
 
 @cache
-def _read(name: str) -> Markup:
+def read_template(name: str) -> Markup:
+    """A stylesheet or script, as it is."""
     return Markup(resources.files("dsbench.read").joinpath("templates", name).read_text("utf-8"))
 
 

@@ -300,7 +300,7 @@ def describe(archive: Archive) -> dict[str, Any]:
     return {
         "measured": run.started[:10],
         "dsbench": run.dsbench,
-        "sentence": say(evaluation, run),
+        "sentence": say(evaluation, run).replace(" on this machine", ""),
         "system": describe_system(run),
         "conditions": describe_conditions(evaluation, run),
         "figures": compute_figures(evaluation),
@@ -370,12 +370,21 @@ def compute_figures(evaluation: Evaluation) -> dict[str, Any]:
         "failed": 1 - top.part.success_share.get(top.scale, 1.0),
         "dsi": {"value": dsi.value, "low": _known(dsi.low), "high": _known(dsi.high), "comparable": index.comparable}
         if dsi else None,
+        "stages": _rates_of_stages(evaluation),
         "curves": [
             {"stage": part.stage, "threads": part.threads,
              "points": [[row.scale, _known(row.database_size_gb), _known(row.rate_median_tps)] for row in part.scales]}
             for part in parts if part.has_clients
         ],
     }  # fmt: skip
+
+
+def _rates_of_stages(evaluation: Evaluation) -> dict[str, float | None]:
+    """Of a run with stages, the rate of each at its largest scale, of what is measured there."""
+    if not evaluation.staged:
+        return {}
+    last = {part.stage: part.own_rates for part in evaluation.series.values()}
+    return {stage: _known(rates[max(rates)]) for stage, rates in last.items() if rates}
 
 
 def _known(value: float | None) -> float | None:

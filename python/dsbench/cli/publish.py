@@ -1,0 +1,90 @@
+"""``dsbench publish``: archives as entries of a commons."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dsbench.read.commons.entry import About, Package
+
+EPILOG = (
+    "Examples: dsbench publish archives/*.zip --to results --preview | dsbench publish archives/*.zip --to results "
+    '--by "Ada Lovelace" --machine "m7g.large" --price 0.0816'
+)
+
+
+def command(
+    archives: Annotated[list[Path], typer.Argument(help="Folders or zips that runs left.")],
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="The commons; see dsbench commons init.")],
+    by: Annotated[str, typer.Option(help="Who measured.")] = "",
+    machine: Annotated[
+        str, typer.Option(help="Name of the machine in a shop or a rack: entries of one name are one machine.")
+    ] = "",
+    price: Annotated[float | None, typer.Option(help="What the machine costs in an hour.")] = None,
+    currency: Annotated[str, typer.Option(help="Of --price.")] = "USD",
+    notes: Annotated[str, typer.Option(help="What else readers should know.")] = "",
+    about: Annotated[
+        Path | None, typer.Option(help="TOML with by, machine, notes and price; the options go before it.")
+    ] = None,
+    hide: Annotated[
+        str,
+        typer.Option(help="What to hide, of host, user, paths, addresses, label and programs; or none."),
+    ] = "host,user,paths,addresses",
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Say what would be shown and hidden; write nothing.")
+    ] = False,
+) -> None:
+    """Add archives to a commons, without what shows where they were made.
+
+    An entry holds run.json, the tables without the trace, and results.csv. Passwords are never in an archive.
+    """
+    from dsbench.read.commons import entry
+
+    said = _read_about(about, by, machine, price, currency, notes)
+    kinds = set() if hide == "none" else {word.strip() for word in hide.split(",") if word.strip()}
+    packages = [entry.prepare(path, said, kinds) for path in archives]
+    for package in packages:
+        if preview:
+            _describe(package)
+        else:
+            print(entry.write(package, to))
+    if not preview:
+        print(f"Check and build the site: dsbench commons build {to} --out site", file=sys.stderr)
+
+
+def _read_about(
+    path: Path | None, by: str, machine: str, price: float | None, currency: str, notes: str
+) -> About:
+    from pydantic import ValidationError
+
+    from dsbench.read.commons.entry import About, EntryError, read_about
+    from dsbench.spec import plain
+
+    known = read_about(path) if path else About()
+    given = {"by": by, "machine": machine, "notes": notes}
+    values = known.model_dump() | {name: value for name, value in given.items() if value}
+    if price is not None:
+        values["price"] = {"per_hour": price, "currency": currency}
+    try:
+        return About.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = {"per_hour": "price"}.get(str(first["loc"][-1]), str(first["loc"][-1]))
+        raise EntryError(f"--{option}: {plain(first['msg'])}", "see dsbench publish --help", usage=True) from None
+
+
+def _describe(package: Package) -> None:
+    print(package.entry.sentence)
+    print(f"entry {package.entry.id}, {len(package.archive) / 1024:,.0f} KiB")
+    for name, value in package.entry.system.items():
+        if value not in ("", None, 0):
+            print(f"  shown   {name:<13} {value}")
+    for kind, found in sorted(package.hidden.items()):
+        for was, now in sorted(found.items()):
+            print(f"  hidden  {kind:<13} {was} -> {now or 'nothing'}")
+    if not package.hidden:
+        print("  hidden  nothing: the archive has none of it")

@@ -1,0 +1,186 @@
+"""A commons as a static site: one page with all entries that were verified, which opens from a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Final
+
+from dsbench import release
+from dsbench.archive import Archive
+from dsbench.problem import Problem
+from dsbench.read.commons.entry import Entry, EntryError, list_entries, read_entry, verify
+from dsbench.read.evaluation import evaluate
+from dsbench.read.html import environment, read_template
+from dsbench.read.page import page
+
+_KNOWN: Final = ".verified.json"
+"""In the site: what was verified by which version, so that nothing is computed twice."""
+_LATE: Final = 32
+"""Entries from which on several processes verify."""
+
+
+Progress = Callable[[int, int], None]
+"""Takes how many entries were verified, and of how many."""
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What became of the entries of a commons."""
+
+    sound: tuple[Entry, ...] = ()
+    refused: tuple[str, ...] = ()
+    """A sentence for each."""
+    remembered: int = 0
+    """Of the sound ones, those that an earlier build verified."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site that was built."""
+
+    path: Path
+    verified: Verified
+
+
+def _try(folder: Path) -> Entry | str:
+    try:
+        return verify(folder)
+    except EntryError as error:
+        return str(error)
+
+
+def _verify_all(folders: Sequence[Path]) -> Iterator[Entry | str]:
+    if len(folders) < _LATE:
+        yield from map(_try, folders)
+        return
+    with ProcessPoolExecutor(max_workers=os.cpu_count(), mp_context=get_context("spawn")) as workers:
+        yield from workers.map(_try, folders, chunksize=8)
+
+
+def _mark(folder: Path) -> str:
+    """Changes with the program and with either file of the entry."""
+    digest = hashlib.sha256(release.VERSION.encode())
+    for name in ("entry.json", "archive.zip"):
+        try:
+            digest.update(hashlib.sha256((folder / name).read_bytes()).digest())
+        except OSError:
+            digest.update(b"-")
+    return digest.hexdigest()
+
+
+def check(folder: Path, progress: Progress | None = None, known: Iterable[str] = ()) -> Verified:
+    """Verifies each entry of the commons at ``folder`` but those whose mark is ``known``."""
+    folders = list_entries(folder)
+    marks = set(known)
+    remembered = [path for path in folders if marks and _mark(path) in marks]
+    new = [path for path in folders if path not in set(remembered)]
+    results: dict[Path, Entry | str] = {path: read_entry(path) for path in remembered}
+    for number, (path, result) in enumerate(zip(new, _verify_all(new), strict=True), 1):
+        results[path] = result
+        if progress:
+            progress(number, len(new))
+    sound = [results[path] for path in folders]
+    runs: dict[tuple[str, str], str] = {}
+    refused = [one for one in sound if isinstance(one, str)]
+    kept = []
+    for entry in (one for one in sound if isinstance(one, Entry)):
+        key = (entry.measured, json.dumps(entry.figures, sort_keys=True))
+        if entry.figures and key in runs:
+            refused.append(f"{entry.id}: it is the run of {runs[key]}")
+            continue
+        runs[key] = entry.id
+        kept.append(entry)
+    return Verified(tuple(kept), tuple(refused), len(remembered))
+
+
+def build(folder: Path, out: Path, *, reports: bool = False, progress: Progress | None = None) -> Site:
+    """Builds the site of the commons at ``folder`` into ``out``; entries that do not hold are left out.
+
+    ``reports``: with the whole report of each entry, about a megabyte each.
+    """
+    if out.resolve() == folder.resolve():
+        raise EntryError(f"--out: {out} is the commons itself", "name another folder, such as site", usage=True)
+    try:
+        known = json.loads((out / _KNOWN).read_bytes())
+    except (OSError, ValueError):
+        known = {}
+    known = known if isinstance(known, dict) else {}
+    verified = check(folder, progress, known.values())
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for entry in verified.sound:
+            _copy(folder / "entries" / entry.id, out / "entries" / entry.id, reports=reports)
+        here = {entry.id for entry in verified.sound}
+        for old in set(known) - here:
+            _remove(out / "entries", old)
+        marks = {entry.id: _mark(folder / "entries" / entry.id) for entry in verified.sound}
+        (out / _KNOWN).write_text(json.dumps(marks, indent=0), "utf-8")
+        path = out / "index.html"
+        path.write_text(render(folder.resolve().name, verified.sound, reports=reports), "utf-8")
+    except OSError as error:
+        words = f"--out: cannot write to {out}: {error.strerror}"
+        raise Problem(words, "name a folder that can be written", usage=True) from None
+    return Site(path, verified)
+
+
+def _copy(source: Path, target: Path, *, reports: bool) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    for name in ("entry.json", "archive.zip"):
+        there = target / name
+        if not there.exists() or there.read_bytes() != (source / name).read_bytes():
+            shutil.copyfile(source / name, there)
+            (target / "report.html").unlink(missing_ok=True)
+    if reports and not (target / "report.html").exists():
+        archive = Archive.open(source / "archive.zip")
+        (target / "report.html").write_text(page(evaluate(archive), archive.run), "utf-8")
+
+
+def _remove(folder: Path, entry_id: str) -> None:
+    """Takes away what an earlier build put there, and nothing else."""
+    if re.fullmatch(r"[0-9a-z-]+", entry_id):
+        for name in ("entry.json", "archive.zip", "report.html"):
+            (folder / entry_id / name).unlink(missing_ok=True)
+        with suppress(OSError):  # What somebody else put there stays.
+            (folder / entry_id).rmdir()
+
+
+def describe_group(entry: Entry) -> str:
+    """What has to be equal for two entries to be ranked together, in words."""
+    said = entry.conditions
+    settings = ", ".join(f"{name} {value}" for name, value in said["settings"].items())
+    scales = said["scales"]
+    ladder = f"scale {scales[0]}" if len(scales) == 1 else f"{len(scales)} scales {scales[0]} to {scales[-1]}"
+    unit = (entry.figures.get("rate") or {}).get("unit", "")
+    parts = [
+        said["label"], settings, ladder, said["profile"], said["isolation"].replace("-", " "), said["pacing"],
+        "durable" if said["durable"] else "not durable", said["client"], unit,
+    ]  # fmt: skip
+    return " · ".join(part for part in parts if part)
+
+
+def describe_row(entry: Entry) -> dict[str, Any]:
+    """What the page needs of an entry."""
+    return {
+        "id": entry.id, "group": describe_group(entry), "sentence": entry.sentence, "measured": entry.measured,
+        "dsbench": entry.dsbench, "about": entry.about.model_dump(), "system": entry.system, "figures": entry.figures,
+        "conditions": entry.conditions,
+    }  # fmt: skip
+
+
+def render(title: str, entries: Iterable[Entry], *, reports: bool = False) -> str:
+    """The page of a commons."""
+    rows = [describe_row(entry) for entry in entries]
+    return environment().get_template("commons.html").render(
+        title=title, rows=rows, reports=reports, style=read_template("page.css") + read_template("commons.css"),
+        script=read_template("commons.js"), version=release.VERSION,
+    )  # fmt: skip

@@ -1,0 +1,267 @@
+"use strict";
+// Ranks, filters and compares the entries that stand in the page. Loads nothing, keeps nothing.
+(() => {
+  const entries = JSON.parse(document.getElementById("entries").textContent);
+  const site = JSON.parse(document.getElementById("site").textContent);
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const view = document.getElementById("view");
+  const INKS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+  const ROWS = 100;
+  const make = (name, properties = {}, ...children) => {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(properties)) {
+      if (key in made && key !== "list") made[key] = value; else made.setAttribute(key, value);
+    }
+    made.append(...children.filter((child) => child !== null && child !== ""));
+    return made;
+  };
+  const number = (value, digits = 4) => {
+    if (value === null || value === undefined) return "–";
+    return new Intl.NumberFormat("en", {maximumSignificantDigits: digits, maximumFractionDigits: 20}).format(Number(value.toPrecision(digits)));
+  };
+  const time = (ns) => ns === null || ns === undefined ? "–" : ns >= 1e9 ? `${number(ns / 1e9, 3)} s` : ns >= 1e5 ? `${number(ns / 1e6, 3)} ms` : `${number(ns / 1e3, 3)} µs`;
+  const machine = ({system, about}) => [about.machine, `${system.cpus ?? "?"} × ${system.cpu || "unknown CPU"}`, system.ram].filter(Boolean).join(", ");
+
+  // --- What an entry is ranked by.
+  const MEASURES = {
+    rate: {name: "Highest rate", of: ({figures}) => Object.keys(figures.stages ?? {}).length ? null : figures.rate, unit: (entry) => entry.figures.rate?.unit ?? ""},
+    dsi: {name: "Index DSI", of: ({figures}) => figures.dsi, unit: () => "DSI"},
+    price: {
+      name: "Transactions for money",
+      of: ({figures, about}) => {
+        if (!figures.rate || !about.price || Object.keys(figures.stages ?? {}).length) return null;
+        const times = 3600 / about.price.per_hour, {value, low, high} = figures.rate;
+        return {value: value * times, low: low === null ? null : low * times, high: high === null ? null : high * times};
+      },
+      unit: (entry) => `per ${entry.about.price?.currency ?? "unit of money"}`,
+    },
+  };
+  for (const stage of new Set(entries.flatMap(({figures}) => Object.keys(figures.stages ?? {})))) {
+    MEASURES[`stage ${stage}`] = {
+      name: `Stage ${stage}, per second`, unit: () => "/s",
+      of: ({figures}) => figures.stages?.[stage] ? {value: figures.stages[stage], low: null, high: null} : null,
+    };
+  }
+  // Entries whose intervals reach the first of a place share it; one without an interval has none.
+  const rank = (rows) => {
+    let place = 0, head = null;
+    rows.forEach((row, position) => {
+      const known = row.figure.low !== null && row.figure.high !== null;
+      if (!known) { row.place = ""; return; }
+      if (head === null || row.figure.high < head.low) { place = position + 1; head = row.figure; }
+      row.place = String(place);
+    });
+    const shared = new Map();
+    for (const row of rows) shared.set(row.place, (shared.get(row.place) ?? 0) + 1);
+    for (const row of rows) row.tied = row.place !== "" && shared.get(row.place) > 1;
+    return rows;
+  };
+
+  const groups = new Map();
+  for (const entry of entries) groups.set(entry.group, [...(groups.get(entry.group) ?? []), entry]);
+  const ordered = [...groups.keys()].sort((one, other) => groups.get(other).length - groups.get(one).length || one.localeCompare(other));
+  const state = {group: ordered[0] ?? "", by: "rate", words: "", product: "", cpu: "", storage: "", system: "", rows: ROWS, chosen: new Set()};
+
+  const choice = (label, key, values, wide = false) => {
+    const select = make("select", {onchange: () => { state[key] = select.value; state.rows = ROWS; if (key === "group") clear(); fill(); }});
+    for (const [value, words] of values) select.append(make("option", {value, selected: value === state[key]}, words));
+    return make("label", {className: wide ? "wide" : ""}, label, select);
+  };
+  const clear = () => { for (const key of ["words", "product", "cpu", "storage", "system"]) state[key] = ""; state.rows = ROWS; show(); };
+  const values = (rows, pick) => [["", "all"], ...[...new Set(rows.map(pick).filter(Boolean))].sort().map((one) => [one, one])];
+  const product = (entry) => entry.system.product.split(" ")[0];
+
+  let fill = () => {};
+  const ranking = () => {
+    if (!entries.length) return [make("h1", {}, "No entry yet"), make("p", {}, "dsbench publish ARCHIVE --to FOLDER adds one.")];
+    const here = groups.get(state.group);
+    const words = make("input", {type: "search", value: state.words, oninput: () => { state.words = words.value.toLowerCase(); state.rows = ROWS; fill(); }});
+    const place = make("div", {className: "ranking"});
+    fill = () => place.replaceChildren(...table(here));
+    fill();
+    const count = new Set(entries.map((entry) => entry.group)).size;
+    return [
+      make("h1", {}, `${number(entries.length)} database servers, measured`),
+      make("p", {className: "sub"}, `Each figure was computed again from its archive. Only what was measured alike is ranked: ${count === 1 ? "all of it here" : `${count} such groups are here`}.`),
+      make("div", {className: "filters"},
+        choice("What is compared", "group", ordered.map((group) => [group, `${group} (${groups.get(group).length})`]), true),
+        choice("Ranked by", "by", Object.entries(MEASURES).filter(([, {of}]) => here.some(of)).map(([key, {name}]) => [key, name])),
+        make("label", {}, "Search", words),
+        choice("Product", "product", values(here, product)), choice("CPU", "cpu", values(here, ({system}) => system.cpu)),
+        choice("Storage", "storage", values(here, ({system}) => system.storage)), choice("File system", "system", values(here, ({system}) => system.file_system))),
+      place,
+    ];
+  };
+  const matches = (entry) => {
+    const text = JSON.stringify([entry.id, entry.sentence, entry.system, entry.about, entry.conditions.server_settings]).toLowerCase();
+    return state.words.split(/\s+/).every((word) => text.includes(word)) && (!state.product || product(entry) === state.product)
+      && (!state.cpu || entry.system.cpu === state.cpu) && (!state.storage || entry.system.storage === state.storage)
+      && (!state.system || entry.system.file_system === state.system);
+  };
+  const table = (here) => {
+    if (!here.some(MEASURES[state.by].of)) state.by = Object.keys(MEASURES).find((key) => here.some(MEASURES[key].of)) ?? "rate";
+    const measure = MEASURES[state.by];
+    const rows = rank(here.filter(matches).map((entry) => ({entry, figure: measure.of(entry)})).filter(({figure}) => figure)
+      .sort((one, other) => other.figure.value - one.figure.value));
+    if (!rows.length) return [make("p", {}, "Nothing matches.")];
+    const most = Math.max(...rows.map(({figure}) => figure.high ?? figure.value)), first = rows[0].entry;
+    const shown = rows.slice(0, state.rows).map((row) => line(row, most, first, measure));
+    const compare = make("button", {type: "button", disabled: state.chosen.size < 2, onclick: () => { location.hash = `compare=${[...state.chosen].join(",")}`; }},
+      state.chosen.size < 2 ? "Mark two or more to compare them" : `Compare ${state.chosen.size}`);
+    const heads = ["", "Place", measure.name, "Server", "99 %", "Machine", "Storage", "Differs in", "Measured"];
+    const whole = make("table", {className: "mixed"}, make("caption", {}, "Ranking"),
+      make("thead", {}, make("tr", {}, ...heads.map((head) => head ? make("th", {scope: "col", className: "text"}, head) : make("td")))), make("tbody", {}, ...shown));
+    const rest = rows.length - shown.length;
+    const more = rest > 0 ? make("button", {type: "button", onclick: () => { state.rows += 10 * ROWS; fill(); }}, `Show ${rest} more`) : "";
+    const note = rows.some(({figure}) => figure.low === null) ? "Without a place: too few cycles for an interval." : "";
+    return [make("p", {className: "note"}, `Entries that share a place cannot be told apart: their intervals of 95 % overlap. ${note}`), compare,
+      make("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": "Ranking, table"}, whole), more];
+  };
+  const DIFFERS = {
+    threads: ({conditions}) => conditions.threads.join(", "), limits: ({system}) => system.limits, nodes: ({system}) => system.nodes || "",
+    transport: ({system}) => system.transport, dsbench: ({dsbench}) => dsbench,
+    settings: ({conditions}) => Object.entries(conditions.server_settings).filter(([name]) => !/^(lc_|TimeZone|log_timezone|default_text)/.test(name)).map((pair) => pair.join(" ")).join(", "),
+  };
+  const line = ({entry, figure, place, tied}, most, first, measure) => {
+    const box = make("input", {type: "checkbox", checked: state.chosen.has(entry.id), "aria-label": `Compare ${entry.id}`, onchange: () => {
+      if (box.checked) state.chosen.add(entry.id); else state.chosen.delete(entry.id);
+      fill();
+    }});
+    const share = (value) => `${(100 * value / most).toFixed(2)}%`;
+    const bar = make("div", {className: "bar"}, Object.assign(make("i"), {style: `width: ${share(figure.value)}`}));
+    if (figure.low !== null) bar.append(Object.assign(make("b"), {style: `left: ${share(figure.low)}; width: ${share(figure.high - figure.low)}`}));
+    const interval = figure.low === null ? "no interval" : `${number(figure.low, 3)} to ${number(figure.high, 3)}`;
+    const differs = Object.entries(DIFFERS).filter(([, pick]) => String(pick(entry)) !== String(pick(first)))
+      .map(([name, pick]) => `${name} ${String(pick(entry)).slice(0, 60) || "none"}`).join("; ");
+    return make("tr", {}, make("td", {}, box), make("td", {}, place ? `${place}${tied ? " (tied)" : ""}` : "–"),
+      make("td", {className: "figure"}, make("strong", {}, `${number(figure.value)} ${measure.unit(entry)}`), make("small", {}, interval), bar),
+      make("td", {className: "text"}, make("a", {href: `#entry=${entry.id}`}, entry.system.product), make("small", {}, entry.about.by)),
+      make("td", {}, time(entry.figures.p99_ns)), make("td", {className: "text"}, machine(entry)),
+      make("td", {className: "text"}, [entry.system.file_system, entry.system.storage.slice(0, 50)].filter(Boolean).join(" on ")),
+      make("td", {className: "text"}, differs || "–"), make("td", {}, entry.measured));
+  };
+
+  // --- Rate over the size, both on logarithmic axes.
+  const curve = (chosen) => {
+    const lines = chosen.flatMap((entry, position) => (entry.figures.curves ?? []).map(({points, threads, stage}, at, all) => ({
+      name: entry.system.product + (all.length > 1 ? `, ${stage === "load" ? `${threads} threads` : stage}` : ""), ink: INKS[position % INKS.length], dash: at ? `${2 + 3 * at} 3` : "",
+      points: points.filter(([scale, , rate]) => scale > 0 && rate > 0),
+    }))).filter(({points}) => points.length > 1);
+    if (!lines.length) return "";
+    const all = lines.flatMap(({points}) => points), xs = all.map(([x]) => Math.log10(x)), ys = all.map(([, , y]) => Math.log10(y));
+    const [left, right] = [Math.min(...xs), Math.max(...xs)], [low, high] = [Math.floor(Math.min(...ys)), Math.ceil(Math.max(...ys) + 0.01)];
+    const W = 720, H = 320, x = (v) => 64 + (W - 220) * (right > left ? (Math.log10(v) - left) / (right - left) : 0.5);
+    const y = (v) => 16 + (H - 64) * (1 - (Math.log10(v) - low) / (high - low));
+    const svg = (name, attributes, text = "") => {
+      const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+      made.textContent = text;
+      return made;
+    };
+    const drawn = svg("svg", {viewBox: `0 0 ${W} ${H}`, class: "curve", role: "img", "aria-label": "Rate over the scale"});
+    for (let power = low; power <= high; power++) {
+      drawn.append(svg("line", {x1: 64, x2: W - 156, y1: y(10 ** power), y2: y(10 ** power), class: "grid"}), svg("text", {x: 56, y: y(10 ** power) + 4, "text-anchor": "end"}, number(10 ** power)));
+    }
+    for (const scale of [...new Set(all.map(([value]) => value))].sort((a, b) => a - b)) drawn.append(svg("text", {x: x(scale), y: H - 28, "text-anchor": "middle"}, number(scale)));
+    drawn.append(svg("text", {x: 64 + (W - 220) / 2, y: H - 8, "text-anchor": "middle"}, "scale"));
+    const ends = [];
+    for (const {points, ink, dash, name} of lines) {
+      drawn.append(svg("polyline", {points: points.map(([scale, , rate]) => `${x(scale)},${y(rate)}`).join(" "), fill: "none", stroke: ink, "stroke-width": 2, "stroke-dasharray": dash}));
+      for (const [scale, , rate] of points) drawn.append(svg("circle", {cx: x(scale), cy: y(rate), r: 3, fill: ink}));
+      let at = y(points.at(-1)[2]) + 4;
+      while (ends.some((other) => Math.abs(other - at) < 14)) at += 14;
+      ends.push(at);
+      drawn.append(svg("text", {x: x(points.at(-1)[0]) + 8, y: at}, name.slice(0, 26)));
+    }
+    return drawn;
+  };
+
+  const terms = (pairs) => make("dl", {}, ...pairs.filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== "–")
+    .flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+  const SYSTEM = {
+    Server: ({system}) => system.product, CPU: ({system}) => `${system.cpus ?? "?"} × ${system.cpu}`, Memory: ({system}) => system.ram, Storage: ({system}) => system.storage,
+    "File system": ({system}) => system.file_system, "Operating system": ({system}) => [system.os, system.kernel, system.architecture].filter(Boolean).join(", "),
+    Virtual: ({system}) => system.virtual, Transport: ({system}) => system.transport, Limits: ({system}) => system.limits, Nodes: ({system}) => String(system.nodes || ""),
+    Machine: ({about}) => about.machine, Price: ({about}) => about.price ? `${about.price.per_hour} ${about.price.currency} per hour` : "",
+  };
+  const CONDITIONS = {
+    Workload: ({conditions}) => conditions.label, Settings: ({conditions}) => Object.entries(conditions.settings).map((pair) => pair.join(" ")).join(", "),
+    Scales: ({conditions}) => conditions.scales.join(", "), Threads: ({conditions}) => conditions.threads.join(", "), Cycles: ({conditions}) => conditions.profile,
+    Isolation: ({conditions}) => conditions.isolation, Pacing: ({conditions}) => conditions.pacing, Client: ({conditions}) => conditions.client,
+    Durability: ({conditions}) => conditions.durable ? "durable" : `not durable: ${conditions.not_durable.join(", ")}`,
+    "Server settings": ({conditions}) => Object.entries(conditions.server_settings).map((pair) => pair.join(" = ")).join(", "),
+    "Measured": ({measured, dsbench}) => `${measured} with dsbench ${dsbench}`, "By": ({about}) => about.by, Notes: ({about}) => about.notes,
+  };
+  const FIGURES = {
+    ...Object.fromEntries(Object.keys(MEASURES).filter((key) => key.startsWith("stage ")).map((key) => [MEASURES[key].name, (entry) => { const found = MEASURES[key].of(entry); return found ? number(found.value) : "–"; }])),
+    "Highest rate": ({figures}) => figures.rate ? `${number(figures.rate.value)} ${figures.rate.unit}` : "–",
+    "Interval of 95 %": ({figures}) => figures.rate && figures.rate.low !== null ? `${number(figures.rate.low)} to ${number(figures.rate.high)}` : "–",
+    "At": ({figures}) => figures.rate ? `scale ${figures.rate.scale}, ${figures.rate.threads} threads${figures.rate.stage === "load" ? "" : `, stage ${figures.rate.stage}`}` : "–",
+    "Median": ({figures}) => time(figures.p50_ns), "99 % take at most": ({figures}) => time(figures.p99_ns),
+    "Failed attempts": ({figures}) => figures.failed ? `${number(100 * figures.failed, 2)} %` : "none",
+    "Index DSI": ({figures}) => figures.dsi ? `${figures.dsi.value.toFixed(2)}${figures.dsi.low === null ? "" : ` (${figures.dsi.low.toFixed(2)} to ${figures.dsi.high.toFixed(2)})`}${figures.dsi.comparable ? "" : ", of this ladder only"}` : "–",
+    "Transactions for money": (entry) => { const found = MEASURES.price.of(entry); return found ? `${number(found.value)} ${MEASURES.price.unit(entry)}` : "–"; },
+  };
+  const pairs = (fields, entry) => Object.entries(fields).map(([name, pick]) => [name, pick(entry)]);
+  const entryPage = (id) => {
+    const entry = byId.get(id);
+    if (!entry) return [make("h1", {}, "There is no such entry"), make("p", {}, make("a", {href: "#ranking"}, "To the ranking"))];
+    const near = groups.get(entry.group).length - 1;
+    return [make("h1", {}, entry.sentence), make("p", {className: "sub"}, entry.group), curve([entry]),
+      make("h2", {}, "Figures"), terms(pairs(FIGURES, entry)), make("h2", {}, "System"), terms(pairs(SYSTEM, entry)), make("h2", {}, "Conditions"), terms(pairs(CONDITIONS, entry)),
+      make("h2", {}, "Evidence"), make("p", {}, make("a", {href: `entries/${id}/archive.zip`, download: `${id}.zip`}, "The archive"), " holds every count. dsbench show computes all of this from it again."),
+      site.reports ? make("p", {}, make("a", {href: `entries/${id}/report.html`}, "The whole report")) : "",
+      make("p", {}, near ? `${near} other ${near === 1 ? "entry was" : "entries were"} measured alike: ` : "No other entry was measured alike. ",
+        near ? make("a", {href: "#ranking", onclick: () => { state.group = entry.group; }}, "see the ranking") : "")];
+  };
+  const comparison = (ids) => {
+    const chosen = ids.map((id) => byId.get(id)).filter(Boolean);
+    if (chosen.length < 2) return [make("h1", {}, "Nothing to compare"), make("p", {}, make("a", {href: "#ranking"}, "Mark two entries in the ranking"))];
+    const body = Object.entries({...FIGURES, ...SYSTEM, ...CONDITIONS}).map(([name, pick]) => [name, chosen.map((entry) => pick(entry) || "–")])
+      .filter(([, cells]) => cells.some((cell) => cell !== "–"))
+      .map(([name, cells]) => make("tr", {}, make("th", {scope: "row"}, name), ...cells.map((cell) => make("td", {className: name in FIGURES || cell === cells[0] ? "text" : "text other"}, cell))));
+    const [first, other] = chosen.map(({figures}) => figures.rate), times = first && other ? other.value / first.value : null;
+    const clear = first && other && first.low !== null && other.low !== null && (first.high < other.low || other.high < first.low);
+    const alike = new Set(chosen.map(({group}) => group)).size === 1;
+    const verdict = !alike ? "These were not measured alike: the table tells what differs" : chosen.length > 2 || times === null ? `${chosen.length} servers side by side`
+      : first.low === null || other.low === null ? `${chosen[0].system.product} and ${chosen[1].system.product}: too few cycles to tell which is faster`
+      : clear ? `${chosen[1].system.product} does ${number(times, 3)} times the rate of ${chosen[0].system.product}` : `${chosen[0].system.product} and ${chosen[1].system.product} cannot be told apart`;
+    return [make("h1", {}, verdict), make("p", {className: "sub"}, "What differs from the first is coloured."), curve(chosen),
+      make("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": "Side by side, table"}, make("table", {}, make("caption", {}, "Side by side"),
+        make("thead", {}, make("tr", {}, make("td"), ...chosen.map((entry) => make("th", {scope: "col"}, make("a", {href: `#entry=${entry.id}`}, entry.system.product), make("small", {}, ` ${entry.measured}`))))), make("tbody", {}, ...body)))];
+  };
+  // --- One machine, one product, one group, several versions.
+  const versions = () => {
+    const found = new Map();
+    for (const entry of entries) {
+      const key = [entry.group, product(entry), machine(entry), entry.conditions.threads.join()].join(" · ");
+      found.set(key, [...(found.get(key) ?? []), entry]);
+    }
+    const many = [...found].filter(([, list]) => new Set(list.map(({system}) => system.product)).size > 1);
+    const parts = many.map(([key, list]) => {
+      list.sort((one, other) => one.system.product.localeCompare(other.system.product, "en", {numeric: true}) || one.measured.localeCompare(other.measured));
+      const base = list[0].figures.rate;
+      const rows = list.filter(({figures}) => figures.rate).map((entry) => {
+        const {value, low, high} = entry.figures.rate, tied = low === null || base.low === null ? "no interval" : low <= base.high && base.low <= high ? "not told apart" : "";
+        return make("tr", {}, make("th", {scope: "row"}, make("a", {href: `#entry=${entry.id}`}, entry.system.product)), make("td", {}, entry.measured), make("td", {}, `${number(value)} ${entry.figures.rate.unit}`),
+          make("td", {}, low === null ? "–" : `${number(low, 3)} to ${number(high, 3)}`), make("td", {}, entry === list[0] ? "1" : number(value / base.value, 3)), make("td", {}, entry === list[0] ? "" : tied));
+      });
+      return make("section", {}, make("h2", {}, key), make("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": `${key}, table`}, make("table", {className: "numbers"}, make("caption", {}, key),
+        make("thead", {}, make("tr", {}, ...["Version", "Measured", "Rate", "Interval", "Relative", "Beside the first"].map((head) => make("th", {scope: "col"}, head)))), make("tbody", {}, ...rows))));
+    });
+    return [make("h1", {}, many.length ? "Versions on one machine" : "No machine has several versions of one product yet"), ...parts];
+  };
+  const about = () => [make("h1", {}, "How to read this"),
+    make("p", {}, "Every entry holds the archive of a dsbench run. Before it was shown here, dsbench computed each figure from the archive again, and held its counts against each other: transactions against histograms, the course, the check of the database, and the machine's own counters. What did not fit was refused."),
+    make("p", {}, "Ranked together is what had the same workload, sizes, cycles, isolation, pacing and durability. What else differs is told in the row. Entries whose intervals overlap share a place."),
+    make("p", {}, "Nothing here is a result in the sense of the TPC."),
+    make("p", {}, `Made by dsbench ${site.version}. Add your own: dsbench publish ARCHIVE --to FOLDER, and send a pull request.`)];
+  const show = () => {
+    const [name, value = ""] = decodeURIComponent(location.hash.slice(1)).split("=");
+    const content = name === "entry" ? entryPage(value) : name === "compare" ? comparison(value.split(",")) : name === "versions" ? versions() : name === "about" ? about() : ranking();
+    view.replaceChildren(...content.filter(Boolean));
+    for (const link of document.querySelectorAll("nav[aria-label=Views] a")) link.toggleAttribute("aria-current", link.hash === `#${name || "ranking"}`);
+  };
+  addEventListener("hashchange", () => { show(); scrollTo(0, 0); });
+  show();
+})();
