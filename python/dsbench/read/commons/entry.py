@@ -2,8 +2,8 @@
 
 A folder with entries::
 
-    entries/20261123-postgresql-tpcb-0f3c9a2b71/entry.json     who, what, on what, which figures
-    entries/20261123-postgresql-tpcb-0f3c9a2b71/archive.zip    run.json, the tables, results.csv
+    entries/20261123-postgresql-tpcb-07068b4690/entry.json     who, what, on what, which figures
+    entries/20261123-postgresql-tpcb-07068b4690/archive.zip    run.json, the tables, results.csv
 
 ``archive.zip`` is an archive as any other. All of ``entry.json`` but ``about`` follows from it.
 """
@@ -212,7 +212,7 @@ def prepare(path: Path, about: About, hide: Collection[str] = HIDDEN) -> Package
     source = Archive.open(path)
     if wrong := audit(source):
         words = f"{path}: {wrong[0].sentence}"
-        raise EntryError(words, "a commons takes complete runs whose check holds; measure again", usage=True)
+        raise EntryError(words, "nothing was written: leave it out, or measure again", usage=True)
     run = source.run
     names = {run.host: "host"} | {node.name: f"node-{number}" for number, node in enumerate(run.nodes, 1) if node.name}
     hider = Hider(hide, {name: now for name, now in names.items() if name and name != "local"})

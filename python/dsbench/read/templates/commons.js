@@ -44,13 +44,14 @@
   }
   // Entries whose intervals reach the first of a place share it; one without an interval has none.
   const rank = (rows) => {
-    let place = 0, head = null;
-    rows.forEach((row, position) => {
-      const known = row.figure.low !== null && row.figure.high !== null;
-      if (!known) { row.place = ""; return; }
-      if (head === null || row.figure.high < head.low) { place = position + 1; head = row.figure; }
+    let place = 0, counted = 0, head = null;
+    for (const row of rows) {
+      row.place = "";
+      if (row.figure.low === null || row.figure.high === null) continue;
+      counted += 1;
+      if (head === null || row.figure.high < head.low) { place = counted; head = row.figure; }
       row.place = String(place);
-    });
+    }
     const shared = new Map();
     for (const row of rows) shared.set(row.place, (shared.get(row.place) ?? 0) + 1);
     for (const row of rows) row.tied = row.place !== "" && shared.get(row.place) > 1;
@@ -132,12 +133,12 @@
     if (figure.low !== null) bar.append(Object.assign(make("b"), {style: `left: ${share(figure.low)}; width: ${share(figure.high - figure.low)}`}));
     const interval = figure.low === null ? "no interval" : `${number(figure.low, 3)} to ${number(figure.high, 3)}`;
     const differs = Object.entries(DIFFERS).filter(([, pick]) => String(pick(entry)) !== String(pick(first)))
-      .map(([name, pick]) => `${name} ${String(pick(entry)).slice(0, 60) || "none"}`).join("; ");
+      .map(([name, pick]) => `${name} ${String(pick(entry)).slice(0, 60) || "default"}`).join("; ");
     return make("tr", {}, make("td", {}, box), make("td", {}, place ? `${place}${tied ? " (tied)" : ""}` : "–"),
       make("td", {className: "figure"}, make("strong", {}, `${number(figure.value)} ${measure.unit(entry)}`), make("small", {}, interval), bar),
       make("td", {className: "text"}, make("a", {href: `#entry=${entry.id}`}, entry.system.product), make("small", {}, entry.about.by)),
       make("td", {}, time(entry.figures.p99_ns)), make("td", {className: "text"}, machine(entry)),
-      make("td", {className: "text"}, [entry.system.file_system, entry.system.storage.slice(0, 50)].filter(Boolean).join(" on ")),
+      make("td", {className: "text"}, [entry.system.file_system, entry.system.storage.split(", ").slice(0, 2).join(", ")].filter(Boolean).join(" on ")),
       make("td", {className: "text"}, differs || "–"), make("td", {}, entry.measured));
   };
 

@@ -1,0 +1,180 @@
+"""A commons from the command line to a page in a real browser, opened from a file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dsbench.read.commons.entry import About, Price, prepare, write
+from dsbench.read.commons.site import build, check
+from fixtures.web import Seen, browsed
+
+STORED = Path(__file__).parents[1] / "data/archives"
+BAD = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script>"
+PUBLISHED = ("sqlite-threads", "pg-tpcc", "pg", "sqlite-tpcb", "insert", "tp1")
+
+
+def dsbench(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "dsbench", *words], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def commons(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("commons") / "results"
+    for name in PUBLISHED:
+        about = About(by=BAD, machine="m", price=Price(per_hour=0.5, currency="EUR"), notes=BAD)
+        write(prepare(STORED / f"{name}.zip", about), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(commons: Path) -> Path:
+    return build(commons, commons.parent / "site").path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with browsed() as found:
+        yield found
+
+
+def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    assert dsbench("commons", "init", str(folder)).returncode == 0
+    assert {path.name for path in folder.iterdir()} == {"README.md", "LICENSE", "about.toml", ".github", "entries"}
+    again = dsbench("commons", "init", str(folder))
+    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+
+    shown = dsbench("publish", str(STORED / "pg.zip"), "--to", str(folder), "--preview")
+    assert "hidden  host" in shown.stdout
+    assert not any(folder.glob("entries/2*"))
+    published = dsbench("publish", str(STORED / "pg.zip"), "--to", str(folder), "--by", "Ada", "--price", "0.1")
+    assert published.returncode == 0, published.stderr
+    entry = json.loads((Path(published.stdout.strip()) / "entry.json").read_text())
+    assert entry["about"] == {"by": "Ada", "machine": "", "notes": "", "price": {"per_hour": 0.1, "currency": "USD"}}
+
+    checked = dsbench("commons", "check", str(folder))
+    assert (checked.returncode, checked.stderr) == (0, "1 of 1 entry holds\n")
+    built = dsbench("commons", "build", str(folder), "--out", str(tmp_path / "site"))
+    assert built.stdout == f"{tmp_path / 'site' / 'index.html'}\n"
+
+    entry["figures"]["rate"]["value"] *= 2
+    (Path(published.stdout.strip()) / "entry.json").write_text(json.dumps(entry))
+    refused = dsbench("commons", "check", str(folder))
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"refused: {entry['id']}: figures.rate.value is ")
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (("publish", "nowhere", "--to", "x"), "no archive at nowhere"),
+    (("publish", str(STORED / "cut.zip"), "--to", "x"), "cut-short"),
+    (("publish", str(STORED / "pg.zip"), "--to", "x", "--hide", "colour"), "--hide: 'colour' is nothing"),
+    (("publish", str(STORED / "pg.zip"), "--to", "x", "--price", "-1"), "--price"),
+    (("publish", str(STORED / "pg.zip"), "--to", "x", "--currency", "euro", "--price", "1"), "--currency"),
+    (("publish", str(STORED / "pg.zip"), "--to", "x", "--about", "nowhere.toml"), "--about: nowhere.toml"),
+    (("commons", "check", "nowhere"), "nowhere is no commons"),
+])  # fmt: skip
+def test_wrong_words_are_one_error(words: tuple[str, ...], said: str) -> None:
+    done = dsbench(*words)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert said in done.stderr
+    assert "hint: " in done.stderr
+    assert not Path("x").exists()
+
+
+def test_what_was_verified_is_remembered_and_what_is_gone_leaves_the_site(commons: Path, tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    folder = tmp_path / "some"
+    for name in PUBLISHED[:2]:
+        write(prepare(STORED / f"{name}.zip", About()), folder)
+    first = build(folder, out).verified
+    assert (len(first.sound), first.remembered) == (2, 0)
+    assert build(folder, out).verified.remembered == 2
+    (path,) = (path for path in (folder / "entries").iterdir() if "sqlite" in path.name)
+    (out / "entries" / path.name / "mine.txt").write_text("somebody else's")
+    said = json.loads((path / "entry.json").read_text())
+    said["measured"] = "2020-01-01"
+    (path / "entry.json").write_text(json.dumps(said))
+    changed = build(folder, out).verified
+    assert (len(changed.sound), changed.remembered, len(changed.refused)) == (1, 1, 1)
+    assert [file.name for file in (out / "entries" / path.name).iterdir()] == ["mine.txt"]
+    assert "sqlite" not in (out / "index.html").read_text().lower().split('id="entries"')[1].split("</script>")[0]
+
+
+def test_a_run_counts_once_however_often_it_was_published(tmp_path: Path) -> None:
+    write(prepare(STORED / "pg.zip", About()), tmp_path)
+    write(prepare(STORED / "pg.zip", About(), ()), tmp_path)
+    found = check(tmp_path)
+    assert len(found.sound) == 1
+    assert "it is the run of" in found.refused[0]
+
+
+def test_ranking_entry_comparison_and_versions_in_a_browser(site: Path, browser: Any) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    seen, axe = Seen(page), Axe()
+
+    def sound() -> None:
+        assert [wrong["id"] for wrong in axe.run(page).response["violations"]] == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert seen.well()
+
+    page.goto(site.as_uri())
+    assert page.locator("h1").inner_text() == f"{len(PUBLISHED)} database servers, measured"
+    sound()
+    group = page.get_by_label("What is compared")
+    values = [option.get_attribute("value") for option in group.locator("option").all()]
+    group.select_option(next(value for value in values if value.startswith("TPC-C")))
+    assert page.locator(".ranking tbody tr").count() == 1
+    assert "per minute" in page.locator(".ranking .figure").inner_text().lower() \
+        or "NOPM" in page.locator(".ranking .figure").inner_text()
+    page.get_by_label("Ranked by").select_option("price")
+    assert "per EUR" in page.locator(".ranking .figure").inner_text()
+    page.get_by_label("Search").fill("no such machine")
+    assert "Nothing matches." in page.locator(".ranking").inner_text()
+    group.select_option(next(value for value in values if value.startswith("Insert")))
+    assert "Stage l.i0" in page.locator(".ranking thead").inner_text()
+
+    page.locator(".ranking tbody a").click()
+    assert "PostgreSQL" in page.locator("h1").inner_text() or "SQLite" in page.locator("h1").inner_text()
+    sound()
+    with page.expect_download() as loaded:
+        page.get_by_role("link", name="The archive").click()
+    assert loaded.value.suggested_filename.endswith(".zip")
+
+    ids = sorted(path.name for path in (site.parent / "entries").iterdir() if "tpcb" in path.name)[:2]
+    page.goto(f"{site.as_uri()}#compare={','.join(ids)}")
+    assert page.locator("thead th").count() == 2
+    assert page.locator("svg.curve polyline").count() >= 2
+    sound()
+    page.goto(f"{site.as_uri()}#versions")
+    assert "version" in page.locator("h1").inner_text().lower()
+    sound()
+    page.goto(f"{site.as_uri()}#entry=nothing")
+    assert page.locator("h1").inner_text() == "There is no such entry"
+
+
+def test_entries_whose_intervals_overlap_share_a_place(commons: Path, browser: Any, tmp_path: Path) -> None:
+    """Places are computed by the page: four made-up entries, of which two overlap and one has no interval."""
+    from dsbench.read.commons.entry import read_entry
+    from dsbench.read.commons.site import render
+
+    base = read_entry(next(iter((commons / "entries").glob("*sqlite*"))))
+    made = []
+    for number, (value, low, high) in enumerate(((100, 95, 105), (98, 92, 99), (80, 79, 81), (90, None, None))):
+        figures = {**base.figures, "rate": {**base.figures["rate"], "value": value, "low": low, "high": high}}
+        made.append(base.model_copy(update={"figures": figures, "id": f"{base.id[:-1]}{number}"}))
+    path = tmp_path / "index.html"
+    path.write_text(render("made", made))
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    places = page.locator(".ranking tbody tr td:nth-child(2)").all_inner_texts()
+    assert places == ["1 (tied)", "1 (tied)", "–", "3"]
