@@ -85,18 +85,20 @@ def test_labels_name_the_variant_of_a_product(tmp_path: Path) -> None:
 
 def test_the_text_has_rates_and_factors_by_scale(three: Comparison) -> None:
     lines = [" ".join(line.split()) for line in shown.text(three).splitlines()]
-    assert lines[:3] == ["A PostgreSQL 15.18", "B PostgreSQL 18.6", "C PostgreSQL 15.18, fsync off"]
+    assert lines[0] == "PostgreSQL 18.6 is the fastest, 2.00 times as fast as PostgreSQL 15.18."
+    at = lines.index("A PostgreSQL 15.18")
+    assert lines[at : at + 3] == ["A PostgreSQL 15.18", "B PostgreSQL 18.6", "C PostgreSQL 15.18, fsync off"]
+    assert lines[at + 5] == "scale A B C", "before all warnings and figures"
     for line in ("1 100 200 –", "10 200 400 200", "100 – 8 –", "of scales 1–10 1–100 10–10"):
         assert line in lines, "the scale whose check failed is left out"
-    assert "10 1 2.00 [2.00, 2.00] 1" in lines
-    assert "100 – – –" in lines
-    assert any(re.fullmatch(r"mean 1 2\.00 \[1\.\d\d, 2\.\d\d\] –", line) for line in lines)
+    assert "10 1 2.00▲ 1" in lines
+    assert any(re.fullmatch(r"mean 1 2\.00▲ \[1\.\d\d–2\.\d\d\] –", line) for line in lines)
     assert "spec.target.settings.fsync default default off" in lines
     assert "server PostgreSQL 15.18 PostgreSQL 18.6 PostgreSQL 15.18" in lines
     warned = lines[lines.index("Warnings"):]
-    assert "PostgreSQL 15.18, fsync off: NOT DURABLE: fsync off" in warned
-    assert "PostgreSQL 15.18, fsync off: VOID, check failed at scale 1" in warned
-    assert "measured on several machines: pavonis, syrtis" in warned
+    assert "warning (C): NOT DURABLE: fsync off" in warned
+    assert "warning (C): VOID, check failed at scale 1" in warned
+    assert "warning: measured on several machines: pavonis, syrtis" in warned
 
 
 def test_other_loads_and_workloads_are_doubted(tmp_path: Path) -> None:
@@ -201,11 +203,13 @@ def test_repeated_runs_are_one_side_and_give_a_verdict(tmp_path: Path) -> None:
     found = read([*runs("before", 100, 104), *runs("after", 201, 209), *runs("same", 102, 99)])
     assert found.labels == ("before (2 runs)", "after (2 runs)", "same (2 runs)")
     text = shown.text(found)
-    assert "95 % interval by the spread between runs of the same settings (2 + 2 + 2 runs)" in text
+    assert "95 % intervals by the spread between runs of the same settings (2 + 2 + 2 runs)" in text
     assert "B  faster: 2.01 times the rate of A [1.6" in text
     assert "C  no difference shown: 0.99 times the rate of A [0.8" in text
-    once = shown.text(read([runs("x", 100)[0], runs("y", 200)[0]]))
-    assert "B  faster in this one pair of runs: 2.00 times the rate of A [2.00, 2.00] over scales 1-10. How far runs" in once
+    once = read([runs("x", 100)[0], runs("y", 200)[0]])
+    assert shown.text(once).startswith("y is 2.00 times as fast as x (2.00 to 2.00) over scales 1 to 10.\n")
+    (verdict,) = shown.document(once)["sections"][0]["verdicts"].values()
+    assert verdict.startswith("faster in this one pair of runs: 2.00 times the rate of x [2.00, 2.00] over scales 1-10. How far runs")
 
 
 def test_times_failures_and_checks_stand_beside_the_rates(tmp_path: Path) -> None:
@@ -219,7 +223,8 @@ def test_times_failures_and_checks_stand_beside_the_rates(tmp_path: Path) -> Non
     lines = [" ".join(line.split()) for line in shown.text(found).splitlines()]
     for line in ("1, p99 2 30 1", "1 0.0% 50.0% 0.0%", "1 holds FAILED not made"):
         assert line in lines
-    assert "B no verdict: no scale with a rate and a check that holds, here and at A" in lines
+    assert not any("no verdict" in line for line in lines)
+    assert shown.document(found)["sections"][0]["verdicts"]["PostgreSQL 15.18 (2)"].startswith("no verdict: no scale with a rate and a check")
     curves = specs(found)["freq"]["datasets"]["curves"]
     assert {row["archive"] for row in curves} == set(found.labels)
 
@@ -250,17 +255,20 @@ def test_the_files_are_whole_and_load_nothing(three: Comparison) -> None:
     assert "PostgreSQL 15.18, fsync off" in svg
     page = files["comparison.html"].decode()
     assert "default-src 'none'" in page
-    assert "rate relative to PostgreSQL 15.18, 95 % interval over the cycles of one run each" in page
+    assert "95 % intervals over the cycles of one run each" in page
+    assert '<td class="ratio up3">2.00</td>' in page
+    assert page.index("is the fastest") < page.index('class="ratio') < page.index("Warnings") < page.index('aria-label="Contents"')
     markup = re.sub(r"<script[^>]*>.*?</script>", "", page, flags=re.DOTALL)
     assert not re.search(r'<[^>]+(?:src|href)=(?!"#)', markup)
 
 
 def test_other_workloads_have_no_verdict_and_that_comes_first(tmp_path: Path) -> None:
     paths = [_archive(tmp_path, name, REFERENCE, spec={"workload": name}) for name in ("tpcc", "tp1")]
-    lines = shown.text(read(paths)).splitlines()
-    assert lines[3].startswith("warning: the workloads differ")
-    (verdict,) = [line for line in lines if line.startswith("B  ") and "times the rate" in line]
-    assert verdict.startswith("B  no verdict, as the workloads differ: ")
+    text = shown.text(read(paths))
+    assert text.startswith("The workloads differ: their rates count different transactions.\n")
+    assert "times the rate" not in text
+    (verdict,) = shown.document(read(paths))["sections"][0]["verdicts"].values()
+    assert verdict.startswith("no verdict, as the workloads differ: ")
 
 
 def test_what_the_server_was_set_to_tells_archives_apart_though_nobody_asked_for_it(tmp_path: Path) -> None:
@@ -320,8 +328,9 @@ def test_the_command_prints_and_writes(called: Program, tmp_path: Path) -> None:
     paths = [str(_archive(tmp_path, name, REFERENCE)) for name in ("one", "two")]
     done = called("compare", *paths, "--out", "beside")
     assert done.returncode == 0, done.stderr
-    assert "95 % interval over the cycles of one run each: the spread between runs is not in it" in done.stdout
-    assert "B  1.00 times the rate of A [0.92, 1.09] over scales 1-10 with the same settings" in done.stdout
+    assert "95 % intervals over the cycles of one run each: the spread between runs is not in it" in done.stdout
+    assert done.stdout.startswith("Two runs of the same settings: one is 1.00 times as fast as ")
+    assert " (0.92 to 1.09) over scales 1 to 10." in done.stdout
     assert (tmp_path / "beside/comparison.html").stat().st_size > 500_000
     shown = json.loads(called("compare", *paths, "--json").stdout)
     assert [archive["name"] for archive in shown["archives"]] == ["one", "two"]

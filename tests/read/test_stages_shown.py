@@ -19,6 +19,7 @@ from dsbench.read.draw.several import specs
 from dsbench.read.evaluation import evaluate
 from dsbench.read.several import shown, stages, trend
 from dsbench.read.several.compare import Comparison, read, verdicts
+from dsbench.read.several.relative import tell_relative
 from dsbench.read.several.trend import histories
 from dsbench.read.text import colour_signs
 from fixtures.archives import MS, S, cycle_row, group_row, run_json, write
@@ -58,12 +59,13 @@ def _cells(table: Table) -> list[list[str]]:
 
 
 def test_three_tables_with_signs(comparison: Comparison) -> None:
-    absolute, relative, background = map(_cells, stages.tell_rates(comparison.stages, comparison.labels))
+    absolute, background = map(_cells, stages.tell_rates(comparison.stages, comparison.labels))
+    (relative,) = map(_cells, tell_relative(comparison, comparison.labels, brief=False))
     assert comparison.stages.names == ("load", "index", "query")
     assert absolute[0] == ["", "load", "index", "query"]
     assert [row[3] for row in absolute[1:]] == ["200", "190", "212", "208"]
-    assert [row[3] for row in relative[1:]] == ["1.00", "0.95▼", "1.06▲", "1.04"]
-    assert {row[1] for row in relative[1:]} == {"1.00"}
+    assert [row[3] for row in relative[1:]] == ["1", "0.95▼", "1.06▲", "1.04"]
+    assert {row[1] for row in relative[1:]} == {"1"}
     assert background == [
         ["", "query"], ["base", "1,000 of 1,000"], ["new", "900 of 1,000 SLA!"], ["newer", "950 of 1,000"],
         ["same", "1,000 of 1,000"],
@@ -75,9 +77,9 @@ def test_stages_at_other_scales_stand_beside_each_other_with_their_scale(tmp_pat
     for label in ("cached", "io-bound"):
         (tmp_path / label).mkdir()
     paths = [archive(tmp_path / "cached", "cached").path, archive(tmp_path / "io-bound", "io-bound", faster=0.5, scale=20).path]
-    _absolute, relative, _background = stages.tell_rates(read(paths).stages, ("A", "B"))
-    assert relative.title.startswith("relative to the first")
-    assert _cells(relative) == [["", "load", "index", "query"], ["A, scale 1", "1.00", "1.00", "1.00"], ["B, scale 20", "1.00", "1.00", "0.50▼"]]
+    (relative,) = tell_relative(read(paths), ("A", "B"), brief=True)
+    assert relative.title.startswith("relative rate of each stage")
+    assert _cells(relative) == [["", "load", "index", "query"], ["A, scale 1", "1", "1", "1"], ["B, scale 20", "1", "1", "0.50▼"]]
 
 
 def test_each_setup_has_a_reference_of_its_own_and_bars_beside_the_other(tmp_path: Path) -> None:
@@ -92,10 +94,11 @@ def test_each_setup_has_a_reference_of_its_own_and_bars_beside_the_other(tmp_pat
     found = read(paths)
     assert found.labels == ("one, cached", "two, cached", "one, io-bound", "two, io-bound")
     assert found.load == [], "what makes the setups is no reason against a comparison"
-    absolute, relative, _background = map(_cells, stages.tell_rates(found.stages, ("A", "B", "C", "D")))
+    absolute, _background = map(_cells, stages.tell_rates(found.stages, ("A", "B", "C", "D")))
+    (relative,) = map(_cells, tell_relative(found, ("A", "B", "C", "D"), brief=True))
     assert [row[3] for row in absolute[1:]] == ["200", "100", "10", "100"]
     assert [[row[0], row[3]] for row in relative[1:]] == [
-        ["A, scale 1", "1.00"], ["B, scale 1", "0.50▼"], ["C, scale 20", "1.00"], ["D, scale 20", "10.00▲"],
+        ["A, scale 1", "1"], ["B, scale 1", "0.50▼"], ["C, scale 20", "1"], ["D, scale 20", "10.00▲"],
     ]  # fmt: skip
     queries = found.sections[-1]
     assert (queries.bases, queries.compared[1].relative[1].value) == ((0, 0, 2, 2), pytest.approx(280 / 480, rel=0.2))
@@ -163,7 +166,8 @@ def test_a_rate_of_a_stage_is_that_of_its_measured_clients_alone(tmp_path: Path)
 
 def test_they_stand_in_text_json_and_page(comparison: Comparison) -> None:
     text = shown.text(comparison)
-    assert "B  1.00   1.00  0.95▼" in text
+    assert text.startswith("Fastest of 4 in 3 stages: ")
+    assert "B new       1      1  0.95▼" in text
     assert "efficiency, query" in text
     assert "\x1b" not in text
     found = shown.document(comparison)["stages"]
@@ -174,8 +178,8 @@ def test_they_stand_in_text_json_and_page(comparison: Comparison) -> None:
     assert (new["efficiency"]["qps"], new["efficiency"]["rss"]) == (190, None)
     json.dumps(found, allow_nan=False)
     html = shown.files(comparison)["comparison.html"].decode()
-    assert '<td class="slower">0.95▼</td>' in html
-    assert '<td class="faster">1.06▲</td>' in html
+    assert '<td class="ratio down1">0.95</td>' in html
+    assert '<td class="ratio up1">1.06</td>' in html
     assert '<td class="slower">900 of 1,000 SLA!</td>' in html
 
 

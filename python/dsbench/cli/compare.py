@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from dsbench.cli import terminal
 
 EPILOG = (
     "Examples: dsbench compare archives/*.zip --out comparison | dsbench compare archives/*.zip --reference before | "
@@ -32,14 +32,13 @@ def command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Set archives side by side: a verdict, rates, relative rates, times, failures, checks, what differs.
+    """Set archives side by side: a sentence, relative rates, rates, times, failures, checks, what differs.
 
     Archives of the same settings and label count as repetitions: then their spread gives the intervals.
     """
     # Late: the libraries that draw and compute take a second, and help should not.
     from dsbench.read.several import files, shown
     from dsbench.read.several.compare import read
-    from dsbench.read.text import colour_signs
     from dsbench.study import sort_archives
 
     paths, first = sort_archives(archives)
@@ -49,7 +48,6 @@ def command(
     if as_json:
         print(files.as_json(shown.document(comparison)))
         return
-    text = shown.text(comparison)
-    print(colour_signs(text) if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else text, end="")
+    terminal.show(shown.tell(comparison))
     for path in written:
         print(path)

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from math import inf, isfinite, log, nan
+from typing import Any, Final, Literal
 
-from dsbench.read.format import format_number
+from dsbench.read.format import DOWN, UP, format_number
+
+_SLOWER: Final = 0.95
+_FASTER: Final = 1.05
+"""Ratios without an interval from which on they are coloured."""
+_SHADES: Final = (log(1.15), log(1.6))
+"""Sizes from which on a colour is stronger."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,47 @@ class Column:
 
     def show(self, value: Any) -> str:
         """A cell; a dash where there is no value."""
+        if isinstance(value, Ratio):
+            return value.text
         return value if isinstance(value, str) else format_number(value, self.times, self.digits, self.form)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A rate divided by that of the reference, in a cell that is coloured by its size."""
+
+    value: float
+    low: float = nan
+    high: float = nan
+    """Ends of its interval; nan where there is none."""
+    brief: bool = False
+    """Whether the interval is left out."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether it is told apart from 1: by its interval, or without one by 5 %."""
+        exact = round(self.value, 9)  # without what computing it left behind
+        return self.low > 1 or self.high < 1 if isfinite(self.low) else exact <= _SLOWER or exact >= _FASTER
+
+    @property
+    def shade(self) -> str:
+        """``up1`` to ``up3``, ``down1`` to ``down3``, or ``same``."""
+        if not self.apart:
+            return "same"
+        size = abs(log(self.value)) if self.value > 0 else inf
+        return ("up" if self.value > 1 else "down") + str(1 + sum(size > border for border in _SHADES))
+
+    @property
+    def within(self) -> str:
+        """The interval."""
+        return f"{self.low:.2f}–{self.high:.2f}" if isfinite(self.low) and self.low < self.high else ""
+
+    @property
+    def text(self) -> str:
+        """Without colour: with a sign, and its interval."""
+        sign = (UP if self.value > 1 else DOWN) if self.apart else ""
+        figure = "1" if self.value == 1 and not self.within else f"{self.value:.2f}{sign}"
+        return f"{figure} [{self.within}]" if self.within and not self.brief else figure
 
 
 @dataclass(frozen=True)
@@ -86,6 +133,8 @@ class Diagram:
     caption: str = ""
     switched: bool = False
     """Whether a linear axis and a logarithmic one both say something: a page then offers the other one."""
+    wide: bool = False
+    """Whether a page gives it its whole width."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +146,8 @@ class Part:
     folded: bool = False
     key: str = ""
     """What a link names it by: then it is a section of the page."""
+    tab: str = ""
+    """The tab of the page that it stands behind."""
 
 
 Tone = Literal["", "good", "fair", "bad"]

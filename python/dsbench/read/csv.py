@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
-from dsbench.read.blocks import Block, Column, Notices, Part, Table, Terms
+from dsbench.read.blocks import Block, Column, Notices, Part, Ratio, Table, Terms
 
 
 def render_csv(blocks: Iterable[Block], *, units: bool = True) -> str:
@@ -40,6 +40,8 @@ def _table(table: Table, units: bool) -> str:
 
 
 def _value(column: Column, value: Any) -> Any:
+    if isinstance(value, Ratio):
+        value = value.value
     if isinstance(value, float) or (isinstance(value, int) and column.times != 1):
         return f"{value * column.times:.9g}" if isfinite(value) else ""
     return "" if value is None else value

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from dsbench.read.blocks import Block, Diagram, Part
+from dsbench.read.blocks import Answer, Block, Diagram, Part, Ratio
 from dsbench.read.format import tone
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def environment() -> Environment:
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     made.filters["script"], made.filters["tone"] = escape_script, tone
+    made.tests["ratio"] = lambda value: isinstance(value, Ratio)
     return made
 
 
@@ -48,10 +49,32 @@ def render_page(title: str, body: str, specs: Mapping[str, Spec], courses: Mappi
 
 
 def render_document(title: str, blocks: Sequence[Block]) -> str:
-    """The blocks as a whole page below its title."""
-    body = environment().from_string("<main><h1>{{ title }}</h1>\n{{ body }}</main>")
-    shown = body.render(title=title, body=Markup(render_blocks(blocks)))
-    return render_page(title, shown, specs_of(blocks))
+    """The blocks as a whole page: those without a tab, then the tabs in the order in which they come."""
+    tabs: dict[str, list[Part]] = {}
+    top: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Part) and block.tab:
+            tabs.setdefault(block.tab, []).append(block)
+        else:
+            top.append(block)
+    answered = any(isinstance(block, Answer) for block in blocks)
+    body = tag(
+        "main", tag("div", tag("span", f"dsbench · {title}"), cls="top") if answered else tag("h1", title),
+        Html(render_blocks(top)),
+        list_contents({tab: [(one.key, one.title) for one in parts] for tab, parts in tabs.items()}) if tabs else "",
+        *(tag("div", Html(render_blocks(parts)), data_tab=tab) for tab, parts in tabs.items()),
+    )
+    return render_page(title, body, specs_of(blocks))
+
+
+def list_contents(tabs: Mapping[str, Sequence[tuple[str, str]]]) -> Html:
+    """A link to the first section of each tab, and below it one to each of its sections, which are keys and titles."""
+    def inner(sections: Sequence[tuple[str, str]]) -> Html:
+        return tag("ul", *(tag("li", tag("a", title, href=f"#{key}")) for key, title in sections))
+
+    rows = [tag("li", tag("a", tab, href=f"#{sections[0][0]}", data_opens=tab), inner(sections) if sections[1:] else "")
+            for tab, sections in tabs.items()]  # fmt: skip
+    return tag("nav", tag("ul", *rows), aria_label="Contents")
 
 
 def specs_of(blocks: Sequence[Block]) -> dict[str, Spec]:
@@ -59,7 +82,7 @@ def specs_of(blocks: Sequence[Block]) -> dict[str, Spec]:
     found: dict[str, Spec] = {}
     for block in blocks:
         if isinstance(block, Diagram):
-            found[block.name] = block.spec
+            found[block.name] = {**block.spec, "width": "container"} if block.wide else block.spec
         elif isinstance(block, Part):
             found |= specs_of(block.blocks)
     return found

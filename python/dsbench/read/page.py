@@ -20,7 +20,19 @@ from dsbench.read.draw.hero import hero
 from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, ceiling_tps
-from dsbench.read.html import Html, join, number, render_blocks, render_page, render_section, section, table, tag, terms
+from dsbench.read.html import (
+    Html,
+    join,
+    list_contents,
+    number,
+    render_blocks,
+    render_page,
+    render_section,
+    section,
+    table,
+    tag,
+    terms,
+)
 from dsbench.read.naming import server, subject
 from dsbench.read.series import each_series
 from dsbench.read.stats.values import result_columns
@@ -105,16 +117,10 @@ def _section(name: str, evaluation: Evaluation) -> Html | None:
 
 
 def _contents(tabs: Mapping[str, Sequence[str]]) -> Html:
-    """A link to the first section of each tab, and below it one to each of its sections."""
     def title(name: str) -> str:
         return _OWN[name] if name in _OWN else subjects.load(name).title
 
-    def inner(names: Sequence[str]) -> Html:
-        return tag("ul", *(tag("li", tag("a", title(name), href=f"#{name}")) for name in names))
-
-    rows = [tag("li", tag("a", tab, href=f"#{names[0]}", data_opens=tab), inner(names) if len(names) > 1 else "")
-            for tab, names in tabs.items()]  # fmt: skip
-    return tag("nav", tag("ul", *rows), aria_label="Contents")
+    return list_contents({tab: [(name, title(name)) for name in names] for tab, names in tabs.items()})
 
 
 def _paper_form(specs: Mapping[str, Spec]) -> Html | str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Final
 
-from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table, Terms
+from dsbench.read.blocks import Block, Column, Diagram, Notice, Notices, Part, Sentence, Table, Terms
 from dsbench.read.draw.several import specs
 from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation
@@ -15,6 +15,7 @@ from dsbench.read.html import render_document
 from dsbench.read.several import bounds, stages
 from dsbench.read.several.compare import TIMES, Comparison, Section, basis, verdicts
 from dsbench.read.several.files import make_files
+from dsbench.read.several.relative import answer, tell_relative
 from dsbench.read.several.settings import OF_SERVER
 from dsbench.read.stats.values import Interval
 from dsbench.read.subjects.rate import describe_cutoff
@@ -24,6 +25,7 @@ STEM: Final = "comparison"
 _MEAN: Final = (
     "mean: the mean of the factors along lg scale, over the scales that an archive has in common with the first"
 )
+_VERDICTS: Final = ("faster", "slower", "no difference")
 _LETTERS: Final = 40
 """Of a value that a terminal shows; a page shows ``_WIDE``."""
 _WIDE: Final = 200
@@ -50,41 +52,66 @@ def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Ite
     """
     labels = comparison.labels
     brief = drawn is None
-    names = tuple(chr(65 + i % 26) + str(i // 26 or "") for i in range(len(labels))) if brief else labels
-    if brief:
+    letters = tuple(chr(65 + i % 26) + str(i // 26 or "") for i in range(len(labels)))
+    names = letters if brief else labels
+    yield answer(comparison)
+    if brief and not comparison.stages.staged:
         yield Terms(list(zip(names, labels, strict=True)))
+    sides = tuple(" ".join(pair) for pair in zip(letters, labels, strict=True)) if brief else labels
+    yield from tell_relative(comparison, sides if comparison.stages.staged else names, brief=brief)
     apart = list(comparison.apart())
-    yield from (Sentence(line, "warning") for line in apart)
-    said = [(part.heading, Terms(list(verdicts(comparison, part, names)))) for part in comparison.sections]
-    yield Part("Verdict", [Part(heading, [terms]) if heading else terms for heading, terms in said], key="verdict")
     if others := [line for line in comparison.warnings() if line not in apart]:
-        yield Part("Warnings", [Listed(others)], key="warnings")
+        yield Part("Warnings", [Notices(list(_notices(comparison, others, names)))], key="warnings")
     if drawn:
         figures = [Diagram(name, spec, _CAPTIONS[name], name in _SWITCHED) for name, spec in drawn.items()]
-        yield Part("Diagrams", figures, key="diagrams")
+        yield Part("Diagrams", figures, key="diagrams", tab="Diagrams")
+    if said := list(_tell_verdicts(comparison, names)):
+        yield Part("Verdict", said, key="verdict", tab="Figures")
     runs = [pair for side in comparison.sides for pair in zip(side.runs, side.evaluations, strict=True)]
     yield from _tell_peaks(bounds.of_evaluations(runs))
     if comparison.stages.staged or not brief:
         tables = [*stages.tell_rates(comparison.stages, names), *stages.tell_efficiency(comparison.stages, names)]
-        yield Part("Stages", tables, key="stages")
+        yield Part("Stages", tables, key="stages", tab="Stages")
     for number, section in enumerate(comparison.sections, start=1):
         title = f"Figures, {section.heading}" if section.heading else "Figures"
-        yield Part(title, list(_tell_section(section, names)), key=f"figures-{number}")
+        yield Part(title, list(_tell_section(section, names)), key=f"figures-{number}", tab="Figures")
     if any(one.overall for section in comparison.sections for one in section.compared[1:]):
-        yield Sentence(_MEAN, "note")
+        yield Part("Means", [Sentence(_MEAN, "note")], key="means", tab="Figures")
     if systems := list(_tell_systems(comparison, names, brief=brief)):
-        yield Part("Systems", systems, key="systems")
-    yield Part("What differs", list(_tell_differences(comparison, names, brief=brief)), key="differences")
+        yield Part("Systems", systems, key="systems", tab="What differs")
+    differs = list(_tell_differences(comparison, names, brief=brief))
+    yield Part("What differs", differs, key="differences", tab="What differs")
     if not brief:
         archives = [", ".join(one.name for one in side.evaluations) for side in comparison.sides]
-        yield Part("Archives", [Terms(list(zip(labels, archives, strict=True)))], key="archives")
+        named = Terms(list(zip(labels, archives, strict=True)))
+        yield Part("Archives", [named], key="archives", tab="What differs")
+
+
+def _tell_verdicts(comparison: Comparison, names: tuple[str, ...]) -> Iterator[Block]:
+    """Those that say more than the sentence above them: the rest is in the table."""
+    if len(comparison.sides) == 2 and len(comparison.sections) == 1:
+        return
+    for section in comparison.sections:
+        said = [(name, line) for name, line in verdicts(comparison, section, names) if line.startswith(_VERDICTS)]
+        if said:
+            yield Part(section.heading, [Terms(said)]) if section.heading else Terms(said)
+
+
+def _notices(comparison: Comparison, lines: Sequence[str], names: Sequence[str]) -> Iterator[Notice]:
+    """A line that several sides have stands once."""
+    sides: dict[str, list[str]] = {}
+    for line in lines:
+        at = next((at for at, one in enumerate(comparison.labels) if line.startswith(f"{one}: ")), None)
+        words = line if at is None else line.removeprefix(f"{comparison.labels[at]}: ")
+        sides.setdefault(words, []).extend([] if at is None else [names[at]])
+    return (Notice(line, tuple(where)) for line, where in sides.items())
 
 
 def _tell_peaks(found: bounds.Bounds) -> Iterator[Block]:
     if found.bounds:
-        yield Part("Upper bounds", list(bounds.tell_bounds(found)), key="bounds")
+        yield Part("Upper bounds", list(bounds.tell_bounds(found)), key="bounds", tab="Figures")
     if any(len(one.rates) > 1 for one in found.measured):
-        yield Part("Peaks", list(bounds.tell_peaks(found)), key="peaks")
+        yield Part("Peaks", list(bounds.tell_peaks(found)), key="peaks", tab="Figures")
 
 
 def _tell_section(section: Section, names: Sequence[str]) -> Iterator[Block]:
@@ -103,11 +130,7 @@ def _tell_section(section: Section, names: Sequence[str]) -> Iterator[Block]:
     shown = [["cut-off, scales", *(scales for scales, _ in falls)], ["cut-off, GB", *(sizes for _, sizes in falls)]]
     cutoffs = shown if any(scales != NONE for scales, _ in falls) else []
     yield table(f"rate, {of}, {section.measure}", [*rates, *indices, spans, *cutoffs])
-    factors = [[str(x), *(_factor(one.relative.get(x)) for one in section.compared)] for x in section.scales]
-    if len(section.scales) > 1:
-        factors.append(["mean", *(_factor(one.overall) for one in section.compared)])
     reference = " and ".join(names[base] for base in dict.fromkeys(section.bases))
-    yield table(f"rate relative to {reference}, 95 % interval {basis(section)}; = is within the noise", factors)
     parts = [section.dsi_parts(at) for at in sides]
     if section.measure == "tps" and any(parts):
         shares = [[str(scale), *(one.get(scale) for one in parts)] for scale in section.scales]
@@ -139,14 +162,6 @@ def _of_check(one: Evaluation, scale: int) -> str:
 
 def _index(found: Interval | None) -> str:
     return NONE if found is None else f"{found.value:.2f}{_within(found)}"
-
-
-def _factor(factor: Interval | None) -> str:
-    if factor is None or not isfinite(factor.value):
-        return NONE
-    if factor.value == factor.low == factor.high == 1:
-        return "1"
-    return f"{factor.value:.2f}{_within(factor)}" + (" =" if factor.holds_one else "")
 
 
 def _within(interval: Interval) -> str:

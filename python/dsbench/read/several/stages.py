@@ -117,18 +117,14 @@ def _name(heading: str, scale: int, *, several: bool) -> str:
 
 
 _RATES: Final = "operations per second: rows in stages of inserts, else queries or transactions"
-_RELATIVE: Final = f"relative to {{}}; {DOWN} {SLOWER} or less, {UP} {FASTER} or more"
 _BACKGROUND: Final = f"inserts in the background per second, of their target; {FAILED} below {SUSTAINED:.0%}"
 
 
 def tell_rates(stages: Stages, labels: Sequence[str]) -> Iterator[Table]:
-    """The three tables of those reports, with a row for each side, without the stages that have nothing to show, and
+    """Two tables of those reports, with a row for each side, without the stages that have nothing to show, and
     below them the quotients of two stages."""
-    bases = list(dict.fromkeys(stages.bases))
-    first = "the first" if len(bases) == 1 else f"the first of each setup, {' and '.join(labels[at] for at in bases)}"
     cells: tuple[tuple[str, Callable[[int, int], Any]], ...] = (
         (_RATES, stages.rate),
-        (_RELATIVE.format(first), lambda side, at: sign(stages.relative(side, at))),
         (_BACKGROUND, lambda side, at: _words(stages.background(side, at))),
     )
     sides = [f"{label}, scale {stages.scales[side]}" if stages.scales else label for side, label in enumerate(labels)]

@@ -1,0 +1,205 @@
+"""What a comparison begins with: a sentence, and every rate divided by that of the reference."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Any, Final
+
+from dsbench.read.blocks import Answer, Column, Ratio, Table
+from dsbench.read.naming import listed
+from dsbench.read.several.compare import Comparison, Section, basis
+from dsbench.read.several.stages import FASTER, SLOWER
+from dsbench.read.stats.precision import FEWEST
+from dsbench.read.stats.values import Interval
+
+_MOST_WITH_INTERVALS: Final = 3
+"""Columns of a terminal's table in which intervals stand."""
+
+
+def answer(comparison: Comparison) -> Answer:
+    """The sentence, and how sure it is."""
+    sections = [one for one in comparison.sections if _factors(one)]
+    about = f"{comparison.extent}; relative to {_reference(comparison)}"
+    if comparison.stages.staged:
+        about += f"; grey: less than {FASTER - 1:.0%} apart"
+    elif sections:
+        known = any(isfinite(one.low) for one in _factors(sections[0]).values())
+        about += f"; grey: not told apart; 95 % intervals {basis(sections[0])}" if known else \
+            f"; no intervals below {FEWEST} cycles of each scale; grey: less than {FASTER - 1:.0%} apart"
+    if comparison.alike and len(comparison.sides) > 2:
+        same = _join(_labels(comparison)[at] for at in sorted(comparison.alike))
+        about += f"; {same} has the settings of the first: what lies between them is chance"
+    dangers = [f"{line[:1].upper()}{line[1:]}." for line in comparison.apart()]
+    return Answer(_say(comparison, sections), about, dangers)
+
+
+def _reference(comparison: Comparison) -> str:
+    return _join(_labels(comparison)[base] for base in dict.fromkeys(comparison.stages.bases))
+
+
+def _labels(comparison: Comparison) -> list[str]:
+    """Of the sides, without how many runs they are of."""
+    return [re.sub(r" \(\d+ runs\)$", "", label) for label in comparison.labels]
+
+
+def _join(words: Iterable[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _factors(section: Section) -> dict[int, Interval]:
+    """Of each side with a rate beside its reference: the mean over the scales, or that of the only one."""
+    found = {}
+    for at, one in enumerate(section.compared):
+        sound = [factor for factor in one.relative.values() if isfinite(factor.value)]
+        factor = one.overall or (sound[0] if len(sound) == 1 else None)
+        if at != section.bases[at] and factor is not None and isfinite(factor.value):
+            found[at] = factor
+    return found
+
+
+def _say(comparison: Comparison, sections: Sequence[Section]) -> str:
+    if "spec.workload" in comparison.differences:
+        return "The workloads differ: their rates count different transactions."
+    if comparison.stages.staged:
+        return _say_stages(comparison)
+    if not sections:
+        return "No scale has a rate on both sides."
+    if len(sections) == 1 and len(comparison.sides) == 2:
+        return _say_pair(comparison, sections[0])
+    found = {(number, at): factor for number, one in enumerate(sections) for at, factor in _factors(one).items()}
+    apart = {key: one for key, one in found.items() if Ratio(one.value, one.low, one.high).apart}
+    if not apart:
+        return f"No difference from {_reference(comparison)} was seen."
+
+    def who(key: tuple[int, int], word: str) -> str:
+        section = sections[key[0]]
+        base = _labels(comparison)[section.bases[key[1]]]
+        where = f" with {section.heading}" if len(comparison.sections) > 1 else ""
+        return f"{_labels(comparison)[key[1]]} is {word}{where}, {apart[key].value:.2f} times as fast as {base}"
+
+    best, worst = (pick(apart, key=lambda key: apart[key].value) for pick in (max, min))
+    said = [who(best, "the fastest")] if apart[best].value > 1 else []
+    said += [who(worst, "the slowest")] if apart[worst].value < 1 else []
+    return f"{'; '.join(said)}."
+
+
+def _say_pair(comparison: Comparison, section: Section) -> str:
+    (at, factor), base = next(iter(_factors(section).items())), _labels(comparison)[0]
+    other = _labels(comparison)[at]
+    scales = {x: one for x, one in section.compared[at].relative.items() if isfinite(one.value)}
+    over = f" over scales {min(scales):,} to {max(scales):,}" if len(scales) > 1 else f" at scale {min(scales):,}"
+    within = f" ({factor.low:.2f} to {factor.high:.2f})" if isfinite(factor.low) else ""
+    figure = f"{factor.value:.2f} times as fast as {base}{within}{over}"
+    if at in comparison.alike:
+        return f"Two runs of the same settings: one is {figure}."
+    apart = {x: one.value > 1 for x, one in scales.items() if one.low > 1 or one.high < 1}
+    if not isfinite(factor.low):
+        return f"{other} is {figure}; so few cycles do not tell chance apart."
+    if not apart and factor.holds_one:
+        return f"No difference was seen: {other} is {figure}."
+    if 0 < len(apart) < len(scales):
+        return _say_where(other, base, apart, scales)
+    if len(set(apart.values())) > 1:
+        faster, slower = (listed(x for x, up in apart.items() if up is wanted) for wanted in (True, False))
+        return f"{other} is faster than {base} at scale {faster}, and slower at scale {slower}."
+    return f"{other} is {figure}."
+
+
+def _say_where(other: str, base: str, apart: Mapping[int, bool], scales: Mapping[int, Interval]) -> str:
+    """At which scales the two differ, where they do not at all of them."""
+    values = [scales[x].value for x in apart]
+    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+    times = low if low == high else f"{low} to {high}"
+    last, first = list(scales)[-len(apart) :], list(scales)[: len(apart)]
+    if len(set(apart.values())) == 1 and list(apart) == last:
+        where = f"from scale {last[0]:,} on; below, the two are not told apart" if len(last) > 1 else \
+            f"at scale {last[0]:,}; below, the two are not told apart"
+    elif len(set(apart.values())) == 1 and list(apart) == first:
+        where = f"up to scale {first[-1]:,}; above, the two are not told apart"
+    else:
+        where = f"at scale {listed(apart)}; elsewhere, the two are not told apart"
+    return f"{other} is {times} times as fast as {base} {where}."
+
+
+def _say_stages(comparison: Comparison) -> str:
+    stages, labels = comparison.stages, _labels(comparison)
+    columns = range(len(stages.names))
+    if len(labels) == 2:
+        ratios = [ratio for at in columns if isfinite(ratio := stages.relative(1, at))]
+        faster, slower = sum(one >= FASTER for one in ratios), sum(one <= SLOWER for one in ratios)
+        alike = len(ratios) - faster - slower
+        rest = f"; in {alike} the two differ by less than {FASTER - 1:.0%}" if alike else ""
+        if not faster and not slower:
+            return f"In none of {len(ratios)} stages {labels[0]} and {labels[1]} differ by {FASTER - 1:.0%} or more."
+        of = f"{faster} of {len(ratios)} stages"
+        return f"{labels[1]} is faster than {labels[0]} in {of} and slower in {slower}{rest}."
+    first = [max(having, key=lambda side: stages.rate(side, at)) for at in columns
+             if (having := [side for side in range(len(labels)) if stages.rate(side, at) > 0])]  # fmt: skip
+    wins = sorted(((first.count(side), label) for side, label in enumerate(labels) if side in first), reverse=True)
+    said = [f"{label} in {count}" for count, label in wins]
+    return f"Fastest of {len(labels)} in {len(first)} stages: {_join(said)}."
+
+
+def tell_relative(comparison: Comparison, names: Sequence[str], *, brief: bool) -> Iterator[Table]:
+    """Rates relative to the reference. For a terminal a row for each scale, for a page one for each side."""
+    if comparison.stages.staged:
+        yield from _tabulate_stages(comparison, names)
+        return
+    sections = [one for one in comparison.sections if any(found for at, found in _each(one) if at != one.bases[at])]
+    if brief:
+        yield from _tabulate_scales(comparison, sections, names)
+        return
+    for section in sections:
+        others = [found for at, found in _each(section) if at != section.bases[at]]
+        scales = [x for x in section.scales if any(x in found for found in others)]
+        mean = len(scales) > 1
+        heads = [Column("", left=True), *(Column(f"scale {x:,}") for x in scales), *[Column("mean")] * mean]
+        rows = [
+            [names[at], *(found.get(x) for x in scales), *[_ratio(section.compared[at].overall)] * mean]
+            for at, found in _each(section) if found
+        ]  # fmt: skip
+        yield Table(section.heading, heads, rows)
+
+
+def _each(section: Section) -> Iterator[tuple[int, dict[int, Ratio]]]:
+    for at, one in enumerate(section.compared):
+        yield at, {x: ratio for x, factor in one.relative.items() if (ratio := _ratio(factor)) is not None}
+
+
+def _ratio(factor: Interval | None) -> Ratio | None:
+    return None if factor is None or not isfinite(factor.value) else Ratio(factor.value, factor.low, factor.high)
+
+
+def _tabulate_scales(comparison: Comparison, sections: Sequence[Section], names: Sequence[str]) -> Iterator[Table]:
+    several = len(comparison.sections) > 1
+    sides = sorted({at for one in sections for at, found in _each(one) if found})
+    narrow = len(sides) > _MOST_WITH_INTERVALS
+    rows: list[list[Any]] = []
+    for section in sections:
+        each, heading = dict(_each(section)), [section.heading] if several else []
+        rows += [[*heading, f"{x:,}", *(each[at].get(x) for at in sides)] for x in section.scales
+                 if any(x in each[at] for at in sides if at != section.bases[at])]  # fmt: skip
+        if len(section.scales) > 1:
+            rows.append([*heading, "mean", *(_ratio(section.compared[at].overall) for at in sides)])
+    if rows:
+        heads = [*[Column("", left=True)] * several, Column("scale", left=True), *(Column(names[at]) for at in sides)]
+        shown = [[Ratio(cell.value, cell.low, cell.high, brief=True) if narrow and isinstance(cell, Ratio) else cell
+                  for cell in row] for row in rows]  # fmt: skip
+        yield Table("relative rates; ▲ faster, ▼ slower, without a sign not told apart", heads, shown)
+
+
+def _tabulate_stages(comparison: Comparison, names: Sequence[str]) -> Iterator[Table]:
+    stages = comparison.stages
+    sides = [f"{name}, scale {stages.scales[side]}" if stages.scales else name for side, name in enumerate(names)]
+    rows = [[_plain(stages.relative(side, at)) for at in range(len(stages.names))] for side in range(len(sides))]
+    known = [at for at in range(len(stages.names)) if any(row[at] for row in rows)]
+    heads = [Column("", left=True), *(Column(stages.names[at]) for at in known)]
+    title = "relative rate of each stage; ▲ faster, ▼ slower, without a sign less than 5 % apart"
+    yield Table(title, heads, [[side, *(row[at] for at in known)] for side, row in zip(sides, rows, strict=True)])
+
+
+def _plain(factor: float) -> Ratio | None:
+    return Ratio(factor) if isfinite(factor) else None
