@@ -8,7 +8,7 @@ use std::sync::Arc;
 use dsbench_core::engine::{Engine, Prepare};
 use dsbench_core::error::Error;
 use dsbench_core::threads::LoadPlan;
-use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress, StatementName, Workload};
+use dsbench_core::workload::{Answer, ClientId, Expected, Part, Population, Progress, StatementName, Workload};
 use dsbench_workloads::{default_call, find, open, refuse, Call, Options, Settings};
 use pyo3::prelude::*;
 
@@ -38,6 +38,9 @@ pub struct Bench {
 
 /// What cycles counted: committed per kind, commits of unknown end per kind, the clients' sums.
 type Counted = (Vec<u64>, Vec<u64>, Vec<(String, i64)>);
+
+/// An answer, see `Bench::evidence`.
+type Answered = (&'static str, u64, u8, String, Vec<Vec<Option<String>>>, u64, u64, &'static str);
 
 type PhaseFn =
     fn(&dyn Workload, &mut dyn dsbench_core::engine::Connection, &Progress) -> dsbench_core::error::Result<()>;
@@ -162,6 +165,25 @@ impl Bench {
         let workload = Arc::clone(&self.workload);
         let job: Job = Box::new(move |connection, _| workload.check(connection, expected.as_ref()));
         Task::spawn(&self.engine, Arc::default(), vec![job])
+    }
+
+    /// Whether all clients have to be in this process.
+    fn alone(&self) -> bool {
+        self.workload.alone()
+    }
+
+    /// What the queries answered, where a second engine is to check it: (stage, stream, kind, text, rows, least and most
+    /// refreshes seen, why there is no answer), the refreshes (set, whether it inserted), and whether one is unknown.
+    fn evidence(&self) -> Option<(Vec<Answered>, Vec<(u64, bool)>, bool)> {
+        let plain =
+            |one: Answer| (one.stage, one.stream, one.kind, one.text, one.rows, one.states.0, one.states.1, one.failed);
+        let found = self.workload.evidence()?;
+        Some((found.answers.into_iter().map(plain).collect(), found.refreshes, found.unknown))
+    }
+
+    /// Writes all tables, and what the refreshes change, into files in `folder`.
+    fn export(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        py.detach(|| self.workload.export(&folder)).map_err(raise)
     }
 
     /// What happens at a scale, one thing after another, as JSON: see `stage.rs`.

@@ -35,6 +35,7 @@ pub mod steps;
 pub mod tp1;
 pub mod tpcb;
 pub mod tpcc;
+pub mod tpch;
 
 /// How a transaction reaches the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +67,7 @@ pub static REGISTRY: &[&Entry] = &[
     &tpcc::entry::ENTRY,
     &select::entry::ENTRY,
     &insert::entry::ENTRY,
+    &tpch::entry::ENTRY,
     &script::entry::ENTRY,
     &file::entry::ENTRY,
     &tp1::entry::TP1,

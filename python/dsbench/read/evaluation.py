@@ -15,6 +15,7 @@ from dsbench.read.stats.fits import Fit
 from dsbench.read.stats.index import Fall
 from dsbench.read.stats.kinds import KindResult, StatementResult
 from dsbench.read.stats.machine import CycleUse
+from dsbench.read.stats.queries import Decision
 from dsbench.read.stats.tpcc import Nopm, Window
 from dsbench.read.stats.values import Collision, Doubt, Floats, Frequency, Index, Interval, Ints, Resource, ScaleResult
 from dsbench.read.subjects import readers
@@ -90,6 +91,8 @@ class Evaluation:
     """By scale; empty where the workload counts tps, or has a special analysis."""
     windows: Mapping[int, tuple[Window, ...]]
     """By scale: what the inputs must look like; empty where the workload has no analysis of its clients' sums."""
+    queries: Mapping[int, Decision]
+    """By scale: power, throughput and the times of queries, of all stages; empty where there are no such queries."""
     changes: Mapping[int, tuple[Change, ...]]
     """By scale: what the database's own statistics said before and after the cycles."""
     threads: int

@@ -3,6 +3,7 @@
 //! themselves where their transactions begin and end, and roll back what a failed statement left open.
 
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::clock::Nanos;
@@ -204,6 +205,36 @@ pub struct Condition {
     pub detail: String,
 }
 
+/// What a query answered, for comparison with what another engine answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Stage in which it was asked.
+    pub stage: &'static str,
+    /// Its stream in that stage.
+    pub stream: u64,
+    /// Its kind.
+    pub kind: KindId,
+    /// The query as the second engine reads it.
+    pub text: String,
+    /// All rows, as text.
+    pub rows: Vec<Vec<Option<String>>>,
+    /// Refreshes that were committed when it began, and the most that it may have seen.
+    pub states: (u64, u64),
+    /// Why there is none: "timeout"; empty where there is.
+    pub failed: &'static str,
+}
+
+/// All answers of a run, and what changed the database between them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// What was answered.
+    pub answers: Vec<Answer>,
+    /// Number of the set of each refresh, and whether it inserted, in the order of their commits.
+    pub refreshes: Vec<(u64, bool)>,
+    /// Whether a refresh may have taken place that is not among them.
+    pub unknown: bool,
+}
+
 /// A schema, its rows, its transactions and the conditions that must hold, at one scale.
 pub trait Workload: Send + Sync {
     /// Kinds of transactions, by number.
@@ -295,6 +326,21 @@ pub trait Workload: Send + Sync {
     /// The conditions of the workload against the database as it is now; without `expected`, those
     /// that the database can answer alone.
     fn check(&self, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>>;
+
+    /// Whether its clients share what only this process knows, so that none may run on another node or by another client.
+    fn alone(&self) -> bool {
+        false
+    }
+
+    /// What its queries answered, where a second engine is to check that; none where there is nothing to check.
+    fn evidence(&self) -> Option<Evidence> {
+        None
+    }
+
+    /// Writes the rows of all tables, and what the refreshes of the evidence change, into files for the second engine.
+    fn export(&self, folder: &Path) -> Result<()> {
+        Err(Error::configuration(format!("the workload has no rows for {}", folder.display())))
+    }
 
     /// What happens at a scale, one thing after another.
     fn stages(&self) -> Vec<Stage> {

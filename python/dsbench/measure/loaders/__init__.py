@@ -6,7 +6,7 @@ on a target, ``cycle`` a cycle under way on this machine, ``results`` what becam
 wants of the core.
 """
 
-from dsbench.measure.loaders.bench import UNCOUNTED, Bench, Condition, Counted, PhaseResult, StatementName
+from dsbench.measure.loaders.bench import UNCOUNTED, Bench, Counted, PhaseResult, StatementName
 from dsbench.measure.loaders.checking import (
     FORGETFUL,
     LEDGER_WRITER,
@@ -31,7 +31,15 @@ from dsbench.measure.loaders.core import (
     schemes,
 )
 from dsbench.measure.loaders.cycle import Cycle, Second, Watch
-from dsbench.measure.loaders.results import BUCKET_WORDS, IN_DATABASE, SECOND_WORDS, TRACE_WORDS, CycleResult, UInts
+from dsbench.measure.loaders.results import (
+    BUCKET_WORDS,
+    IN_DATABASE,
+    SECOND_WORDS,
+    TRACE_WORDS,
+    Condition,
+    CycleResult,
+    UInts,
+)
 from dsbench.measure.loaders.stages import CycleLoad, Group, Stage
 
 __all__ = [

@@ -13,10 +13,12 @@ from typing import Final
 
 from dsbench import _core
 from dsbench.measure import drivers
+from dsbench.measure.loaders.answers import check_answers
 from dsbench.measure.loaders.core import CoreError, Target, errors
 from dsbench.measure.loaders.cycle import POLL_S, Cycle, Source, Watch
 from dsbench.measure.loaders.peers import Peer, Pgbench, Sysbench
 from dsbench.measure.loaders.processes import Processes
+from dsbench.measure.loaders.results import Condition
 from dsbench.measure.loaders.stages import CycleLoad, Stage, read_load, read_stages, write_options
 from dsbench.spec import NotHere, RunSpec
 from dsbench.spec import Target as TargetSpec
@@ -30,15 +32,6 @@ _PROGRAMS: Final[Mapping[str, type[Peer]]] = {"pgbench": Pgbench, "sysbench": Sy
 
 UNCOUNTED: Final = _core.UNCOUNTED
 """As the number of commits of unknown end of a kind: it is not known how many there are."""
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One condition of a check, with the numbers that were found."""
-
-    name: str
-    holds: bool
-    detail: str
 
 
 @dataclass(frozen=True)
@@ -106,6 +99,10 @@ class Bench:
         with errors():
             self._core.refuse(spec.population == "procedure", spec.pace == "terminals")
         self._refuse_client(spec)
+        if self._core.alone() and (spec.nodes or spec.client != OWN):
+            flag = "--nodes" if spec.nodes else "--client"
+            words = f"{flag}: the clients of {spec.workload} share the state of its refreshes; leave it out"
+            raise CoreError("configuration", "", words)
         for stage in (one for one in self.stages if one.work == "load"):
             self.fill(spec, stage.name, nodes=max(spec.nodes, 1))
         counts = any(stage.repeated and not stage.timed for stage in self.stages)
@@ -184,7 +181,9 @@ class Bench:
     def check(self, counted: Counted | None, watch: Watch) -> PhaseResult:
         """Checks the workload's conditions against what the cycles counted; ``None``: within the database alone."""
         with errors():
-            return _wait(self._core.check(counted), watch)
+            checked = _wait(self._core.check(counted), watch)
+            answers = () if counted is None else check_answers(self._core, self.kinds)
+        return replace(checked, conditions=checked.conditions + answers)
 
     def work(self, stage: Stage, watch: Watch) -> PhaseResult:
         """Runs the statements of a work stage, on as many connections as it has parts."""

@@ -10,8 +10,9 @@ from typing import Final
 from dsbench.read.subject import Measure, Read, Subject
 
 NAMES: Final = (
-    "warnings", "rate", "latency", "connections", "kinds", "statements", "models", "stages", "cost", "probes",
-    "machine", "statistics", "course", "nodes", "errors", "checklist", "checks", "durability", "stack", "settings",
+    "warnings", "rate", "queries", "latency", "connections", "kinds", "statements", "models", "stages", "cost",
+    "probes", "machine", "statistics", "course", "nodes", "errors", "checklist", "checks", "durability", "stack",
+    "settings",
 )  # fmt: skip
 
 

@@ -1,0 +1,80 @@
+//! What is special about TPC-H.
+
+use crate::entry::{Entry, Headline, Kind, Unit};
+use crate::settings::{Setting, Values};
+
+/// The kinds: the queries by their numbers, then the two refresh functions.
+pub(super) const KINDS: &[Kind; 24] = &[
+    Kind::named("Q1"),
+    Kind::named("Q2"),
+    Kind::named("Q3"),
+    Kind::named("Q4"),
+    Kind::named("Q5"),
+    Kind::named("Q6"),
+    Kind::named("Q7"),
+    Kind::named("Q8"),
+    Kind::named("Q9"),
+    Kind::named("Q10"),
+    Kind::named("Q11"),
+    Kind::named("Q12"),
+    Kind::named("Q13"),
+    Kind::named("Q14"),
+    Kind::named("Q15"),
+    Kind::named("Q16"),
+    Kind::named("Q17"),
+    Kind::named("Q18"),
+    Kind::named("Q19"),
+    Kind::named("Q20"),
+    Kind::named("Q21"),
+    Kind::named("Q22"),
+    Kind::named("RF1"),
+    Kind::named("RF2"),
+];
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "size",
+        values: Values::Part { least: 0.01 },
+        default: "1",
+        help:
+            "scale factor of a scale of 1, in hundredths: --scales 1,10 --set size=0.01 are scale factors 0.01 and 0.1",
+    },
+    Setting {
+        name: "streams",
+        values: Values::Whole { least: 0, most: 40 },
+        default: "0",
+        help: "query streams of the throughput test; 0: as many as the specification asks for at the scale factor",
+    },
+    Setting {
+        name: "timeout",
+        values: Values::Whole { least: 0, most: 86_400 },
+        default: "0",
+        help: "seconds after which the server ends a statement, which voids the power of that run; 0: never",
+    },
+    Setting {
+        name: "answers",
+        values: Values::Words(&["checked", "unchecked"]),
+        default: "checked",
+        help: "whether each answer is compared with that of a second engine, DuckDB, after the clock",
+    },
+];
+
+/// Its entry in the registry.
+pub static ENTRY: Entry = Entry {
+    label: "TPC-H-like",
+    specification: "TPC-H",
+    disclaimer: "no result in the sense of the TPC",
+    unit: Unit { name: "scale factor", about: "8.66 million rows, 1 GB as text; --set size=0.01 makes it a hundredth" },
+    quick_scales: &[1],
+    retries: true,
+    // A query reads one state of the database, beside the refreshes, also where a statement alone does not.
+    isolation: "repeatable-read",
+    settings: SETTINGS,
+    headline: Headline { label: "qph", kind: None, per_s: 3600, about: "queries and refreshes per hour, no QphH" },
+    ..Entry::plain(
+        "tpch",
+        "Decision support: 22 queries and two refreshes of a wholesale supplier, alone and as several streams.",
+        super::open,
+        KINDS,
+    )
+};

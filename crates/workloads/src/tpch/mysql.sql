@@ -1,0 +1,13 @@
+-- TPC-H-like, for MariaDB and MySQL. Keys stand in the tables, since InnoDB keeps rows in their order.
+
+-- word: {key of region} = , PRIMARY KEY (r_regionkey))
+-- word: {key of nation} = , PRIMARY KEY (n_nationkey))
+-- word: {key of part} = , PRIMARY KEY (p_partkey))
+-- word: {key of supplier} = , PRIMARY KEY (s_suppkey))
+-- word: {key of partsupp} = , PRIMARY KEY (ps_partkey, ps_suppkey))
+-- word: {key of customer} = , PRIMARY KEY (c_custkey))
+-- word: {key of orders} = , PRIMARY KEY (o_orderkey))
+-- word: {key of lineitem} = , PRIMARY KEY (l_orderkey, l_linenumber))
+
+-- name: statistics
+ANALYZE NO_WRITE_TO_BINLOG TABLE {t}

@@ -1,0 +1,694 @@
+//! The rows of the eight tables, as the crate `tpchgen` makes them: in parallel, each part by itself.
+
+use std::fmt::{Display, Write};
+use std::sync::{Arc, Mutex, Weak};
+
+use dsbench_core::engine::{Connection, RowSource};
+use dsbench_core::error::{Error, Result};
+use dsbench_core::locking::lock;
+use dsbench_core::value::{Type, Value};
+use dsbench_core::workload::{Part, Progress};
+use tpchgen::dates::TPCHDate;
+use tpchgen::decimal::TPCHDecimal;
+use tpchgen::distribution::Distributions;
+use tpchgen::generators::{
+    Customer, CustomerGenerator, LineItem, LineItemGenerator, Nation, NationGenerator, Order, OrderGenerator,
+    Part as Product, PartGenerator, PartSupp, PartSuppGenerator, Region, RegionGenerator, Supplier, SupplierGenerator,
+};
+use tpchgen::text::TextPool;
+
+use crate::steps::Counted;
+
+/// Characters of the text out of which comments are cut.
+const TEXT: i32 = 300 * 1024 * 1024;
+/// Rows of one transaction of a load, about.
+const CHUNK: u64 = 500_000;
+/// Lines of an order, on average.
+const LINES: u64 = 4;
+/// 2000-01-01, from which PostgreSQL counts days, in days since 1970.
+const YEAR_2000: i64 = 10_957;
+
+/// The text of comments takes 300 MiB: it is made when rows are, and given back with the last of them.
+static POOL: Mutex<Weak<TextPool>> = Mutex::new(Weak::new());
+
+/// The text of comments, which all that make rows at the same time share.
+pub fn pool() -> Arc<TextPool> {
+    let mut kept = lock(&POOL);
+    kept.upgrade().unwrap_or_else(|| {
+        let made = Arc::new(TextPool::new(TEXT, Distributions::static_default()));
+        *kept = Arc::downgrade(&made);
+        made
+    })
+}
+
+/// Year, month and day of a number of days since 1970.
+pub fn day(days: i64) -> (i64, i64, i64) {
+    // Days from the first of March of a year that begins a cycle of 400 years.
+    let (cycle, rest) = ((days + 719_468).div_euclid(146_097), (days + 719_468).rem_euclid(146_097));
+    let year = (rest - rest / 1460 + rest / 36_524 - rest / 146_096) / 365;
+    let of_year = rest - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year + cycle * 400 + i64::from(month <= 2), month, of_month)
+}
+
+/// How a dialect takes money and days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A day as its number from 2000 on, which is what PostgreSQL keeps.
+    Numbered,
+    /// A day as text.
+    Written,
+    /// A day as text, money as a double precision number.
+    Real,
+}
+
+impl Form {
+    /// That of a dialect.
+    pub fn of(dialect: &str) -> Self {
+        match dialect {
+            "postgres" => Self::Numbered,
+            "sqlite" | "mock" => Self::Real,
+            _ => Self::Written,
+        }
+    }
+
+    /// The type of a column that has one of `money`, `day`, or another.
+    fn kind(self, column: Kind) -> Type {
+        match (column, self) {
+            (Kind::Key, _) => Type::Int64,
+            (Kind::Number, _) => Type::Int32,
+            (Kind::Text, _) => Type::Text,
+            (Kind::Money, Self::Real) => Type::Float64,
+            (Kind::Money, _) => Type::Decimal(2),
+            (Kind::Day, Self::Numbered) => Type::Int32,
+            (Kind::Day, _) => Type::Text,
+        }
+    }
+
+    fn money(self, hundredths: i64) -> Value<'static> {
+        match self {
+            Self::Real => Value::Float(hundredths as f64 / 100.0),
+            _ => Value::Decimal { unscaled: hundredths, scale: 2 },
+        }
+    }
+
+    fn day(self, date: TPCHDate, text: &mut String) -> Value<'_> {
+        match self {
+            Self::Numbered => Value::Int(i64::from(date.to_unix_epoch()) - YEAR_2000),
+            _ => written(text, date),
+        }
+    }
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Key,
+    Number,
+    Text,
+    Money,
+    Day,
+}
+
+use Kind::{Day, Key, Money, Number, Text};
+
+/// A table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// Regions.
+    Region,
+    /// Nations.
+    Nation,
+    /// Parts.
+    Part,
+    /// Suppliers.
+    Supplier,
+    /// What suppliers have of parts.
+    PartSupp,
+    /// Customers.
+    Customer,
+    /// Orders.
+    Orders,
+    /// Lines of orders.
+    LineItem,
+}
+
+impl Table {
+    /// All, in the order in which they are loaded.
+    pub const ALL: [Self; 8] = [
+        Self::Region,
+        Self::Nation,
+        Self::Part,
+        Self::Supplier,
+        Self::PartSupp,
+        Self::Customer,
+        Self::Orders,
+        Self::LineItem,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Region => "region",
+            Self::Nation => "nation",
+            Self::Part => "part",
+            Self::Supplier => "supplier",
+            Self::PartSupp => "partsupp",
+            Self::Customer => "customer",
+            Self::Orders => "orders",
+            Self::LineItem => "lineitem",
+        }
+    }
+
+    fn all_columns(self) -> &'static [(&'static str, Kind)] {
+        match self {
+            Self::Region => &[("r_regionkey", Number), ("r_name", Text), ("r_comment", Text)],
+            Self::Nation => &[("n_nationkey", Number), ("n_name", Text), ("n_regionkey", Number), ("n_comment", Text)],
+            Self::Part => &[
+                ("p_partkey", Number),
+                ("p_name", Text),
+                ("p_mfgr", Text),
+                ("p_brand", Text),
+                ("p_type", Text),
+                ("p_size", Number),
+                ("p_container", Text),
+                ("p_retailprice", Money),
+                ("p_comment", Text),
+            ],
+            Self::Supplier => &[
+                ("s_suppkey", Number),
+                ("s_name", Text),
+                ("s_address", Text),
+                ("s_nationkey", Number),
+                ("s_phone", Text),
+                ("s_acctbal", Money),
+                ("s_comment", Text),
+            ],
+            Self::PartSupp => &[
+                ("ps_partkey", Number),
+                ("ps_suppkey", Number),
+                ("ps_availqty", Number),
+                ("ps_supplycost", Money),
+                ("ps_comment", Text),
+            ],
+            Self::Customer => &[
+                ("c_custkey", Number),
+                ("c_name", Text),
+                ("c_address", Text),
+                ("c_nationkey", Number),
+                ("c_phone", Text),
+                ("c_acctbal", Money),
+                ("c_mktsegment", Text),
+                ("c_comment", Text),
+            ],
+            Self::Orders => &[
+                ("o_orderkey", Key),
+                ("o_custkey", Number),
+                ("o_orderstatus", Text),
+                ("o_totalprice", Money),
+                ("o_orderdate", Day),
+                ("o_orderpriority", Text),
+                ("o_clerk", Text),
+                ("o_shippriority", Number),
+                ("o_comment", Text),
+            ],
+            Self::LineItem => &[
+                ("l_orderkey", Key),
+                ("l_partkey", Number),
+                ("l_suppkey", Number),
+                ("l_linenumber", Number),
+                ("l_quantity", Money),
+                ("l_extendedprice", Money),
+                ("l_discount", Money),
+                ("l_tax", Money),
+                ("l_returnflag", Text),
+                ("l_linestatus", Text),
+                ("l_shipdate", Day),
+                ("l_commitdate", Day),
+                ("l_receiptdate", Day),
+                ("l_shipinstruct", Text),
+                ("l_shipmode", Text),
+                ("l_comment", Text),
+            ],
+        }
+    }
+
+    /// Its columns with their types.
+    pub fn columns(self, form: Form) -> Vec<(&'static str, Type)> {
+        self.all_columns().iter().map(|(name, kind)| (*name, form.kind(*kind))).collect()
+    }
+
+    /// Rows by which it is cut into parts: of lines, their orders.
+    fn numbers(self, hundredths: u64) -> u64 {
+        match self {
+            Self::Region => 5,
+            Self::Nation => 25,
+            Self::Part => 2000 * hundredths,
+            Self::Supplier => 100 * hundredths,
+            Self::PartSupp => 8000 * hundredths,
+            Self::Customer => 1500 * hundredths,
+            Self::Orders | Self::LineItem => 15_000 * hundredths,
+        }
+    }
+
+    /// Rows that a load makes.
+    pub fn rows(self, hundredths: u64) -> u64 {
+        match self {
+            Self::LineItem => lines_of_orders().take(self.numbers(hundredths) as usize).sum(),
+            _ => self.numbers(hundredths),
+        }
+    }
+}
+
+/// Lines of each order that is loaded, in the order of their keys.
+pub fn lines_of_orders() -> impl Iterator<Item = u64> {
+    let mut lines = OrderGenerator::create_line_count_random();
+    std::iter::repeat_with(move || {
+        let many = lines.next_value();
+        lines.row_finished();
+        many as u64
+    })
+}
+
+/// The rows of a part of a table, one after another, by `each`.
+trait Rows {
+    /// Hands the next row over as values and as a line of text; false when there is none.
+    fn next(&mut self, emit: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<bool>;
+
+    /// Writes the next row as a line, as the crate itself does.
+    fn line(&mut self, out: &mut dyn std::io::Write) -> std::io::Result<bool>;
+}
+
+/// Rows of an iterator, and what makes values of them.
+struct Made<I, F> {
+    rows: I,
+    values: F,
+    texts: Texts,
+}
+
+/// Memory for the texts of a row.
+type Texts = [String; 6];
+
+impl<I, F> Rows for Made<I, F>
+where
+    I: Iterator,
+    I::Item: Display,
+    F: FnMut(&I::Item, &mut Texts, &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()>,
+{
+    fn next(&mut self, emit: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<bool> {
+        match self.rows.next() {
+            Some(row) => (self.values)(&row, &mut self.texts, emit).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn line(&mut self, out: &mut dyn std::io::Write) -> std::io::Result<bool> {
+        match self.rows.next() {
+            Some(row) => writeln!(out, "{row}").map(|()| true),
+            None => Ok(false),
+        }
+    }
+}
+
+fn written(text: &mut String, value: impl Display) -> Value<'_> {
+    text.clear();
+    // Writing into a string cannot fail.
+    let _ = write!(text, "{value}");
+    Value::Text(text)
+}
+
+/// The rows of part `part` (from 0) of `parts` of a table.
+fn rows<'p>(table: Table, sf: f64, part: u64, parts: u64, form: Form, pool: &'p TextPool) -> Box<dyn Rows + 'p> {
+    let (lists, part, parts) = (Distributions::static_default(), part as i32 + 1, parts as i32);
+    let texts = Texts::default();
+    match table {
+        Table::Region => Box::new(Made {
+            rows: RegionGenerator::new_with_distributions_and_text_pool(lists, pool).iter(),
+            values: |row: &Region<'_>, _: &mut Texts, emit: Emit<'_>| {
+                emit(&[Value::Int(row.r_regionkey), Value::Text(row.r_name), Value::Text(row.r_comment)])
+            },
+            texts,
+        }),
+        Table::Nation => Box::new(Made {
+            rows: NationGenerator::new_with_distributions_and_text_pool(lists, pool).iter(),
+            values: |row: &Nation<'_>, _: &mut Texts, emit: Emit<'_>| {
+                let [name, comment] = [row.n_name, row.n_comment].map(Value::Text);
+                emit(&[Value::Int(row.n_nationkey), name, Value::Int(row.n_regionkey), comment])
+            },
+            texts,
+        }),
+        Table::Part => Box::new(Made {
+            rows: PartGenerator::new_with_distributions_and_text_pool(sf, part, parts, lists, pool).iter(),
+            values: move |row: &_, texts: &mut Texts, emit: Emit<'_>| product(form, row, texts, emit),
+            texts,
+        }),
+        Table::Supplier => Box::new(Made {
+            rows: SupplierGenerator::new_with_distributions_and_text_pool(sf, part, parts, lists, pool).iter(),
+            values: move |row: &_, texts: &mut Texts, emit: Emit<'_>| supplier(form, row, texts, emit),
+            texts,
+        }),
+        Table::PartSupp => Box::new(Made {
+            rows: PartSuppGenerator::new_with_text_pool(sf, part, parts, pool).iter(),
+            values: move |row: &PartSupp<'_>, _: &mut Texts, emit: Emit<'_>| {
+                emit(&[
+                    Value::Int(row.ps_partkey),
+                    Value::Int(row.ps_suppkey),
+                    Value::Int(row.ps_availqty.into()),
+                    form.money(row.ps_supplycost.into_inner()),
+                    Value::Text(row.ps_comment),
+                ])
+            },
+            texts,
+        }),
+        Table::Customer => Box::new(Made {
+            rows: CustomerGenerator::new_with_distributions_and_text_pool(sf, part, parts, lists, pool).iter(),
+            values: move |row: &_, texts: &mut Texts, emit: Emit<'_>| customer(form, row, texts, emit),
+            texts,
+        }),
+        Table::Orders => Box::new(Made {
+            rows: OrderGenerator::new_with_distributions_and_text_pool(sf, part, parts, lists, pool).iter(),
+            values: move |row: &_, texts: &mut Texts, emit: Emit<'_>| order(form, row, texts, emit),
+            texts,
+        }),
+        Table::LineItem => Box::new(Made {
+            rows: LineItemGenerator::new_with_distributions_and_text_pool(sf, part, parts, lists, pool).iter(),
+            values: move |row: &_, texts: &mut Texts, emit: Emit<'_>| line(form, row, texts, emit),
+            texts,
+        }),
+    }
+}
+
+type Emit<'e> = &'e mut dyn FnMut(&[Value<'_>]) -> Result<()>;
+
+fn product(form: Form, row: &Product<'_>, [name, maker, brand, ..]: &mut Texts, emit: Emit<'_>) -> Result<()> {
+    emit(&[
+        Value::Int(row.p_partkey),
+        written(name, &row.p_name),
+        written(maker, row.p_mfgr),
+        written(brand, row.p_brand),
+        Value::Text(row.p_type),
+        Value::Int(row.p_size.into()),
+        Value::Text(row.p_container),
+        form.money(row.p_retailprice.into_inner()),
+        Value::Text(row.p_comment),
+    ])
+}
+
+fn supplier(form: Form, row: &Supplier, [name, address, phone, ..]: &mut Texts, emit: Emit<'_>) -> Result<()> {
+    emit(&[
+        Value::Int(row.s_suppkey),
+        written(name, row.s_name),
+        written(address, &row.s_address),
+        Value::Int(row.s_nationkey),
+        written(phone, &row.s_phone),
+        form.money(row.s_acctbal.into_inner()),
+        Value::Text(&row.s_comment),
+    ])
+}
+
+fn customer(form: Form, row: &Customer<'_>, [name, address, phone, ..]: &mut Texts, emit: Emit<'_>) -> Result<()> {
+    emit(&[
+        Value::Int(row.c_custkey),
+        written(name, row.c_name),
+        written(address, &row.c_address),
+        Value::Int(row.c_nationkey),
+        written(phone, &row.c_phone),
+        form.money(row.c_acctbal.into_inner()),
+        Value::Text(row.c_mktsegment),
+        Value::Text(row.c_comment),
+    ])
+}
+
+fn order(form: Form, row: &Order<'_>, [date, clerk, ..]: &mut Texts, emit: Emit<'_>) -> Result<()> {
+    emit(&[
+        Value::Int(row.o_orderkey),
+        Value::Int(row.o_custkey),
+        Value::Text(row.o_orderstatus.as_str()),
+        form.money(row.o_totalprice.into_inner()),
+        form.day(row.o_orderdate, date),
+        Value::Text(row.o_orderpriority),
+        written(clerk, row.o_clerk),
+        Value::Int(row.o_shippriority.into()),
+        Value::Text(row.o_comment),
+    ])
+}
+
+fn line(form: Form, row: &LineItem<'_>, [ship, commit, receipt, ..]: &mut Texts, emit: Emit<'_>) -> Result<()> {
+    let money = |value: TPCHDecimal| form.money(value.into_inner());
+    emit(&[
+        Value::Int(row.l_orderkey),
+        Value::Int(row.l_partkey),
+        Value::Int(row.l_suppkey),
+        Value::Int(row.l_linenumber.into()),
+        form.money(row.l_quantity * 100),
+        money(row.l_extendedprice),
+        money(row.l_discount),
+        money(row.l_tax),
+        Value::Text(row.l_returnflag),
+        Value::Text(row.l_linestatus),
+        form.day(row.l_shipdate, ship),
+        form.day(row.l_commitdate, commit),
+        form.day(row.l_receiptdate, receipt),
+        Value::Text(row.l_shipinstruct),
+        Value::Text(row.l_shipmode),
+        Value::Text(row.l_comment),
+    ])
+}
+
+/// Rows on their way into the database.
+struct Source<'a> {
+    rows: Box<dyn Rows + 'a>,
+    counted: Counted<'a>,
+}
+
+impl RowSource for Source<'_> {
+    fn next_row(&mut self, emit: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<bool> {
+        let more = self.rows.next(emit)?;
+        if more { self.counted.rows(1) } else { self.counted.end() }?;
+        Ok(more)
+    }
+}
+
+/// Loads a part of the rows of all tables.
+pub fn load(
+    conn: &mut dyn Connection,
+    hundredths: u64,
+    form: Form,
+    part: Part,
+    pool: &TextPool,
+    progress: &Progress,
+) -> Result<()> {
+    let sf = hundredths as f64 / 100.0;
+    for table in Table::ALL {
+        let small = matches!(table, Table::Region | Table::Nation);
+        if small && part.index > 0 {
+            continue;
+        }
+        let numbers = CHUNK / if table == Table::LineItem { LINES } else { 1 };
+        let parts = if small { 1 } else { u64::from(part.count) };
+        // Each part is cut into as many chunks.
+        let chunks = table.numbers(hundredths).div_ceil(numbers * parts).max(1);
+        for chunk in 0..chunks {
+            let at = u64::from(part.index) * chunks + chunk;
+            let rows = rows(table, sf, at, parts * chunks, form, pool);
+            let load =
+                conn.bulk().ok_or_else(|| Error::configuration("this engine has no bulk load, which tpch needs"))?;
+            load.load(table.name(), &table.columns(form), &mut Source { rows, counted: Counted::new(progress) })?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the rows of a table as lines of text, columns ended by `|`.
+pub fn write(table: Table, hundredths: u64, pool: &TextPool, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    let mut rows = rows(table, hundredths as f64 / 100.0, 0, 1, Form::Written, pool);
+    while rows.line(out)? {}
+    Ok(())
+}
+
+/// A value of a row that a refresh inserts, kept until then.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kept {
+    /// A number.
+    Int(i64),
+    /// Money as a double precision number.
+    Float(f64),
+    /// Money in hundredths.
+    Money(i64),
+    /// A text.
+    Text(Box<str>),
+}
+
+impl Kept {
+    fn of(value: &Value<'_>) -> Self {
+        match value {
+            Value::Float(number) => Self::Float(*number),
+            Value::Decimal { unscaled, .. } => Self::Money(*unscaled),
+            Value::Text(text) => Self::Text((*text).into()),
+            Value::Int(number) | Value::Timestamp(number) => Self::Int(*number),
+            Value::Null => Self::Int(0),
+        }
+    }
+
+    /// As the database takes it.
+    pub fn value(&self) -> Value<'_> {
+        match self {
+            Self::Int(number) => Value::Int(*number),
+            Self::Float(number) => Value::Float(*number),
+            Self::Money(unscaled) => Value::Decimal { unscaled: *unscaled, scale: 2 },
+            Self::Text(text) => Value::Text(text),
+        }
+    }
+}
+
+/// A pair of refreshes: what the first inserts and the second deletes.
+#[derive(Debug, Default)]
+pub struct Refresh {
+    /// Orders with their lines.
+    pub orders: Vec<(Vec<Kept>, Vec<Vec<Kept>>)>,
+    /// Keys of the orders that go.
+    pub deleted: Vec<i64>,
+}
+
+impl Refresh {
+    /// Lines that it inserts.
+    pub fn lines(&self) -> usize {
+        self.orders.iter().map(|(_, lines)| lines.len()).sum()
+    }
+}
+
+/// Orders of a pair of refreshes for each hundredth of the scale factor.
+pub const REFRESHED: u64 = 15;
+/// Pairs of which keys can be made.
+pub const MOST_SETS: u64 = 999;
+
+/// The key of row `row` (from 1) of a kind of which every fourth eight keys are taken: those loaded have `shift` 0.
+fn key(row: i64, shift: i64) -> i64 {
+    (((row >> 3) << 2 | shift) << 3) | (row & 7)
+}
+
+/// The rows that set `set` (from 1) inserts, with their keys: they go on where the rows of the load end.
+fn new_orders<'p>(set: u64, hundredths: u64, pool: &'p TextPool, each: &mut dyn FnMut(Order<'p>, Vec<LineItem<'p>>)) {
+    let (sf, lists) = (hundredths as f64 / 100.0, Distributions::static_default());
+    let part = 1000 + set as i32;
+    let orders = OrderGenerator::new_with_distributions_and_text_pool(sf, part, 1000, lists, pool);
+    let lines = LineItemGenerator::new_with_distributions_and_text_pool(sf, part, 1000, lists, pool);
+    let mut lines = lines.iter().peekable();
+    for (at, mut order) in orders.iter().enumerate() {
+        let (made, row) = (order.o_orderkey, ((set - 1) * REFRESHED * hundredths) as i64 + at as i64 + 1);
+        order.o_orderkey = key(row, 1);
+        let mut own = Vec::new();
+        while let Some(mut line) = lines.next_if(|line| line.l_orderkey == made) {
+            line.l_orderkey = order.o_orderkey;
+            own.push(line);
+        }
+        each(order, own);
+    }
+}
+
+fn old_orders(set: u64, hundredths: u64) -> Vec<i64> {
+    let each = (REFRESHED * hundredths) as i64;
+    let first = (set as i64 - 1) * each + 1;
+    (first..first + each).map(|row| key(row, 0)).collect()
+}
+
+/// Set `set` (from 1) of the refreshes.
+pub fn refresh(set: u64, hundredths: u64, form: Form, pool: &TextPool) -> Refresh {
+    let mut made = Refresh { orders: Vec::new(), deleted: old_orders(set, hundredths) };
+    let mut texts = Texts::default();
+    new_orders(set, hundredths, pool, &mut |row, lines| {
+        let mut kept = Vec::new();
+        // What takes the values cannot fail.
+        let mut keep = |values: &[Value<'_>]| {
+            kept.push(values.iter().map(Kept::of).collect::<Vec<_>>());
+            Ok(())
+        };
+        let _ = order(form, &row, &mut texts, &mut keep);
+        for one in &lines {
+            let _ = line(form, one, &mut texts, &mut keep);
+        }
+        let lines = kept.split_off(1);
+        made.orders.push((kept.pop().unwrap_or_default(), lines));
+    });
+    made
+}
+
+/// Writes what set `set` inserts into `orders` and `lines`, and the keys that it deletes into `deleted`.
+pub fn write_refresh(
+    set: u64,
+    hundredths: u64,
+    pool: &TextPool,
+    [orders, lines, deleted]: [&mut dyn std::io::Write; 3],
+) -> std::io::Result<()> {
+    let mut done = Ok(());
+    new_orders(set, hundredths, pool, &mut |order, own| {
+        let mut all = || {
+            writeln!(orders, "{order}")?;
+            own.iter().try_for_each(|line| writeln!(lines, "{line}"))
+        };
+        if done.is_ok() {
+            done = all();
+        }
+    });
+    done?;
+    old_orders(set, hundredths).iter().try_for_each(|key| writeln!(deleted, "{key}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_have_dates() {
+        assert_eq!([0, 10_561, 11_016, -1].map(day), [(1970, 1, 1), (1998, 12, 1), (2000, 2, 29), (1969, 12, 31)]);
+    }
+
+    #[test]
+    fn tables_have_the_rows_of_the_specification() {
+        assert_eq!(Table::ALL.map(|table| table.rows(1)), [5, 25, 2000, 100, 8000, 1500, 15_000, 60_175]);
+        assert_eq!(Table::LineItem.rows(100), 6_001_215);
+    }
+
+    #[test]
+    fn parts_make_together_what_one_makes() {
+        let pool = pool();
+        let lines = |parts: u64| {
+            let mut out = Vec::new();
+            for part in 0..parts {
+                let mut rows = rows(Table::LineItem, 0.01, part, parts, Form::Written, &pool);
+                while rows.line(&mut out).unwrap() {}
+            }
+            String::from_utf8(out).unwrap()
+        };
+        let whole = lines(1);
+        assert_eq!(whole.lines().count() as u64, Table::LineItem.rows(1));
+        assert!(whole == lines(3));
+    }
+
+    /// The random numbers of a set go on where those of the load end, and its keys fill the holes between those loaded.
+    #[test]
+    fn refreshes_go_on_behind_the_load() {
+        let pool = pool();
+        let first = refresh(1, 10, Form::Written, &pool);
+        assert_eq!((first.orders.len(), first.lines(), first.deleted.len()), (150, 592, 150));
+        assert_eq!(first.deleted[..9], [1, 2, 3, 4, 5, 6, 7, 32, 33]);
+        let keys = |set: &Refresh| set.orders.iter().map(|(order, _)| order[0].clone()).collect::<Vec<_>>();
+        assert_eq!(keys(&first)[..9], [9, 10, 11, 12, 13, 14, 15, 40, 41].map(Kept::Int));
+        for (order, lines) in &first.orders {
+            assert!(lines.iter().all(|line| line[0] == order[0]) && (1..=7).contains(&lines.len()));
+        }
+        let second = refresh(2, 10, Form::Written, &pool);
+        assert!(keys(&second).iter().all(|key| !keys(&first).contains(key)) && second.deleted[0] > first.deleted[149]);
+        let (mut orders, mut lines, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
+        write_refresh(1, 10, &pool, [&mut orders, &mut lines, &mut deleted]).unwrap();
+        let text = String::from_utf8(orders).unwrap();
+        assert_eq!(text.lines().next().unwrap(), GOLDEN);
+        assert_eq!((text.lines().count(), lines.iter().filter(|byte| **byte == b'\n').count()), (150, 592));
+    }
+
+    const GOLDEN: &str =
+        "9|10096|O|70670.35|1995-10-13|3-MEDIUM|Clerk#000000052|0|ts promise slyly. express packages above the \
+                          carefully ironic account|";
+}

@@ -1,0 +1,204 @@
+"""Whether the answers of queries are right: DuckDB gives its own, on the same rows after the same refreshes.
+
+Rows come as lines of text from the generator itself, not from the database that was measured. The rules are those of
+TPC-H, clause 2.1.3.5, but closer: the clause lets a sum differ by 100 and an average by 1 %.
+"""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dsbench.measure.loaders.results import Condition
+
+if TYPE_CHECKING:
+    from dsbench import _core
+
+Row = Sequence[str | None]
+
+TABLES: Final[Mapping[str, str]] = {
+    "region": "r_regionkey integer, r_name varchar, r_comment varchar",
+    "nation": "n_nationkey integer, n_name varchar, n_regionkey integer, n_comment varchar",
+    "part": "p_partkey integer, p_name varchar, p_mfgr varchar, p_brand varchar, p_type varchar, p_size integer, "
+    "p_container varchar, p_retailprice decimal(15,2), p_comment varchar",
+    "supplier": "s_suppkey integer, s_name varchar, s_address varchar, s_nationkey integer, s_phone varchar, "
+    "s_acctbal decimal(15,2), s_comment varchar",
+    "partsupp": "ps_partkey integer, ps_suppkey integer, ps_availqty integer, ps_supplycost decimal(15,2), "
+    "ps_comment varchar",
+    "customer": "c_custkey integer, c_name varchar, c_address varchar, c_nationkey integer, c_phone varchar, "
+    "c_acctbal decimal(15,2), c_mktsegment varchar, c_comment varchar",
+    "orders": "o_orderkey bigint, o_custkey integer, o_orderstatus varchar, o_totalprice decimal(15,2), "
+    "o_orderdate date, o_orderpriority varchar, o_clerk varchar, o_shippriority integer, o_comment varchar",
+    "lineitem": "l_orderkey bigint, l_partkey integer, l_suppkey integer, l_linenumber integer, "
+    "l_quantity decimal(15,2), l_extendedprice decimal(15,2), l_discount decimal(15,2), l_tax decimal(15,2), "
+    "l_returnflag varchar, l_linestatus varchar, l_shipdate date, l_commitdate date, l_receiptdate date, "
+    "l_shipinstruct varchar, l_shipmode varchar, l_comment varchar",
+}
+"""The tables as DuckDB has them."""
+
+COLUMNS: Final[Mapping[str, str]] = {
+    "Q1": "vvssssaaav", "Q2": "vvvvvvvv", "Q3": "vsvv", "Q4": "vv", "Q5": "vs", "Q6": "s", "Q7": "vvvs", "Q8": "va",
+    "Q9": "vvs", "Q10": "vvsvvvvv", "Q11": "vs", "Q12": "vvv", "Q13": "vv", "Q14": "a", "Q15": "vvvvs", "Q16": "vvvv",
+    "Q17": "a", "Q18": "vvvvvs", "Q19": "s", "Q20": "vv", "Q21": "vv", "Q22": "vvs",
+}  # fmt: skip
+"""What the columns of an answer hold: a value or a count that must be the same, a sum, an average or a ratio."""
+
+FALLING: Final[Mapping[str, int]] = {"Q2": 0, "Q3": 1, "Q5": 1, "Q10": 2, "Q11": 1, "Q16": 3, "Q18": 4, "Q21": 1}
+"""The column by which rows are ordered, where it is a number: the rest of the order is a matter of collation."""
+IN_ORDER: Final = ("Q1", "Q4", "Q7", "Q8", "Q9", "Q12", "Q13", "Q15", "Q20", "Q22")
+"""Queries whose rows have one order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What the measured database answered."""
+
+    stage: str
+    stream: int
+    kind: str
+    text: str
+    rows: list[list[str | None]]
+    least: int
+    """Refreshes that were committed when the query began."""
+    most: int
+    """Refreshes that it may have seen."""
+    failed: str
+
+
+def check_answers(core: _core.Bench, kinds: Sequence[str]) -> tuple[Condition, ...]:
+    """A condition for the answers of each stage; none where the workload has nothing to check."""
+    evidence = core.evidence()
+    if evidence is None:
+        return ()
+    try:
+        duckdb = importlib.import_module("duckdb")
+    except ImportError:
+        words = "not checkable: duckdb is not installed; pip install 'dsbench[query]', or --set answers=unchecked"
+        return (Condition("answers of the queries", True, words),)
+    raw, refreshes, unknown = evidence
+    if unknown:
+        words = "not checkable: the connection was lost in the commit of a refresh, which may have taken place"
+        return (Condition("answers of the queries", True, words),)
+    answers = [Answer(one[0], one[1], kinds[one[2]], *one[3:]) for one in raw]
+    with tempfile.TemporaryDirectory(prefix="dsbench-answers-") as name, duckdb.connect(f"{name}/second.db") as second:
+        folder = Path(name)
+        core.export(folder)
+        load_tables(second, folder)
+        wrong = _compare(second, folder, answers, refreshes)
+    by_stage: dict[str, list[Answer]] = defaultdict(list)
+    for answer in answers:
+        by_stage[answer.stage].append(answer)
+    return tuple(_condition(stage, given, wrong) for stage, given in by_stage.items())
+
+
+def _condition(stage: str, answers: Sequence[Answer], wrong: Mapping[Answer, str]) -> Condition:
+    answered = [answer for answer in answers if not answer.failed]
+    faults = [f"{_name(answer)}: {wrong[answer]}" for answer in answered if answer in wrong]
+    words = f"{len(answered) - len(faults)} of {len(answered)} are those of DuckDB"
+    if failed := [f"{_name(answer)} ({answer.failed})" for answer in answers if answer.failed]:
+        words += f"; without an answer: {', '.join(failed)}"
+    more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
+    return Condition(f"answers of {stage}", not faults, "; ".join([words, *faults[:3]]) + more)
+
+
+def _name(answer: Answer) -> str:
+    return f"{answer.kind} of stream {answer.stream}"
+
+
+def load_tables(second: Any, folder: Path) -> None:
+    """Makes the tables in DuckDB and fills them from the files of a folder."""
+    for table, columns in TABLES.items():
+        second.execute(f"CREATE TABLE {table} ({columns})")
+        _load(second, table, folder / table)
+
+
+def _load(second: Any, table: str, path: Path) -> None:
+    """Fills a table of DuckDB from lines in which each column ends with a bar."""
+    columns = dict(column.split(" ") for column in TABLES[table].split(", "))
+    read = {**columns, "ended": "varchar"}
+    second.execute(
+        f"INSERT INTO {table} SELECT * EXCLUDE (ended) FROM "
+        f"read_csv(?, delim = '|', header = false, quote = '', escape = '', auto_detect = false, columns = {read})",
+        [str(path)],
+    )
+    path.unlink()
+
+
+def _compare(
+    second: Any, folder: Path, answers: Sequence[Answer], refreshes: Sequence[tuple[int, bool]]
+) -> dict[Answer, str]:
+    """What is wrong, by answer: one is right where it is that of a state which its query may have seen."""
+    wrong: dict[Answer, str] = {}
+    left = [answer for answer in answers if not answer.failed]
+    for state in range(len(refreshes) + 1):
+        if state:
+            _refresh(second, folder, *refreshes[state - 1])
+        for answer in [one for one in left if one.least <= state <= max(one.least, min(one.most, len(refreshes)))]:
+            rows = second.execute(answer.text).fetchall()
+            wanted = [[None if cell is None else str(cell) for cell in row] for row in rows]
+            if fault := differ(answer.kind, answer.rows, wanted):
+                wrong.setdefault(answer, fault)
+            else:
+                wrong.pop(answer, None)
+                left.remove(answer)
+    return wrong
+
+
+def _refresh(second: Any, folder: Path, number: int, inserts: bool) -> None:
+    if inserts:
+        for table in ("orders", "lineitem"):
+            _load(second, table, folder / f"{table}.{number}")
+        return
+    file = folder / f"deleted.{number}"
+    keys = f"(SELECT column0 FROM read_csv('{file}', header = false, columns = {{'column0': 'bigint'}}))"
+    second.execute(f"DELETE FROM lineitem WHERE l_orderkey IN {keys}")
+    second.execute(f"DELETE FROM orders WHERE o_orderkey IN {keys}")
+
+
+def differ(kind: str, given: Sequence[Row], wanted: Sequence[Row]) -> str:
+    """In words, how an answer differs from the one that is right; empty where it does not."""
+    if len(given) != len(wanted):
+        return f"{len(given)} rows, expected {len(wanted)}"
+    columns = COLUMNS[kind]
+    keys = [[tuple(map(_plain, row)) for row in rows] for rows in (given, wanted)]
+    exact = [at for at, column in enumerate(columns) if column == "v"]
+    pairs = [sorted(rows, key=lambda row: [str(row[at]) for at in exact]) for rows in keys]
+    for mine, other in zip(*pairs, strict=True):
+        for at, column in enumerate(columns):
+            if not _same(column, mine[at], other[at]):
+                of = f" of {mine[exact[0]]}" if exact and at != exact[0] else ""
+                return f"column {at + 1}{of} is {mine[at]}, expected {other[at]}"
+    return _disorder(kind, keys[0], keys[1], exact)
+
+
+def _disorder(kind: str, given: list[tuple[Any, ...]], wanted: list[tuple[Any, ...]], exact: Sequence[int]) -> str:
+    if kind in IN_ORDER and any(a[at] != b[at] for a, b in zip(given, wanted, strict=True) for at in exact):
+        return "the rows are in another order"
+    if kind in FALLING:
+        column = [float(row[FALLING[kind]]) for row in given]
+        if any(b > a + 0.01 for a, b in pairwise(column)):
+            return "the rows are in another order"
+    return ""
+
+
+def _plain(cell: str | None) -> float | str | None:
+    """A number where it is one, else the text without the blanks that fill its type."""
+    if cell is None:
+        return None
+    try:
+        return round(float(cell), 8)
+    except ValueError:
+        return cell.rstrip()
+
+
+def _same(column: str, given: float | str | None, wanted: float | str | None) -> bool:
+    if not isinstance(given, float) or not isinstance(wanted, float):
+        return given == wanted
+    within = {"v": 1e-6, "s": 0.01 + 1e-11 * abs(wanted), "a": max(1e-4 * abs(wanted), 2e-6)}[column]
+    return abs(given - wanted) <= within

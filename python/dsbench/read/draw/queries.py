@@ -1,0 +1,52 @@
+"""Times of the queries of a power test and of the streams beside each other, one line for each query."""
+
+from __future__ import annotations
+
+import altair as alt
+
+from dsbench.archive import RunRecord
+from dsbench.read.draw.axes import title
+from dsbench.read.draw.theme import HUES, Row, Spec, assembled, log_domain, log_ticks, number_labels
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.naming import subject
+
+_STREAMS = "streams"
+
+
+def queries(evaluation: Evaluation, run: RunRecord) -> Spec | None:
+    """A dot for each time of each query at the largest scale; ``None`` for a workload without such queries."""
+    found = evaluation.queries
+    if not found:
+        return None
+    scale = max(found)
+    rows: list[Row] = []
+    for query in found[scale].queries:
+        alone = ((f"power {number}", time) for number, time in enumerate(query.power_s, 1))
+        beside = ((_STREAMS, time) for time in query.streams_s)
+        rows += ({"query": query.kind, "of": of, "ms": time * 1e3} for of, time in (*alone, *beside))
+    low, high = log_domain((row["ms"] for row in rows), margin=1.15)
+    names = list(dict.fromkeys(row["of"] for row in rows))
+    x = alt.X(
+        "ms:Q", scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        axis=alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title="time [ms], log scale"),
+    )  # fmt: skip
+    y = alt.Y("query:N", sort=[query.kind for query in found[scale].queries], title=None, axis=alt.Axis(grid=True))
+    colour = alt.Color("of:N", sort=names, scale=alt.Scale(domain=names, range=list(HUES[: len(names)])), title=None)
+    shape = alt.Shape("of:N", sort=names, scale=alt.Scale(domain=names, range=["circle", "diamond", "stroke"]))
+    tips = ["query:N", "of:N", alt.Tooltip("ms:Q", title="time [ms]", format=",.4~r")]
+    dots = alt.Chart(alt.NamedData("queries")).mark_point(filled=True, size=46, opacity=1)
+    body = dots.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)
+    notes = [f"scale factor {found[scale].factor:g}; no result in the sense of the TPC"]
+    return assembled(
+        {"width": 440, "height": {"step": 17}, **_plain(body)}, name="queries", archive=evaluation.name,
+        title=title(f"{subject(run)}: times of the queries", evaluation, run, notes), data={"queries": rows},
+        description="A dot for each time of each query and refresh: of both power tests, and of all streams.",
+    )  # fmt: skip
+
+
+def _plain(chart: alt.Chart) -> Spec:
+    """What a chart says without the configuration and the data that all diagrams have."""
+    said: Spec = chart.to_dict()
+    return {key: value for key, value in said.items() if key not in ("$schema", "config", "datasets", "usermeta")}
+
+

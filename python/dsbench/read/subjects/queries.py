@@ -1,0 +1,98 @@
+"""Queries that are run alone and as several streams: their times, and the figures that TPC-H makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import isfinite
+from typing import TYPE_CHECKING, Final
+
+from dsbench.read.blocks import Block, Column, Diagram, Sentence, Table
+from dsbench.read.stats.queries import QUERIES, Decision, Run, decide
+from dsbench.read.subject import Measure, Subject
+
+if TYPE_CHECKING:
+    from dsbench.read.evaluation import Evaluation
+
+_NO_RESULT: Final = (
+    "These figures are TPC-H-like: none of them is a result in the sense of the TPC, nor comparable to one."
+)
+
+
+def _read_queries(evaluation: Evaluation) -> dict[int, Decision]:
+    """By scale, of all stages together; empty for a workload that has no such stages."""
+    whole = evaluation.rows.whole
+    if whole.run.entry.specification != "TPC-H":
+        return {}
+    size = float(whole.run.spec.workload_settings.get("size", "1"))
+    rows = whole.tables["cycles"].to_pylist()
+    found = {}
+    for scale in sorted({row["scale"] for row in rows}):
+        decision = decide((row for row in rows if row["scale"] == scale), round(scale * size, 2))
+        if decision is not None:
+            found[scale] = decision
+    return found
+
+
+_FIGURES: Final = (
+    Column("scale"), Column("SF", digits=6), Column("streams"), Column("run", left=True),
+    Column("Power@Size-like", digits=4), Column("Throughput@Size-like", digits=4), Column("QphH@Size-like", digits=4),
+    Column("geometric mean", "ms", 1e3), Column("sum", "s"), Column("of queries"), Column("T_s", "s"),
+)  # fmt: skip
+_TIMES: Final = (
+    Column("scale"), Column("query", left=True), Column("power 1", "ms", 1e3), Column("power 2", "ms", 1e3),
+    Column("streams, least", "ms", 1e3), Column("greatest", "ms", 1e3), Column("times"),
+    Column("geometric mean", "ms", 1e3), Column("95 % from", "ms", 1e3), Column("to", "ms", 1e3),
+)  # fmt: skip
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    found = evaluation.queries
+    if not found:
+        return
+    yield Sentence(_NO_RESULT, "note")
+    for scale, one in found.items():
+        for run in one.runs:
+            if run.unfinished:
+                words = f"{', '.join(run.unfinished)} did not finish in run {run.number}: its power is void"
+                mean = f"the geometric mean is that of the {run.finished} queries that did."
+                yield Sentence(f"scale {scale}: {words}, and {mean}", "warning")
+    rows = [
+        (scale, one.factor, one.streams, f"{run.number}, counts" if run is one.reported else str(run.number),
+         run.power, run.throughput, run.qphh, run.geometric_s, run.sum_s, run.finished, run.elapsed_s)
+        for scale, one in found.items() for run in one.runs
+    ]  # fmt: skip
+    yield Table("Power and throughput", _FIGURES, rows)
+    from dsbench.read.draw.queries import queries
+
+    if spec := queries(evaluation, evaluation.run):
+        yield Diagram("queries", spec, "Times of each query, of both power tests and of all streams.")
+    times = []
+    for scale, one in found.items():
+        for query in one.queries:
+            power = (*query.power_s, None, None)[:2]
+            streams = (min(query.streams_s), max(query.streams_s)) if query.streams_s else (None, None)
+            count = len(query.power_s) + len(query.streams_s)
+            times.append((scale, query.kind, *power, *streams, count, query.mean_s, *query.interval_s))
+    yield Table("Times of the queries", _TIMES, times)
+    yield Sentence(
+        "The interval is that of the geometric mean of all times, by Student's t over their logarithms: parameters "
+        "differ from one to the next, and streams run beside each other.", "note",
+    )  # fmt: skip
+
+
+def _of_run(figure: Callable[[Run], float]) -> Callable[[Evaluation], dict[int, float]]:
+    return lambda part: {x: figure(one.reported) for x, one in part.queries.items() if isfinite(figure(one.reported))}
+
+
+SUBJECT: Final = Subject(
+    "queries", "Queries", tell=_tell, reads={"queries": _read_queries},
+    nothing="The workload has no queries that are run alone and as streams.",
+    measures=(
+        Measure("power", "1/h", "power of the run that counts, TPC-H-like", _of_run(lambda run: run.power)),
+        Measure("throughput", "1/h", "throughput of the run that counts, TPC-H-like",
+                _of_run(lambda run: run.throughput)),
+        Measure("qphh", "1/h", "composite of power and throughput, TPC-H-like", _of_run(lambda run: run.qphh)),
+        Measure("query-time", "s", f"geometric mean of the {len(QUERIES)} queries in the power test that counts",
+                _of_run(lambda run: run.geometric_s if run.finished == len(QUERIES) else float("nan")), more=False),
+    ),
+)  # fmt: skip

@@ -1,0 +1,82 @@
+"""Power, throughput and their composite, recomputed by hand."""
+
+from __future__ import annotations
+
+from math import isnan, prod, sqrt
+from typing import Any
+
+import pytest
+
+from dsbench.read.stats.queries import QUERIES, REFRESHES, decide, power
+
+S = 1_000_000_000
+
+
+def row(stage: str, kind: str, start_s: float, took_s: float, thread: int = 0, **more: Any) -> dict[str, Any]:
+    group = "power" if stage.startswith("power") else "refresh" if kind in REFRESHES else "query"
+    return {
+        "stage": stage, "group": group, "thread": thread, "kind": kind, "committed": 1, "residence_ns": int(took_s * S),
+        "first_start_ns": int(start_s * S), "last_end_ns": int((start_s + took_s) * S), **more,
+    }  # fmt: skip
+
+
+def alone(stage: str, times: dict[str, float]) -> list[dict[str, Any]]:
+    return [row(stage, kind, at, took) for at, (kind, took) in enumerate(times.items())]
+
+
+def together(stage: str, last_s: float) -> list[dict[str, Any]]:
+    streams = [row(stage, kind, 5, 0.5, thread) for thread in (0, 1) for kind in QUERIES]
+    refreshes = [row(stage, kind, 4, last_s - 4, committed=2) for kind in REFRESHES]
+    return streams + refreshes
+
+
+TIMES = {kind: 1.0 + at for at, kind in enumerate((*QUERIES, *REFRESHES))}
+
+
+def test_the_run_with_the_lower_composite_counts() -> None:
+    rows = [*alone("power1", TIMES), *together("throughput1", 14), *alone("power2", {k: 2 * t for k, t in TIMES.items()})]
+    found = decide([*rows, *together("throughput2", 9)], 0.1)
+    assert found is not None
+    assert found.streams == 2
+    first, second = found.runs
+    by_hand = 3600 * 0.1 / prod(TIMES.values()) ** (1 / 24)
+    assert (first.power, second.power) == (pytest.approx(by_hand), pytest.approx(by_hand / 2))
+    # Refreshes begin before the queries and end after them: 4 to 14 and 4 to 9 seconds.
+    assert (first.throughput, second.throughput) == (pytest.approx(2 * 22 * 3600 / 10 * 0.1), pytest.approx(3168.0))
+    assert first.qphh == pytest.approx(sqrt(by_hand * 1584))
+    assert found.reported is first
+    assert found.queries[0].power_s == (1.0, 2.0)
+    assert found.queries[0].streams_s == (0.5,) * 4
+    low, high = found.queries[0].interval_s
+    assert low < found.queries[0].mean_s < high
+
+
+def test_a_query_without_an_end_voids_power_and_the_mean_of_the_rest_stays() -> None:
+    timed_out = [{**one, "committed": 0} if one["kind"] == "Q9" else one for one in alone("power1", TIMES)]
+    found = decide([*timed_out, *together("throughput1", 14)], 1)
+    assert found is not None
+    (run,) = found.runs
+    assert isnan(run.power)
+    assert isnan(run.qphh)
+    assert run.throughput > 0
+    assert (run.unfinished, run.finished) == (("Q9",), 21)
+    rest = [time for kind, time in TIMES.items() if kind in QUERIES and kind != "Q9"]
+    assert (run.geometric_s, run.sum_s) == (pytest.approx(prod(rest) ** (1 / 21)), sum(rest))
+
+
+def test_a_stream_that_lacks_a_query_voids_throughput() -> None:
+    found = decide([*alone("power1", TIMES), *together("throughput1", 14)[1:]], 1)
+    assert found is not None
+    assert isnan(found.runs[0].throughput)
+    assert found.runs[0].power > 0
+
+
+def test_very_short_queries_count_as_a_thousandth_of_the_longest() -> None:
+    times = {**dict.fromkeys(QUERIES, 10.0), **dict.fromkeys(REFRESHES, 0.001)}
+    short = {**times, "Q1": 0.000_001}
+    assert power(short, 1) == pytest.approx(power({**times, "Q1": 0.01}, 1))
+    assert power({**times, "RF1": 0.000_001}, 1) > power(times, 1)
+
+
+def test_before_a_power_test_there_is_nothing() -> None:
+    assert decide([], 1) is None

@@ -1,0 +1,135 @@
+"""TPC-H-like: stages in the archive on real servers, every answer compared, and faults that the comparison finds."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dsbench.archive import Archive
+from dsbench.measure.events import Silent
+from dsbench.measure.loaders import Bench, Target
+from dsbench.measure.loaders.answers import COLUMNS, differ, load_tables
+from dsbench.measure.run import execute
+from dsbench.spec import build
+from fixtures.program import Program
+
+duckdb = pytest.importorskip("duckdb")
+
+SIZE = {"size": "0.01"}
+QUIET = {
+    "private:sqlite": {"synchronous": "off"}, "private:postgresql": {"fsync": "off"},
+    "private:mariadb": {"innodb_flush_log_at_trx_commit": "0"}, "private:firebird": {"forced_writes": "off"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("url", QUIET)
+def test_every_answer_of_both_tests_is_that_of_the_second_engine(url: str, tmp_path: Path) -> None:
+    target = {"url": url, "settings": QUIET[url]}
+    asked = build({"target": target, "workload": "tpch", "scales": (1,), "seed": 7, "workload_settings": SIZE})
+    outcome = execute(asked, tmp_path, Silent())
+    assert (outcome.status, outcome.void_scales) == ("complete", ())
+    archive = Archive.open(outcome.archive)
+    details = {condition.name: condition.detail for condition in archive.run.checks[1]}
+    for run in "12":
+        assert details[f"answers of power{run}"] == "22 of 22 are those of DuckDB"
+        assert details[f"answers of throughput{run}"] == "44 of 44 are those of DuckDB"
+    done = [(row["stage"], row["group"], row["thread"], row["kind"]) for row in archive.table("cycles").to_pylist()
+            if row["committed"] == 1]  # fmt: skip
+    assert sum(stage == "power1" for stage, *_ in done) == 24
+    streams = {thread for stage, group, thread, _ in done if (stage, group) == ("throughput1", "query")}
+    assert len(streams) == 2
+    phases = {row["phase"] for row in archive.table("phases").to_pylist()}
+    assert {"populate", "indexes", "lineitem_of_partsupp", "statistics", "lineitem"} <= phases
+
+
+def test_what_cannot_be_is_refused_in_one_sentence(called: Program, tmp_path: Path) -> None:
+    def refused(*words: str) -> str:
+        done = called("run", f"private:sqlite?directory={tmp_path}", "--workload", "tpch", *words)
+        assert done.returncode == 2
+        return done.stderr
+
+    assert "use hundredths" in refused("--set", "size=0.015")
+    assert "leave it out" in refused("--set", "size=0.01", "--set", "timeout=5")
+    assert "--keep: the stages of tpch need a database" in refused("--set", "size=0.01", "--keep")
+
+
+Change = Callable[[str], str] | str
+"""What a fault does to the text of a query, or a statement that damages the rows."""
+
+FAULTS: dict[str, tuple[str, Change]] = {
+    "a join without its condition": ("Q5", lambda sql: sql.replace("AND l_suppkey = s_suppkey", "")),
+    "an index that misses rows": ("Q1", "DELETE FROM lineitem WHERE l_orderkey % 1000 = 1"),
+    "one row that is missing": ("Q1", "DELETE FROM lineitem WHERE l_orderkey = 1 AND l_linenumber = 1"),
+    "a refresh without its lines": ("Q13", "INSERT INTO orders SELECT o_orderkey + 8, o_custkey, o_orderstatus, "
+                                    "o_totalprice, o_orderdate, o_orderpriority, o_clerk, o_shippriority, o_comment "
+                                    "FROM orders WHERE o_orderkey < 8"),
+    "a deletion of lines alone": ("Q1", "DELETE FROM lineitem WHERE l_orderkey < 8"),
+    "a truncated decimal": ("Q1", "UPDATE lineitem SET l_extendedprice = CAST(l_extendedprice AS integer)"),
+    "a rate of one digit": ("Q1", "UPDATE lineitem SET l_discount = round(l_discount, 1)"),
+    "days of another time zone": ("Q1", "UPDATE lineitem SET l_shipdate = date(l_shipdate, '+1 day')"),
+    "a bound that is included": ("Q4", lambda sql: sql.replace("o_orderdate < ", "o_orderdate <= ")),
+    "another order": ("Q10", lambda sql: sql.replace("revenue DESC", "revenue")),
+    "the same rows in another order": ("Q16", lambda sql: sql.replace("supplier_cnt DESC", "supplier_cnt")),
+    "rows that a limit left out": ("Q3", lambda sql: sql + " OFFSET 1"),
+    "numbers of 32 bits": ("Q1", lambda sql: sql.replace("sum(l_extendedprice),", "sum(l_extendedprice) & 2147483647,")
+                           .replace("sum(l_extendedprice) AS", "CAST(sum(l_extendedprice) AS integer) & 16777215 AS")),
+    "an outer join that is none": ("Q13", lambda sql: sql.replace("LEFT OUTER JOIN", "JOIN")),
+    "a sum that counts twice": ("Q11", "UPDATE partsupp SET ps_availqty = 2 * ps_availqty"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tested(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, dict[str, str], dict[str, str]]:
+    """A database of SQLite and the same rows in DuckDB, with the texts of the power test for each."""
+    folder = tmp_path_factory.mktemp("tpch")
+    texts = []
+    for url in (f"sqlite:///{folder / 'own.db'}", "postgresql://nobody@127.0.0.1:1/none"):
+        target = Target(url)
+        bench = Bench(target, "tpch", 1, None, SIZE)
+        drawn = [text for text in bench.draws(3, 0, 24) if not text.startswith("RF")]
+        order = [14, 2, 9, 20, 6, 17, 18, 8, 21, 13, 3, 22, 16, 4, 11, 15, 1, 10, 19, 5, 7, 12]
+        texts.append({f"Q{query}": text for query, text in zip(order, drawn, strict=True)})
+        if url.startswith("sqlite"):
+            target.create("a test")
+            bench.phase("create", lambda _done, _all: None)
+            bench.populate(False, 1, lambda _done, _all: None)
+            second = duckdb.connect()
+            bench._core.export(folder)
+            load_tables(second, folder)
+            target.close()
+    return folder / "own.db", second, texts[0], texts[1]
+
+
+def _answer(database: Path, sql: str) -> list[list[str | None]]:
+    with sqlite3.connect(database) as own:
+        return [[None if cell is None else str(cell) for cell in row] for row in own.execute(sql).fetchall()]
+
+
+def _wanted(second: Any, sql: str) -> list[list[str | None]]:
+    return [[None if cell is None else str(cell) for cell in row] for row in second.execute(sql).fetchall()]
+
+
+def test_answers_without_a_fault_differ_in_nothing(tested: Any) -> None:
+    database, second, own, other = tested
+    faults = {kind: differ(kind, _answer(database, own[kind]), _wanted(second, other[kind])) for kind in COLUMNS}
+    assert faults == dict.fromkeys(COLUMNS, "")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(fault: str, tested: Any, tmp_path: Path) -> None:
+    database, second, own, other = tested
+    kind, change = FAULTS[fault]
+    sql = own[kind]
+    if isinstance(change, str):
+        database = shutil.copy(database, tmp_path / "damaged.db")
+        with sqlite3.connect(database) as damaged:
+            assert damaged.execute(change).rowcount > 0
+    else:
+        sql = change(sql)
+        assert sql != own[kind]
+    assert differ(kind, _answer(database, sql), _wanted(second, other[kind]))
