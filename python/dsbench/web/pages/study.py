@@ -82,7 +82,7 @@ class _Matrix:
 
     def place(self, effects: str) -> None:
         """Makes the elements, and reads the study again when it was written."""
-        tag("p", self._name, "subject")
+        self._about = tag("p", self._name, "sub")
         self._told = tag("div")
         with tag("div", cls="go"):
             self._more = button("Make the trials that are left", self._go_on, "primary")
@@ -128,8 +128,8 @@ class _Matrix:
         self._written = written, mine
         self._more.set_visibility(not mine and bool(study.counted("planned", "running")))
         self._told.clear()
-        with self._told:
-            fields([("about", study.spec.about), ("trials", _counts(study))])
+        trials = f"{len(study.trials)} trials: {_counts(study)}"
+        self._about.text = " · ".join(part for part in (self._name, study.spec.about, trials) if part)
         self._table.clear()
         with self._table:
             self._matrix(study)
