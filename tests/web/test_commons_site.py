@@ -13,7 +13,8 @@ import pytest
 
 from dsbench.read.commons.entry import About, Price, prepare, write
 from dsbench.read.commons.site import build, check
-from fixtures.web import Seen, browsed
+from fixtures.archives import copy_stored
+from fixtures.web import Seen, browsed, served
 
 STORED = Path(__file__).parents[1] / "data/archives"
 BAD = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script>"
@@ -160,6 +161,41 @@ def test_ranking_entry_comparison_and_versions_in_a_browser(site: Path, browser:
     sound()
     page.goto(f"{site.as_uri()}#entry=nothing")
     assert page.locator("h1").inner_text() == "There is no such entry"
+
+
+def test_an_archive_is_published_in_the_browser_and_shown_there(browser: Any, tmp_path: Path) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    archives = tmp_path / "archives"
+    archives.mkdir()
+    copy_stored("pg", archives)
+    with served(archives) as address:
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        seen, axe = Seen(page), Axe()
+        page.goto(address)
+        page.wait_for_selector("h1")
+        base = address.partition("/?")[0]
+        page.goto(f"{base}/commons")
+        page.get_by_text("There is no commons in").wait_for()
+        page.goto(f"{base}/archive?name=pg")
+        page.get_by_role("link", name="Publish").click()
+        page.get_by_text("What will be hidden").wait_for()
+        page.get_by_label("By", exact=True).fill(BAD)
+        page.get_by_label("Price").fill("-1")
+        page.get_by_label("Price").blur()
+        page.get_by_text("--price").wait_for()
+        page.get_by_label("Price").fill("0.5")
+        page.get_by_label("Price").blur()
+        page.get_by_text("What will be hidden").wait_for()
+        assert [wrong["id"] for wrong in axe.run(page).response["violations"]] == []
+        page.get_by_role("button", name="Publish").click()
+        page.get_by_role("link", name="To the commons").click()
+        frame = page.frame_locator("iframe")
+        assert frame.locator("h1").inner_text() == "One database server, measured"
+        assert "PostgreSQL" in frame.locator(".ranking tbody").inner_text()
+        page.get_by_text("1 of 1 entries").wait_for()
+        assert seen.well()
+    assert len(list((tmp_path / "commons" / "entries").iterdir())) == 1
 
 
 def test_entries_whose_intervals_overlap_share_a_place(commons: Path, browser: Any, tmp_path: Path) -> None:

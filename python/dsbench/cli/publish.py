@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from dsbench.read.commons.entry import About, Package
+    from dsbench.read.commons.entry import Package
 
 EPILOG = (
     "Examples: dsbench publish archives/*.zip --to results --preview | dsbench publish archives/*.zip --to results "
@@ -44,7 +44,7 @@ def command(
     """
     from dsbench.read.commons import entry
 
-    said = _read_about(about, by, machine, price, currency, notes)
+    said = entry.describe_owner(about, by, machine, price, currency, notes)
     kinds = set() if hide == "none" else {word.strip() for word in hide.split(",") if word.strip()}
     packages = [entry.prepare(path, said, kinds) for path in archives]
     for package in packages:
@@ -54,27 +54,6 @@ def command(
             print(entry.write(package, to))
     if not preview:
         print(f"Check and build the site: dsbench commons build {to} --out site", file=sys.stderr)
-
-
-def _read_about(
-    path: Path | None, by: str, machine: str, price: float | None, currency: str, notes: str
-) -> About:
-    from pydantic import ValidationError
-
-    from dsbench.read.commons.entry import About, EntryError, read_about
-    from dsbench.spec import plain
-
-    known = read_about(path) if path else About()
-    given = {"by": by, "machine": machine, "notes": notes}
-    values = known.model_dump() | {name: value for name, value in given.items() if value}
-    if price is not None:
-        values["price"] = {"per_hour": price, "currency": currency}
-    try:
-        return About.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        option = {"per_hour": "price"}.get(str(first["loc"][-1]), str(first["loc"][-1]))
-        raise EntryError(f"--{option}: {plain(first['msg'])}", "see dsbench publish --help", usage=True) from None
 
 
 def _describe(package: Package) -> None:

@@ -15,6 +15,9 @@ def command(
     archives: Annotated[
         Path, typer.Option(help="Folder of the archives: those that are shown, and where runs leave theirs.")
     ] = Path("archives"),
+    commons: Annotated[
+        Path | None, typer.Option(help="Folder of published results; default: commons, beside the archives.")
+    ] = None,
 ) -> None:
     """Show runs, archives and studies in a browser of this machine, and begin runs there.
 
@@ -22,4 +25,4 @@ def command(
     """
     from dsbench.web.server import serve  # Late: what it needs is an extra.
 
-    serve(archives, port)
+    serve(archives, port, commons)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dsbench.web.shelf import Shelf
@@ -16,10 +16,14 @@ class House:
     archives: Path
     shelf: Shelf
     runs: Runs
+    commons: Path
+    """The folder to which archives are published, whether it is there or not."""
+    verified: set[str] = field(default_factory=set)
+    """Marks of its entries whose figures were computed again."""
     theme: str = ""
     """"light" or "dark"; empty: as the browser prefers."""
 
     @classmethod
-    def of(cls, archives: Path) -> House:
+    def of(cls, archives: Path, commons: Path | None = None) -> House:
         """The house over a folder, which is made. ``ArchiveError`` where it cannot be written."""
-        return cls(archives, Shelf(archives), Runs(archives))
+        return cls(archives, Shelf(archives), Runs(archives), commons or archives.absolute().parent / "commons")

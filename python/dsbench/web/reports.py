@@ -27,10 +27,11 @@ _APART: Final = (
 
 
 def add(app: FastAPI, house: House) -> None:
-    """Serves the report of an archive, a comparison and the results of a study."""
+    """Serves the report of an archive, a comparison, the commons and the results of a study."""
     app.add_route("/report", _made(house, lambda request: _report(_path(house, request.query_params))))
     app.add_route("/comparison", _made(house, lambda request: _comparison(
         [house.shelf.path(name) for name in request.query_params.getlist("a")])))  # fmt: skip
+    app.add_route("/commons-site", _made(house, lambda _: _commons(house)))
     app.add_route("/effects", _made(house, lambda request: _effects(
         studies.folder(house.archives, request.query_params.get("name", "")))))  # fmt: skip
 
@@ -74,6 +75,13 @@ def _comparison(paths: list[Path]) -> str:
     from dsbench.read.several.compare import read
 
     return shown.html(read(paths))
+
+
+def _commons(house: House) -> str:
+    from dsbench.read.commons import site
+
+    sound = site.check(house.commons, known=house.verified).sound
+    return site.render(house.commons.name, sound, linked=False)
 
 
 def _effects(folder: Path) -> str:

@@ -36,7 +36,7 @@ _PATIENCE_S: Final = 5.0
 """How long the server may take to end, whatever is still being read."""
 
 
-def serve(archives: Path, port: int) -> None:
+def serve(archives: Path, port: int, commons: Path | None = None) -> None:
     """Serves the pages over the folder ``archives`` until Ctrl-C; prints the address that lets a browser in.
 
     ``port`` 0 takes any that is free. ``SpecError`` where the extra is missing or the port is taken,
@@ -54,7 +54,7 @@ def serve(archives: Path, port: int) -> None:
         raise SpecError("dsbench web", words, how_to_install("web")) from None
     from dsbench.web.house import House
 
-    house = House.of(archives)
+    house = House.of(archives, commons)
     with _listening(port) as listener:
         door = Door(application(house), listener.getsockname()[1], _tell)
         raise_file_limit()

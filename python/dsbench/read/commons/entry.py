@@ -199,6 +199,23 @@ def read_about(path: Path) -> About:
 _ABOUT: Final = 'it has by, machine, notes and price, such as price = { per_hour = 0.34, currency = "USD" }'
 
 
+def describe_owner(
+    path: Path | None, by: str, machine: str, price: float | None, currency: str, notes: str
+) -> About:
+    """What the options say of an entry, before what the TOML at ``path`` says; the price is that of an hour."""
+    known = read_about(path) if path else About()
+    given = {"by": by, "machine": machine, "notes": notes}
+    values = known.model_dump() | {name: value for name, value in given.items() if value}
+    if price is not None:
+        values["price"] = {"per_hour": price, "currency": currency}
+    try:
+        return About.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = {"per_hour": "price"}.get(str(first["loc"][-1]), str(first["loc"][-1]))
+        raise EntryError(f"--{option}: {plain(first['msg'])}", "see dsbench publish --help", usage=True) from None
+
+
 def _first(error: ValidationError) -> str:
     one = error.errors()[0]
     return f"{'.'.join(str(part) for part in one['loc']) or 'all of it'}: {plain(one['msg'])}"

@@ -67,8 +67,8 @@ def _verify_all(folders: Sequence[Path]) -> Iterator[Entry | str]:
         yield from workers.map(_try, folders, chunksize=8)
 
 
-def _mark(folder: Path) -> str:
-    """Changes with the program and with either file of the entry."""
+def mark(folder: Path) -> str:
+    """Of an entry: changes with the program and with either file of the entry."""
     digest = hashlib.sha256(release.VERSION.encode())
     for name in ("entry.json", "archive.zip"):
         try:
@@ -82,7 +82,7 @@ def check(folder: Path, progress: Progress | None = None, known: Iterable[str] =
     """Verifies each entry of the commons at ``folder`` but those whose mark is ``known``."""
     folders = list_entries(folder)
     marks = set(known)
-    remembered = [path for path in folders if marks and _mark(path) in marks]
+    remembered = [path for path in folders if marks and mark(path) in marks]
     new = [path for path in folders if path not in set(remembered)]
     results: dict[Path, Entry | str] = {path: read_entry(path) for path in remembered}
     for number, (path, result) in enumerate(zip(new, _verify_all(new), strict=True), 1):
@@ -123,7 +123,7 @@ def build(folder: Path, out: Path, *, reports: bool = False, progress: Progress 
         here = {entry.id for entry in verified.sound}
         for old in set(known) - here:
             _remove(out / "entries", old)
-        marks = {entry.id: _mark(folder / "entries" / entry.id) for entry in verified.sound}
+        marks = {entry.id: mark(folder / "entries" / entry.id) for entry in verified.sound}
         (out / _KNOWN).write_text(json.dumps(marks, indent=0), "utf-8")
         path = out / "index.html"
         path.write_text(render(folder.resolve().name, verified.sound, reports=reports), "utf-8")
@@ -177,10 +177,11 @@ def describe_row(entry: Entry) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def render(title: str, entries: Iterable[Entry], *, reports: bool = False) -> str:
-    """The page of a commons."""
+def render(title: str, entries: Iterable[Entry], *, reports: bool = False, linked: bool = True) -> str:
+    """The page of a commons; ``linked``: the archives lie beside it."""
     rows = [describe_row(entry) for entry in entries]
+    style = read_template("page.css") + read_template("commons.css")
     return environment().get_template("commons.html").render(
-        title=title, rows=rows, reports=reports, style=read_template("page.css") + read_template("commons.css"),
+        title=title, rows=rows, reports=reports, linked=linked, style=style,
         script=read_template("commons.js"), version=release.VERSION,
     )  # fmt: skip

@@ -82,7 +82,7 @@
     fill();
     const count = new Set(entries.map((entry) => entry.group)).size;
     return [
-      make("h1", {}, `${number(entries.length)} database servers, measured`),
+      make("h1", {}, entries.length === 1 ? "One database server, measured" : `${number(entries.length)} database servers, measured`),
       make("p", {className: "sub"}, `Each figure was computed again from its archive. Only what was measured alike is ranked: ${count === 1 ? "all of it here" : `${count} such groups are here`}.`),
       make("div", {className: "filters"},
         choice("What is compared", "group", ordered.map((group) => [group, `${group} (${groups.get(group).length})`]), true),
@@ -210,7 +210,7 @@
     const near = groups.get(entry.group).length - 1;
     return [make("h1", {}, entry.sentence), make("p", {className: "sub"}, entry.group), curve([entry]),
       make("h2", {}, "Figures"), terms(pairs(FIGURES, entry)), make("h2", {}, "System"), terms(pairs(SYSTEM, entry)), make("h2", {}, "Conditions"), terms(pairs(CONDITIONS, entry)),
-      make("h2", {}, "Evidence"), make("p", {}, make("a", {href: `entries/${id}/archive.zip`, download: `${id}.zip`}, "The archive"), " holds every count. dsbench show computes all of this from it again."),
+      make("h2", {}, "Evidence"), make("p", {}, site.linked ? make("a", {href: `entries/${id}/archive.zip`, download: `${id}.zip`}, "The archive") : `entries/${id}/archive.zip`, " holds every count. dsbench show computes all of this from it again."),
       site.reports ? make("p", {}, make("a", {href: `entries/${id}/report.html`}, "The whole report")) : "",
       make("p", {}, near ? `${near} other ${near === 1 ? "entry was" : "entries were"} measured alike: ` : "No other entry was measured alike. ",
         near ? make("a", {href: "#ranking", onclick: () => { state.group = entry.group; }}, "see the ranking") : "")];

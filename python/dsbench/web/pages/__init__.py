@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dsbench.web.house import House
-from dsbench.web.pages import archive, archives, compare, doctor, live, new, new_study, study
+from dsbench.web.pages import archive, archives, commons, compare, doctor, live, new, new_study, study
 
 Asked = Mapping[str, Any]
 
@@ -30,6 +30,8 @@ PAGES: Final = (
     Page("/archives", "Archives", archives.build, "Archives"),
     Page("/archive", "Archive", archive.build),
     Page("/compare", "Comparison", compare.build),
+    Page("/commons", "Commons", commons.build, "Commons"),
+    Page("/publish", "Publish an archive", commons.publish),
     Page("/study", "Studies", study.build, "Studies"),
     Page("/new-study", "New study", new_study.build),
     Page("/doctor", "This machine", doctor.build, "Machine"),

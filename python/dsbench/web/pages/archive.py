@@ -35,6 +35,7 @@ def build(house: House, asked: Mapping[str, str]) -> None:
         if not book.problem:
             link("Repeat", f"/?repeat={quote(name)}", "button")
             link("Compare", f"/archives?pick={quote(name)}", "button")
+            link("Publish", f"/publish?name={quote(name)}", "button")
             tag("a", "Open alone", "button", href=f"/report?name={quote(name)}", target="_blank")
             _deleting(house, name)
     _noting(house, name, note)
