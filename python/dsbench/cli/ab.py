@@ -11,7 +11,7 @@ import typer
 
 from dsbench import spec
 from dsbench.archive import try_out
-from dsbench.cli import errors, options, run
+from dsbench.cli import errors, options, run, terminal
 from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress
 from dsbench.measure.events import Observer
@@ -83,7 +83,7 @@ def command(
     if as_json:
         print(json.dumps(found.document(), indent=2, ensure_ascii=False))
     else:
-        print(found.text(), end="")
+        terminal.show(found.tell())
         for path in files:
             if path.suffix in (".txt", ".html", ".svg"):
                 print(path)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dsbench.archive import claimed
-from dsbench.cli import errors
+from dsbench.cli import errors, terminal
 from dsbench.cli.options import Group, Of, Stage
 from dsbench.cli.progress import Progress
 from dsbench.measure.events import Moment, Observer, format_time
@@ -241,7 +241,8 @@ def _shown(
     if as_json:
         print(files.as_json(shown.document(found)))
     else:
-        print(shown.text(found), end="")
+        print(f"{found.study.spec.name}\n")
+        terminal.show(shown.tell(found))
         if out is not None:
             print(f"page: {out / 'results.html'}")
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from dsbench.cli import options
+from dsbench.cli import options, terminal
 
 EPILOG = (
     "Exit codes: 0 no change, or the last one was for the better; 3 the last one was for the worse. "
@@ -42,7 +42,7 @@ def command(
     if as_json:
         print(files.as_json(trend.document(found, left)))
     else:
-        print(trend.text(found, left), end="")
+        terminal.show(trend.tell(found, left))
         for path in written:
             print(path)
     if any(history.fell for history in found):

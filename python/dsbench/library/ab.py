@@ -20,8 +20,8 @@ from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import try_target
+from dsbench.read.blocks import Answer, Column, Diagram, Sentence, Table, Terms
 from dsbench.read.blocks import Block as Show
-from dsbench.read.blocks import Column, Diagram, Sentence, Table, Terms
 from dsbench.read.choice import Choice, Figure, list_stages, make_choice, refuse_missing
 from dsbench.read.evaluation import evaluate
 from dsbench.read.several.files import as_json, make_files
@@ -118,7 +118,11 @@ class Versus:
         return f"{found.verdict if self.unit in _TIMED or how.name == 'rate' else better}: {figure}"
 
     def tell(self, drawn: dict[str, Any] | None = None) -> Iterator[Show]:
-        """The names, each block, the diagram ``drawn``, and the verdict, for people."""
+        """The verdict, the names, the diagram ``drawn`` and each block, for people."""
+        said = self.sentence()
+        yield Answer(f"{said[:1].upper()}{said[1:]}.")
+        if drawn:
+            yield Diagram(STEM, drawn, "The ratio of each block, and the interval of the ratio after it.", wide=True)
         yield Terms(list(zip("AB", self.names, strict=True)))
         if self.blocks:
             how, ratios = self.choice.how, [float(np.exp(self.log_ratio(block))) for block in self.blocks]
@@ -134,9 +138,6 @@ class Versus:
                 yield Sentence(f"What is measured: {self.of_stage}.", "note")
             orders = " or ".join(ORDERS)
             yield Sentence(f"The order of each block, {orders}, was drawn with the seed {self.seed}.", "note")
-        if drawn:
-            yield Diagram(STEM, drawn, "The ratio of each block, and the interval of the ratio after it.")
-        yield Sentence(self.sentence(), "lead")
 
     def text(self) -> str:
         """The same for a terminal."""

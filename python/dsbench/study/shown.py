@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table
+from dsbench.read.blocks import Answer, Block, Column, Diagram, Listed, Part, Table
 from dsbench.read.format import NONE, finite, format_number
 from dsbench.read.html import render_document
 from dsbench.read.naming import counted
@@ -49,6 +49,8 @@ _CAPTIONS = {
 """By the first word of a diagram's name."""
 _SWITCHED: Final = frozenset({"rate", "linear", "relative"})
 """Diagrams that say something on either axis."""
+_FIRST: Final = 3
+"""Sentences with which a study begins."""
 _VERDICTS: Final = 12
 """Effects that are told in sentences."""
 _RESOURCES: Final = (
@@ -65,18 +67,50 @@ _NO_FACTOR: Final = {
 
 def tell(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> Iterator[Block]:
     """The study in words, tables and the diagrams ``drawn``, without its name."""
-    yield from (Sentence(line, "note") for line in _heading(found))
-    yield Part("What it found", [Listed(verdict(found))], key="verdict")
+    sentences = verdict(found)
+    yield answer(found, sentences)
+    if drawn and "effects" in drawn:
+        yield Diagram("effects", drawn["effects"], _CAPTIONS["effects"], wide=True)
+    if len(sentences) > _FIRST or found.staged:
+        yield Part("What it found", [Listed(sentences)], key="verdict", tab="Effects")
+    yield Part("Figures", list(tables(found)), key="figures", tab="Effects")
     if drawn:
-        kinds = {name: name.partition("-")[0] for name in drawn}
-        figures = [Diagram(name, spec, _CAPTIONS[kinds[name]], kinds[name] in _SWITCHED)
-                   for name, spec in drawn.items()]  # fmt: skip
-        yield Part("Diagrams", figures, key="diagrams")
-    yield Part("Figures", list(tables(found)), key="figures")
+        kinds = {name: name.partition("-")[0] for name in drawn if name != "effects"}
+        figures = [Diagram(name, drawn[name], _CAPTIONS[kind], kind in _SWITCHED) for name, kind in kinds.items()]
+        if figures:
+            yield Part("Diagrams", figures, key="diagrams", tab="Diagrams")
     if by_level := list(tabulate_levels(found, brief=drawn is None)):
-        yield Part("By level and scale", by_level, key="levels")
+        yield Part("By level and scale", by_level, key="levels", tab="Levels")
     if said := notes(found):
-        yield Part("Notes", [Listed(said)], key="notes")
+        yield Part("Notes", [Listed(said)], key="notes", tab="Notes")
+
+
+def answer(found: Outcomes, sentences: Sequence[str]) -> Answer:
+    """The first of ``sentences``, what of an effect these trials could not have seen, and how much they scatter."""
+    bad = incomparable(found)
+    first = [line for line in sentences if line not in bad][:_FIRST]
+    text = " ".join(f"{line[:1].upper()}{line[1:].partition('; the intervals')[0]}." for line in first)
+    about = [*_heading(found), *_describe_reach(found)]
+    dangers = [line.removeprefix("warning: ") for line in bad]
+    return Answer(text, " · ".join(about), [f"{line[:1].upper()}{line[1:]}." for line in dangers])
+
+
+def _describe_reach(found: Outcomes) -> list[str]:
+    """How much trials scatter that repeat each other, and how large an effect may be that was not seen."""
+    effects = found.effects
+    if found.staged or effects is None or not effects.free:
+        return []
+    ratios = found.how.geometric
+    scatter = f"{effects.scatter:.1%}" if ratios else f"{effects.scatter:.3g} {found.unit}".strip()
+    said = [f"trials that repeat each other scatter by {scatter}"]
+    unseen = [one.ratio for one in effects.main if one.known and one.none]
+    if unseen and ratios:
+        most = max(max(one.high, 1 / one.low if one.low > 0 else inf) for one in unseen)
+        said += [f"an effect below {most:.3g} times would not show"] if isfinite(most) else []
+    elif unseen:
+        most = max(max(one.high, -one.low) for one in unseen)
+        said += [f"an effect below {most:.3g} {found.unit}".rstrip() + " would not show"]
+    return said
 
 
 def text(found: Outcomes) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
-from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table
+from dsbench.read.blocks import Answer, Block, Column, Diagram, Listed, Part, Sentence, Table
 from dsbench.read.choice import Choice, list_stages, make_choice, refuse_missing
 from dsbench.read.draw.several import history as draw_history
 from dsbench.read.draw.theme import Spec
@@ -196,8 +196,9 @@ def tell(histories: Sequence[History], left: Sequence[str], drawn: Mapping[int, 
     """Each configuration with its changes; a page, which has ``drawn``, has every run and difference, too."""
     fell = sum(history.fell for history in histories)
     changed = sum(bool(history.changes) for history in histories)
-    of = f"{changed} of {counted(len(histories), 'configuration')}"
-    yield Sentence(f"{of} changed; the last change of {fell} was for the worse.", "lead")
+    of = f"{changed or 'None'} of {counted(len(histories), 'configuration')} changed"
+    yield Answer(f"{of}; the last change of {fell} was for the worse." if fell else f"{of}." if not changed
+                 else f"{of}; no last change was for the worse.")  # fmt: skip
     for number, history in enumerate(histories, 1):
         figure = (drawn or {}).get(number)
         diagram = [Diagram(f"{STEM}-{number}", figure, _CAPTION)] if figure else []
