@@ -58,7 +58,9 @@ def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Ite
     if brief and not comparison.stages.staged:
         yield Terms(list(zip(names, labels, strict=True)))
     sides = tuple(" ".join(pair) for pair in zip(letters, labels, strict=True)) if brief else labels
-    yield from tell_relative(comparison, sides if comparison.stages.staged else names, brief=brief)
+    relative = list(tell_relative(comparison, sides if comparison.stages.staged else names, brief=brief))
+    if relative:
+        yield from relative if brief else [Part("Relative rates", relative, key="relative")]
     apart = list(comparison.apart())
     if others := [line for line in comparison.warnings() if line not in apart]:
         yield Part("Warnings", [Notices(list(_notices(comparison, others, names)))], key="warnings")
