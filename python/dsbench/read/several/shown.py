@@ -55,12 +55,10 @@ def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Ite
     letters = tuple(chr(65 + i % 26) + str(i // 26 or "") for i in range(len(labels)))
     names = letters if brief else labels
     yield answer(comparison)
-    if brief and not comparison.stages.staged:
-        yield Terms(list(zip(names, labels, strict=True)))
+    yield Terms(list(zip(names, labels, strict=True)) if brief and not comparison.stages.staged else [])
     sides = tuple(" ".join(pair) for pair in zip(letters, labels, strict=True)) if brief else labels
     relative = list(tell_relative(comparison, sides if comparison.stages.staged else names, brief=brief))
-    if relative:
-        yield from relative if brief else [Part("Relative rates", relative, key="relative")]
+    yield from relative if brief else [Part("Relative rates", relative, key="relative")] * bool(relative)
     apart = list(comparison.apart())
     if others := [line for line in comparison.warnings() if line not in apart]:
         yield Part("Warnings", [Notices(list(_notices(comparison, others, names)))], key="warnings")
