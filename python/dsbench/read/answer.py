@@ -52,6 +52,12 @@ def answer(evaluation: Evaluation, run: RunRecord) -> Answer:
 def highest(evaluation: Evaluation) -> Highest | None:
     """The rate, or what the workload counts in its place; ``None`` where nothing that is not void was committed."""
     parts = list(evaluation.series.values()) or [evaluation]
+    composites = [
+        Highest(one.reported.qphh, f"QphH@{one.factor:g}-like", "QphH-like", x, parts[-1])
+        for x, one in evaluation.queries.items() if x not in evaluation.void_scales and isfinite(one.reported.qphh)
+    ]  # fmt: skip
+    if composites:
+        return max(composites, key=lambda one: one.value)
     counted_here = [
         Highest(row.median, "New-Orders per minute", row.label, x, part)
         for part in parts for x, row in part.nopm.items() if x not in part.void_scales and row.median > 0
@@ -74,7 +80,7 @@ def say(evaluation: Evaluation, run: RunRecord) -> str:
     if top is None:
         return _say_nothing(evaluation, run, who)
     where = " on this machine" if run.embedded or run.spec.target.url.startswith("private:") else ""
-    stage = f" in stage {top.part.stage}" if evaluation.staged else ""
+    stage = f" in stage {top.part.stage}" if evaluation.staged and top.short != "QphH-like" else ""
     if run.spec.rate and top.short == "tps":
         return f"{who} does {_number(top.value)} of the {run.spec.rate:,.6g} {top.unit} that were asked for{where}."
     return f"{who} does {_number(top.value)} {top.unit}{stage}{where}{_grow(top, evaluation)}."
@@ -109,6 +115,13 @@ def _grow(top: Highest, evaluation: Evaluation) -> str:
     return ""
 
 
+def _streams(evaluation: Evaluation) -> str:
+    """The scale factors and streams of queries; empty for a workload without them."""
+    found = evaluation.queries.values()
+    factors = ", ".join(f"{one.factor:g}" for one in found)
+    return f"scale factor {factors} · {max(one.streams for one in found)} streams" if found else ""
+
+
 def _number(value: float) -> str:
     """Four significant digits, as nobody's rate is known better."""
     return format_number(float(f"{value:.4g}"), digits=4)
@@ -138,10 +151,10 @@ def describe(evaluation: Evaluation, run: RunRecord) -> str:
     parts = [
         run.entry.label,
         f"scale {scales[0]:,}" if len(scales) == 1 else f"scales {scales[0]:,} to {scales[-1]:,}",
-        f"{counted(spec.nodes, 'node')} × {threads}" if spec.nodes else threads,
+        _streams(evaluation) or (f"{counted(spec.nodes, 'node')} × {threads}" if spec.nodes else threads),
         f"{spec.connections} connections each" if spec.connections > 1 else "",
         run.in_force.replace("-", " "),
-        f"{cycles} {'cycle' if cycles == '1' else 'cycles'} of {seconds} s",
+        "" if evaluation.queries else f"{cycles} {'cycle' if cycles == '1' else 'cycles'} of {seconds} s",
         pace if pace != "closed loop" else "",
         limited(run),
         f"{run.cpus} × {cpu}" if run.cpus and cpu else counted(run.cpus, "CPU") if run.cpus else "",
@@ -163,6 +176,10 @@ def tiles(evaluation: Evaluation, run: RunRecord) -> list[Tile]:
 
 
 def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
+    if top.short == "QphH-like":
+        run = top.part.queries[top.scale].reported
+        note = f"power {_number(run.power)} · throughput {_number(run.throughput)} · run {run.number}, the lower one"
+        return Tile("No result of the TPC", f"{_number(top.value)} {top.short}", note)
     interval = top.part.intervals.get(top.scale) if top.short == "tps" else None
     cycles = len(top.part.cycle_rates.get(top.scale, ()))
     sure = f"± {interval.reach:.1%}" if interval and isfinite(interval.low) else counted(cycles, "cycle")

@@ -52,6 +52,7 @@ _CAPTIONS: Final = {
     "response": "Mean and maximum of the response times over the number of connections.",
     "kinds": "Residence times of each kind of transactions, as above.",
     "stages": "Rate and largest response time of each second: of what is measured, and of what works beside it.",
+    "queries": "Times of each query and refresh: of both power tests, and of all streams.",
     "scalability": "The Universal Scalability Law over the number of clients, and its residuals.",
     "memory": "Where the database outgrows the memory, by the times of hits and misses, and the residuals.",
     "collisions": "Share of attempts that succeed, by the model of collisions, and its residuals.",
@@ -59,7 +60,7 @@ _CAPTIONS: Final = {
 }
 _ZOOMED: Final = ("cycle", "freq", "kinds")
 _TABS: Final = {
-    "Rate": ("summary", "rate", "diagrams", "connections", "stages", "nodes", "models", "results"),
+    "Rate": ("summary", "queries", "rate", "diagrams", "connections", "stages", "nodes", "models", "results"),
     "Times": ("latency", "kinds", "statements", "course"),
     "Cost": ("cost", "probes", "statistics"),
     "Machine": ("machine", "stack"),

@@ -169,9 +169,8 @@ impl TpchClient {
 impl Client for TpchClient {
     fn prepare(&mut self, conn: &mut dyn Connection, when: Prepare) -> Result<()> {
         let market = Arc::clone(&self.market);
-        if market.timeout > 0 {
-            let limit = market.sql.one("timeout")?.replace("{seconds}", &market.timeout.to_string());
-            conn.script(&[&limit])?;
+        if let (true, Some(limit)) = (market.timeout > 0, market.sql.all("timeout").first()) {
+            conn.script(&[&limit.replace("{seconds}", &market.timeout.to_string())])?;
         }
         if !self.refreshing {
             return Ok(());

@@ -77,7 +77,8 @@ impl Market {
         let dialect = options.dialect;
         let sql = Sections::of(dialect, FILES)?;
         let timeout: u64 = value("timeout").parse().unwrap_or_default();
-        if timeout > 0 && sql.all("timeout").is_empty() {
+        // What only plays a database takes everything: a run is planned with it.
+        if timeout > 0 && dialect.keeps_data && sql.all("timeout").is_empty() {
             let words =
                 format!("--set timeout={timeout}: {} ends no statement after a time; leave it out", dialect.name);
             return Err(Error::configuration(words));

@@ -17,6 +17,7 @@ from dsbench.read.draw.connections import connections, response
 from dsbench.read.draw.course import stages
 from dsbench.read.draw.cycle import cycle, node
 from dsbench.read.draw.freq import freq, kinds
+from dsbench.read.draw.queries import queries
 from dsbench.read.draw.rate import collisions, conf, memory, rate, scalability
 from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation
@@ -26,12 +27,12 @@ Diagram = Callable[[Evaluation, RunRecord], Spec | None]
 
 DIAGRAMS: Final[Mapping[str, Diagram]] = {
     "rate": rate, "node": node, "cycle": cycle, "freq": freq, "conf": conf,
-    "connections": connections, "response": response, "kinds": kinds, "stages": stages,
+    "connections": connections, "response": response, "kinds": kinds, "stages": stages, "queries": queries,
     "scalability": scalability, "memory": memory, "collisions": collisions,
 }  # fmt: skip
 """Name, as in ``results-<name>.pdf``, to function; in the order of the papers."""
 
-_OF_SERIES: Final = frozenset({"rate", "connections", "response", "stages"})
+_OF_SERIES: Final = frozenset({"rate", "connections", "response", "stages", "queries"})
 """Those that show every series; the others show the last."""
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from dsbench.archive import RunRecord
-from dsbench.read.draw.axes import title
-from dsbench.read.draw.theme import HUES, Row, Spec, assembled, log_domain, log_ticks, number_labels
+from dsbench.read.draw.theme import HUES, SHAPES, Row, Spec, assembled, log_domain, log_ticks, number_labels
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
 
@@ -32,14 +31,17 @@ def queries(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     )  # fmt: skip
     y = alt.Y("query:N", sort=[query.kind for query in found[scale].queries], title=None, axis=alt.Axis(grid=True))
     colour = alt.Color("of:N", sort=names, scale=alt.Scale(domain=names, range=list(HUES[: len(names)])), title=None)
-    shape = alt.Shape("of:N", sort=names, scale=alt.Scale(domain=names, range=["circle", "diamond", "stroke"]))
+    shape = alt.Shape("of:N", sort=names, scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])))
     tips = ["query:N", "of:N", alt.Tooltip("ms:Q", title="time [ms]", format=",.4~r")]
     dots = alt.Chart(alt.NamedData("queries")).mark_point(filled=True, size=46, opacity=1)
     body = dots.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)
-    notes = [f"scale factor {found[scale].factor:g}; no result in the sense of the TPC"]
+    one = found[scale]
+    said = f"scale factor {one.factor:g}, {one.streams} streams, {run.in_force.replace('-', ' ')}"
+    notes = f"{said}; no result in the sense of the TPC"
+    heading = alt.TitleParams(f"{subject(run)}: times of the queries", subtitle=[notes])
     return assembled(
         {"width": 440, "height": {"step": 17}, **_plain(body)}, name="queries", archive=evaluation.name,
-        title=title(f"{subject(run)}: times of the queries", evaluation, run, notes), data={"queries": rows},
+        title=heading, data={"queries": rows},
         description="A dot for each time of each query and refresh: of both power tests, and of all streams.",
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
-from dsbench.read.blocks import Block, Column, Diagram, Sentence, Table
+from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.stats.queries import QUERIES, Decision, Run, decide
 from dsbench.read.subject import Measure, Subject
 
@@ -62,10 +62,6 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         for scale, one in found.items() for run in one.runs
     ]  # fmt: skip
     yield Table("Power and throughput", _FIGURES, rows)
-    from dsbench.read.draw.queries import queries
-
-    if spec := queries(evaluation, evaluation.run):
-        yield Diagram("queries", spec, "Times of each query, of both power tests and of all streams.")
     times = []
     for scale, one in found.items():
         for query in one.queries:
