@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from dsbench.read.blocks import Ratio
+from dsbench.read.several import shown
 from dsbench.read.several.compare import read
 from dsbench.read.several.relative import answer
+from dsbench.read.text import Style, render_text
 from fixtures.archives import cycle_row, phase_rows, run_json, write
 
 EVEN = (100, 102, 98, 101, 99)
@@ -64,3 +66,9 @@ def test_a_colour_says_how_much_and_grey_that_it_may_be_chance() -> None:
     assert Ratio(1.02, 1.01, 1.03).shade == "up1"
     assert [Ratio(1.31, 1.26, 1.37).text, Ratio(1.31, 1.26, 1.37, brief=True).text, Ratio(0.9, nan, nan).text, Ratio(1.0).text] == [
         "1.31▲ [1.26–1.37]", "1.31▲", "0.90▼", "1"]  # fmt: skip
+
+
+def test_a_comparison_is_no_wider_than_a_terminal() -> None:
+    insert = Path(__file__).parents[1] / "data" / "archives" / "insert.zip"
+    text = render_text(shown.tell(read([insert, insert])), Style(80))
+    assert [line for line in text.splitlines() if len(line) > 80] == []

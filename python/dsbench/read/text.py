@@ -144,7 +144,7 @@ def _table(table: Table, style: Style) -> Iterator[str]:
             lines = turned
         elif style.width:
             lines = _fit_rows(columns, rows, style.width)
-    yield from ([style.paint(table.title, "strong")] if table.title else [])
+    yield from style.wrap(table.title, "strong") if table.title else ()
     yield from (colour_signs(line) if style.colour else line for line in lines)
 
 
