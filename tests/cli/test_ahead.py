@@ -57,6 +57,19 @@ def test_the_time_of_vacuum_beyond_the_memory_is_in_the_estimate(called: Program
     assert json.loads(called("run", "private:sqlite", *words[2:], "--json").stdout)["clean_s"] == [0, 0]
 
 
+def test_gstat_and_cycles_beside_perf_are_in_the_estimate(called: Program) -> None:
+    def estimate(product: str, *words: str) -> dict[str, Any]:
+        size = ("--workload", "select", "--cycles", "3", "--duration", "15", "--threads", "1", "--dry-run", "--json")
+        return json.loads(called("run", f"private:{product}", *size, *words).stdout)
+
+    small, large = estimate("firebird", "--scales", "10"), estimate("firebird", "--scales", "1000")
+    assert 0 < small["statistics_s"][0] < small["statistics_s"][1] < 60, "twice the whole database"
+    assert large["statistics_s"] == [0, 0], "beyond 2 GiB it is left out"
+    assert estimate("postgresql", "--scales", "10")["statistics_s"] == [0, 0]
+    seen = estimate("firebird", "--scales", "10", "--perf", "all")
+    assert seen["load_s"] - small["load_s"] == pytest.approx(2 * 15.3), "a cycle each"
+
+
 def test_checks_and_databases_that_grow_are_in_the_estimate(called: Program) -> None:
     def estimate(*words: str) -> dict[str, Any]:
         return json.loads(called("run", "private:postgresql", "--scales", "10,20", *words, "--dry-run", "--json").stdout)

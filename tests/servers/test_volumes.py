@@ -62,6 +62,7 @@ def left_below(base: Path) -> list[str]:
         ("ext3?size=64MiB&data=journal&block=2k", ["data=journal"], 2048),
         ("ext4?size=64MiB&data=writeback&barrier=off&block=4k", ["data=writeback", "nobarrier"], 4096),
         ("xfs?size=320MiB&block=1k&mount=noatime", ["noatime"], 1024),
+        pytest.param("xfs?size=320MiB&block=16k", [], 16384, marks=pytest.mark.skipif(ageing._linux() < (6, 12), reason="blocks are pages at most")),
         ("btrfs?size=256MiB&compress=zstd:3&nodesize=4k&cow=chattr&subvolume=on", ["compress=zstd:3"], 4096),
         ("btrfs?size=256MiB&cow=off&barrier=off", ["nodatacow", "nobarrier"], 4096),
     ],

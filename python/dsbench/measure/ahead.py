@@ -15,7 +15,9 @@ import psutil
 from dsbench import servers, workloads
 from dsbench.measure.events import format_time
 from dsbench.measure.journal import RunError
+from dsbench.measure.kernel import kinds
 from dsbench.measure.loaders import Bench, Target
+from dsbench.measure.monitors.firebird import LARGEST
 from dsbench.measure.opening import explain_errors
 from dsbench.measure.plan import can_go_on, planned
 from dsbench.redaction import redact
@@ -98,6 +100,8 @@ class ScaleAhead:
     fast, and where they are not and it is slow."""
     loaded: bool
     """Whether stages of load add rows that stay."""
+    statistics_s: tuple[float, float]
+    """Of reading a whole database of Firebird before the cycles and after them (gstat): on fast storage and on slow."""
 
 
 @dataclass(frozen=True)
@@ -133,9 +137,14 @@ class Ahead:
         return sum(one.clean_s[0] for one in self.scales), sum(one.clean_s[1] for one in self.scales)
 
     @property
+    def statistics_s(self) -> tuple[float, float]:
+        """Seconds of all statistics that read a whole database, from and to."""
+        return sum(one.statistics_s[0] for one in self.scales), sum(one.statistics_s[1] for one in self.scales)
+
+    @property
     def time_s(self) -> tuple[float, float]:
         """Seconds of the whole run, from and to, but for cycles that end by count."""
-        parts = (self.populate_s, self.clean_s, self.check_s)
+        parts = (self.populate_s, self.clean_s, self.check_s, self.statistics_s)
         return self.load_s + sum(one[0] for one in parts), self.load_s + sum(one[1] for one in parts)
 
     @property
@@ -146,7 +155,8 @@ class Ahead:
     def described(self) -> dict[str, Any]:
         settings = {one.name: {"value": one.value, "origin": one.origin} for one in self.settings}
         sums = {"load_s": self.load_s, "populate_s": self.populate_s, "clean_s": self.clean_s,
-                "check_s": self.check_s, "time_s": self.time_s, "size_bytes": self.size_bytes}
+                "check_s": self.check_s, "statistics_s": self.statistics_s, "time_s": self.time_s,
+                "size_bytes": self.size_bytes}  # fmt: skip
         return {"settings": settings, "scales": [asdict(one) for one in self.scales], **sums,
                 "where": self.where, "free_bytes": self.free_bytes, "warnings": self.warnings}  # fmt: skip
 
@@ -268,6 +278,9 @@ def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead
             if load.duration_ns is not None:
                 cycle_s = load.duration_ns / 1e9 + spec.ramp_up
                 load_s += cycle_s + _BETWEEN_S
+        if own and stage.repeated and cycle_s is not None:
+            # A cycle more for each kind of what perf is to see.
+            load_s += len(kinds(spec.perf)) * (cycle_s + _BETWEEN_S)
         stages.append(StageAhead(stage.name, stage.work, len(own), tuple(threads), cycle_s))
     entry = workloads.find(spec.workload, spec.workload_settings)
     least, most = entry.row_bytes
@@ -285,7 +298,23 @@ def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead
     clean = _clean_s(spec, size, cleaned) if target.dialect.name == "postgres" and not spec.existing else (0.0, 0.0)
     checks = sum(stage.work == "check" for stage in bench.stages)
     check = _times((checks * rows, _CHECKED_PER_S)) if target.dialect.keeps_data else (0.0, 0.0)
-    return ScaleAhead(scale, rows, size, tuple(stages), load_s, populate, check, clean, bool(entry.loaded_rows))
+    loads = sum(stage.work == "load" for stage in bench.stages)
+    analysed = _statistics_s(size, 2 * loads) if _is_analysed(spec, target) else (0.0, 0.0)
+    loaded = bool(entry.loaded_rows)
+    return ScaleAhead(scale, rows, size, tuple(stages), load_s, populate, check, clean, loaded, analysed)
+
+
+def _is_analysed(spec: RunSpec, target: Target) -> bool:
+    """Whether gstat reads the database: of a server of Firebird that has the program for it."""
+    return target.dialect.name == "firebird" and not target.dialect.embedded and not spec.existing
+
+
+def _statistics_s(size: tuple[int, int] | None, times: int) -> tuple[float, float]:
+    """Every page is read each time, of a database that is not too large for it."""
+    if size is None:
+        return 0.0, 0.0
+    least, most = (octets * times if octets <= LARGEST else 0 for octets in size)
+    return least / _READ_PER_S[0], (most or least) / _READ_PER_S[1]
 
 
 def _times(*parts: tuple[int, tuple[int, int]]) -> tuple[float, float]:
@@ -322,6 +351,8 @@ def text_of(ahead: Ahead) -> str:
         lines[-1] += f"; {_range(format_time, ahead.check_s)} of checks"
     if ahead.clean_s[1] >= 1:
         lines[-1] += f"; {_range(format_time, ahead.clean_s)} of VACUUM and ANALYZE before cycles"
+    if ahead.statistics_s[1] >= 1:
+        lines[-1] += f"; {_range(format_time, ahead.statistics_s)} of gstat before and after cycles"
     if any(ahead.populate_s) or any(ahead.check_s):
         lines.append(f"in all: {_range(format_time, ahead.time_s)}, by what fast and slow machines do")
     size = "not known" if ahead.size_bytes is None else _range(_gigabytes, ahead.size_bytes)

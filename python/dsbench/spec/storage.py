@@ -23,7 +23,7 @@ class _Kind:
     package: str
     """Of a distribution such as Debian: it has ``mkfs.<type>``."""
     blocks: tuple[str, ...]
-    """Sizes that its blocks may have on machines with pages of 4 KiB."""
+    """Sizes that its blocks may have on machines with pages of 4 KiB; xfs's beyond that need Linux 6.12 or newer."""
     takes: tuple[str, ...] = ()
     """Names beside those that every type takes."""
     least_bytes: int = 64 << 20
@@ -34,7 +34,7 @@ KINDS: Final = {
     "ext2": _Kind("e2fsprogs", _EXT),
     "ext3": _Kind("e2fsprogs", _EXT, ("data", "barrier")),
     "ext4": _Kind("e2fsprogs", _EXT, ("data", "barrier", "journal")),
-    "xfs": _Kind("xfsprogs", _EXT, (), 320 << 20),
+    "xfs": _Kind("xfsprogs", (*_EXT, "8k", "16k", "32k", "64k"), (), 320 << 20),
     "btrfs": _Kind(
         "btrfs-progs", ("4k",), ("barrier", "cow", "compress", "compress-force", "nodesize", "subvolume"), 256 << 20
     ),

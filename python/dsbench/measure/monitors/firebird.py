@@ -98,7 +98,7 @@ _RECORD_UNITS = dict.fromkeys(
 )  # fmt: skip
 
 
-_LARGEST: Final = 2 << 30
+LARGEST: Final = 2 << 30
 """Bytes of a database up to which every page of it is read for its statistics."""
 _PATIENCE_S: Final = 600.0
 _ANALYSED: Final = ("sts_data_pages", "sts_idx_pages", "sts_record_versions")
@@ -123,7 +123,7 @@ def take_statistics(queries: Queries) -> list[Figure]:
     parts = ((_HEADER, _HEADER_UNITS), (_PAGES_QUERY, _PAGE_UNITS), (_RECORDS_QUERY, _RECORD_UNITS))
     found = [figure for sql, units in parts for figure in fetch_figures(queries, sql, units)]
     size = {name: value for _, name, _, value in found}
-    small = size.get("pages", 0) * size.get("page_size", 0) <= _LARGEST
+    small = size.get("pages", 0) * size.get("page_size", 0) <= LARGEST
     return [*found, *parse_gstat(_analyse(getattr(queries, "url", "")))] if small else found
 
 

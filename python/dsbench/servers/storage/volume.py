@@ -24,7 +24,7 @@ from typing import Final
 
 from dsbench.devices import mounts
 from dsbench.servers.storage import volume as ageing
-from dsbench.spec.storage import KINDS, LABEL, Storage
+from dsbench.spec.storage import KINDS, LABEL, Storage, bytes_of
 
 
 class StorageError(Exception):
@@ -102,6 +102,10 @@ _DEFRAGMENT: Final = {
 }
 
 
+_LARGE_BLOCKS: Final = (6, 12)
+"""The first Linux in which blocks of xfs may be larger than a page."""
+
+
 def check(storage: Storage, base: Path) -> None:
     """``StorageError`` where ``storage`` cannot be made here: the rights, the kernel or a program is missing.
 
@@ -120,6 +124,10 @@ def check(storage: Storage, base: Path) -> None:
     if not _in_kernel(storage.type):
         have = ", ".join(name for name in KINDS if _in_kernel(name))
         raise StorageError(f"this kernel has no {storage.type}", f"use one of {have}")
+    block, page = bytes_of(storage.values.get("block", "")), os.sysconf("SC_PAGE_SIZE")
+    if block > page and _linux() < _LARGE_BLOCKS:
+        raise StorageError(f"blocks of {block >> 10} kB, larger than a page, need Linux 6.12 or newer",
+                           f"use block={page >> 10}k or less")  # fmt: skip
     size = storage.size_bytes
     if size is None:
         return
@@ -129,6 +137,10 @@ def check(storage: Storage, base: Path) -> None:
     if (free := shutil.disk_usage(base).free) < size:
         raise StorageError(f"{base} has {free >> 20} MiB free, less than the file of {size >> 20} MiB takes",
                            "name a smaller size, or another folder: private:PRODUCT?directory=FOLDER")  # fmt: skip
+
+
+def _linux() -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
 
 
 def _in_kernel(kind: str) -> bool:
