@@ -300,4 +300,7 @@ def watch_kernel(setting: Setting, scale: int, last: Planned, count: Callable[[S
             ]
         part = f"scale-{scale:05d}_{len(setting.journal.record.segments):03d}_{last.stage.name}_{kind}"
         setting.journal.writer.rows("kernel", part, rows)
+        if not rows:
+            words = f"{_WORDS[kind]}: perf had nothing to tell in time"
+            setting.journal.warn("perf", words, "make the cycles longer, or leave perf more CPU", scale)
         setting.journal.say(f"scale {scale}: one cycle more with perf beside it ({kind}), which no rate counts")
