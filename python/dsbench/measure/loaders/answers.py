@@ -79,7 +79,7 @@ def check_answers(core: _core.Bench, kinds: Sequence[str]) -> tuple[Condition, .
     try:
         duckdb = importlib.import_module("duckdb")
     except ImportError:
-        words = "not checkable: duckdb is not installed; pip install 'dsbench[query]', or --set answers=unchecked"
+        words = "not checkable: duckdb is not installed; pip install 'dsbench-db[query]', or --set answers=unchecked"
         return (Condition("answers of the queries", True, words),)
     raw, refreshes, unknown = evidence
     if unknown:
