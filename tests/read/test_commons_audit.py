@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dsbench.archive import TABLES, Archive
+from dsbench.library import query
 from dsbench.read.commons.audit import audit
 from dsbench.read.commons.entry import About, Entry, EntryError, prepare, verify, write
 
@@ -524,6 +525,13 @@ def test_what_is_hidden_is_nowhere(tmp_path: Path) -> None:
     assert b"127.0.0.1" in words
     assert {"host", "paths", "addresses", "label", "programs"} <= package.hidden.keys()
     verify(write(package, tmp_path / "commons"))
+
+
+def test_entries_are_told_apart_where_archives_are_read(tmp_path: Path) -> None:
+    entries = [write(prepare(ARCHIVES / f"{name}.zip", About()), tmp_path) for name in ("pg", "sqlite-tpcb")]
+    found = query.find(tmp_path)
+    answer = query.ask(found, "SELECT DISTINCT archive FROM runs JOIN dsi USING (archive) ORDER BY archive")
+    assert [row[0] for row in answer.rows] == sorted(entry.name for entry in entries)
 
 
 def test_the_same_run_is_published_once(tmp_path: Path) -> None:

@@ -65,8 +65,9 @@ class Archive:
 
     @property
     def name(self) -> str:
-        """Name of the archive, without ``.zip``."""
-        return self.path.name.removesuffix(".zip")
+        """Name of the archive, without ``.zip``; in a commons, where all are called alike, that of its entry."""
+        path = self.path.absolute()
+        return (path.parent if path.name == "archive.zip" else path).name.removesuffix(".zip")
 
     @cached_property
     def run(self) -> RunRecord:
