@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,7 @@ from dsbench.read.text import render_text
 from dsbench.spec import SpecError
 from dsbench.study import Study, begin, best, load, outcomes, shown
 from dsbench.study.record import make_folder, store
+from dsbench.study.results import is_of_run
 from dsbench.study.spec import parse
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write
 from read.test_stage_costs import STAGES, rows
@@ -196,3 +199,14 @@ def test_a_wrong_measure_in_the_file_names_its_key() -> None:
     with pytest.raises(SpecError, match="no measure 'hits'") as refused:
         parse({"name": "x", "of": "hits", "factor": [factor]})
     assert refused.value.option == "of"
+
+
+def test_a_measure_of_the_whole_run_is_not_one_of_each_stage() -> None:
+    def made(*stages: dict[int, float]) -> Any:
+        parts = {str(at): SimpleNamespace(measured={"qphh": values}) for at, values in enumerate(stages)}
+        return SimpleNamespace(stages=parts)
+
+    assert is_of_run([made({1: 2.0}, {1: 2.0}, {}), made({1: 3.0}, {1: 3.0})], "qphh")
+    assert not is_of_run([made({1: 2.0}, {1: 2.0}), made({1: 3.0}, {1: 4.0})], "qphh")
+    assert not is_of_run([made({1: 2.0})], "qphh")
+    assert not is_of_run([made({}, {})], "qphh")

@@ -338,10 +338,18 @@ def _chosen(found: Outcomes, measure: str, stage: str) -> Outcomes:
     made = tuple(_with(one, part, read) for one, part in zip(found.made, parts, strict=True))
     units = list(dict.fromkeys(part.units[read] for part in known if part.measured[read]))
     unit = units[0] if len(units) == 1 else "operations/s" if units and measure == "rate" else how.unit
-    words = "; ".join(dict.fromkeys(part.of_stage for part in known if part.of_stage))
+    parts_named = () if is_of_run(found.made, measure) else known
+    words = "; ".join(dict.fromkeys(part.of_stage for part in parts_named if part.of_stage))
     points = _points(made, varied=any(_LADDER & set(one.sets) for some in found.levels for one in some))
     other = replace(found, measure=measure, unit=unit, made=made, points=points, stage=words, how=how, chosen=stage)
     return replace(other, effects=_effects(other))
+
+
+def is_of_run(made: Iterable[Made], measure: str) -> bool:
+    """Whether ``measure`` says the same in all of several stages, as one of a whole run does."""
+    said = [[dict(part.measured[measure]) for part in one.stages.values() if part.measured[measure]] for one in made]
+    known = [parts for parts in said if parts]
+    return bool(known) and all(len(parts) > 1 and all(part == parts[0] for part in parts) for parts in known)
 
 
 def _with(made: Made, part: OfStage | None, measure: str) -> Made:

@@ -11,7 +11,7 @@ from dsbench.read.blocks import Column, Table
 from dsbench.read.format import DOWN, FAILED, NONE, UP, format_number
 from dsbench.read.several.stages import FASTER, SLOWER, sign
 from dsbench.read.stats.effects import LEVEL, Effect
-from dsbench.study.results import Outcomes
+from dsbench.study.results import Outcomes, is_of_run
 
 Key = tuple[tuple[int, ...], tuple[int, ...]]
 """Factors of an effect, and their levels."""
@@ -38,7 +38,9 @@ def show_effect(one: Effect) -> str:
 
 
 def each_stage(found: Outcomes) -> dict[str, Outcomes]:
-    """Every stage in which some trial has the measure, in order."""
+    """Every stage in which some trial has the measure, in order; none where it is one of the whole run."""
+    if is_of_run(found.made, found.measure):
+        return {}
     parts = {name: found.choose(stage=name) for name in found.stages}
     return {name: part for name, part in parts.items() if any(isfinite(part.value(one)) for one in part.made)}
 
