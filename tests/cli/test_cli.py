@@ -146,7 +146,7 @@ def test_a_wrong_input_gets_one_clear_error(
         (["run", "mock:", "--threads", "1", "2"], "unexpected extra argument", "--threads 1,2", 2),
         (["run", "--duration", "10x"], "--duration: has to be a number of seconds, or such as 10s or 1m", "run --help", 2),
         (["run", "--workload", "tpc-c"], "--workload: no workload 'tpc-c'", "did you mean tpcc", 2),
-        (["run", "--workload", "tpch"], "--workload: no workload 'tpch'", "did you mean tpcc", 2),
+        (["run", "--workload", "tpccc"], "--workload: no workload 'tpccc'", "did you mean tpcc", 2),
         (["run", "--set"], "--set: ", "see dsbench run --help", 2),
         (["run", "private:postgresql", "--limit", "memory=1"], "--limit: memory is '1'", "run --help", 2),
         (["run", "sqlite:////absent.db", "--builtin", "select-only", "--existing"], "/absent.db is no file", "right file", 1),

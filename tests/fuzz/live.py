@@ -30,7 +30,7 @@ def make(random: Random) -> bytes:
 def run(data: bytes, folder: Path) -> None:
     """What the pages make of it, without a browser."""
     from dsbench.web.pages import live
-    from dsbench.web.pages.live import Course, svg
+    from dsbench.web.pages.live import Course
     from dsbench.web.parts import number
     from dsbench.web.state import Runs
 
@@ -43,6 +43,7 @@ def run(data: bytes, folder: Path) -> None:
         raise Refused("left out")
     for text in (live._name(state), live._when(state), live._status(state), number(state.moment.rate_tps), format_time(state.left_s)):
         text.encode("utf-8", "surrogatepass")
-    svg({"rate": state.moment.seconds}, "Rate", "tps")
-    svg({"p50": [pair[0] for pair in state.moment.times]}, "Residence time", "ms")
-    Course().look(Path(state.archive), whole=True)
+    course = Course()
+    course.look(Path(state.archive), whole=True)
+    for drawn in (course.rates(state.moment.seconds), course.times(state.moment.times, len(state.moment.seconds))):
+        drawn.encode("utf-8", "surrogatepass")

@@ -216,7 +216,7 @@ def test_the_headline_stands_in_every_form_of_the_results(shop: Path, called: Pr
     options = ("--cycles", "2", "--duration", "0.3", "--threads", "2", "--scales", "1", "--out", str(shop.parent / "runs"))
     done = called("run", "private:sqlite", "--workload", str(shop), *options)
     assert done.returncode == 0, done.stderr
-    shown = re.search(r"sales: ([\d,.]+) \(", done.stdout)
+    shown = re.search(r"does ([\d,.]+) sales on this machine", done.stdout)
     assert shown, done.stdout
     assert "scale 1: all 4 conditions of the workload hold" in done.stdout + done.stderr
     archive = dsbench.Archive.open(next((shop.parent / "runs").glob("*.zip")))

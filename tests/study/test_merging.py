@@ -74,7 +74,7 @@ def test_trials_on_servers_that_differ_are_not_comparable(made: Study, tmp_path:
     apart = {"server": ("PostgreSQL 15.18", "PostgreSQL 14.2"), "setting.work_mem": ("4MB", "8MB")}
     assert found.unlike == {2: apart}
     told = shown.text(found)
-    assert "not comparable: trial 2; what is no factor differs" in told
+    assert "not comparable with the first of the same levels: trial 2 (server PostgreSQL" in told
     assert "setting.work_mem 8MB, there 4MB" in told
     of_trials = [one["not_comparable"] for one in shown.document(found)["trials"]]
     assert of_trials == [{}, {name: {"first": one, "here": other} for name, (one, other) in apart.items()}]
