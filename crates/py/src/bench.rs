@@ -41,6 +41,7 @@ type Counted = (Vec<u64>, Vec<u64>, Vec<(String, i64)>);
 
 /// An answer, see `Bench::evidence`.
 type Answered = (&'static str, u64, u8, String, Vec<Vec<Option<String>>>, u64, u64, &'static str);
+type Evidence = (Vec<Answered>, Vec<(u64, bool)>, bool);
 
 type PhaseFn =
     fn(&dyn Workload, &mut dyn dsbench_core::engine::Connection, &Progress) -> dsbench_core::error::Result<()>;
@@ -174,7 +175,7 @@ impl Bench {
 
     /// What the queries answered, where a second engine is to check it: (stage, stream, kind, text, rows, least and most
     /// refreshes seen, why there is no answer), the refreshes (set, whether it inserted), and whether one is unknown.
-    fn evidence(&self) -> Option<(Vec<Answered>, Vec<(u64, bool)>, bool)> {
+    fn evidence(&self) -> Option<Evidence> {
         let plain =
             |one: Answer| (one.stage, one.stream, one.kind, one.text, one.rows, one.states.0, one.states.1, one.failed);
         let found = self.workload.evidence()?;
